@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Where networks come from: ONNX files and the built-in models. */
+#ifndef WEFT_MODEL_H
+#define WEFT_MODEL_H
+
+#include "weft/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_dim_binding {
+    const char *name; /* of a symbolic dimension in the file */
+    int64_t size;
+} weft_dim_binding;
+
+typedef struct weft_model_options {
+    int64_t batch;    /* 0: as in the file, or 1 for built-in models */
+    weft_dtype dtype; /* element type of all floating-point tensors; WEFT_TYPE_UNKNOWN: as given */
+    bool train;       /* add backward and optimizer nodes */
+    weft_optimizer optimizer;
+    int n_dims;
+    const weft_dim_binding *dim;
+} weft_model_options;
+
+/* A tensor of the source, also of nodes that were folded away. */
+typedef struct weft_source_tensor {
+    const char *name;
+    weft_dtype type;
+    weft_shape shape;
+} weft_source_tensor;
+
+typedef struct weft_model {
+    weft_graph *graph;
+    const char *name;   /* of the network: file name without folder and ending, or built-in name */
+    const char *source; /* as the user named it */
+    const char *origin; /* "ONNX, opset 13, pytorch 1.13.0" or "built-in" */
+    int n_nodes;        /* as in the source, before anything was folded */
+    int64_t n_parameters; /* elements of floating-point initializers */
+    int64_t n_constants;  /* elements in Constant nodes */
+    int n_tensors;        /* graph inputs and every node's results */
+    const weft_source_tensor *tensor;
+    int n_warnings;
+    const char *const *warning;
+    weft_arena *arena;
+} weft_model;
+
+/* Opens a file (anything with a '/' or that ends in ".onnx") or a built-in model
+ * ("gpt2:layers=48,hidden=1600"). NULL options: defaults. The caller owns *out. */
+WEFT_CHECKED weft_status weft_model_open(const char *source, const weft_model_options *options,
+                                         weft_model **out);
+void weft_model_free(weft_model *m); /* NULL is allowed; frees the graph */
+
+/* The ONNX reader on bytes in memory; external weight files are not looked for. `file` is used in
+ * messages. */
+WEFT_CHECKED weft_status weft_onnx_import(const void *data, size_t size, const char *file,
+                                          const weft_model_options *options, weft_model **out);
+
+/* --- ONNX documents, as stored: what the importer reads and the writer writes
+ * ---------------------- */
+
+typedef struct weft_onnx weft_onnx;
+
+/* Opens and maps a file; weights are never touched. The caller owns *out. */
+WEFT_CHECKED weft_status weft_onnx_open(const char *path, weft_onnx **out);
+/* Reads bytes that the caller keeps alive. */
+WEFT_CHECKED weft_status weft_onnx_read(const void *data, size_t size, const char *file,
+                                        weft_onnx **out);
+void weft_onnx_free(weft_onnx *o);
+/* The document as bytes (weights included, copied from the mapping) in `a`. */
+WEFT_CHECKED weft_status weft_onnx_bytes(const weft_onnx *o, weft_arena *a, const uint8_t **data,
+                                         size_t *size);
+/* Writes it to a file, whole or not at all. */
+WEFT_CHECKED weft_status weft_onnx_write(const weft_onnx *o, const char *path);
+
+/* --- built-in models
+ * ---------------------------------------------------------------------------------- */
+
+typedef struct weft_zoo_model {
+    const char *name, *summary;
+    const char *variants;       /* "small|medium|large|xl" as in "gpt2:xl", NULL if it has none */
+    const weft_option *options; /* parameters, with defaults */
+    size_t options_size;        /* of the struct the table describes */
+    /* Sets the parameters of a named variant; NULL if there are none. */
+    void (*variant)(const char *name, void *options);
+    weft_status (*build)(weft_net *net, const void *options, const weft_model_options *common);
+} weft_zoo_model;
+
+int weft_zoo_count(void);
+const weft_zoo_model *weft_zoo_at(int i);              /* in the order in which they are listed */
+const weft_zoo_model *weft_zoo_find(const char *name); /* NULL: none */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

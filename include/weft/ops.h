@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The operators: one table says for each ONNX operator how shapes follow from operands, how small
+ * constants are computed, which loop nest it is, and how it is differentiated. */
+#ifndef WEFT_OPS_H
+#define WEFT_OPS_H
+
+#include "weft/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- loop nests: the only description of work
+ * ------------------------------------------------------ */
+
+typedef enum weft_axis_kind {
+    WEFT_AXIS_PARALLEL, /* indexes the result: a cut gives independent parts */
+    WEFT_AXIS_SPATIAL,  /* parallel, but neighbours read overlapping operand rows (halo) */
+    WEFT_AXIS_REDUCE,   /* summed or compared over: a cut leaves partial results. If it also indexes
+                           the result (softmax, norms), only statistics are combined */
+    WEFT_AXIS_SEQUENTIAL, /* steps depend on each other: recurrent layers, scans */
+} weft_axis_kind;
+
+typedef struct weft_axis {
+    const char *name;
+    weft_axis_kind kind;
+    int64_t extent;
+} weft_axis;
+
+enum { WEFT_MAX_AXES = 12, WEFT_MAX_TERMS = 3, WEFT_MAX_ACCESSES = 8, WEFT_MAX_NESTS = 8 };
+
+/* Index of one dimension: offset + sum of factor * axis, clipped to the tensor. No terms: the
+ * whole dimension is touched at each point if `is_whole`, else index 0 alone (broadcast). */
+typedef struct weft_index {
+    int n_terms;
+    int axis[WEFT_MAX_TERMS];
+    int64_t factor[WEFT_MAX_TERMS];
+    int64_t offset;
+    bool is_whole;
+} weft_index;
+
+/* How a nest touches one tensor: operand `slot` of the node, or result `slot`. */
+typedef struct weft_access {
+    bool is_result;
+    int slot;
+    int rank;
+    weft_index index[WEFT_MAX_RANK];
+} weft_access;
+
+/* for all points of the axes: result[index] (op)= operands[index]. */
+typedef struct weft_nest {
+    int n_axes, n_accesses;
+    weft_axis axis[WEFT_MAX_AXES];
+    weft_access access[WEFT_MAX_ACCESSES]; /* operands beyond these are read whole */
+    bool is_mac;         /* one multiply-accumulate a point: counted in macs, 2 flops */
+    int64_t point_flops; /* otherwise */
+} weft_nest;
+
+typedef struct weft_nests {
+    int n; /* 0: no arithmetic (data movement described by bytes only) */
+    weft_nest nest[WEFT_MAX_NESTS];
+} weft_nests;
+
+int64_t weft_nest_points(const weft_nest *n); /* -1 if it does not fit 2^62 */
+
+/* --- rules
+ * ------------------------------------------------------------------------------------------- */
+
+/* What is known of a tensor while a network is read. */
+typedef struct weft_value {
+    weft_dtype type;
+    weft_shape shape;
+    bool is_const;            /* depends on constants only */
+    const weft_literal *data; /* NULL if unknown or too large */
+} weft_value;
+
+/* Constants up to this many elements are evaluated. */
+enum { WEFT_MAX_LITERAL = 4096 };
+
+/* One operator applied to its operands: what every rule sees. Omitted operands are NULL. */
+typedef struct weft_call {
+    const weft_node *node;
+    const struct weft_op *op; /* row of the table */
+    int n_args, n_results;
+    const weft_value *const *arg;
+    weft_value *result;
+    weft_arena *arena;            /* for literals of results */
+    int64_t old_batch, new_batch; /* of a network read with another batch size; else 0 */
+} weft_call;
+
+/* Records "node 'x' (Op): <message>" and returns WEFT_E_INPUT. */
+weft_status weft_call_fail(const weft_call *c, const char *format, ...) WEFT_PRINTF(2, 3);
+
+typedef enum weft_fusion {
+    WEFT_FUSE_TENSOR,  /* matrix and convolution operators: may take an epilogue */
+    WEFT_FUSE_ELEMENT, /* element-wise, activations */
+    WEFT_FUSE_REDUCE,  /* reductions, pools, softmax */
+    WEFT_FUSE_NORM,    /* normalisations */
+    WEFT_FUSE_VIEW,    /* no work: another shape of the same bytes */
+    WEFT_FUSE_MOVE,    /* copies */
+    WEFT_FUSE_NONE,    /* everything else */
+} weft_fusion;
+
+const char *weft_fusion_name(weft_fusion f);
+
+/* How gradients pass through an operator. */
+typedef enum weft_grad {
+    WEFT_GRAD_NONE, /* no gradient: integers, comparisons, shapes, random numbers */
+    WEFT_GRAD_EACH, /* operands 0 and 1 a node each: the same loop nest with roles exchanged; keeps
+                       the other operand. Further operands (bias) ride with the node of operand 1 */
+    WEFT_GRAD_SUM,  /* an operand's gradient is the result's, summed where it was broadcast */
+    WEFT_GRAD_PASS, /* one node for all operands; keeps nothing: Reshape, Transpose, means */
+    WEFT_GRAD_OPERAND,   /* one node for all operands; keeps the operands */
+    WEFT_GRAD_RESULT,    /* one node; keeps the results only */
+    WEFT_GRAD_BOTH,      /* one node; keeps operands and results */
+    WEFT_GRAD_RECURRENT, /* LSTM, GRU, RNN: the path back through time, dW and dR as three nodes */
+} weft_grad;
+
+const char *weft_grad_name(weft_grad g);
+
+typedef struct weft_op {
+    const char *domain, *name;
+    int since;              /* first opset that has it */
+    int min_args, max_args; /* max -1: any number */
+    int min_results, max_results;
+    weft_status (*infer)(weft_call *c);                 /* types and shapes of results */
+    void (*fold)(weft_call *c);                         /* elements of results; NULL: never */
+    void (*nests)(const weft_call *c, weft_nests *out); /* all shapes static; NULL: no work */
+    weft_fusion fusion;
+    weft_grad grad;
+    unsigned grad_args; /* bit i: operand i has a gradient (bit 31: all from 31 on) */
+    int flops;          /* a point of the nest, for rules that several operators share */
+    int grad_flops;     /* a point in the backward nest of the one-node rules */
+    bool is_random;     /* never folded */
+} weft_op;
+
+int weft_op_count(void);
+const weft_op *weft_op_at(int i);                                  /* sorted by domain, then name */
+const weft_op *weft_op_find(const char *domain, const char *name); /* NULL: not in the table */
+
+/* Loop nests and work of a node of a finished graph, backward and update nodes included. Nodes with
+ * data-dependent shapes and operators outside the table have no nests; the latter cost bytes only.
+ */
+void weft_node_nests(const weft_graph *g, int u, weft_nests *out);
+weft_work weft_node_work(const weft_graph *g, int u);
+bool weft_node_is_opaque(const weft_graph *g, int u); /* not in the table */
+bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are known */
+
+/* --- a network under construction: builder, shapes, constants in one
+ * -------------------------------- */
+
+typedef struct weft_net weft_net;
+
+weft_net *weft_net_new(const char *name);
+void weft_net_free(weft_net *n);
+weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net */
+void weft_net_rebatch(weft_net *n, int64_t from, int64_t to);
+
+/* Adds a graph input, or a constant (data may be NULL: weights). Returns its value number. */
+int weft_net_input(weft_net *n, const char *name, weft_dtype type, const weft_shape *shape);
+int weft_net_constant(weft_net *n, const char *name, weft_dtype type, const weft_shape *shape,
+                      const weft_literal *data);
+/* Adds an operator. args: value numbers or -1; results: filled with value numbers, or -1 where
+ * result_names[i] is empty. Constant results become weights and the node disappears. Operators
+ * outside the table take the shapes of `declared` (may be NULL) and are warned about. */
+WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_node *node, const int *args,
+                                       int n_args, const char *const *result_names, int n_results,
+                                       const weft_value *declared, int *results);
+void weft_net_output(weft_net *n, int value);
+int weft_net_find(const weft_net *n, const char *name); /* -1 if no value has this name */
+int weft_net_count(const weft_net *n);                  /* values so far */
+const weft_value *weft_net_value(const weft_net *n, int value);
+const char *weft_net_name(const weft_net *n, int value);
+void weft_net_warn(weft_net *n, const char *format, ...) WEFT_PRINTF(2, 3);
+int weft_net_n_warnings(const weft_net *n);
+const char *weft_net_warning(const weft_net *n, int i);
+/* The finished graph; the caller owns it. */
+WEFT_CHECKED weft_status weft_net_finish(weft_net *n, weft_graph **out);
+
+/* --- training
+ * ----------------------------------------------------------------------------------------- */
+
+typedef enum weft_optimizer { WEFT_SGD, WEFT_MOMENTUM, WEFT_ADAM } weft_optimizer;
+
+/* Forward graph -> forward, backward and update nodes. Gradients of operands and of weights are
+ * separate nodes; a loss node a differentiable output starts them. The caller owns *out. */
+WEFT_CHECKED weft_status weft_graph_train(const weft_graph *g, weft_optimizer optimizer,
+                                          weft_graph **out);
+/* Bytes of forward activations (inputs included) that backward nodes read. */
+int64_t weft_graph_stash_bytes(const weft_graph *g);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

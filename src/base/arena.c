@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* arena.c: memory in chunks that are released together.
+ *
+ * Chunks form a list; each knows how many bytes were handed out before it, so a mark is one
+ * number and a rewind frees the chunks that begin after it. Under the address sanitizer every
+ * allocation is followed by a poisoned gap, so that overruns inside a chunk are caught too. */
+#include "weft/base.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_ASAN 1
+#endif
+#endif
+#ifdef WEFT_ASAN
+#include <sanitizer/asan_interface.h>
+enum { GAP = 32 };
+#else
+#define ASAN_POISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
+enum { GAP = 0 };
+#endif
+
+enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_STEP = 1 << 20 };
+
+typedef struct chunk {
+    struct chunk *before;
+    size_t start; /* bytes of all earlier chunks */
+    size_t size, used;
+} chunk;
+
+enum { HEAD = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
+
+struct weft_arena {
+    chunk *last;
+};
+
+static void *need(void *memory)
+{
+    if (memory == NULL)
+        abort(); /* out of memory: nobody could go on */
+    return memory;
+}
+
+static uint8_t *bytes_of(chunk *c)
+{
+    return (uint8_t *)c + HEAD;
+}
+
+weft_arena *weft_arena_new(void)
+{
+    return need(calloc(1, sizeof(weft_arena)));
+}
+
+static void drop_last(weft_arena *a)
+{
+    chunk *c = a->last;
+
+    a->last = c->before;
+    ASAN_UNPOISON_MEMORY_REGION(bytes_of(c), c->size);
+    free(c);
+}
+
+void weft_arena_free(weft_arena *a)
+{
+    if (a == NULL)
+        return;
+    while (a->last)
+        drop_last(a);
+    free(a);
+}
+
+static void add_chunk(weft_arena *a, size_t least)
+{
+    size_t size = a->last ? a->last->size * 2 : FIRST_CHUNK;
+    chunk *c;
+
+    if (size > LARGEST_STEP)
+        size = LARGEST_STEP;
+    if (size < least)
+        size = least;
+    c = need(malloc(HEAD + size));
+    *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size, 0};
+    ASAN_POISON_MEMORY_REGION(bytes_of(c), size);
+    a->last = c;
+}
+
+void *weft_arena_alloc(weft_arena *a, size_t bytes)
+{
+    size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN + GAP;
+    void *at;
+
+    if (rounded < bytes)
+        abort();
+    if (a->last == NULL || a->last->size - a->last->used < rounded)
+        add_chunk(a, rounded);
+    at = bytes_of(a->last) + a->last->used;
+    a->last->used += rounded;
+    ASAN_UNPOISON_MEMORY_REGION(at, bytes);
+    return memset(at, 0, bytes);
+}
+
+void *weft_arena_array(weft_arena *a, size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes))
+        abort();
+    return weft_arena_alloc(a, bytes);
+}
+
+size_t weft_arena_mark(const weft_arena *a)
+{
+    return a->last ? a->last->start + a->last->used : 0;
+}
+
+void weft_arena_rewind(weft_arena *a, size_t mark)
+{
+    while (a->last && a->last->start >= mark)
+        drop_last(a);
+    if (a->last && a->last->start + a->last->used > mark) {
+        a->last->used = mark - a->last->start;
+        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used, a->last->size - a->last->used);
+    }
+}
+
+void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes)
+{
+    void *to = weft_arena_alloc(a, bytes);
+
+    return bytes ? memcpy(to, from, bytes) : to;
+}
+
+char *weft_arena_text(weft_arena *a, const char *from, size_t n)
+{
+    char *to = weft_arena_alloc(a, n + 1);
+
+    if (n)
+        memcpy(to, from, n);
+    return to;
+}
+
+char *weft_arena_print(weft_arena *a, const char *format, ...)
+{
+    va_list args;
+    char *to;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    to = weft_arena_alloc(a, (size_t)n + 1);
+    va_start(args, format);
+    vsnprintf(to, (size_t)n + 1, format, args);
+    va_end(args);
+    return to;
+}
+
+void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
+{
+    void *to;
+
+    if (n < *room)
+        return at;
+    *room = *room ? *room * 2 : 8;
+    to = weft_arena_array(a, (size_t)*room, size);
+    return n ? memcpy(to, at, (size_t)n * size) : to;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c: files as a whole: mapped for reading, replaced at once when written. */
+#define _POSIX_C_SOURCE 200809L
+#include "weft/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static weft_status map_file(int fd, const char *path, weft_file *out)
+{
+    struct stat s;
+    void *data;
+
+    if (fstat(fd, &s) != 0)
+        return weft_fail(WEFT_E_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    if (S_ISDIR(s.st_mode))
+        return weft_fail(WEFT_E_INPUT, "%s: is a directory, expected a file", path);
+    if (!S_ISREG(s.st_mode))
+        return weft_fail(WEFT_E_INPUT, "%s: is not a regular file", path);
+    out->data = NULL;
+    out->size = (size_t)s.st_size;
+    if (out->size == 0)
+        return WEFT_OK;
+    data = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        return weft_fail(WEFT_E_INPUT, "%s: cannot be mapped: %s", path, strerror(errno));
+    out->data = data;
+    return WEFT_OK;
+}
+
+weft_status weft_file_open(const char *path, weft_file *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo must not block */
+    weft_status status;
+
+    if (fd < 0)
+        return weft_fail(WEFT_E_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    status = map_file(fd, path, out);
+    close(fd);
+    return status;
+}
+
+void weft_file_close(weft_file *f)
+{
+    if (f->data)
+        munmap((void *)(uintptr_t)f->data, f->size);
+    *f = (weft_file){NULL, 0};
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, data, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+weft_status weft_file_write(const char *path, const void *data, size_t size)
+{
+    weft_arena *a = weft_arena_new();
+    char *temporary = weft_arena_print(a, "%s.XXXXXX", path);
+    int fd = mkstemp(temporary);
+    weft_status status = WEFT_OK;
+
+    if (fd < 0) {
+        status = weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
+    } else {
+        bool is_written = write_all(fd, data, size) && fchmod(fd, 0644) == 0;
+
+        if (close(fd) != 0 || !is_written || rename(temporary, path) != 0) {
+            status = weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
+            unlink(temporary);
+        }
+    }
+    weft_arena_free(a);
+    return status;
+}

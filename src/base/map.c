@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* map.c: text -> int by open addressing, and the nearest word for "did you mean". */
+#include "weft/base.h"
+
+#include <string.h>
+
+typedef struct slot {
+    const char *key;
+    size_t n;
+    uint64_t hash;
+    int value;
+    bool is_used;
+} slot;
+
+struct weft_map {
+    weft_arena *arena;
+    slot *slot;
+    size_t n, room; /* room is a power of two, at most half full */
+};
+
+/* FNV-1a, then mixed so that the low bits depend on every byte. */
+static uint64_t hash_of(const char *key, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)key[i]) * 0x100000001b3u;
+    h ^= h >> 32;
+    return h * 0x9e3779b97f4a7c15u;
+}
+
+weft_map *weft_map_new(weft_arena *a)
+{
+    weft_map *m = WEFT_NEW(a, weft_map, 1);
+
+    m->arena = a;
+    m->room = 16;
+    m->slot = WEFT_NEW(a, slot, m->room);
+    return m;
+}
+
+static slot *find(const weft_map *m, const char *key, size_t n, uint64_t hash)
+{
+    size_t i = (size_t)(hash >> 20) & (m->room - 1);
+
+    while (m->slot[i].is_used && (m->slot[i].hash != hash || m->slot[i].n != n ||
+                                  (n && memcmp(m->slot[i].key, key, n) != 0)))
+        i = (i + 1) & (m->room - 1);
+    return &m->slot[i];
+}
+
+int weft_map_get(const weft_map *m, const char *key, size_t n)
+{
+    const slot *s = find(m, key, n, hash_of(key, n));
+
+    return s->is_used ? s->value : -1;
+}
+
+static void double_room(weft_map *m)
+{
+    slot *old = m->slot;
+    size_t n_old = m->room;
+
+    m->room *= 2;
+    m->slot = WEFT_NEW(m->arena, slot, m->room);
+    for (size_t i = 0; i < n_old; i++)
+        if (old[i].is_used)
+            *find(m, old[i].key, old[i].n, old[i].hash) = old[i];
+}
+
+bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
+{
+    uint64_t hash = hash_of(key, n);
+    slot *s = find(m, key, n, hash);
+
+    if (s->is_used)
+        return false;
+    *s = (slot){key, n, hash, value, true};
+    if (++m->n * 2 > m->room)
+        double_room(m);
+    return true;
+}
+
+void weft_map_set(weft_map *m, const char *key, size_t n, int value)
+{
+    slot *s = find(m, key, n, hash_of(key, n));
+
+    if (s->is_used)
+        s->value = value;
+    else
+        (void)weft_map_put(m, key, n, value);
+}
+
+enum { LONGEST_WORD = 63 };
+
+/* Edits (insert, delete, replace, swap of neighbours) that turn a into b. */
+static int edits(const char *a, size_t n_a, const char *b, size_t n_b)
+{
+    int row[3][LONGEST_WORD + 2];
+    int *before = row[0], *last = row[1], *now = row[2];
+
+    for (size_t j = 0; j <= n_b; j++)
+        last[j] = (int)j;
+    for (size_t i = 1; i <= n_a; i++) {
+        int *spare = before;
+
+        now[0] = (int)i;
+        for (size_t j = 1; j <= n_b; j++) {
+            int cost = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (last[j] + 1 < cost)
+                cost = last[j] + 1;
+            if (now[j - 1] + 1 < cost)
+                cost = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < cost)
+                cost = before[j - 2] + 1;
+            now[j] = cost;
+        }
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[n_b];
+}
+
+const char *weft_nearest(const char *word, const char *const *candidates, int n)
+{
+    size_t length = strlen(word);
+    int best = 1 + (int)(length / 3); /* about one slip in three letters */
+    const char *found = NULL;
+
+    if (length > LONGEST_WORD)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        size_t other = strlen(candidates[i]);
+        int distance;
+
+        if (other > LONGEST_WORD)
+            continue;
+        distance = edits(word, length, candidates[i], other);
+        if (distance < best || (distance == best && found == NULL)) {
+            best = distance;
+            found = candidates[i];
+        }
+    }
+    return found;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* An ONNX document as plain arrays. Text and data point into the mapped file: nothing is copied
+ * but repeated numbers. Field names follow onnx.proto3. */
+#ifndef WEFT_ONNX_H
+#define WEFT_ONNX_H
+
+#include "weft/model.h"
+
+typedef struct weft_slice {
+    const char *at; /* not NUL-terminated; NULL if the field is absent */
+    size_t n;
+} weft_slice;
+
+typedef struct weft_onnx_tensor {
+    weft_slice name;
+    int data_type;
+    int n_dims;
+    const int64_t *dim;
+    bool has_data;    /* some data field is present (raw_data, *_data) */
+    bool is_external; /* data_location == EXTERNAL */
+    weft_slice raw;   /* raw_data */
+    /* typed data fields: packed or single encodings, in the order of the file; number of elements
+     */
+    int n_floats, n_int32s, n_int64s, n_doubles, n_uint64s, n_strings;
+    /* payloads of those fields as they stand in the file, decoded on demand */
+    int n_chunks;
+    const struct weft_onnx_chunk *chunk;
+    weft_slice location;                      /* external_data */
+    int64_t external_offset, external_length; /* -1 if absent */
+    weft_slice doc;                           /* doc_string */
+} weft_onnx_tensor;
+
+/* One occurrence of a typed data field of a TensorProto. */
+typedef struct weft_onnx_chunk {
+    int field; /* 4 float_data, 5 int32_data, 6 string_data, 7 int64_data, 10 double_data, 11
+                  uint64_data */
+    bool is_packed;
+    weft_slice body; /* packed payload or string bytes */
+    uint64_t single; /* the varint or fixed value if it is neither */
+} weft_onnx_chunk;
+
+typedef struct weft_onnx_dim {
+    int64_t value;    /* -1 if not given */
+    weft_slice param; /* symbolic name */
+} weft_onnx_dim;
+
+/* TypeProto of tensors; other kinds (sequence, map, optional, sparse) have is_tensor false. */
+typedef struct weft_onnx_value_info {
+    weft_slice name;
+    bool is_tensor, has_shape;
+    int elem_type;
+    int n_dims;
+    const weft_onnx_dim *dim;
+    weft_slice raw_type; /* the whole TypeProto, for the writer */
+    weft_slice doc;
+} weft_onnx_value_info;
+
+typedef enum weft_onnx_attr_kind { /* AttributeProto.AttributeType */
+                                   WEFT_ONNX_UNDEFINED = 0,
+                                   WEFT_ONNX_FLOAT = 1,
+                                   WEFT_ONNX_INT = 2,
+                                   WEFT_ONNX_STRING = 3,
+                                   WEFT_ONNX_TENSOR = 4,
+                                   WEFT_ONNX_GRAPH = 5,
+                                   WEFT_ONNX_FLOATS = 6,
+                                   WEFT_ONNX_INTS = 7,
+                                   WEFT_ONNX_STRINGS = 8,
+                                   WEFT_ONNX_TENSORS = 9,
+                                   WEFT_ONNX_GRAPHS = 10,
+                                   WEFT_ONNX_SPARSE_TENSOR = 11,
+                                   WEFT_ONNX_SPARSE_TENSORS = 12,
+                                   WEFT_ONNX_TYPE_PROTO = 13,
+                                   WEFT_ONNX_TYPE_PROTOS = 14,
+} weft_onnx_attr_kind;
+
+typedef struct weft_onnx_graph weft_onnx_graph;
+
+typedef struct weft_onnx_attr {
+    weft_slice name, ref; /* ref_attr_name: stands for an attribute of the enclosing function */
+    int kind;             /* as stored, or deduced from the field present in old files */
+    double f;
+    int64_t i;
+    weft_slice s;
+    int n; /* of floats, ints, strings */
+    const double *floats;
+    const int64_t *ints;
+    const weft_slice *strings;
+    const weft_onnx_tensor *tensor; /* WEFT_ONNX_TENSOR */
+    const weft_onnx_graph *graph;   /* WEFT_ONNX_GRAPH */
+    weft_slice raw;                 /* the whole AttributeProto, for the writer */
+} weft_onnx_attr;
+
+typedef struct weft_onnx_node {
+    weft_slice name, op_type, domain, overload, doc;
+    int n_inputs, n_outputs, n_attrs;
+    const weft_slice *input, *output;
+    const weft_onnx_attr *attr;
+} weft_onnx_node;
+
+struct weft_onnx_graph {
+    weft_slice name, doc;
+    int n_nodes, n_initializers, n_inputs, n_outputs, n_values, n_sparse;
+    const weft_onnx_node *node;
+    const weft_onnx_tensor *initializer;
+    const weft_onnx_value_info *input, *output, *value;
+    const weft_slice *sparse;      /* sparse_initializer, undecoded */
+    const weft_slice *sparse_name; /* name of the values tensor of each */
+};
+
+typedef struct weft_onnx_opset {
+    weft_slice domain;
+    int64_t version;
+} weft_onnx_opset;
+
+typedef struct weft_onnx_function {
+    weft_slice name, domain, overload, doc;
+    int n_inputs, n_outputs, n_attrs, n_defaults, n_nodes, n_opsets;
+    const weft_slice *input, *output, *attr; /* attribute names without default */
+    const weft_onnx_attr *fallback;          /* attribute_proto: attributes with default */
+    const weft_onnx_node *node;
+    const weft_onnx_opset *opset;
+} weft_onnx_function;
+
+typedef struct weft_onnx_entry {
+    weft_slice key, value;
+} weft_onnx_entry;
+
+struct weft_onnx {
+    const char *file;
+    int64_t ir_version, model_version;
+    weft_slice producer, producer_version, domain, doc;
+    int n_opsets, n_functions, n_metadata;
+    const weft_onnx_opset *opset;
+    const weft_onnx_function *function;
+    const weft_onnx_entry *metadata;
+    const weft_onnx_graph *graph; /* never NULL */
+    weft_file mapping;            /* empty if the caller keeps the bytes */
+    weft_arena *arena;
+};
+
+/* Sub-graphs, types and functions nest at most this deep. */
+enum { WEFT_ONNX_MAX_DEPTH = 64 };
+
+/* Elements of a tensor with at most `most` elements, as int64 or double; false if they are not in
+ * the file (stripped, external, strings) or too many. Checks the size of the data. */
+WEFT_CHECKED weft_status weft_onnx_literal(const weft_onnx *o, const weft_onnx_tensor *t, int most,
+                                           weft_arena *a, const weft_literal **out);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Protobuf's wire format, read in place and written to a growing buffer. */
+#ifndef WEFT_WIRE_H
+#define WEFT_WIRE_H
+
+#include "weft/base.h"
+
+typedef enum weft_wire_type {
+    WEFT_WIRE_VARINT = 0,
+    WEFT_WIRE_FIXED64 = 1,
+    WEFT_WIRE_BYTES = 2,
+    WEFT_WIRE_FIXED32 = 5,
+} weft_wire_type;
+
+/* A message, or what is left of it. */
+typedef struct weft_wire {
+    const uint8_t *at, *end;
+    const uint8_t *start; /* of the file, for offsets in messages */
+} weft_wire;
+
+typedef struct weft_wire_field {
+    int number;
+    weft_wire_type type;
+    uint64_t value; /* varint or fixed */
+    weft_wire body; /* of WEFT_WIRE_BYTES */
+} weft_wire_field;
+
+/* Takes the next field. *more is false at the end of the message. Truncated or overlong varints,
+ * lengths past the end, field number 0, groups: an error with the byte offset. */
+WEFT_CHECKED weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bool *more);
+/* Takes one varint (of a packed field). */
+WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
+
+/* A growing buffer in an arena. */
+typedef struct weft_wire_out {
+    weft_arena *arena;
+    uint8_t *at;
+    size_t n, room;
+} weft_wire_out;
+
+void weft_wire_put_varint(weft_wire_out *o, int field, uint64_t value);
+void weft_wire_put_float(weft_wire_out *o, int field, float value);
+void weft_wire_put_double(weft_wire_out *o, int field, double value);
+void weft_wire_put_bytes(weft_wire_out *o, int field, const void *data, size_t n);
+/* A nested message: begin, write its fields, end. */
+size_t weft_wire_begin(weft_wire_out *o, int field);
+void weft_wire_end(weft_wire_out *o, size_t begin);
+
+#endif
