@@ -143,6 +143,7 @@ const weft_op *weft_op_find(const char *domain, const char *name); /* NULL: not 
  */
 void weft_node_nests(const weft_graph *g, int u, weft_nests *out);
 weft_work weft_node_work(const weft_graph *g, int u);
+void weft_work_add(weft_work *sum, weft_work more);   /* stops at INT64_MAX */
 bool weft_node_is_opaque(const weft_graph *g, int u); /* not in the table */
 bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are known */
 
@@ -155,11 +156,17 @@ weft_net *weft_net_new(const char *name);
 void weft_net_free(weft_net *n);
 weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net */
 void weft_net_rebatch(weft_net *n, int64_t from, int64_t to);
+/* Gives every floating-point tensor this type; WEFT_TYPE_UNKNOWN: as they are. */
+void weft_net_dtype(weft_net *n, weft_dtype type);
+int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */
+int weft_net_n_kept(const weft_net *n);  /* operators that are nodes of the graph */
 
-/* Adds a graph input, or a constant (data may be NULL: weights). Returns its value number. */
-int weft_net_input(weft_net *n, const char *name, weft_dtype type, const weft_shape *shape);
-int weft_net_constant(weft_net *n, const char *name, weft_dtype type, const weft_shape *shape,
-                      const weft_literal *data);
+/* Adds a graph input, or a constant (data may be NULL: weights). *out is its value number. */
+WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, weft_dtype type,
+                                        const weft_shape *shape, int *out);
+WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, weft_dtype type,
+                                           const weft_shape *shape, const weft_literal *data,
+                                           int *out);
 /* Adds an operator. args: value numbers or -1; results: filled with value numbers, or -1 where
  * result_names[i] is empty. Constant results become weights and the node disappears. Operators
  * outside the table take the shapes of `declared` (may be NULL) and are warned about. */
@@ -171,6 +178,7 @@ int weft_net_find(const weft_net *n, const char *name); /* -1 if no value has th
 int weft_net_count(const weft_net *n);                  /* values so far */
 const weft_value *weft_net_value(const weft_net *n, int value);
 const char *weft_net_name(const weft_net *n, int value);
+bool weft_net_is_given(const weft_net *n, int value); /* an input or constant, not a result */
 void weft_net_warn(weft_net *n, const char *format, ...) WEFT_PRINTF(2, 3);
 int weft_net_n_warnings(const weft_net *n);
 const char *weft_net_warning(const weft_net *n, int i);

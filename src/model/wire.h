@@ -31,13 +31,36 @@ WEFT_CHECKED weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bo
 /* Takes one varint (of a packed field). */
 WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
 
-/* A growing buffer in an arena. */
+/* --- fields of a known type: another encoding is an error with the byte offset -----------------
+ */
+
+WEFT_CHECKED weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out);
+WEFT_CHECKED weft_status weft_wire_int(const weft_wire_field *field, int64_t *out);
+WEFT_CHECKED weft_status weft_wire_float(const weft_wire_field *field, double *out);
+
+/* How often each field with a number below this occurs in a message. */
+enum { WEFT_WIRE_COUNTED = 32 };
+WEFT_CHECKED weft_status weft_wire_count(weft_wire w, int count[WEFT_WIRE_COUNTED]);
+
+/* Adds the values in one occurrence of a repeated number, packed or single, to *n. */
+WEFT_CHECKED weft_status weft_wire_count_values(const weft_wire_field *field, weft_wire_type type,
+                                                int *n);
+/* The values of all occurrences of a repeated number, in `a`. */
+WEFT_CHECKED weft_status weft_wire_ints(weft_wire w, int number, weft_arena *a, const int64_t **out,
+                                        int *n);
+WEFT_CHECKED weft_status weft_wire_floats(weft_wire w, int number, weft_arena *a,
+                                          const double **out, int *n);
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* A growing buffer in an arena. Without arena it only counts: n becomes the size. */
 typedef struct weft_wire_out {
     weft_arena *arena;
     uint8_t *at;
     size_t n, room;
 } weft_wire_out;
 
+/* Field 0 puts the value without tag, as packed fields hold them. */
 void weft_wire_put_varint(weft_wire_out *o, int field, uint64_t value);
 void weft_wire_put_float(weft_wire_out *o, int field, float value);
 void weft_wire_put_double(weft_wire_out *o, int field, double value);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the two halves of the ONNX importer: graphs and functions, and control flow. */
+#ifndef WEFT_IMPORT_H
+#define WEFT_IMPORT_H
+
+#include "onnx.h"
+
+typedef struct weft_import {
+    const weft_onnx *doc;
+    const weft_model_options *options;
+    weft_arena *arena;
+    int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
+    weft_map *functions;    /* name -> first local function of that name */
+    int *next_function;     /* the next one of the same name, or -1 */
+    int64_t n_constants;    /* elements in Constant nodes of the main graph */
+    weft_map *dim_names;    /* symbolic dimensions met -> index of a binding, or n_dims */
+    int64_t file_batch;     /* first dimension of the first input; 0 if it is symbolic */
+    const char *batch_name; /* of the symbolic first dimension that --batch binds, or NULL */
+} weft_import;
+
+/* Where names are looked up: one for each graph, sub-graph and function call. */
+typedef struct weft_scope {
+    weft_net *net;
+    weft_map *values;         /* local name -> value of `net` */
+    struct weft_scope *outer; /* of sub-graphs: names not found here are captured from there */
+    const char *prefix;       /* of value and node names, "" in the main graph */
+    bool shares_net;          /* outer->net == net: an inlined sub-graph */
+    int n_opsets;
+    const weft_onnx_opset *opset;
+    weft_map *declared; /* name -> index into graph->value, then graph->output; or NULL */
+    const weft_onnx_graph *graph;
+    int n_bound; /* of functions: attributes of the call, then defaults */
+    const weft_onnx_attr *const *bound;
+    struct weft_scope *bound_in; /* the scope in which those attributes stand */
+    int depth;                   /* of function calls and sub-graphs */
+    WEFT_VEC(int) captured;      /* values of outer->net read inside */
+} weft_scope;
+
+/* A name as text; the empty name is "". */
+const char *weft_import_text(weft_import *m, weft_slice s);
+/* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
+WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,
+                                             int *out);
+/* All nodes of a list, in topological order. */
+WEFT_CHECKED weft_status weft_import_nodes(weft_import *m, weft_scope *s,
+                                           const weft_onnx_node *node, int n_nodes);
+/* Initializers of a graph. */
+WEFT_CHECKED weft_status weft_import_weights(weft_import *m, weft_scope *s);
+/* Looks up the shapes a graph declares for its values. */
+void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph);
+/* Type and shape as declared; unknown dimensions stay unknown. */
+weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *info);
+/* The node's own fields and attributes, without operands. */
+WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                            weft_node *out);
+/* Names of results, with the prefix; *declared (may be NULL) what the file says of them. */
+void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                         const char *const **names, weft_value **declared);
+/* Makes the node's results known in the scope. */
+WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                            const int *results);
+
+/* If, Loop, Scan. */
+WEFT_CHECKED weft_status weft_import_control(weft_import *m, weft_scope *s,
+                                             const weft_onnx_node *n);
+bool weft_import_is_control(const weft_onnx_node *n);
+
+bool weft_slice_is(weft_slice s, const char *text);
+
+/* Finishes the net: graph, tensors and warnings of the model. */
+WEFT_CHECKED weft_status weft_model_from_net(weft_net *net, weft_model *model);
+/* The document as a model whose name, source and arena are set. */
+WEFT_CHECKED weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *options,
+                                            weft_model *model);
+
+#endif

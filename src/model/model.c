@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* model.c: opens what a user names: an ONNX file or a built-in model. */
+#include "import.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static const weft_model_options defaults = {.optimizer = WEFT_ADAM};
+
+/* "folder/net.onnx" -> "net". */
+static const char *base_name(weft_arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *first = slash ? slash + 1 : path;
+    const char *dot = strrchr(first, '.');
+
+    return weft_arena_text(a, first, dot && dot > first ? (size_t)(dot - first) : strlen(first));
+}
+
+static weft_model *new_model(const char *source)
+{
+    weft_arena *a = weft_arena_new();
+    weft_model *m = WEFT_NEW(a, weft_model, 1);
+
+    m->arena = a;
+    m->source = weft_arena_text(a, source, strlen(source));
+    m->name = base_name(a, source);
+    return m;
+}
+
+void weft_model_free(weft_model *m)
+{
+    if (m == NULL)
+        return;
+    weft_graph_free(m->graph);
+    weft_arena_free(m->arena);
+}
+
+/* Adds backward and update nodes if asked to. */
+static weft_status train(weft_model *m, const weft_model_options *o)
+{
+    weft_graph *whole;
+
+    if (!o->train)
+        return WEFT_OK;
+    WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
+    weft_graph_free(m->graph);
+    m->graph = whole;
+    return WEFT_OK;
+}
+
+/* Ends an open: the model goes to the caller, or is freed. */
+static weft_status hand_over(weft_status status, weft_model *m, weft_model **out)
+{
+    if (status != WEFT_OK)
+        weft_model_free(m);
+    else
+        *out = m;
+    return status;
+}
+
+static weft_status import(weft_onnx *doc, const weft_model_options *o, weft_model *m)
+{
+    weft_status status = weft_onnx_to_model(doc, o, m);
+
+    weft_onnx_free(doc);
+    if (status != WEFT_OK)
+        return status;
+    status = train(m, o);
+    return status == WEFT_OK ? status : weft_fail_in(status, m->source);
+}
+
+weft_status weft_onnx_import(const void *data, size_t size, const char *file,
+                             const weft_model_options *options, weft_model **out)
+{
+    weft_onnx *doc;
+    weft_model *m;
+
+    WEFT_TRY(weft_onnx_read(data, size, file, &doc));
+    m = new_model(file);
+    return hand_over(import(doc, options ? options : &defaults, m), m, out);
+}
+
+static weft_status open_file(const char *path, const weft_model_options *o, weft_model **out)
+{
+    weft_onnx *doc;
+    weft_model *m;
+
+    WEFT_TRY(weft_onnx_open(path, &doc));
+    m = new_model(path);
+    return hand_over(import(doc, o, m), m, out);
+}
+
+/* --- built-in models
+ * ---------------------------------------------------------------------------------- */
+
+static weft_status unknown_model(const char *name)
+{
+    weft_arena *a = weft_arena_new();
+    const char **known = WEFT_NEW(a, const char *, weft_zoo_count());
+    const char *near;
+    weft_status status;
+
+    for (int i = 0; i < weft_zoo_count(); i++)
+        known[i] = weft_zoo_at(i)->name;
+    near = weft_nearest(name, known, weft_zoo_count());
+    status = weft_fail(WEFT_E_INPUT,
+                       "'%s' is neither a file nor a built-in model%s%s%s; see: weft list models",
+                       name, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    weft_arena_free(a);
+    return status;
+}
+
+/* Is `word` one of "a|b|c"? */
+static bool is_choice(const char *choices, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *at = choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, word, n) == 0 && (at[n] == '|' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* "xl,seq=512": a variant first, then parameters. */
+static weft_status set_parameters(const weft_zoo_model *z, const char *text, void *options,
+                                  weft_arena *a)
+{
+    char *first = weft_arena_text(a, text, strcspn(text, ","));
+
+    if (*first != '\0' && strchr(first, '=') == NULL) {
+        const weft_option *flag = weft_option_find(z->options, first);
+
+        if (z->variants && is_choice(z->variants, first)) {
+            z->variant(first, options);
+            text += strlen(first) + (text[strlen(first)] == ',');
+        } else if (flag == NULL || flag->kind != WEFT_OPTION_FLAG) {
+            return weft_fail(WEFT_E_INPUT, "'%s' is not a variant, expected %s", first,
+                             z->variants ? z->variants : "name=value");
+        }
+    }
+    return weft_options_parse(z->options, options, text, a);
+}
+
+static int64_t count_parameters(const weft_net *net)
+{
+    int64_t total = 0;
+
+    for (int v = 0; v < weft_net_count(net); v++)
+        if (strncmp(weft_net_name(net, v), "w/", 2) == 0 && weft_net_is_given(net, v))
+            total += weft_shape_elements(&weft_net_value(net, v)->shape);
+    return total;
+}
+
+static weft_status build(const weft_zoo_model *z, const char *parameters,
+                         const weft_model_options *o, weft_model *m)
+{
+    weft_net *net = weft_net_new(z->name);
+    void *options = weft_arena_alloc(m->arena, z->options_size);
+    weft_status status;
+
+    weft_options_default(z->options, options);
+    status = set_parameters(z, parameters, options, m->arena);
+    if (status == WEFT_OK)
+        status = z->build(net, options, o);
+    if (status == WEFT_OK)
+        status = weft_model_from_net(net, m);
+    m->name = z->name;
+    m->origin = "built-in";
+    m->n_nodes = weft_net_n_nodes(net);
+    m->n_parameters = status == WEFT_OK ? count_parameters(net) : 0;
+    weft_net_free(net);
+    if (status == WEFT_OK)
+        status = train(m, o);
+    return status == WEFT_OK ? status : weft_fail_in(status, m->source);
+}
+
+static weft_status open_built_in(const char *source, const weft_model_options *o, weft_model **out)
+{
+    size_t n = strcspn(source, ":");
+    weft_model *m = new_model(source);
+    char *name = weft_arena_text(m->arena, source, n);
+    const weft_zoo_model *z = weft_zoo_find(name);
+
+    if (z == NULL)
+        return hand_over(unknown_model(name), m, out);
+    if (o->n_dims > 0)
+        return hand_over(weft_fail(WEFT_E_INPUT,
+                                   "%s: --dim is for ONNX files; parameters of built-in models are "
+                                   "given as %s:name=value",
+                                   source, name),
+                         m, out);
+    return hand_over(build(z, source + n + (source[n] == ':'), o, m), m, out);
+}
+
+static bool is_file_name(const char *source)
+{
+    size_t n = strlen(source);
+    struct stat s;
+
+    return strchr(source, '/') || (n > 5 && strcmp(source + n - 5, ".onnx") == 0) ||
+           (weft_zoo_find(source) == NULL && stat(source, &s) == 0);
+}
+
+weft_status weft_model_open(const char *source, const weft_model_options *options, weft_model **out)
+{
+    const weft_model_options *o = options ? options : &defaults;
+
+    return is_file_name(source) ? open_file(source, o, out) : open_built_in(source, o, out);
+}

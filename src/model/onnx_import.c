@@ -1,0 +1,815 @@
+/* SPDX-License-Identifier: MIT */
+/* onnx_import.c: an ONNX document becomes a network.
+ *
+ * 1. Inputs get their shapes; symbolic dimensions are bound by --dim and --batch, or it is an error
+ *    that names the flag.
+ * 2. Initializers become constants; elements are read only of small ones, which may be shapes.
+ * 3. Nodes are visited in topological order (the file's own where it is one). Local functions are
+ *    inlined, control flow goes to onnx_body.c, everything else to weft_net_node.
+ * 4. Whatever depends on constants only has become a weight; the rest is the graph. */
+#include "import.h"
+
+#include <string.h>
+
+enum {
+    MOST_NODES = 1000000, /* after inlining */
+    MOST_FLOATS = 256,    /* floating-point constants read from the file */
+    NEWEST_OPSET = 25,    /* of the default domain, as far as the table was checked */
+    OLDEST_OPSET = 7,
+};
+
+bool weft_slice_is(weft_slice s, const char *text)
+{
+    return s.n == strlen(text) && (s.n == 0 || memcmp(s.at, text, s.n) == 0);
+}
+
+static bool same_text(weft_slice a, weft_slice b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
+}
+
+const char *weft_import_text(weft_import *m, weft_slice s)
+{
+    return weft_arena_text(m->arena, s.at, s.n);
+}
+
+/* "ai.onnx" is another spelling of the default domain. */
+static weft_slice plain_domain(weft_slice domain)
+{
+    return weft_slice_is(domain, "ai.onnx") ? (weft_slice){"", 0} : domain;
+}
+
+static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice name)
+{
+    if (name.n == 0)
+        return "";
+    return *s->prefix ? weft_arena_print(m->arena, "%s%.*s", s->prefix, (int)name.n, name.at)
+                      : weft_import_text(m, name);
+}
+
+/* --- dimensions
+ * -------------------------------------------------------------------------------------- */
+
+/* Size of a symbolic dimension, or -1. Remembers the name for the check of --dim. */
+static int64_t bound_size(weft_import *m, weft_slice name)
+{
+    const weft_model_options *o = m->options;
+
+    weft_map_set(m->dim_names, name.at, name.n, 0);
+    for (int i = 0; i < o->n_dims; i++)
+        if (weft_slice_is(name, o->dim[i].name))
+            return o->dim[i].size;
+    if (m->batch_name && weft_slice_is(name, m->batch_name))
+        return o->batch;
+    return WEFT_UNKNOWN_DIM;
+}
+
+weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *info)
+{
+    weft_value v = {.shape = {.rank = -1}};
+
+    if (!info->is_tensor)
+        return v;
+    if (info->elem_type > 0 && info->elem_type < WEFT_N_DTYPES)
+        v.type = (weft_dtype)info->elem_type;
+    if (!info->has_shape || info->n_dims > WEFT_MAX_RANK)
+        return v;
+    v.shape.rank = info->n_dims;
+    for (int d = 0; d < info->n_dims; d++) {
+        const weft_onnx_dim *dim = &info->dim[d];
+
+        v.shape.dim[d] = dim->value >= 0    ? dim->value
+                         : dim->param.n > 0 ? bound_size(m, dim->param)
+                                            : WEFT_UNKNOWN_DIM;
+    }
+    return v;
+}
+
+/* A name for a dimension the file leaves without one: input "x", axis 0 -> "x.0". */
+static weft_slice dim_name(weft_import *m, const weft_onnx_value_info *info, int d)
+{
+    const char *name;
+
+    if (info->dim[d].param.n > 0)
+        return info->dim[d].param;
+    name = weft_arena_print(m->arena, "%.*s.%d", (int)info->name.n, info->name.at, d);
+    return (weft_slice){name, strlen(name)};
+}
+
+static bool is_initializer(const weft_onnx_graph *g, weft_map *initializers, weft_slice name)
+{
+    return g->n_initializers > 0 && weft_map_get(initializers, name.at, name.n) >= 0;
+}
+
+static weft_status input_shape(weft_import *m, const weft_onnx_value_info *info, weft_value *v)
+{
+    if (!info->is_tensor)
+        return weft_fail(WEFT_E_INPUT, "input '%.*s' is not a tensor, expected one",
+                         (int)info->name.n, info->name.at);
+    if (info->n_dims > WEFT_MAX_RANK)
+        return weft_fail(WEFT_E_INPUT, "input '%.*s' has %d dimensions, expected at most %d",
+                         (int)info->name.n, info->name.at, info->n_dims, WEFT_MAX_RANK);
+    *v = weft_import_value_info(m, info);
+    if (v->type == WEFT_TYPE_UNKNOWN)
+        return weft_fail(WEFT_E_INPUT, "input '%.*s' has the unknown element type %d",
+                         (int)info->name.n, info->name.at, info->elem_type);
+    if (v->shape.rank < 0)
+        return weft_fail(WEFT_E_INPUT, "input '%.*s' has no shape, expected one", (int)info->name.n,
+                         info->name.at);
+    for (int d = 0; d < v->shape.rank; d++) {
+        weft_slice name = dim_name(m, info, d);
+
+        if (v->shape.dim[d] >= 0)
+            continue;
+        v->shape.dim[d] = bound_size(m, name);
+        if (v->shape.dim[d] < 0)
+            return weft_fail(WEFT_E_INPUT,
+                             "input '%.*s' has the unknown dimension '%.*s': give its size, for "
+                             "example --dim %.*s=8",
+                             (int)info->name.n, info->name.at, (int)name.n, name.at, (int)name.n,
+                             name.at);
+    }
+    return WEFT_OK;
+}
+
+/* --batch: binds the symbolic first dimension of the first input, or replaces the fixed one. */
+static void choose_batch(weft_import *m, const weft_onnx_value_info *first)
+{
+    if (m->options->batch <= 0 || first->n_dims == 0)
+        return;
+    if (first->dim[0].value >= 0)
+        m->file_batch = first->dim[0].value;
+    else
+        m->batch_name = weft_import_text(m, dim_name(m, first, 0));
+}
+
+static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initializers)
+{
+    const weft_onnx_graph *g = s->graph;
+    bool is_first = true;
+
+    for (int i = 0; i < g->n_inputs; i++) {
+        weft_slice name = g->input[i].name;
+        weft_value v;
+        int value;
+
+        if (is_initializer(g, initializers, name))
+            continue;
+        if (name.n == 0)
+            return weft_fail(WEFT_E_INPUT, "input %d has no name", i);
+        if (is_first)
+            choose_batch(m, &g->input[i]);
+        is_first = false;
+        WEFT_TRY(input_shape(m, &g->input[i], &v));
+        if (m->file_batch > 0 && v.shape.rank > 0 && v.shape.dim[0] == m->file_batch)
+            v.shape.dim[0] = m->options->batch;
+        WEFT_TRY(weft_net_input(s->net, weft_import_text(m, name), v.type, &v.shape, &value));
+        weft_map_set(s->values, name.at, name.n, value);
+    }
+    if (m->file_batch > 0)
+        weft_net_rebatch(s->net, m->file_batch, m->options->batch);
+    return WEFT_OK;
+}
+
+/* --- constants
+ * ---------------------------------------------------------------------------------------- */
+
+static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_value *v)
+{
+    *v = (weft_value){.is_const = true};
+    if (t->data_type <= 0 || t->data_type >= WEFT_N_DTYPES)
+        return weft_fail(WEFT_E_INPUT, "tensor '%.*s' has the unknown element type %d",
+                         (int)t->name.n, t->name.at, t->data_type);
+    if (t->n_dims > WEFT_MAX_RANK)
+        return weft_fail(WEFT_E_INPUT, "tensor '%.*s' has %d dimensions, expected at most %d",
+                         (int)t->name.n, t->name.at, t->n_dims, WEFT_MAX_RANK);
+    v->type = (weft_dtype)t->data_type;
+    v->shape.rank = t->n_dims;
+    for (int d = 0; d < t->n_dims; d++)
+        v->shape.dim[d] = t->dim[d];
+    return weft_onnx_literal(m->doc, t,
+                             weft_dtype_is_float(v->type) ? MOST_FLOATS : WEFT_MAX_LITERAL,
+                             m->arena, &v->data);
+}
+
+weft_status weft_import_weights(weft_import *m, weft_scope *s)
+{
+    const weft_onnx_graph *g = s->graph;
+
+    for (int i = 0; i < g->n_initializers; i++) {
+        const weft_onnx_tensor *t = &g->initializer[i];
+        weft_value v;
+        int value;
+
+        if (t->name.n == 0)
+            return weft_fail(WEFT_E_INPUT, "initializer %d has no name", i);
+        WEFT_TRY(tensor_value(m, t, &v));
+        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, t->name), v.type, &v.shape, v.data,
+                                   &value));
+        weft_map_set(s->values, t->name.at, t->name.n, value);
+    }
+    for (int i = 0; i < g->n_sparse; i++) {
+        weft_shape unknown = {.rank = -1};
+        int value;
+
+        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, g->sparse_name[i]), WEFT_TYPE_UNKNOWN,
+                                   &unknown, NULL, &value));
+        weft_map_set(s->values, g->sparse_name[i].at, g->sparse_name[i].n, value);
+        weft_net_warn(s->net, "sparse initializer '%.*s' is not read: its shape is unknown",
+                      (int)g->sparse_name[i].n, g->sparse_name[i].at);
+    }
+    return WEFT_OK;
+}
+
+/* --- attributes
+ * --------------------------------------------------------------------------------------- */
+
+static weft_status plain_attr(weft_import *m, const weft_onnx_attr *from, weft_attr *to)
+{
+    *to = (weft_attr){.name = weft_import_text(m, from->name), .kind = WEFT_ATTR_OTHER};
+    to->n = from->n;
+    switch (from->kind) {
+    case WEFT_ONNX_INT:
+        to->kind = WEFT_ATTR_INT;
+        to->i = from->i;
+        break;
+    case WEFT_ONNX_FLOAT:
+        to->kind = WEFT_ATTR_REAL;
+        to->f = from->f;
+        break;
+    case WEFT_ONNX_STRING:
+        to->kind = WEFT_ATTR_TEXT;
+        to->s = weft_import_text(m, from->s);
+        break;
+    case WEFT_ONNX_INTS:
+        to->kind = WEFT_ATTR_INTS;
+        to->ints = from->ints;
+        break;
+    case WEFT_ONNX_FLOATS:
+        to->kind = WEFT_ATTR_REALS;
+        to->reals = from->floats;
+        break;
+    case WEFT_ONNX_STRINGS: {
+        const char **texts = WEFT_NEW(m->arena, const char *, from->n + 1);
+
+        for (int i = 0; i < from->n; i++)
+            texts[i] = weft_import_text(m, from->strings[i]);
+        to->kind = WEFT_ATTR_TEXTS;
+        to->texts = texts;
+        break;
+    }
+    case WEFT_ONNX_TENSOR: {
+        weft_value v;
+
+        if (from->tensor == NULL)
+            return weft_fail(WEFT_E_INPUT, "attribute '%s' has no tensor", to->name);
+        WEFT_TRY(tensor_value(m, from->tensor, &v));
+        to->kind = WEFT_ATTR_LITERAL;
+        to->type = v.type;
+        to->shape = v.shape;
+        to->literal = v.data;
+        break;
+    }
+    default:
+        to->n = 0;
+    }
+    return WEFT_OK;
+}
+
+/* The attribute that stands for another inside a function; NULL if the call leaves it out. */
+static const weft_onnx_attr *follow(const weft_scope *s, const weft_onnx_attr *a)
+{
+    while (a && a->ref.n > 0) {
+        const weft_onnx_attr *found = NULL;
+
+        for (int i = 0; i < s->n_bound && found == NULL; i++)
+            if (same_text(s->bound[i]->name, a->ref))
+                found = s->bound[i];
+        a = found;
+        s = s->bound_in;
+        if (s == NULL)
+            break;
+    }
+    return a && a->ref.n > 0 ? NULL : a;
+}
+
+static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
+{
+    *out = 1;
+    for (int i = 0; i < s->n_opsets; i++)
+        if (same_text(plain_domain(s->opset[i].domain), domain)) {
+            int64_t version = s->opset[i].version;
+
+            *out = version < 1 ? 1 : version > 1000 ? 1000 : (int)version;
+            return WEFT_OK;
+        }
+    if (domain.n == 0)
+        return weft_fail(WEFT_E_INPUT,
+                         "no version of the default operator set is named (opset_import)");
+    return WEFT_OK;
+}
+
+weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                               weft_node *out)
+{
+    weft_attr *attr = WEFT_NEW(m->arena, weft_attr, n->n_attrs + 1);
+    weft_slice domain = plain_domain(n->domain);
+
+    *out = (weft_node){.name = with_prefix(m, s, n->name),
+                       .op = weft_import_text(m, n->op_type),
+                       .domain = weft_import_text(m, domain),
+                       .attr = attr,
+                       .forward = -1,
+                       .wrt = -1};
+    if (n->op_type.n == 0)
+        return weft_fail(WEFT_E_INPUT, "node '%s' has no operator type", out->name);
+    WEFT_TRY(opset_of(s, domain, &out->opset));
+    for (int i = 0; i < n->n_attrs; i++) {
+        const weft_onnx_attr *a = follow(s, &n->attr[i]);
+
+        if (a == NULL)
+            continue;
+        WEFT_TRY(plain_attr(m, a, &attr[out->n_attrs]));
+        attr[out->n_attrs++].name = weft_import_text(m, n->attr[i].name);
+    }
+    return WEFT_OK;
+}
+
+/* --- scopes
+ * --------------------------------------------------------------------------------------------- */
+
+void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph)
+{
+    s->graph = graph;
+    s->declared = weft_map_new(m->arena);
+    for (int i = 0; i < graph->n_values; i++)
+        weft_map_set(s->declared, graph->value[i].name.at, graph->value[i].name.n, i);
+    for (int i = 0; i < graph->n_outputs; i++)
+        weft_map_set(s->declared, graph->output[i].name.at, graph->output[i].name.n,
+                     graph->n_values + i);
+}
+
+/* A value of an outer net as input or constant of this one. */
+static weft_status capture(weft_import *m, weft_scope *s, weft_slice name, int outer, int *out)
+{
+    const weft_value *v = weft_net_value(s->outer->net, outer);
+    const char *text = weft_arena_print(m->arena, "%.*s (outside)", (int)name.n, name.at);
+
+    if (v->is_const)
+        WEFT_TRY(weft_net_constant(s->net, text, v->type, &v->shape, v->data, out));
+    else
+        WEFT_TRY(weft_net_input(s->net, text, v->type, &v->shape, out));
+    weft_map_set(s->values, name.at, name.n, *out);
+    WEFT_PUSH(m->arena, s->captured, outer);
+    return WEFT_OK;
+}
+
+weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name, int *out)
+{
+    int outer;
+
+    *out = weft_map_get(s->values, name.at, name.n);
+    if (*out >= 0 || s->outer == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_import_resolve(m, s->outer, name, &outer));
+    if (outer < 0 || s->shares_net) {
+        *out = outer;
+        return WEFT_OK;
+    }
+    return capture(m, s, name, outer, out);
+}
+
+weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                               const int *results)
+{
+    (void)m;
+    for (int i = 0; i < n->n_outputs; i++)
+        if (results[i] >= 0 &&
+            !weft_map_put(s->values, n->output[i].at, n->output[i].n, results[i]))
+            return weft_fail(WEFT_E_INPUT, "tensor '%.*s' is made twice", (int)n->output[i].n,
+                             n->output[i].at);
+    return WEFT_OK;
+}
+
+void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                         const char *const **names, weft_value **declared)
+{
+    const char **text = WEFT_NEW(m->arena, const char *, n->n_outputs + 1);
+
+    *declared = WEFT_NEW(m->arena, weft_value, n->n_outputs + 1);
+    for (int i = 0; i < n->n_outputs; i++) {
+        int k = s->declared ? weft_map_get(s->declared, n->output[i].at, n->output[i].n) : -1;
+
+        text[i] = with_prefix(m, s, n->output[i]);
+        (*declared)[i] = (weft_value){.shape = {.rank = -1}};
+        if (k >= 0 && m->file_batch == 0) /* declared for another batch: of no use */
+            (*declared)[i] = weft_import_value_info(
+                m, k < s->graph->n_values ? &s->graph->value[k]
+                                          : &s->graph->output[k - s->graph->n_values]);
+    }
+    *names = text;
+}
+
+/* --- nodes
+ * ---------------------------------------------------------------------------------------------- */
+
+static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n, int **args,
+                            int *n_args)
+{
+    *args = WEFT_NEW(m->arena, int, n->n_inputs + 1);
+    *n_args = 0;
+    for (int i = 0; i < n->n_inputs; i++) {
+        (*args)[i] = -1;
+        if (n->input[i].n == 0)
+            continue;
+        WEFT_TRY(weft_import_resolve(m, s, n->input[i], &(*args)[i]));
+        if ((*args)[i] < 0)
+            return weft_fail(WEFT_E_INPUT, "node '%.*s' (%.*s) reads '%.*s', which nothing makes",
+                             (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at,
+                             (int)n->input[i].n, n->input[i].at);
+        *n_args = i + 1; /* trailing operands left out do not count */
+    }
+    return WEFT_OK;
+}
+
+/* Functions by name; those of one name (other domains, overloads) are chained. */
+static void index_functions(weft_import *m)
+{
+    const weft_onnx *doc = m->doc;
+
+    m->functions = weft_map_new(m->arena);
+    m->next_function = WEFT_NEW(m->arena, int, doc->n_functions + 1);
+    for (int i = doc->n_functions - 1; i >= 0; i--) {
+        weft_slice name = doc->function[i].name;
+
+        m->next_function[i] = weft_map_get(m->functions, name.at, name.n);
+        weft_map_set(m->functions, name.at, name.n, i);
+    }
+}
+
+static const weft_onnx_function *find_function(const weft_import *m, const weft_onnx_node *n)
+{
+    int i = weft_map_get(m->functions, n->op_type.at, n->op_type.n);
+
+    for (; i >= 0; i = m->next_function[i]) {
+        const weft_onnx_function *f = &m->doc->function[i];
+
+        if (same_text(plain_domain(f->domain), plain_domain(n->domain)) &&
+            same_text(f->overload, n->overload))
+            return f;
+    }
+    return NULL;
+}
+
+static void bind_attributes(weft_import *m, const weft_onnx_node *n, const weft_onnx_function *f,
+                            weft_scope *inner)
+{
+    const weft_onnx_attr **bound =
+        WEFT_NEW(m->arena, const weft_onnx_attr *, n->n_attrs + f->n_defaults + 1);
+
+    for (int i = 0; i < n->n_attrs; i++)
+        bound[inner->n_bound++] = &n->attr[i];
+    for (int i = 0; i < f->n_defaults; i++)
+        bound[inner->n_bound++] = &f->fallback[i];
+    inner->bound = bound;
+}
+
+/* Inlines a call: the function's nodes with names prefixed by the call's. */
+static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                               const weft_onnx_function *f)
+{
+    weft_scope inner = {.net = s->net,
+                        .values = weft_map_new(m->arena),
+                        .n_opsets = f->n_opsets ? f->n_opsets : s->n_opsets,
+                        .opset = f->n_opsets ? f->opset : s->opset,
+                        .bound_in = s,
+                        .depth = s->depth + 1};
+    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
+
+    if (inner.depth > WEFT_ONNX_MAX_DEPTH)
+        return weft_fail(WEFT_E_INPUT, "function '%.*s' is called more than %d levels deep",
+                         (int)f->name.n, f->name.at, WEFT_ONNX_MAX_DEPTH);
+    if (n->n_inputs > f->n_inputs || n->n_outputs > f->n_outputs)
+        return weft_fail(
+            WEFT_E_INPUT,
+            "function '%.*s' is called with %d inputs and %d outputs, expected %d and %d",
+            (int)f->name.n, f->name.at, n->n_inputs, n->n_outputs, f->n_inputs, f->n_outputs);
+    WEFT_TRY(operands(m, s, n, &args, &n_args));
+    for (int i = 0; i < n_args; i++)
+        if (args[i] >= 0)
+            weft_map_set(inner.values, f->input[i].at, f->input[i].n, args[i]);
+    inner.prefix = n->name.n > 0
+                       ? weft_arena_print(m->arena, "%s/", with_prefix(m, s, n->name))
+                       : weft_arena_print(m->arena, "%s%.*s@%lld/", s->prefix, (int)f->name.n,
+                                          f->name.at, (long long)m->n_budget);
+    bind_attributes(m, n, f, &inner);
+    WEFT_TRY(weft_import_nodes(m, &inner, f->node, f->n_nodes));
+    for (int i = 0; i < n->n_outputs; i++) {
+        results[i] = -1;
+        if (n->output[i].n > 0) {
+            results[i] = weft_map_get(inner.values, f->output[i].at, f->output[i].n);
+            if (results[i] < 0)
+                return weft_fail(WEFT_E_INPUT, "function '%.*s' does not make its output '%.*s'",
+                                 (int)f->name.n, f->name.at, (int)f->output[i].n, f->output[i].at);
+        }
+    }
+    return weft_import_define(m, s, n, results);
+}
+
+static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+{
+    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
+    const char *const *names;
+    weft_value *declared;
+    weft_node node;
+
+    WEFT_TRY(operands(m, s, n, &args, &n_args));
+    WEFT_TRY(weft_import_header(m, s, n, &node));
+    weft_import_results(m, s, n, &names, &declared);
+    WEFT_TRY(weft_net_node(s->net, &node, args, n_args, names, n->n_outputs, declared, results));
+    if (weft_slice_is(n->op_type, "Constant") && s->depth == 0 && results[0] >= 0) {
+        int64_t elements = weft_shape_elements(&weft_net_value(s->net, results[0])->shape);
+
+        m->n_constants += elements > 0 ? elements : 0;
+    }
+    return weft_import_define(m, s, n, results);
+}
+
+static weft_status import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+{
+    const weft_onnx_function *f = find_function(m, n);
+
+    if (m->n_budget-- <= 0)
+        return weft_fail(WEFT_E_INPUT, "more than %d nodes after functions are inlined",
+                         MOST_NODES);
+    if (f)
+        return import_call(m, s, n, f);
+    if (weft_import_is_control(n))
+        return weft_import_control(m, s, n);
+    return import_operator(m, s, n);
+}
+
+/* --- order
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct visit {
+    int node;
+    int next; /* operand to look at next */
+} visit;
+
+typedef struct order {
+    weft_import *m;
+    const weft_onnx_node *node;
+    int n_nodes;
+    weft_map *makers; /* tensor -> node */
+    int *n_reads;     /* names each node reads, sub-graphs included */
+    weft_slice **reads;
+    char *state; /* 0 unseen, 1 being visited, 2 done */
+    int *sorted;
+    int n_sorted;
+} order;
+
+typedef WEFT_VEC(weft_slice) slice_list;
+
+/* Names read by a node; those read inside its sub-graphs count as its own. */
+static void collect_reads(weft_import *m, const weft_onnx_node *n, slice_list *out)
+{
+    for (int i = 0; i < n->n_inputs; i++)
+        if (n->input[i].n > 0)
+            WEFT_PUSH(m->arena, *out, n->input[i]);
+    for (int i = 0; i < n->n_attrs; i++) {
+        const weft_onnx_graph *g = n->attr[i].graph;
+
+        for (int k = 0; g && k < g->n_nodes; k++)
+            collect_reads(m, &g->node[k], out);
+        for (int k = 0; g && k < g->n_outputs; k++)
+            WEFT_PUSH(m->arena, *out, g->output[k].name);
+    }
+}
+
+static weft_status find_makers(order *o)
+{
+    for (int u = 0; u < o->n_nodes; u++) {
+        slice_list reads = {0};
+
+        for (int i = 0; i < o->node[u].n_outputs; i++) {
+            weft_slice name = o->node[u].output[i];
+
+            if (name.n > 0 && !weft_map_put(o->makers, name.at, name.n, u))
+                return weft_fail(WEFT_E_INPUT, "tensor '%.*s' is made twice", (int)name.n, name.at);
+        }
+        collect_reads(o->m, &o->node[u], &reads);
+        o->reads[u] = reads.at;
+        o->n_reads[u] = reads.n;
+    }
+    return WEFT_OK;
+}
+
+/* Depth first from u with a stack of our own: makers come before readers. */
+static weft_status sort_from(order *o, int u, visit *stack)
+{
+    int depth = 1;
+
+    stack[0] = (visit){u, 0};
+    o->state[u] = 1;
+    while (depth > 0) {
+        visit *top = &stack[depth - 1];
+
+        if (top->next == o->n_reads[top->node]) {
+            o->state[top->node] = 2;
+            o->sorted[o->n_sorted++] = top->node;
+            depth--;
+        } else {
+            weft_slice name = o->reads[top->node][top->next++];
+            int maker = weft_map_get(o->makers, name.at, name.n);
+
+            if (maker >= 0 && o->state[maker] == 1)
+                return weft_fail(
+                    WEFT_E_INPUT, "the graph has a cycle through node '%.*s' (%.*s), tensor '%.*s'",
+                    (int)o->node[maker].name.n, o->node[maker].name.at,
+                    (int)o->node[maker].op_type.n, o->node[maker].op_type.at, (int)name.n, name.at);
+            if (maker >= 0 && o->state[maker] == 0) {
+                o->state[maker] = 1;
+                stack[depth++] = (visit){maker, 0};
+            }
+        }
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_node *node,
+                              int n_nodes)
+{
+    order o = {.m = m, .node = node, .n_nodes = n_nodes, .makers = weft_map_new(m->arena)};
+    visit *stack = WEFT_NEW(m->arena, visit, n_nodes + 1);
+
+    o.n_reads = WEFT_NEW(m->arena, int, n_nodes + 1);
+    o.reads = WEFT_NEW(m->arena, weft_slice *, n_nodes + 1);
+    o.state = WEFT_NEW(m->arena, char, n_nodes + 1);
+    o.sorted = WEFT_NEW(m->arena, int, n_nodes + 1);
+    WEFT_TRY(find_makers(&o));
+    for (int u = 0; u < n_nodes; u++)
+        if (o.state[u] == 0)
+            WEFT_TRY(sort_from(&o, u, stack));
+    for (int i = 0; i < n_nodes; i++)
+        WEFT_TRY(import_node(m, s, &node[o.sorted[i]]));
+    return WEFT_OK;
+}
+
+/* --- the whole
+ * ------------------------------------------------------------------------------------------- */
+
+static weft_status check_dims_used(weft_import *m)
+{
+    for (int i = 0; i < m->options->n_dims; i++) {
+        const char *name = m->options->dim[i].name;
+
+        if (weft_map_get(m->dim_names, name, strlen(name)) < 0)
+            return weft_fail(WEFT_E_INPUT, "no dimension is called '%s' (given with --dim)", name);
+    }
+    return WEFT_OK;
+}
+
+static weft_status import_outputs(weft_import *m, weft_scope *s)
+{
+    for (int i = 0; i < s->graph->n_outputs; i++) {
+        weft_slice name = s->graph->output[i].name;
+        int value = weft_map_get(s->values, name.at, name.n);
+
+        if (value < 0)
+            return weft_fail(WEFT_E_INPUT, "output '%.*s' is made by no node", (int)name.n,
+                             name.at);
+        weft_net_output(s->net, value);
+    }
+    return check_dims_used(m);
+}
+
+static void warn_of_opset(weft_scope *s)
+{
+    int version;
+
+    if (opset_of(s, (weft_slice){"", 0}, &version) != WEFT_OK)
+        return;
+    if (version > NEWEST_OPSET || version < OLDEST_OPSET)
+        weft_net_warn(
+            s->net,
+            "opset %d is outside %d to %d, the range weft was checked with: operators may "
+            "be read wrongly",
+            version, OLDEST_OPSET, NEWEST_OPSET);
+}
+
+static weft_status import_graph(weft_import *m, weft_scope *s)
+{
+    const weft_onnx_graph *g = m->doc->graph;
+    weft_map *initializers = weft_map_new(m->arena);
+
+    for (int i = 0; i < g->n_initializers; i++)
+        weft_map_set(initializers, g->initializer[i].name.at, g->initializer[i].name.n, i);
+    weft_import_declared(m, s, g);
+    warn_of_opset(s);
+    WEFT_TRY(import_inputs(m, s, initializers));
+    WEFT_TRY(weft_import_weights(m, s));
+    WEFT_TRY(weft_import_nodes(m, s, g->node, g->n_nodes));
+    return import_outputs(m, s);
+}
+
+static int64_t count_parameters(const weft_onnx_graph *g)
+{
+    int64_t total = 0;
+
+    for (int i = 0; i < g->n_initializers; i++) {
+        const weft_onnx_tensor *t = &g->initializer[i];
+        weft_shape shape = {.rank = t->n_dims};
+        int64_t n;
+
+        for (int d = 0; d < t->n_dims; d++)
+            shape.dim[d] = t->dim[d];
+        n = weft_shape_elements(&shape);
+        if (weft_dtype_is_float((weft_dtype)t->data_type) &&
+            __builtin_add_overflow(total, n, &total))
+            return INT64_MAX;
+    }
+    return total;
+}
+
+static const char *describe(const weft_onnx *doc, weft_arena *a)
+{
+    long long opset = 0;
+
+    for (int i = 0; i < doc->n_opsets; i++)
+        if (plain_domain(doc->opset[i].domain).n == 0)
+            opset = (long long)doc->opset[i].version;
+    return weft_arena_print(a, "ONNX, opset %lld%s%.*s%s%.*s", opset, doc->producer.n ? ", " : "",
+                            (int)doc->producer.n, doc->producer.at,
+                            doc->producer_version.n ? " " : "", (int)doc->producer_version.n,
+                            doc->producer_version.at);
+}
+
+/* Every input and node result of the source, folded ones too. */
+static void list_tensors(const weft_net *net, weft_model *model)
+{
+    weft_source_tensor *t = WEFT_NEW(model->arena, weft_source_tensor, weft_net_count(net) + 1);
+
+    for (int v = 0; v < weft_net_count(net); v++) {
+        const weft_value *value = weft_net_value(net, v);
+        const char *name = weft_net_name(net, v);
+
+        if (weft_net_is_given(net, v) && value->is_const)
+            continue;
+        t[model->n_tensors++] = (weft_source_tensor){
+            weft_arena_text(model->arena, name, strlen(name)), value->type, value->shape};
+    }
+    model->tensor = t;
+}
+
+static void list_warnings(const weft_net *net, weft_model *model)
+{
+    const char **text = WEFT_NEW(model->arena, const char *, weft_net_n_warnings(net) + 1);
+
+    model->n_warnings = weft_net_n_warnings(net);
+    for (int i = 0; i < model->n_warnings; i++)
+        text[i] = weft_arena_text(model->arena, weft_net_warning(net, i),
+                                  strlen(weft_net_warning(net, i)));
+    model->warning = text;
+}
+
+weft_status weft_model_from_net(weft_net *net, weft_model *model)
+{
+    WEFT_TRY(weft_net_finish(net, &model->graph));
+    list_tensors(net, model);
+    list_warnings(net, model);
+    return WEFT_OK;
+}
+
+weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *options,
+                               weft_model *model)
+{
+    weft_arena *scratch = weft_arena_new();
+    weft_import m = {.doc = doc,
+                     .options = options,
+                     .arena = scratch,
+                     .n_budget = MOST_NODES,
+                     .dim_names = weft_map_new(scratch)};
+    weft_scope s = {.net = weft_net_new(model->name),
+                    .values = weft_map_new(scratch),
+                    .prefix = "",
+                    .n_opsets = doc->n_opsets,
+                    .opset = doc->opset};
+    weft_status status;
+
+    index_functions(&m);
+    weft_net_dtype(s.net, options->dtype);
+    status = import_graph(&m, &s);
+    if (status == WEFT_OK)
+        status = weft_model_from_net(s.net, model);
+    if (status != WEFT_OK && m.file_batch > 0 && m.file_batch != options->batch)
+        status = weft_fail(status, "%s (while the batch was changed from %lld to %lld)",
+                           weft_message(), (long long)m.file_batch, (long long)options->batch);
+    model->n_nodes = doc->graph->n_nodes;
+    model->n_parameters = status == WEFT_OK ? count_parameters(doc->graph) : 0;
+    model->n_constants = m.n_constants;
+    model->origin = describe(doc, model->arena);
+    weft_net_free(s.net);
+    weft_arena_free(scratch);
+    return status == WEFT_OK ? status : weft_fail_in(status, doc->file);
+}

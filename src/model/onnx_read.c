@@ -1,0 +1,920 @@
+/* SPDX-License-Identifier: MIT */
+/* onnx_read.c: an ONNX file as plain arrays.
+ *
+ * A message is read in two passes: the first counts the fields, the second fills arrays of exactly
+ * that size, so memory is bounded by a small multiple of the bytes that describe the network. Text
+ * and data stay slices of the file. raw_data and packed floats are stepped over; integers in typed
+ * fields are looked at once, to count them.
+ *
+ * As in protobuf, fields come in any order, unknown ones are skipped, repeated numbers may be
+ * packed, and of a field that should be there once the last one counts (of a message too: parts are
+ * not merged). Messages nest through sub-graphs only; their depth is limited.
+ *
+ * A file that cannot be read is looked at once more, to say what it is instead. */
+#include "onnx_fields.h"
+#include "wire.h"
+
+#include <string.h>
+
+typedef struct reader {
+    weft_arena *arena;
+    int depth; /* of sub-graphs */
+} reader;
+
+/* --- plain fields ----------------------------------------------------------------------------- */
+
+static weft_slice slice_of(weft_wire w)
+{
+    return (weft_slice){(const char *)w.at, (size_t)(w.end - w.at)};
+}
+
+static weft_status read_bytes(const weft_wire_field *f, weft_slice *out)
+{
+    weft_wire body;
+
+    WEFT_TRY(weft_wire_body(f, &body));
+    *out = slice_of(body);
+    return WEFT_OK;
+}
+
+/* Names end up in C strings: a NUL would make two of them equal. */
+static weft_status read_text(const weft_wire_field *f, weft_slice *out)
+{
+    WEFT_TRY(read_bytes(f, out));
+    if (out->n > 0 && memchr(out->at, '\0', out->n))
+        return weft_fail(WEFT_E_INPUT, "byte %zu: the name in field %d contains a NUL byte",
+                         (size_t)(f->body.at - f->body.start), f->number);
+    return WEFT_OK;
+}
+
+/* Keeps the low 32 bits, as protobuf does. */
+static weft_status read_int32(const weft_wire_field *f, int *out)
+{
+    int64_t value;
+
+    WEFT_TRY(weft_wire_int(f, &value));
+    *out = (int32_t)(uint32_t)value;
+    return WEFT_OK;
+}
+
+static weft_status read_strings(reader *r, weft_wire w, int number, int n, const weft_slice **out)
+{
+    weft_slice *to = WEFT_NEW(r->arena, weft_slice, n);
+    weft_wire_field f;
+    bool more;
+
+    *out = to;
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number == number)
+            WEFT_TRY(read_bytes(&f, to++));
+    }
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static weft_status read_entry(const weft_wire_field *from, weft_onnx_entry *out)
+{
+    weft_wire_field f;
+    weft_wire w;
+    bool more;
+
+    WEFT_TRY(weft_wire_body(from, &w));
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number == ONNX_ENTRY_KEY)
+            WEFT_TRY(read_text(&f, &out->key));
+        if (f.number == ONNX_ENTRY_VALUE)
+            WEFT_TRY(read_bytes(&f, &out->value));
+    }
+}
+
+static bool is_text(weft_slice s, const char *text)
+{
+    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
+}
+
+/* A decimal number; false if it is anything else or too large. */
+static bool parse_size(weft_slice s, int64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.at[i] < '0' || s.at[i] > '9' || __builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, s.at[i] - '0', out))
+            return false;
+    return s.n > 0;
+}
+
+static weft_status take_external(const weft_onnx_entry *e, weft_onnx_tensor *out)
+{
+    char value[WEFT_ONNX_SHOWN_BYTES], key[WEFT_ONNX_SHOWN_BYTES], name[WEFT_ONNX_SHOWN_BYTES];
+    bool is_offset = is_text(e->key, "offset"), is_length = is_text(e->key, "length");
+
+    if (is_text(e->key, "location")) {
+        if (e->value.n > 0 && memchr(e->value.at, '\0', e->value.n))
+            return weft_fail(WEFT_E_INPUT, "tensor '%s': the external location has a NUL byte",
+                             weft_onnx_show(out->name, name));
+        out->location = e->value;
+    } else if ((is_offset && !parse_size(e->value, &out->external_offset)) ||
+               (is_length && !parse_size(e->value, &out->external_length))) {
+        return weft_fail(WEFT_E_INPUT,
+                         "tensor '%s': external %s is '%s', expected a number of bytes",
+                         weft_onnx_show(out->name, name), weft_onnx_show(e->key, key),
+                         weft_onnx_show(e->value, value));
+    }
+    return WEFT_OK;
+}
+
+/* After all other fields, so that messages can name the tensor. */
+static weft_status read_external(weft_wire w, weft_onnx_tensor *out)
+{
+    weft_wire_field f;
+    bool more;
+
+    while (true) {
+        weft_onnx_entry entry = {
+            {NULL, 0},
+            {NULL, 0}
+        };
+
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number != ONNX_TENSOR_EXTERNAL)
+            continue;
+        WEFT_TRY(read_entry(&f, &entry));
+        WEFT_TRY(take_external(&entry, out));
+    }
+}
+
+static weft_status count_chunk(const weft_wire_field *f, weft_onnx_tensor *out)
+{
+    weft_wire body;
+
+    switch (f->number) {
+    case ONNX_TENSOR_FLOATS:
+        return weft_wire_count_values(f, WEFT_WIRE_FIXED32, &out->n_floats);
+    case ONNX_TENSOR_DOUBLES:
+        return weft_wire_count_values(f, WEFT_WIRE_FIXED64, &out->n_doubles);
+    case ONNX_TENSOR_INT32S:
+        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_int32s);
+    case ONNX_TENSOR_INT64S:
+        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_int64s);
+    case ONNX_TENSOR_UINT64S:
+        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_uint64s);
+    default:
+        out->n_strings++;
+        return weft_wire_body(f, &body);
+    }
+}
+
+static weft_status read_chunk(const weft_wire_field *f, weft_onnx_tensor *out,
+                              weft_onnx_chunk *chunk)
+{
+    bool is_body = f->type == WEFT_WIRE_BYTES;
+
+    WEFT_TRY(count_chunk(f, out));
+    chunk->field = f->number;
+    chunk->is_packed = is_body && f->number != ONNX_TENSOR_STRINGS;
+    if (is_body)
+        chunk->body = slice_of(f->body);
+    chunk->single = f->value;
+    return WEFT_OK;
+}
+
+static weft_status tensor_field(const weft_wire_field *f, weft_onnx_tensor *out,
+                                weft_onnx_chunk *chunk)
+{
+    int location;
+
+    switch (f->number) {
+    case ONNX_TENSOR_DATA_TYPE:
+        return read_int32(f, &out->data_type);
+    case ONNX_TENSOR_NAME:
+        return read_text(f, &out->name);
+    case ONNX_TENSOR_RAW:
+        return read_bytes(f, &out->raw);
+    case ONNX_TENSOR_DOC:
+        return read_bytes(f, &out->doc);
+    case ONNX_TENSOR_DATA_LOCATION:
+        WEFT_TRY(read_int32(f, &location));
+        out->is_external = location == ONNX_LOCATION_EXTERNAL;
+        return WEFT_OK;
+    case ONNX_TENSOR_FLOATS:
+    case ONNX_TENSOR_INT32S:
+    case ONNX_TENSOR_STRINGS:
+    case ONNX_TENSOR_INT64S:
+    case ONNX_TENSOR_DOUBLES:
+    case ONNX_TENSOR_UINT64S:
+        return read_chunk(f, out, &chunk[out->n_chunks++]);
+    default:
+        return WEFT_OK;
+    }
+}
+
+/* An empty data field is no data: writers without presence cannot tell them apart. */
+static bool has_data(const weft_onnx_tensor *t)
+{
+    return t->raw.n > 0 || t->n_floats > 0 || t->n_int32s > 0 || t->n_int64s > 0 ||
+           t->n_doubles > 0 || t->n_uint64s > 0 || t->n_strings > 0;
+}
+
+static weft_status read_tensor(reader *r, weft_wire w, weft_onnx_tensor *out)
+{
+    weft_wire whole = w;
+    weft_wire_field f;
+    weft_onnx_chunk *chunk;
+    int n[WEFT_WIRE_COUNTED];
+    int64_t elements;
+    bool more = true;
+
+    WEFT_TRY(weft_wire_count(w, n));
+    out->chunk = chunk =
+        WEFT_NEW(r->arena, weft_onnx_chunk,
+                 (size_t)n[ONNX_TENSOR_FLOATS] + (size_t)n[ONNX_TENSOR_INT32S] +
+                     (size_t)n[ONNX_TENSOR_STRINGS] + (size_t)n[ONNX_TENSOR_INT64S] +
+                     (size_t)n[ONNX_TENSOR_DOUBLES] + (size_t)n[ONNX_TENSOR_UINT64S]);
+    out->external_offset = out->external_length = -1;
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more)
+            WEFT_TRY(tensor_field(&f, out, chunk));
+    }
+    WEFT_TRY(weft_wire_ints(whole, ONNX_TENSOR_DIMS, r->arena, &out->dim, &out->n_dims));
+    if (n[ONNX_TENSOR_EXTERNAL] > 0)
+        WEFT_TRY(read_external(whole, out));
+    out->has_data = has_data(out);
+    return weft_onnx_tensor_check(out, &elements);
+}
+
+/* The name of a sparse tensor is that of its values. */
+static weft_status read_sparse_name(weft_wire w, weft_slice *out)
+{
+    static const int path[] = {ONNX_SPARSE_VALUES, ONNX_TENSOR_NAME};
+    weft_wire_field f;
+    bool more = true;
+    weft_wire values = {w.end, w.end, w.start};
+
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more && f.number == path[0])
+            WEFT_TRY(weft_wire_body(&f, &values));
+    }
+    while (true) {
+        WEFT_TRY(weft_wire_next(&values, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number == path[1])
+            WEFT_TRY(read_text(&f, out));
+    }
+}
+
+/* --- types of values -------------------------------------------------------------------------- */
+
+static weft_status read_dim(weft_wire w, weft_onnx_dim *out)
+{
+    weft_wire_field f;
+    bool more;
+
+    out->value = -1;
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number == ONNX_DIM_VALUE) { /* one or the other: the last one counts */
+            WEFT_TRY(weft_wire_int(&f, &out->value));
+            out->value = out->value < 0 ? -1 : out->value; /* so some exporters say "unknown" */
+            out->param = (weft_slice){NULL, 0};
+        } else if (f.number == ONNX_DIM_PARAM) {
+            WEFT_TRY(read_text(&f, &out->param));
+            out->value = -1;
+        }
+    }
+}
+
+static weft_status read_shape(reader *r, weft_wire w, weft_onnx_value_info *out)
+{
+    weft_wire_field f;
+    weft_wire body;
+    weft_onnx_dim *dim;
+    int n[WEFT_WIRE_COUNTED];
+    bool more;
+
+    WEFT_TRY(weft_wire_count(w, n));
+    out->dim = dim = WEFT_NEW(r->arena, weft_onnx_dim, n[ONNX_SHAPE_DIM]);
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number != ONNX_SHAPE_DIM)
+            continue;
+        WEFT_TRY(weft_wire_body(&f, &body));
+        WEFT_TRY(read_dim(body, &dim[out->n_dims++]));
+    }
+}
+
+static weft_status read_tensor_type(reader *r, weft_wire w, weft_onnx_value_info *out)
+{
+    weft_wire shape = {NULL, NULL, NULL};
+    weft_wire_field f;
+    bool more = true;
+
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more && f.number == ONNX_TENSOR_TYPE_ELEM)
+            WEFT_TRY(read_int32(&f, &out->elem_type));
+        if (more && f.number == ONNX_TENSOR_TYPE_SHAPE)
+            WEFT_TRY(weft_wire_body(&f, &shape));
+    }
+    out->has_shape = shape.at != NULL;
+    return out->has_shape ? read_shape(r, shape, out) : WEFT_OK;
+}
+
+static weft_status read_type(reader *r, weft_wire w, weft_onnx_value_info *out)
+{
+    weft_wire tensor = {NULL, NULL, NULL};
+    weft_wire_field f;
+    bool more = true;
+
+    out->raw_type = slice_of(w);
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            break;
+        if (f.number == ONNX_TYPE_TENSOR)
+            WEFT_TRY(weft_wire_body(&f, &tensor));
+        else if (f.number == ONNX_TYPE_SEQUENCE || f.number == ONNX_TYPE_MAP ||
+                 f.number == ONNX_TYPE_OPAQUE || f.number == ONNX_TYPE_SPARSE ||
+                 f.number == ONNX_TYPE_OPTIONAL)
+            tensor.at = NULL; /* one of these or a tensor: the last one counts */
+    }
+    out->is_tensor = tensor.at != NULL;
+    return out->is_tensor ? read_tensor_type(r, tensor, out) : WEFT_OK;
+}
+
+static weft_status read_value_info(reader *r, weft_wire w, weft_onnx_value_info *out)
+{
+    weft_wire type = {NULL, NULL, NULL};
+    weft_wire_field f;
+    bool more = true;
+
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more && f.number == ONNX_VALUE_NAME)
+            WEFT_TRY(read_text(&f, &out->name));
+        if (more && f.number == ONNX_VALUE_DOC)
+            WEFT_TRY(read_bytes(&f, &out->doc));
+        if (more && f.number == ONNX_VALUE_TYPE)
+            WEFT_TRY(weft_wire_body(&f, &type));
+    }
+    return type.at ? read_type(r, type, out) : WEFT_OK;
+}
+
+/* --- attributes, nodes, graphs ---------------------------------------------------------------- */
+
+static weft_status read_graph(reader *r, weft_wire w, weft_onnx_graph *out);
+
+/* Files older than IR version 3 do not say what an attribute holds. */
+static int deduce_kind(const int n[WEFT_WIRE_COUNTED])
+{
+    static const struct {
+        int field, kind;
+    } kinds[] = {
+        {ONNX_ATTR_F,              WEFT_ONNX_FLOAT         },
+        {ONNX_ATTR_I,              WEFT_ONNX_INT           },
+        {ONNX_ATTR_S,              WEFT_ONNX_STRING        },
+        {ONNX_ATTR_T,              WEFT_ONNX_TENSOR        },
+        {ONNX_ATTR_G,              WEFT_ONNX_GRAPH         },
+        {ONNX_ATTR_FLOATS,         WEFT_ONNX_FLOATS        },
+        {ONNX_ATTR_INTS,           WEFT_ONNX_INTS          },
+        {ONNX_ATTR_STRINGS,        WEFT_ONNX_STRINGS       },
+        {ONNX_ATTR_TENSORS,        WEFT_ONNX_TENSORS       },
+        {ONNX_ATTR_GRAPHS,         WEFT_ONNX_GRAPHS        },
+        {ONNX_ATTR_SPARSE_TENSOR,  WEFT_ONNX_SPARSE_TENSOR },
+        {ONNX_ATTR_SPARSE_TENSORS, WEFT_ONNX_SPARSE_TENSORS},
+        {ONNX_ATTR_TYPE_PROTO,     WEFT_ONNX_TYPE_PROTO    },
+        {ONNX_ATTR_TYPE_PROTOS,    WEFT_ONNX_TYPE_PROTOS   },
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (n[kinds[i].field] > 0)
+            return kinds[i].kind;
+    return WEFT_ONNX_UNDEFINED;
+}
+
+/* What an attribute holds as a message, kept until its kind is known. */
+typedef struct attr_parts {
+    weft_wire tensor, graph;
+} attr_parts;
+
+static weft_status attr_field(const weft_wire_field *f, weft_onnx_attr *out, attr_parts *parts)
+{
+    switch (f->number) {
+    case ONNX_ATTR_NAME:
+        return read_text(f, &out->name);
+    case ONNX_ATTR_REF:
+        return read_text(f, &out->ref);
+    case ONNX_ATTR_KIND:
+        return read_int32(f, &out->kind);
+    case ONNX_ATTR_F:
+        return weft_wire_float(f, &out->f);
+    case ONNX_ATTR_I:
+        return weft_wire_int(f, &out->i);
+    case ONNX_ATTR_S:
+        return read_bytes(f, &out->s);
+    case ONNX_ATTR_T:
+        return weft_wire_body(f, &parts->tensor);
+    case ONNX_ATTR_G:
+        return weft_wire_body(f, &parts->graph);
+    default:
+        return WEFT_OK;
+    }
+}
+
+static weft_status read_attr_tensor(reader *r, weft_wire w, weft_onnx_attr *out)
+{
+    weft_onnx_tensor *tensor = WEFT_NEW(r->arena, weft_onnx_tensor, 1);
+
+    out->tensor = tensor;
+    return read_tensor(r, w, tensor);
+}
+
+static weft_status read_attr_graph(reader *r, weft_wire w, weft_onnx_attr *out)
+{
+    weft_onnx_graph *graph = WEFT_NEW(r->arena, weft_onnx_graph, 1);
+
+    out->graph = graph;
+    return read_graph(r, w, graph);
+}
+
+static weft_status no_value(const weft_onnx_attr *a, const char *what)
+{
+    char name[WEFT_ONNX_SHOWN_BYTES];
+
+    if (a->ref.n > 0) /* the value is given where the function is called */
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "attribute '%s': is said to hold a %s, but there is none",
+                     weft_onnx_show(a->name, name), what);
+}
+
+static weft_status read_attr(reader *r, weft_wire w, weft_onnx_attr *out)
+{
+    attr_parts parts = {
+        {NULL, NULL, NULL},
+        {NULL, NULL, NULL}
+    };
+    weft_wire whole = w;
+    weft_wire_field f;
+    int n[WEFT_WIRE_COUNTED];
+    bool more = true;
+
+    out->raw = slice_of(w);
+    WEFT_TRY(weft_wire_count(w, n));
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more)
+            WEFT_TRY(attr_field(&f, out, &parts));
+    }
+    if (out->kind == WEFT_ONNX_UNDEFINED)
+        out->kind = deduce_kind(n);
+    switch (out->kind) {
+    case WEFT_ONNX_FLOATS:
+        return weft_wire_floats(whole, ONNX_ATTR_FLOATS, r->arena, &out->floats, &out->n);
+    case WEFT_ONNX_INTS:
+        return weft_wire_ints(whole, ONNX_ATTR_INTS, r->arena, &out->ints, &out->n);
+    case WEFT_ONNX_STRINGS:
+        out->n = n[ONNX_ATTR_STRINGS];
+        return read_strings(r, whole, ONNX_ATTR_STRINGS, out->n, &out->strings);
+    case WEFT_ONNX_TENSOR:
+        return parts.tensor.at ? read_attr_tensor(r, parts.tensor, out) : no_value(out, "tensor");
+    case WEFT_ONNX_GRAPH:
+        return parts.graph.at ? read_attr_graph(r, parts.graph, out) : no_value(out, "graph");
+    default:
+        return WEFT_OK;
+    }
+}
+
+/* The arrays of a node while they are filled. */
+typedef struct node_parts {
+    weft_slice *input, *output;
+    weft_onnx_attr *attr;
+} node_parts;
+
+static weft_status node_field(reader *r, const weft_wire_field *f, weft_onnx_node *out,
+                              const node_parts *parts)
+{
+    weft_wire body;
+
+    switch (f->number) {
+    case ONNX_NODE_INPUT:
+        return read_text(f, &parts->input[out->n_inputs++]);
+    case ONNX_NODE_OUTPUT:
+        return read_text(f, &parts->output[out->n_outputs++]);
+    case ONNX_NODE_NAME:
+        return read_text(f, &out->name);
+    case ONNX_NODE_OP_TYPE:
+        return read_text(f, &out->op_type);
+    case ONNX_NODE_DOMAIN:
+        return read_text(f, &out->domain);
+    case ONNX_NODE_OVERLOAD:
+        return read_text(f, &out->overload);
+    case ONNX_NODE_DOC:
+        return read_bytes(f, &out->doc);
+    case ONNX_NODE_ATTR:
+        WEFT_TRY(weft_wire_body(f, &body));
+        return read_attr(r, body, &parts->attr[out->n_attrs++]);
+    default:
+        return WEFT_OK;
+    }
+}
+
+static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
+{
+    node_parts parts;
+    weft_wire_field f;
+    int n[WEFT_WIRE_COUNTED];
+    bool more;
+
+    WEFT_TRY(weft_wire_count(w, n));
+    out->input = parts.input = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_INPUT]);
+    out->output = parts.output = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_OUTPUT]);
+    out->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        WEFT_TRY(node_field(r, &f, out, &parts));
+    }
+}
+
+typedef struct graph_parts {
+    weft_onnx_node *node;
+    weft_onnx_tensor *initializer;
+    weft_onnx_value_info *input, *output, *value;
+    weft_slice *sparse, *sparse_name;
+} graph_parts;
+
+static graph_parts graph_arrays(reader *r, const int n[WEFT_WIRE_COUNTED], weft_onnx_graph *out)
+{
+    weft_arena *a = r->arena;
+    graph_parts p;
+
+    out->node = p.node = WEFT_NEW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
+    out->initializer = p.initializer = WEFT_NEW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
+    out->input = p.input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
+    out->output = p.output = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_OUTPUT]);
+    out->value = p.value = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_VALUE]);
+    out->sparse = p.sparse = WEFT_NEW(a, weft_slice, n[ONNX_GRAPH_SPARSE]);
+    out->sparse_name = p.sparse_name = WEFT_NEW(a, weft_slice, n[ONNX_GRAPH_SPARSE]);
+    return p;
+}
+
+static weft_status graph_message(reader *r, const weft_wire_field *f, weft_onnx_graph *out,
+                                 const graph_parts *parts)
+{
+    weft_wire body;
+
+    WEFT_TRY(weft_wire_body(f, &body));
+    switch (f->number) {
+    case ONNX_GRAPH_NODE:
+        return read_node(r, body, &parts->node[out->n_nodes++]);
+    case ONNX_GRAPH_INITIALIZER:
+        return read_tensor(r, body, &parts->initializer[out->n_initializers++]);
+    case ONNX_GRAPH_INPUT:
+        return read_value_info(r, body, &parts->input[out->n_inputs++]);
+    case ONNX_GRAPH_OUTPUT:
+        return read_value_info(r, body, &parts->output[out->n_outputs++]);
+    case ONNX_GRAPH_VALUE:
+        return read_value_info(r, body, &parts->value[out->n_values++]);
+    default:
+        parts->sparse[out->n_sparse] = slice_of(body);
+        return read_sparse_name(body, &parts->sparse_name[out->n_sparse++]);
+    }
+}
+
+static weft_status graph_field(reader *r, const weft_wire_field *f, weft_onnx_graph *out,
+                               const graph_parts *parts)
+{
+    switch (f->number) {
+    case ONNX_GRAPH_NAME:
+        return read_text(f, &out->name);
+    case ONNX_GRAPH_DOC:
+        return read_bytes(f, &out->doc);
+    case ONNX_GRAPH_NODE:
+    case ONNX_GRAPH_INITIALIZER:
+    case ONNX_GRAPH_INPUT:
+    case ONNX_GRAPH_OUTPUT:
+    case ONNX_GRAPH_VALUE:
+    case ONNX_GRAPH_SPARSE:
+        return graph_message(r, f, out, parts);
+    default:
+        return WEFT_OK;
+    }
+}
+
+static weft_status read_graph(reader *r, weft_wire w, weft_onnx_graph *out)
+{
+    graph_parts parts;
+    weft_wire_field f;
+    int n[WEFT_WIRE_COUNTED];
+    bool more = true;
+
+    if (r->depth == WEFT_ONNX_MAX_DEPTH)
+        return weft_fail(WEFT_E_INPUT, "byte %zu: sub-graphs nest more than %d deep",
+                         (size_t)(w.at - w.start), WEFT_ONNX_MAX_DEPTH);
+    r->depth++;
+    WEFT_TRY(weft_wire_count(w, n));
+    parts = graph_arrays(r, n, out);
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more)
+            WEFT_TRY(graph_field(r, &f, out, &parts));
+    }
+    r->depth--;
+    return WEFT_OK;
+}
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+static weft_status read_opset(const weft_wire_field *from, weft_onnx_opset *out)
+{
+    weft_wire_field f;
+    weft_wire w;
+    bool more;
+
+    WEFT_TRY(weft_wire_body(from, &w));
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number == ONNX_OPSET_DOMAIN)
+            WEFT_TRY(read_text(&f, &out->domain));
+        if (f.number == ONNX_OPSET_VERSION)
+            WEFT_TRY(weft_wire_int(&f, &out->version));
+    }
+}
+
+typedef struct function_parts {
+    weft_slice *input, *output, *attr;
+    weft_onnx_attr *fallback;
+    weft_onnx_node *node;
+    weft_onnx_opset *opset;
+} function_parts;
+
+static function_parts function_arrays(reader *r, const int n[WEFT_WIRE_COUNTED],
+                                      weft_onnx_function *out)
+{
+    weft_arena *a = r->arena;
+    function_parts p;
+
+    out->input = p.input = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_INPUT]);
+    out->output = p.output = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_OUTPUT]);
+    out->attr = p.attr = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_ATTR]);
+    out->fallback = p.fallback = WEFT_NEW(a, weft_onnx_attr, n[ONNX_FUNCTION_FALLBACK]);
+    out->node = p.node = WEFT_NEW(a, weft_onnx_node, n[ONNX_FUNCTION_NODE]);
+    out->opset = p.opset = WEFT_NEW(a, weft_onnx_opset, n[ONNX_FUNCTION_OPSET]);
+    return p;
+}
+
+static weft_status function_field(reader *r, const weft_wire_field *f, weft_onnx_function *out,
+                                  const function_parts *parts)
+{
+    weft_wire body;
+
+    switch (f->number) {
+    case ONNX_FUNCTION_NAME:
+        return read_text(f, &out->name);
+    case ONNX_FUNCTION_DOMAIN:
+        return read_text(f, &out->domain);
+    case ONNX_FUNCTION_OVERLOAD:
+        return read_text(f, &out->overload);
+    case ONNX_FUNCTION_DOC:
+        return read_bytes(f, &out->doc);
+    case ONNX_FUNCTION_INPUT:
+        return read_text(f, &parts->input[out->n_inputs++]);
+    case ONNX_FUNCTION_OUTPUT:
+        return read_text(f, &parts->output[out->n_outputs++]);
+    case ONNX_FUNCTION_ATTR:
+        return read_text(f, &parts->attr[out->n_attrs++]);
+    case ONNX_FUNCTION_OPSET:
+        return read_opset(f, &parts->opset[out->n_opsets++]);
+    case ONNX_FUNCTION_FALLBACK:
+        WEFT_TRY(weft_wire_body(f, &body));
+        return read_attr(r, body, &parts->fallback[out->n_defaults++]);
+    case ONNX_FUNCTION_NODE:
+        WEFT_TRY(weft_wire_body(f, &body));
+        return read_node(r, body, &parts->node[out->n_nodes++]);
+    default:
+        return WEFT_OK;
+    }
+}
+
+static weft_status read_function(reader *r, const weft_wire_field *from, weft_onnx_function *out)
+{
+    function_parts parts;
+    weft_wire_field f;
+    weft_wire w;
+    int n[WEFT_WIRE_COUNTED];
+    bool more;
+
+    WEFT_TRY(weft_wire_body(from, &w));
+    WEFT_TRY(weft_wire_count(w, n));
+    parts = function_arrays(r, n, out);
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        WEFT_TRY(function_field(r, &f, out, &parts));
+    }
+}
+
+typedef struct model_parts {
+    weft_onnx_opset *opset;
+    weft_onnx_function *function;
+    weft_onnx_entry *metadata;
+    weft_wire graph; /* read last: only the last one counts */
+} model_parts;
+
+static weft_status model_field(reader *r, const weft_wire_field *f, weft_onnx *out,
+                               model_parts *parts)
+{
+    switch (f->number) {
+    case ONNX_MODEL_IR_VERSION:
+        return weft_wire_int(f, &out->ir_version);
+    case ONNX_MODEL_VERSION:
+        return weft_wire_int(f, &out->model_version);
+    case ONNX_MODEL_PRODUCER:
+        return read_text(f, &out->producer);
+    case ONNX_MODEL_PRODUCER_VERSION:
+        return read_text(f, &out->producer_version);
+    case ONNX_MODEL_DOMAIN:
+        return read_text(f, &out->domain);
+    case ONNX_MODEL_DOC:
+        return read_bytes(f, &out->doc);
+    case ONNX_MODEL_OPSET:
+        return read_opset(f, &parts->opset[out->n_opsets++]);
+    case ONNX_MODEL_METADATA:
+        return read_entry(f, &parts->metadata[out->n_metadata++]);
+    case ONNX_MODEL_FUNCTION:
+        return read_function(r, f, &parts->function[out->n_functions++]);
+    case ONNX_MODEL_GRAPH:
+        return weft_wire_body(f, &parts->graph);
+    default:
+        return WEFT_OK;
+    }
+}
+
+static weft_status read_model(reader *r, weft_wire w, weft_onnx *out)
+{
+    model_parts parts;
+    weft_wire_field f;
+    weft_onnx_graph *graph = WEFT_NEW(r->arena, weft_onnx_graph, 1);
+    int n[WEFT_WIRE_COUNTED];
+    bool more = true;
+
+    WEFT_TRY(weft_wire_count(w, n));
+    if (n[ONNX_MODEL_GRAPH] == 0)
+        return weft_fail(WEFT_E_INPUT, "not an ONNX model: it has no graph");
+    out->opset = parts.opset = WEFT_NEW(r->arena, weft_onnx_opset, n[ONNX_MODEL_OPSET]);
+    out->function = parts.function = WEFT_NEW(r->arena, weft_onnx_function, n[ONNX_MODEL_FUNCTION]);
+    out->metadata = parts.metadata = WEFT_NEW(r->arena, weft_onnx_entry, n[ONNX_MODEL_METADATA]);
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more)
+            WEFT_TRY(model_field(r, &f, out, &parts));
+    }
+    out->graph = graph;
+    return read_graph(r, parts.graph, graph);
+}
+
+/* --- what a file is instead ------------------------------------------------------------------- */
+
+typedef struct signature {
+    size_t offset, n;
+    const char *bytes;
+    const char *what;
+} signature;
+
+static const signature signatures[] = {
+    {0, 4,  "\x89PNG",                 "a PNG image"                                              },
+    {0, 3,  "\xff\xd8\xff",            "a JPEG image"                                             },
+    {0, 4,  "GIF8",                    "a GIF image"                                              },
+    {0, 4,  "%PDF",                    "a PDF document"                                           },
+    {0, 4,  "PK\3\4",                  "a ZIP archive (as PyTorch saves; use torch.onnx.export)"  },
+    {0, 2,  "\x1f\x8b",                "compressed with gzip (unpack it first)"                   },
+    {0, 3,  "BZh",                     "compressed with bzip2 (unpack it first)"                  },
+    {0, 6,
+     "\xfd"
+     "7zXZ\0",                         "compressed with xz (unpack it first)"                     },
+    {0, 4,  "\x28\xb5\x2f\xfd",        "compressed with zstd (unpack it first)"                   },
+    {0, 8,  "\x89HDF\r\n\x1a\n",       "an HDF5 file (as Keras saves; use tf2onnx)"               },
+    {0, 6,  "\x93NUMPY",               "a NumPy array"                                            },
+    {0, 4,  "GGUF",                    "a GGUF file"                                              },
+    {0, 4,
+     "\x7f"
+     "ELF",                            "a program"                                                },
+    {0, 2,  "\x80\x02",                "a Python pickle (as PyTorch saves; use torch.onnx.export)"},
+    {0, 2,  "\x80\x04",                "a Python pickle (as PyTorch saves; use torch.onnx.export)"},
+    {4, 4,  "TFL3",                    "a TensorFlow Lite model (use tf2onnx)"                    },
+    {4, 4,  "ORTM",                    "a model in ONNX Runtime's own format"                     },
+    {8, 2,  "{\"",                     "a safetensors file, which holds weights without a network"},
+    {0, 23, "version https://git-lfs",
+     "a Git LFS pointer (run \"git lfs pull\" to fetch the model)"                                },
+};
+
+/* What the first bytes of a text file say; NULL if they are not text. */
+static const char *text_kind(const uint8_t *data, size_t size)
+{
+    size_t n = size < 512 ? size : 512, first = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if ((data[i] < 0x20 && (data[i] == '\0' || !strchr("\t\n\r\f", data[i]))) ||
+            data[i] == 0x7f)
+            return NULL;
+    if (n >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
+        first = 3;
+    while (first < n && strchr(" \t\n\r\f", data[first]))
+        first++;
+    if (first < n && data[first] == '<')
+        return "an HTML or XML file";
+    if (first < n && (data[first] == '{' || data[first] == '['))
+        return "a JSON file";
+    return "a text file";
+}
+
+static const char *foreign_kind(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
+        const signature *s = &signatures[i];
+
+        if (size >= s->offset + s->n && memcmp(data + s->offset, s->bytes, s->n) == 0)
+            return s->what;
+    }
+    return text_kind(data, size);
+}
+
+/* Adds the file, and what is in it if that is no ONNX model, to the message. */
+static weft_status explain(weft_status status, weft_wire w, const char *file)
+{
+    const char *what = foreign_kind(w.at, (size_t)(w.end - w.at));
+    weft_wire_field f;
+    bool more;
+
+    if (what)
+        return weft_fail(status, "%s: is %s, expected an ONNX model", file, what);
+    if (weft_wire_next(&w, &f, &more) != WEFT_OK)
+        status = weft_fail_in(status, "not an ONNX model");
+    return weft_fail_in(status, file);
+}
+
+weft_status weft_onnx_read(const void *data, size_t size, const char *file, weft_onnx **out)
+{
+    weft_arena *a;
+    weft_onnx *o;
+    reader r;
+    weft_wire w = {data, size ? (const uint8_t *)data + size : data, data};
+    weft_status status;
+
+    *out = NULL;
+    if (size == 0)
+        return weft_fail(WEFT_E_INPUT, "%s: is empty, expected an ONNX model", file);
+    a = weft_arena_new();
+    o = WEFT_NEW(a, weft_onnx, 1);
+    r = (reader){a, 0};
+    o->arena = a;
+    o->file = weft_arena_text(a, file, strlen(file));
+    status = read_model(&r, w, o);
+    if (status != WEFT_OK) {
+        weft_arena_free(a);
+        return explain(status, w, file);
+    }
+    *out = o;
+    return WEFT_OK;
+}
+
+weft_status weft_onnx_open(const char *path, weft_onnx **out)
+{
+    weft_file f;
+    weft_status status;
+
+    *out = NULL;
+    WEFT_TRY(weft_file_open(path, &f));
+    status = weft_onnx_read(f.data, f.size, path, out);
+    if (status == WEFT_OK)
+        (*out)->mapping = f;
+    else
+        weft_file_close(&f);
+    return status;
+}
+
+void weft_onnx_free(weft_onnx *o)
+{
+    if (o == NULL)
+        return;
+    weft_file_close(&o->mapping);
+    weft_arena_free(o->arena);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* nest.c: loop nests of nodes, forward and backward, and the work that follows from them.
+ *
+ * A backward node is the forward nest with roles exchanged: the same points, the gradient of the
+ * result read where the result was written, the gradient of an operand written where it was read.
+ * So the work of a gradient is exactly that of the forward nest, for every operator with
+ * multiply-accumulates. Operands and results of a backward node of forward node u (n operands,
+ * r results) have fixed places:
+ *   operands  0 .. r-1  gradients of u's results;  r .. r+n-1  u's operands;  r+n .. n+2r-1  u's
+ *             results;  n+2r  gradient of the gates (recurrent layers)
+ *   results   0 .. n-1  gradients of u's operands;  n  gradient of the gates
+ * with -1 where one is not needed. */
+#include "rules.h"
+
+#include <string.h>
+
+/* --- pieces
+ * ---------------------------------------------------------------------------------------- */
+
+int weft_nest_axis(weft_nest *n, const char *name, weft_axis_kind kind, int64_t extent)
+{
+    n->axis[n->n_axes] = (weft_axis){name, kind, extent};
+    return n->n_axes++;
+}
+
+weft_access *weft_nest_access(weft_nest *n, bool is_result, int slot, int rank)
+{
+    weft_access *a = &n->access[n->n_accesses++];
+
+    memset(a, 0, sizeof *a);
+    a->is_result = is_result;
+    a->slot = slot;
+    a->rank = rank;
+    return a;
+}
+
+void weft_index_term(weft_index *i, int axis, int64_t factor)
+{
+    i->axis[i->n_terms] = axis;
+    i->factor[i->n_terms++] = factor;
+}
+
+void weft_index_axis(weft_index *i, int axis)
+{
+    weft_index_term(i, axis, 1);
+}
+
+int64_t weft_nest_points(const weft_nest *n)
+{
+    int64_t points = 1;
+
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axis[i].extent == 0)
+            return 0;
+    for (int i = 0; i < n->n_axes; i++)
+        if (__builtin_mul_overflow(points, n->axis[i].extent, &points) || points > (int64_t)1 << 62)
+            return -1;
+    return points;
+}
+
+/* Distinct indices of one dimension of `size` elements that the nest touches, from above. */
+static int64_t touched_indices(const weft_nest *n, const weft_index *index, int64_t size)
+{
+    int64_t product = 1;
+
+    if (index->is_whole)
+        return size;
+    for (int i = 0; i < index->n_terms; i++) {
+        if (__builtin_mul_overflow(product, n->axis[index->axis[i]].extent, &product))
+            return size;
+        if (product >= size)
+            return size;
+    }
+    return product < size ? product : size;
+}
+
+static int64_t touched_elements(const weft_nest *n, const weft_access *a, const weft_shape *shape)
+{
+    int64_t elements = 1;
+
+    for (int d = 0; d < a->rank && d < shape->rank; d++)
+        elements *= touched_indices(n, &a->index[d], shape->dim[d]); /* at most all elements */
+    return elements;
+}
+
+/* --- calls of finished nodes
+ * ------------------------------------------------------------------------- */
+
+/* Rules look at no more operands than a nest has accesses for; the rest is read whole. */
+enum { MOST_OPERANDS = 32 };
+
+typedef struct node_call {
+    weft_call call;
+    weft_value value[2 * MOST_OPERANDS];
+    const weft_value *arg[MOST_OPERANDS];
+} node_call;
+
+static weft_value value_of(const weft_tensor *t)
+{
+    return (weft_value){t->type, t->shape, t->kind == WEFT_WEIGHT, t->value};
+}
+
+static int at_most(int n)
+{
+    return n < MOST_OPERANDS ? n : MOST_OPERANDS;
+}
+
+static void make_call(const weft_graph *g, int u, const weft_op *op, node_call *c)
+{
+    memset(c, 0, sizeof *c);
+    c->call.node = &g->node[u];
+    c->call.op = op;
+    c->call.n_args = at_most(g->arg_at[u + 1] - g->arg_at[u]);
+    c->call.n_results = at_most(g->res_at[u + 1] - g->res_at[u]);
+    for (int i = 0; i < c->call.n_args; i++) {
+        int t = g->arg[g->arg_at[u] + i];
+
+        if (t < 0)
+            continue;
+        c->value[i] = value_of(&g->tensor[t]);
+        c->arg[i] = &c->value[i];
+    }
+    for (int i = 0; i < c->call.n_results; i++) {
+        int t = g->res[g->res_at[u] + i];
+
+        if (t >= 0)
+            c->value[MOST_OPERANDS + i] = value_of(&g->tensor[t]);
+    }
+    c->call.arg = c->arg;
+    c->call.result = c->value + MOST_OPERANDS;
+}
+
+static const weft_op *op_of(const weft_graph *g, int u)
+{
+    return weft_op_find(g->node[u].domain, g->node[u].op);
+}
+
+bool weft_node_is_opaque(const weft_graph *g, int u)
+{
+    const weft_node *n = &g->node[u];
+
+    if (n->phase == WEFT_BACKWARD && n->forward >= 0)
+        return weft_node_is_opaque(g, n->forward);
+    return !n->has_body && op_of(g, u) == NULL;
+}
+
+bool weft_node_is_static(const weft_graph *g, int u)
+{
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
+        if (g->arg[i] >= 0 && !weft_shape_is_static(&g->tensor[g->arg[i]].shape))
+            return false;
+    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
+        if (g->res[i] >= 0 && !weft_shape_is_static(&g->tensor[g->res[i]].shape))
+            return false;
+    return true;
+}
+
+static void forward_nests(const weft_graph *g, int u, weft_nests *out)
+{
+    const weft_op *op = g->node[u].has_body ? NULL : op_of(g, u);
+    node_call c;
+
+    out->n = 0;
+    if (op == NULL || op->nests == NULL || !weft_node_is_static(g, u))
+        return;
+    make_call(g, u, op, &c);
+    op->nests(&c.call, out);
+}
+
+/* --- backward
+ * ------------------------------------------------------------------------------------------ */
+
+static bool has_result(const weft_graph *g, int u, int slot)
+{
+    return g->res_at[u] + slot < g->res_at[u + 1] && g->res[g->res_at[u] + slot] >= 0;
+}
+
+static bool has_operand(const weft_graph *g, int u, int slot)
+{
+    return g->arg_at[u] + slot < g->arg_at[u + 1] && g->arg[g->arg_at[u] + slot] >= 0;
+}
+
+static void copy_access(weft_nest *to, const weft_access *from, bool is_result, int slot)
+{
+    if (to->n_accesses == WEFT_MAX_ACCESSES)
+        return;
+    to->access[to->n_accesses] = *from;
+    to->access[to->n_accesses].is_result = is_result;
+    to->access[to->n_accesses++].slot = slot;
+}
+
+/* How often an axis indexes results alone in its dimension (2), with others (1), never (0). */
+static int role_in_results(const weft_nest *n, int axis)
+{
+    int role = 0;
+
+    for (int i = 0; i < n->n_accesses; i++)
+        for (int d = 0; n->access[i].is_result && d < n->access[i].rank; d++) {
+            const weft_index *index = &n->access[i].index[d];
+
+            for (int k = 0; k < index->n_terms; k++)
+                if (index->axis[k] == axis && role < (index->n_terms == 1 ? 2 : 1))
+                    role = index->n_terms == 1 ? 2 : 1;
+        }
+    return role;
+}
+
+/* An axis that no result is indexed by is summed over; windows that write overlapping places keep
+ * the kinds they had. */
+static void set_kinds(weft_nest *n)
+{
+    for (int i = 0; i < n->n_axes; i++) {
+        int role = role_in_results(n, i);
+
+        if (n->axis[i].kind == WEFT_AXIS_SEQUENTIAL)
+            continue;
+        if (role == 0)
+            n->axis[i].kind = WEFT_AXIS_REDUCE;
+        else if (role == 2)
+            n->axis[i].kind = WEFT_AXIS_PARALLEL;
+    }
+}
+
+/* The nest of forward node f as backward node u walks it. */
+static weft_nest exchange_roles(const weft_graph *g, int u, const weft_nest *forward, int64_t flops)
+{
+    int f = g->node[u].forward;
+    int n_res = g->res_at[f + 1] - g->res_at[f], n_args = g->arg_at[f + 1] - g->arg_at[f];
+    weft_nest n = *forward;
+
+    n.n_accesses = 0;
+    n.point_flops = n.is_mac ? 0 : flops;
+    for (int i = 0; i < forward->n_accesses; i++) {
+        const weft_access *a = &forward->access[i];
+        int kept = a->is_result ? n_res + n_args + a->slot : n_res + a->slot;
+
+        if (a->is_result && has_operand(g, u, a->slot))
+            copy_access(&n, a, false, a->slot);
+        if (!a->is_result && has_result(g, u, a->slot))
+            copy_access(&n, a, true, a->slot);
+        if (has_operand(g, u, kept))
+            copy_access(&n, a, false, kept);
+    }
+    set_kinds(&n);
+    return n;
+}
+
+static bool reads_slot(const weft_nest *n, int slot)
+{
+    for (int i = 0; i < n->n_accesses; i++)
+        if (!n->access[i].is_result && n->access[i].slot == slot)
+            return true;
+    return false;
+}
+
+/* Does backward node u do the work of this forward nest, and how often? */
+static int times_walked(const weft_graph *g, int u, const weft_op *op, const weft_nest *forward)
+{
+    int wrt = g->node[u].wrt;
+
+    if (op->grad == WEFT_GRAD_EACH)
+        return reads_slot(forward, wrt) ? 1 : 0;
+    if (op->grad == WEFT_GRAD_RECURRENT &&
+        wrt == 0) /* through R always, through W if dX is asked for */
+        return reads_slot(forward, 2) || has_result(g, u, 0);
+    if (op->grad == WEFT_GRAD_RECURRENT)
+        return reads_slot(forward, wrt) ? 1 : 0;
+    return forward->is_mac ? 2 : 1; /* one node for both operands */
+}
+
+static void backward_nests(const weft_graph *g, int u, weft_nests *out)
+{
+    const weft_op *op = op_of(g, g->node[u].forward);
+    weft_nests forward;
+
+    out->n = 0;
+    if (op == NULL)
+        return;
+    forward_nests(g, g->node[u].forward, &forward);
+    for (int i = 0; i < forward.n; i++)
+        for (int k = times_walked(g, u, op, &forward.nest[i]); k > 0 && out->n < WEFT_MAX_NESTS;
+             k--)
+            out->nest[out->n++] = exchange_roles(g, u, &forward.nest[i], op->grad_flops);
+}
+
+void weft_node_nests(const weft_graph *g, int u, weft_nests *out)
+{
+    if (g->node[u].phase == WEFT_BACKWARD && g->node[u].forward >= 0)
+        backward_nests(g, u, out);
+    else
+        forward_nests(g, u, out);
+}
+
+/* --- work
+ * ---------------------------------------------------------------------------------------------- */
+
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t times_saturated(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+void weft_work_add(weft_work *sum, weft_work more)
+{
+    sum->macs = add_saturated(sum->macs, more.macs);
+    sum->flops = add_saturated(sum->flops, more.flops);
+    sum->read_bytes = add_saturated(sum->read_bytes, more.read_bytes);
+    sum->write_bytes = add_saturated(sum->write_bytes, more.write_bytes);
+}
+
+/* Bytes of one operand or result: the part its accesses touch, or all of it without one. */
+static int64_t slot_bytes(const weft_nests *nests, bool is_result, int slot, const weft_tensor *t)
+{
+    int64_t most = -1;
+
+    for (int i = 0; i < nests->n; i++)
+        for (int k = 0; k < nests->nest[i].n_accesses; k++) {
+            const weft_access *a = &nests->nest[i].access[k];
+
+            if (a->is_result == is_result && a->slot == slot) {
+                int64_t n = touched_elements(&nests->nest[i], a, &t->shape);
+
+                most = n > most ? n : most;
+            }
+        }
+    if (most < 0 || most >= t->elements)
+        return t->bytes;
+    return (int64_t)((double)t->bytes / (double)t->elements * (double)most);
+}
+
+static bool read_before(const weft_graph *g, int u, int i)
+{
+    for (int k = g->arg_at[u]; k < i; k++)
+        if (g->arg[k] == g->arg[i])
+            return true;
+    return false;
+}
+
+static bool is_view(const weft_graph *g, int u)
+{
+    const weft_node *n = &g->node[u];
+    const weft_op *op = op_of(g, n->forward >= 0 ? n->forward : u);
+
+    return op && op->fusion == WEFT_FUSE_VIEW && !n->has_body;
+}
+
+static void count_bytes(const weft_graph *g, int u, const weft_nests *nests, weft_work *w)
+{
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
+        if (g->arg[i] >= 0 && !read_before(g, u, i))
+            w->read_bytes = add_saturated(
+                w->read_bytes, slot_bytes(nests, false, i - g->arg_at[u], &g->tensor[g->arg[i]]));
+    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
+        if (g->res[i] >= 0)
+            w->write_bytes = add_saturated(
+                w->write_bytes, slot_bytes(nests, true, i - g->res_at[u], &g->tensor[g->res[i]]));
+}
+
+weft_work weft_node_work(const weft_graph *g, int u)
+{
+    weft_work w = {0, 0, 0, 0};
+    weft_nests nests;
+
+    if (g->node[u].has_body)
+        return g->node[u].body;
+    if (is_view(g, u))
+        return w;
+    weft_node_nests(g, u, &nests);
+    for (int i = 0; i < nests.n; i++) {
+        const weft_nest *n = &nests.nest[i];
+        int64_t points = weft_nest_points(n);
+
+        points = points < 0 ? INT64_MAX : points;
+        w.macs = add_saturated(w.macs, n->is_mac ? points : 0);
+        w.flops = add_saturated(w.flops, times_saturated(points, n->is_mac ? 2 : n->point_flops));
+    }
+    count_bytes(g, u, &nests, &w);
+    return w;
+}

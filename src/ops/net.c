@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* net.c: a network under construction: each operator is checked, its shapes inferred, its
+ * constants computed, and it becomes a node of the graph or, if it depends on constants only, a
+ * weight.
+ *
+ * Operators arrive in topological order, so one pass is the fixpoint: whatever a rule wants to
+ * know of its operands is known when it is called. */
+#include "rules.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+typedef struct entry {
+    const char *name;
+    weft_value value;
+    bool is_given;        /* an input or constant, not the result of an operator */
+    int64_t stored_bytes; /* of constants kept in a smaller form than their type; 0: as the type */
+    int tensor;           /* in the builder; -1 until a node reads it */
+} entry;
+
+typedef struct opaque {
+    const char *op, *domain;
+    int n;
+} opaque;
+
+struct weft_net {
+    weft_arena *arena;
+    weft_builder *builder;
+    weft_map *names;      /* of values */
+    weft_map *node_names; /* of nodes, to make missing ones up */
+    WEFT_VEC(entry) value;
+    WEFT_VEC(const char *) warning;
+    WEFT_VEC(opaque) opaque;
+    int n_nodes, n_kept;
+    weft_dtype dtype; /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
+    int64_t old_batch, new_batch;
+};
+
+weft_net *weft_net_new(const char *name)
+{
+    weft_arena *a = weft_arena_new();
+    weft_net *n = WEFT_NEW(a, weft_net, 1);
+
+    n->arena = a;
+    n->builder = weft_builder_new(name);
+    n->names = weft_map_new(a);
+    n->node_names = weft_map_new(a);
+    return n;
+}
+
+void weft_net_free(weft_net *n)
+{
+    if (n == NULL)
+        return;
+    weft_builder_free(n->builder);
+    weft_arena_free(n->arena);
+}
+
+weft_arena *weft_net_arena(weft_net *n)
+{
+    return n->arena;
+}
+
+void weft_net_rebatch(weft_net *n, int64_t from, int64_t to)
+{
+    n->old_batch = from;
+    n->new_batch = to;
+}
+
+void weft_net_dtype(weft_net *n, weft_dtype type)
+{
+    n->dtype = type;
+}
+
+int weft_net_n_nodes(const weft_net *n)
+{
+    return n->n_nodes;
+}
+
+int weft_net_n_kept(const weft_net *n)
+{
+    return n->n_kept;
+}
+
+int weft_net_find(const weft_net *n, const char *name)
+{
+    return weft_map_get(n->names, name, strlen(name));
+}
+
+int weft_net_count(const weft_net *n)
+{
+    return n->value.n;
+}
+
+const weft_value *weft_net_value(const weft_net *n, int value)
+{
+    return &n->value.at[value].value;
+}
+
+const char *weft_net_name(const weft_net *n, int value)
+{
+    return n->value.at[value].name;
+}
+
+bool weft_net_is_given(const weft_net *n, int value)
+{
+    return n->value.at[value].is_given;
+}
+
+void weft_net_warn(weft_net *n, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    WEFT_PUSH(n->arena, n->warning, weft_arena_text(n->arena, text, strlen(text)));
+}
+
+int weft_net_n_warnings(const weft_net *n)
+{
+    return n->warning.n;
+}
+
+const char *weft_net_warning(const weft_net *n, int i)
+{
+    return n->warning.at[i];
+}
+
+/* --- values
+ * ---------------------------------------------------------------------------------------- */
+
+static weft_status add_value(weft_net *n, const char *name, const weft_value *value, entry **out)
+{
+    entry e = {.value = *value, .tensor = -1};
+
+    e.name = weft_arena_text(n->arena, name, strlen(name));
+    if (n->dtype != WEFT_TYPE_UNKNOWN && weft_dtype_is_float(value->type))
+        e.value.type = n->dtype;
+    if (!weft_map_put(n->names, e.name, strlen(name), n->value.n))
+        return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
+    WEFT_PUSH(n->arena, n->value, e);
+    *out = &n->value.at[n->value.n - 1];
+    return WEFT_OK;
+}
+
+/* The tensor of a value in the builder. Sizes past 2^62 bytes are refused. */
+static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, int *out)
+{
+    entry *e = &n->value.at[value];
+    weft_tensor t = {.name = e->name, .type = e->value.type, .kind = kind, .shape = e->value.shape};
+
+    if (e->tensor < 0) {
+        bool is_static = weft_shape_is_static(&t.shape);
+        char text[192];
+
+        t.elements = is_static ? weft_shape_elements(&t.shape) : 0;
+        t.bytes = t.elements < 0 ? -1 : weft_dtype_bytes(t.type, t.elements);
+        if (t.bytes < 0)
+            return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
+                             weft_shape_print(&t.shape, text));
+        if (e->stored_bytes > 0)
+            t.bytes = e->stored_bytes;
+        t.value = kind == WEFT_WEIGHT ? e->value.data : NULL;
+        e->tensor = weft_builder_tensor(n->builder, &t);
+    }
+    *out = e->tensor;
+    return WEFT_OK;
+}
+
+weft_status weft_net_input(weft_net *n, const char *name, weft_dtype type, const weft_shape *shape,
+                           int *out)
+{
+    weft_value value = {type, *shape, false, NULL};
+    entry *e;
+    int tensor;
+
+    WEFT_TRY(add_value(n, name, &value, &e));
+    e->is_given = true;
+    *out = n->value.n - 1;
+    return need_tensor(n, *out, WEFT_INPUT, &tensor);
+}
+
+weft_status weft_net_constant(weft_net *n, const char *name, weft_dtype type,
+                              const weft_shape *shape, const weft_literal *data, int *out)
+{
+    weft_value value = {type, *shape, true, data};
+    entry *e;
+
+    WEFT_TRY(add_value(n, name, &value, &e));
+    e->is_given = true;
+    *out = n->value.n - 1;
+    return WEFT_OK;
+}
+
+void weft_net_output(weft_net *n, int value)
+{
+    int tensor;
+
+    /* Constants as outputs need no work and are not part of the graph. */
+    if (!n->value.at[value].value.is_const &&
+        need_tensor(n, value, WEFT_ACTIVATION, &tensor) == WEFT_OK)
+        weft_builder_output(n->builder, tensor);
+}
+
+/* --- operators
+ * --------------------------------------------------------------------------------------- */
+
+static weft_status check_arity(const weft_call *c)
+{
+    const weft_op *op = c->op;
+
+    if (op->max_args >= 0 && c->n_args > op->max_args)
+        return weft_call_fail(c, "has %d inputs, expected at most %d", c->n_args, op->max_args);
+    for (int i = 0; i < op->min_args; i++)
+        if (weft_arg(c, i) == NULL)
+            return weft_call_fail(c, "input %d is missing, expected at least %d inputs", i,
+                                  op->min_args);
+    if (op->max_results >= 0 && c->n_results > op->max_results)
+        return weft_call_fail(c, "has %d outputs, expected at most %d", c->n_results,
+                              op->max_results);
+    return WEFT_OK;
+}
+
+/* What a rule left open is taken from the shapes the file declares. */
+static void fill_from_declared(weft_value *result, const weft_value *declared)
+{
+    if (result->type == WEFT_TYPE_UNKNOWN)
+        result->type = declared->type;
+    if (result->shape.rank < 0)
+        result->shape = declared->shape;
+    for (int d = 0; d < result->shape.rank && result->shape.rank == declared->shape.rank; d++)
+        if (result->shape.dim[d] < 0)
+            result->shape.dim[d] = declared->shape.dim[d];
+}
+
+static bool is_known(const weft_literal *data)
+{
+    for (int i = 0; data && i < data->n; i++)
+        if (data->ints ? data->ints[i] == WEFT_UNKNOWN_INT : isnan(data->reals[i]))
+            return false;
+    return data != NULL;
+}
+
+/* Constant: all operands are, or the elements are known whatever the operands (Shape). */
+static void mark_constants(weft_call *c)
+{
+    bool all_const = c->op && !c->op->is_random && !c->node->has_body;
+
+    for (int i = 0; i < c->n_args; i++)
+        all_const = all_const && (c->arg[i] == NULL || c->arg[i]->is_const);
+    for (int i = 0; i < c->n_results; i++) {
+        weft_value *r = &c->result[i];
+
+        r->is_const = (all_const && weft_shape_is_static(&r->shape)) || is_known(r->data);
+    }
+}
+
+static void note_opaque(weft_net *n, const weft_node *node)
+{
+    opaque o = {weft_arena_text(n->arena, node->op, strlen(node->op)),
+                weft_arena_text(n->arena, node->domain, strlen(node->domain)), 1};
+
+    for (int i = 0; i < n->opaque.n; i++)
+        if (strcmp(n->opaque.at[i].op, node->op) == 0 &&
+            strcmp(n->opaque.at[i].domain, node->domain) == 0) {
+            n->opaque.at[i].n++;
+            return;
+        }
+    WEFT_PUSH(n->arena, n->opaque, o);
+}
+
+static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
+{
+    for (int i = 0; i < c->n_results; i++)
+        c->result[i] = (weft_value){.shape = {.rank = -1}};
+    if (c->op) {
+        WEFT_TRY(check_arity(c));
+        WEFT_TRY(c->op->infer(c));
+    } else {
+        note_opaque(n, c->node);
+    }
+    for (int i = 0; declared && i < c->n_results; i++)
+        fill_from_declared(&c->result[i], &declared[i]);
+    if (c->op && c->op->fold)
+        c->op->fold(c);
+    mark_constants(c);
+    return WEFT_OK;
+}
+
+/* A node name: the file's own, or "Conv_12"; made unique, since files repeat names. */
+static const char *name_node(weft_net *n, const weft_node *node)
+{
+    const char *base = node->name && *node->name
+                           ? weft_arena_text(n->arena, node->name, strlen(node->name))
+                           : weft_arena_print(n->arena, "%s_%d", node->op, n->n_nodes);
+    const char *name = base;
+
+    for (int copy = 2; !weft_map_put(n->node_names, name, strlen(name), 0); copy++)
+        name = weft_arena_print(n->arena, "%s#%d_%d", base, n->n_nodes, copy);
+    return name;
+}
+
+static weft_status add_to_graph(weft_net *n, const weft_node *node, const int *args, int n_args,
+                                const int *results, int n_results)
+{
+    int *tensors = WEFT_NEW(n->arena, int, n_args + n_results);
+    weft_node named = *node;
+
+    for (int i = 0; i < n_args + n_results; i++) {
+        int value = i < n_args ? args[i] : results[i - n_args];
+        bool is_const = value >= 0 && n->value.at[value].value.is_const;
+
+        tensors[i] = -1;
+        if (value >= 0)
+            WEFT_TRY(need_tensor(n, value, is_const ? WEFT_WEIGHT : WEFT_ACTIVATION, &tensors[i]));
+    }
+    named.name = name_node(n, node);
+    (void)weft_builder_node(n->builder, &named, tensors, n_args, tensors + n_args, n_results);
+    n->n_kept++;
+    return WEFT_OK;
+}
+
+static weft_status add_results(weft_net *n, const weft_call *c, const char *const *names,
+                               const int *args, int *results, bool *all_const)
+{
+    *all_const = true;
+    for (int i = 0; i < c->n_results; i++) {
+        entry *e;
+
+        results[i] = -1;
+        if (names[i] == NULL || *names[i] == '\0')
+            continue;
+        *all_const = *all_const && c->result[i].is_const;
+        WEFT_TRY(add_value(n, names[i], &c->result[i], &e));
+        results[i] = n->value.n - 1;
+        /* Quantised weights stay as small as they are stored. */
+        if (c->op && c->op->infer == weft_infer_dequantize && args[0] >= 0)
+            e->stored_bytes =
+                weft_dtype_bytes(c->arg[0]->type, weft_shape_elements(&c->arg[0]->shape));
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_net_node(weft_net *n, const weft_node *node, const int *args, int n_args,
+                          const char *const *result_names, int n_results,
+                          const weft_value *declared, int *results)
+{
+    weft_value *values = WEFT_NEW(n->arena, weft_value, n_args + n_results);
+    const weft_value **pointers = WEFT_NEW(n->arena, const weft_value *, n_args + 1);
+    weft_call c = {.node = node,
+                   .op = weft_op_find(node->domain, node->op),
+                   .n_args = n_args,
+                   .n_results = n_results,
+                   .arg = pointers,
+                   .result = values + n_args,
+                   .arena = n->arena,
+                   .old_batch = n->old_batch,
+                   .new_batch = n->new_batch};
+    bool all_const;
+
+    for (int i = 0; i < n_args; i++)
+        if (args[i] >= 0) {
+            values[i] = n->value.at[args[i]].value;
+            pointers[i] = &values[i];
+        }
+    WEFT_TRY(infer(n, &c, declared));
+    WEFT_TRY(add_results(n, &c, result_names, args, results, &all_const));
+    n->n_nodes++;
+    if (all_const && !node->has_body && c.op)
+        return WEFT_OK; /* folded: a weight, not work */
+    for (int i = 0; i < n_results; i++)
+        if (results[i] >= 0) /* one live result keeps the node, so all its results are live */
+            n->value.at[results[i]].value.is_const = false;
+    return add_to_graph(n, node, args, n_args, results, n_results);
+}
+
+/* --- the end
+ * ------------------------------------------------------------------------------------------ */
+
+static weft_status check_work(const weft_graph *g)
+{
+    for (int u = 0; u < g->n_nodes; u++) {
+        weft_work w = weft_node_work(g, u);
+
+        if (w.flops == INT64_MAX || w.read_bytes == INT64_MAX || w.write_bytes == INT64_MAX)
+            return weft_fail(WEFT_E_INPUT, "node '%s' (%s): its work is more than 2^62 operations",
+                             g->node[u].name, g->node[u].op);
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_net_finish(weft_net *n, weft_graph **out)
+{
+    weft_status status;
+
+    for (int i = 0; i < n->opaque.n; i++)
+        weft_net_warn(n,
+                      "operator %s%s%s is not known (%d node%s): shapes as declared in the file, "
+                      "cost counts bytes only",
+                      n->opaque.at[i].domain, *n->opaque.at[i].domain ? "." : "",
+                      n->opaque.at[i].op, n->opaque.at[i].n, n->opaque.at[i].n > 1 ? "s" : "");
+    WEFT_TRY(weft_builder_finish(n->builder, out));
+    status = check_work(*out);
+    if (status != WEFT_OK) {
+        weft_graph_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
