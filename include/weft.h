@@ -3,7 +3,6 @@
 #ifndef WEFT_H
 #define WEFT_H
 
-#include "weft/api.h"
 #include "weft/base.h"
 #include "weft/graph.h"
 #include "weft/model.h"

@@ -109,7 +109,8 @@ typedef enum weft_grad {
     WEFT_GRAD_EACH, /* operands 0 and 1 a node each: the same loop nest with roles exchanged; keeps
                        the other operand. Further operands (bias) ride with the node of operand 1 */
     WEFT_GRAD_SUM,  /* an operand's gradient is the result's, summed where it was broadcast */
-    WEFT_GRAD_PASS, /* one node for all operands; keeps nothing: Reshape, Transpose, means */
+    WEFT_GRAD_PRODUCT, /* one node; keeps the operands other than the one differentiated */
+    WEFT_GRAD_PASS, /* one node for all operands; keeps those without gradient: Reshape, Gather */
     WEFT_GRAD_OPERAND,   /* one node for all operands; keeps the operands */
     WEFT_GRAD_RESULT,    /* one node; keeps the results only */
     WEFT_GRAD_BOTH,      /* one node; keeps operands and results */

@@ -6,6 +6,7 @@
  * allocation is followed by a poisoned gap, so that overruns inside a chunk are caught too. */
 #include "weft/base.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,8 @@ static void add_chunk(weft_arena *a, size_t least)
         size = LARGEST_STEP;
     if (size < least)
         size = least;
+    if (size > SIZE_MAX - HEAD)
+        abort();
     c = need(malloc(HEAD + size));
     *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size, 0};
     ASAN_POISON_MEMORY_REGION(bytes_of(c), size);
@@ -167,6 +170,8 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
 
     if (n < *room)
         return at;
+    if (*room > INT_MAX / 2)
+        abort();
     *room = *room ? *room * 2 : 8;
     to = weft_arena_array(a, (size_t)*room, size);
     return n ? memcpy(to, at, (size_t)n * size) : to;

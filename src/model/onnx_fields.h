@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Field numbers of onnx.proto3 (IR version 11), shared by reader and writer, and what both ask of a
- * tensor. */
+/* Field numbers of onnx.proto3 (IR version 11), shared by reader and writer, and what the
+ * files of the reader share. */
 #ifndef WEFT_ONNX_FIELDS_H
 #define WEFT_ONNX_FIELDS_H
 
 #include "onnx.h"
+#include "wire.h"
 
 enum { /* ModelProto */
        ONNX_MODEL_IR_VERSION = 1,
@@ -120,8 +121,17 @@ enum { WEFT_ONNX_SHOWN_BYTES = 100 };
 
 /* A name for messages, with its NUL, shortened if it is long. Returns `to`. */
 const char *weft_onnx_show(weft_slice name, char to[WEFT_ONNX_SHOWN_BYTES]);
-/* Number of elements, after comparing the size of the data in the file with dims and type. The data
- * themselves are not touched. */
-WEFT_CHECKED weft_status weft_onnx_tensor_check(const weft_onnx_tensor *t, int64_t *elements);
+
+/* --- fields: texts and data stay where they are ----------------------------------------------- */
+
+/* Names and paths: a NUL byte is an error. */
+WEFT_CHECKED weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out);
+WEFT_CHECKED weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_slice *out);
+WEFT_CHECKED weft_status weft_onnx_field_int32(const weft_wire_field *f, int *out);
+WEFT_CHECKED weft_status weft_onnx_field_entry(const weft_wire_field *f, weft_onnx_entry *out);
+
+/* Reads a TensorProto into *out, which is all zero, and compares the size of its data with its type
+ * and dims. */
+WEFT_CHECKED weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *out);
 
 #endif

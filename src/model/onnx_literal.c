@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* onnx_literal.c: the elements of small tensors as int64 or double.
+/* onnx_literal.c: tensors: their fields, and the elements of small ones as int64 or double.
  *
- * 1. Dims and type say how many values and bytes there must be; anything else is an error.
- * 2. The bytes come from raw_data, from a range of an external file, or from the typed fields,
+ * Reading keeps slices and counts. Dims and type say how many bytes or values there must be;
+ * anything else is an error. raw_data and packed floats are not touched, whatever their size;
+ * packed integers are looked at once, to count them.
+ *
+ * Decoding, on demand:
+ * 1. The bytes come from raw_data, from a range of an external file, or from the typed fields,
  *    which are first brought into the form of raw_data (little-endian, 4-bit types two in a byte).
- * 3. One decoder turns bytes into integers or reals. Every floating type is its row of `formats`:
+ * 2. One decoder turns bytes into integers or reals. Every floating type is its row of `formats`:
  *    (-1)^s * (1.m) * 2^(e - bias), exact in a double.
  *
- * Large tensors are only measured: their data are not read, so their pages stay on the disk. */
+ * External files are looked for in the folder of the model and below it, nowhere else. */
 #define _POSIX_C_SOURCE 200809L
 #include "onnx_fields.h"
-#include "wire.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -173,7 +177,7 @@ static weft_status check_values(const weft_onnx_tensor *t, int64_t elements)
                      (long long)expected * bytes, (long long)expected);
 }
 
-weft_status weft_onnx_tensor_check(const weft_onnx_tensor *t, int64_t *elements)
+static weft_status check_tensor(const weft_onnx_tensor *t, int64_t *elements)
 {
     int bits = bits_of(t->data_type);
 
@@ -183,6 +187,167 @@ weft_status weft_onnx_tensor_check(const weft_onnx_tensor *t, int64_t *elements)
     if (t->raw.n > 0)
         return check_bytes(t, t->raw.n, bytes_of(*elements, bits));
     return check_values(t, *elements);
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+static bool is_text(weft_slice s, const char *text)
+{
+    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
+}
+
+/* A decimal number; false if it is anything else or too large. */
+static bool parse_size(weft_slice s, int64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.at[i] < '0' || s.at[i] > '9' || __builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, s.at[i] - '0', out))
+            return false;
+    return s.n > 0;
+}
+
+static weft_status take_external(const weft_onnx_entry *e, weft_onnx_tensor *out)
+{
+    char value[WEFT_ONNX_SHOWN_BYTES], key[WEFT_ONNX_SHOWN_BYTES], name[WEFT_ONNX_SHOWN_BYTES];
+    bool is_offset = is_text(e->key, "offset"), is_length = is_text(e->key, "length");
+
+    if (is_text(e->key, "location")) {
+        if (e->value.n > 0 && memchr(e->value.at, '\0', e->value.n))
+            return weft_fail(WEFT_E_INPUT, "tensor '%s': the external location has a NUL byte",
+                             weft_onnx_show(out->name, name));
+        out->location = e->value;
+    } else if ((is_offset && !parse_size(e->value, &out->external_offset)) ||
+               (is_length && !parse_size(e->value, &out->external_length))) {
+        return weft_fail(WEFT_E_INPUT,
+                         "tensor '%s': external %s is '%s', expected a number of bytes",
+                         weft_onnx_show(out->name, name), weft_onnx_show(e->key, key),
+                         weft_onnx_show(e->value, value));
+    }
+    return WEFT_OK;
+}
+
+/* After all other fields, so that messages can name the tensor. */
+static weft_status read_external(weft_wire w, weft_onnx_tensor *out)
+{
+    weft_wire_field f;
+    bool more;
+
+    while (true) {
+        weft_onnx_entry entry = {
+            {NULL, 0},
+            {NULL, 0}
+        };
+
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number != ONNX_TENSOR_EXTERNAL)
+            continue;
+        WEFT_TRY(weft_onnx_field_entry(&f, &entry));
+        WEFT_TRY(take_external(&entry, out));
+    }
+}
+
+static weft_status count_chunk(const weft_wire_field *f, weft_onnx_tensor *out)
+{
+    weft_wire body;
+
+    switch (f->number) {
+    case ONNX_TENSOR_FLOATS:
+        return weft_wire_count_values(f, WEFT_WIRE_FIXED32, &out->n_floats);
+    case ONNX_TENSOR_DOUBLES:
+        return weft_wire_count_values(f, WEFT_WIRE_FIXED64, &out->n_doubles);
+    case ONNX_TENSOR_INT32S:
+        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_int32s);
+    case ONNX_TENSOR_INT64S:
+        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_int64s);
+    case ONNX_TENSOR_UINT64S:
+        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_uint64s);
+    default:
+        out->n_strings++;
+        return weft_wire_body(f, &body);
+    }
+}
+
+static weft_status read_chunk(const weft_wire_field *f, weft_onnx_tensor *out,
+                              weft_onnx_chunk *chunk)
+{
+    bool is_body = f->type == WEFT_WIRE_BYTES;
+
+    WEFT_TRY(count_chunk(f, out));
+    chunk->field = f->number;
+    chunk->is_packed = is_body && f->number != ONNX_TENSOR_STRINGS;
+    if (is_body)
+        chunk->body = (weft_slice){(const char *)f->body.at, (size_t)(f->body.end - f->body.at)};
+    chunk->single = f->value;
+    return WEFT_OK;
+}
+
+static weft_status tensor_field(const weft_wire_field *f, weft_onnx_tensor *out,
+                                weft_onnx_chunk *chunk)
+{
+    int location;
+
+    switch (f->number) {
+    case ONNX_TENSOR_DATA_TYPE:
+        return weft_onnx_field_int32(f, &out->data_type);
+    case ONNX_TENSOR_NAME:
+        return weft_onnx_field_text(f, &out->name);
+    case ONNX_TENSOR_RAW:
+        return weft_onnx_field_bytes(f, &out->raw);
+    case ONNX_TENSOR_DOC:
+        return weft_onnx_field_bytes(f, &out->doc);
+    case ONNX_TENSOR_DATA_LOCATION:
+        WEFT_TRY(weft_onnx_field_int32(f, &location));
+        out->is_external = location == ONNX_LOCATION_EXTERNAL;
+        return WEFT_OK;
+    case ONNX_TENSOR_FLOATS:
+    case ONNX_TENSOR_INT32S:
+    case ONNX_TENSOR_STRINGS:
+    case ONNX_TENSOR_INT64S:
+    case ONNX_TENSOR_DOUBLES:
+    case ONNX_TENSOR_UINT64S:
+        return read_chunk(f, out, &chunk[out->n_chunks++]);
+    default:
+        return WEFT_OK;
+    }
+}
+
+/* An empty data field is no data: writers without presence cannot tell them apart. */
+static bool has_data(const weft_onnx_tensor *t)
+{
+    return t->raw.n > 0 || t->n_floats > 0 || t->n_int32s > 0 || t->n_int64s > 0 ||
+           t->n_doubles > 0 || t->n_uint64s > 0 || t->n_strings > 0;
+}
+
+weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *out)
+{
+    weft_wire whole = w;
+    weft_wire_field f;
+    weft_onnx_chunk *chunk;
+    int n[WEFT_WIRE_COUNTED];
+    int64_t n_chunks, elements;
+    bool more = true;
+
+    WEFT_TRY(weft_wire_count(w, n));
+    n_chunks = (int64_t)n[ONNX_TENSOR_FLOATS] + n[ONNX_TENSOR_INT32S] + n[ONNX_TENSOR_STRINGS] +
+               n[ONNX_TENSOR_INT64S] + n[ONNX_TENSOR_DOUBLES] + n[ONNX_TENSOR_UINT64S];
+    if (n_chunks > INT_MAX)
+        return weft_fail(WEFT_E_INPUT, "byte %zu: a tensor with more than %d fields of data",
+                         (size_t)(w.at - w.start), INT_MAX);
+    out->chunk = chunk = WEFT_NEW(a, weft_onnx_chunk, n_chunks);
+    out->external_offset = out->external_length = -1;
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more)
+            WEFT_TRY(tensor_field(&f, out, chunk));
+    }
+    WEFT_TRY(weft_wire_ints(whole, ONNX_TENSOR_DIMS, a, &out->dim, &out->n_dims));
+    if (n[ONNX_TENSOR_EXTERNAL] > 0)
+        WEFT_TRY(read_external(whole, out));
+    out->has_data = has_data(out);
+    return check_tensor(out, &elements);
 }
 
 /* --- where the bytes are ---------------------------------------------------------------------- */
@@ -404,7 +569,7 @@ weft_status weft_onnx_literal(const weft_onnx *o, const weft_onnx_tensor *t, int
     weft_arena *scratch;
     weft_slice raw;
     int64_t elements;
-    weft_status status = weft_onnx_tensor_check(t, &elements);
+    weft_status status = check_tensor(t, &elements);
 
     *out = NULL;
     if (status != WEFT_OK)

@@ -12,7 +12,6 @@
  *
  * A file that cannot be read is looked at once more, to say what it is instead. */
 #include "onnx_fields.h"
-#include "wire.h"
 
 #include <string.h>
 
@@ -28,7 +27,7 @@ static weft_slice slice_of(weft_wire w)
     return (weft_slice){(const char *)w.at, (size_t)(w.end - w.at)};
 }
 
-static weft_status read_bytes(const weft_wire_field *f, weft_slice *out)
+weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_slice *out)
 {
     weft_wire body;
 
@@ -38,9 +37,9 @@ static weft_status read_bytes(const weft_wire_field *f, weft_slice *out)
 }
 
 /* Names end up in C strings: a NUL would make two of them equal. */
-static weft_status read_text(const weft_wire_field *f, weft_slice *out)
+weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out)
 {
-    WEFT_TRY(read_bytes(f, out));
+    WEFT_TRY(weft_onnx_field_bytes(f, out));
     if (out->n > 0 && memchr(out->at, '\0', out->n))
         return weft_fail(WEFT_E_INPUT, "byte %zu: the name in field %d contains a NUL byte",
                          (size_t)(f->body.at - f->body.start), f->number);
@@ -48,7 +47,7 @@ static weft_status read_text(const weft_wire_field *f, weft_slice *out)
 }
 
 /* Keeps the low 32 bits, as protobuf does. */
-static weft_status read_int32(const weft_wire_field *f, int *out)
+weft_status weft_onnx_field_int32(const weft_wire_field *f, int *out)
 {
     int64_t value;
 
@@ -69,13 +68,11 @@ static weft_status read_strings(reader *r, weft_wire w, int number, int n, const
         if (!more)
             return WEFT_OK;
         if (f.number == number)
-            WEFT_TRY(read_bytes(&f, to++));
+            WEFT_TRY(weft_onnx_field_bytes(&f, to++));
     }
 }
 
-/* --- tensors ---------------------------------------------------------------------------------- */
-
-static weft_status read_entry(const weft_wire_field *from, weft_onnx_entry *out)
+weft_status weft_onnx_field_entry(const weft_wire_field *from, weft_onnx_entry *out)
 {
     weft_wire_field f;
     weft_wire w;
@@ -87,189 +84,9 @@ static weft_status read_entry(const weft_wire_field *from, weft_onnx_entry *out)
         if (!more)
             return WEFT_OK;
         if (f.number == ONNX_ENTRY_KEY)
-            WEFT_TRY(read_text(&f, &out->key));
+            WEFT_TRY(weft_onnx_field_text(&f, &out->key));
         if (f.number == ONNX_ENTRY_VALUE)
-            WEFT_TRY(read_bytes(&f, &out->value));
-    }
-}
-
-static bool is_text(weft_slice s, const char *text)
-{
-    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
-}
-
-/* A decimal number; false if it is anything else or too large. */
-static bool parse_size(weft_slice s, int64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < s.n; i++)
-        if (s.at[i] < '0' || s.at[i] > '9' || __builtin_mul_overflow(*out, 10, out) ||
-            __builtin_add_overflow(*out, s.at[i] - '0', out))
-            return false;
-    return s.n > 0;
-}
-
-static weft_status take_external(const weft_onnx_entry *e, weft_onnx_tensor *out)
-{
-    char value[WEFT_ONNX_SHOWN_BYTES], key[WEFT_ONNX_SHOWN_BYTES], name[WEFT_ONNX_SHOWN_BYTES];
-    bool is_offset = is_text(e->key, "offset"), is_length = is_text(e->key, "length");
-
-    if (is_text(e->key, "location")) {
-        if (e->value.n > 0 && memchr(e->value.at, '\0', e->value.n))
-            return weft_fail(WEFT_E_INPUT, "tensor '%s': the external location has a NUL byte",
-                             weft_onnx_show(out->name, name));
-        out->location = e->value;
-    } else if ((is_offset && !parse_size(e->value, &out->external_offset)) ||
-               (is_length && !parse_size(e->value, &out->external_length))) {
-        return weft_fail(WEFT_E_INPUT,
-                         "tensor '%s': external %s is '%s', expected a number of bytes",
-                         weft_onnx_show(out->name, name), weft_onnx_show(e->key, key),
-                         weft_onnx_show(e->value, value));
-    }
-    return WEFT_OK;
-}
-
-/* After all other fields, so that messages can name the tensor. */
-static weft_status read_external(weft_wire w, weft_onnx_tensor *out)
-{
-    weft_wire_field f;
-    bool more;
-
-    while (true) {
-        weft_onnx_entry entry = {
-            {NULL, 0},
-            {NULL, 0}
-        };
-
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
-        if (f.number != ONNX_TENSOR_EXTERNAL)
-            continue;
-        WEFT_TRY(read_entry(&f, &entry));
-        WEFT_TRY(take_external(&entry, out));
-    }
-}
-
-static weft_status count_chunk(const weft_wire_field *f, weft_onnx_tensor *out)
-{
-    weft_wire body;
-
-    switch (f->number) {
-    case ONNX_TENSOR_FLOATS:
-        return weft_wire_count_values(f, WEFT_WIRE_FIXED32, &out->n_floats);
-    case ONNX_TENSOR_DOUBLES:
-        return weft_wire_count_values(f, WEFT_WIRE_FIXED64, &out->n_doubles);
-    case ONNX_TENSOR_INT32S:
-        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_int32s);
-    case ONNX_TENSOR_INT64S:
-        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_int64s);
-    case ONNX_TENSOR_UINT64S:
-        return weft_wire_count_values(f, WEFT_WIRE_VARINT, &out->n_uint64s);
-    default:
-        out->n_strings++;
-        return weft_wire_body(f, &body);
-    }
-}
-
-static weft_status read_chunk(const weft_wire_field *f, weft_onnx_tensor *out,
-                              weft_onnx_chunk *chunk)
-{
-    bool is_body = f->type == WEFT_WIRE_BYTES;
-
-    WEFT_TRY(count_chunk(f, out));
-    chunk->field = f->number;
-    chunk->is_packed = is_body && f->number != ONNX_TENSOR_STRINGS;
-    if (is_body)
-        chunk->body = slice_of(f->body);
-    chunk->single = f->value;
-    return WEFT_OK;
-}
-
-static weft_status tensor_field(const weft_wire_field *f, weft_onnx_tensor *out,
-                                weft_onnx_chunk *chunk)
-{
-    int location;
-
-    switch (f->number) {
-    case ONNX_TENSOR_DATA_TYPE:
-        return read_int32(f, &out->data_type);
-    case ONNX_TENSOR_NAME:
-        return read_text(f, &out->name);
-    case ONNX_TENSOR_RAW:
-        return read_bytes(f, &out->raw);
-    case ONNX_TENSOR_DOC:
-        return read_bytes(f, &out->doc);
-    case ONNX_TENSOR_DATA_LOCATION:
-        WEFT_TRY(read_int32(f, &location));
-        out->is_external = location == ONNX_LOCATION_EXTERNAL;
-        return WEFT_OK;
-    case ONNX_TENSOR_FLOATS:
-    case ONNX_TENSOR_INT32S:
-    case ONNX_TENSOR_STRINGS:
-    case ONNX_TENSOR_INT64S:
-    case ONNX_TENSOR_DOUBLES:
-    case ONNX_TENSOR_UINT64S:
-        return read_chunk(f, out, &chunk[out->n_chunks++]);
-    default:
-        return WEFT_OK;
-    }
-}
-
-/* An empty data field is no data: writers without presence cannot tell them apart. */
-static bool has_data(const weft_onnx_tensor *t)
-{
-    return t->raw.n > 0 || t->n_floats > 0 || t->n_int32s > 0 || t->n_int64s > 0 ||
-           t->n_doubles > 0 || t->n_uint64s > 0 || t->n_strings > 0;
-}
-
-static weft_status read_tensor(reader *r, weft_wire w, weft_onnx_tensor *out)
-{
-    weft_wire whole = w;
-    weft_wire_field f;
-    weft_onnx_chunk *chunk;
-    int n[WEFT_WIRE_COUNTED];
-    int64_t elements;
-    bool more = true;
-
-    WEFT_TRY(weft_wire_count(w, n));
-    out->chunk = chunk =
-        WEFT_NEW(r->arena, weft_onnx_chunk,
-                 (size_t)n[ONNX_TENSOR_FLOATS] + (size_t)n[ONNX_TENSOR_INT32S] +
-                     (size_t)n[ONNX_TENSOR_STRINGS] + (size_t)n[ONNX_TENSOR_INT64S] +
-                     (size_t)n[ONNX_TENSOR_DOUBLES] + (size_t)n[ONNX_TENSOR_UINT64S]);
-    out->external_offset = out->external_length = -1;
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more)
-            WEFT_TRY(tensor_field(&f, out, chunk));
-    }
-    WEFT_TRY(weft_wire_ints(whole, ONNX_TENSOR_DIMS, r->arena, &out->dim, &out->n_dims));
-    if (n[ONNX_TENSOR_EXTERNAL] > 0)
-        WEFT_TRY(read_external(whole, out));
-    out->has_data = has_data(out);
-    return weft_onnx_tensor_check(out, &elements);
-}
-
-/* The name of a sparse tensor is that of its values. */
-static weft_status read_sparse_name(weft_wire w, weft_slice *out)
-{
-    static const int path[] = {ONNX_SPARSE_VALUES, ONNX_TENSOR_NAME};
-    weft_wire_field f;
-    bool more = true;
-    weft_wire values = {w.end, w.end, w.start};
-
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more && f.number == path[0])
-            WEFT_TRY(weft_wire_body(&f, &values));
-    }
-    while (true) {
-        WEFT_TRY(weft_wire_next(&values, &f, &more));
-        if (!more)
-            return WEFT_OK;
-        if (f.number == path[1])
-            WEFT_TRY(read_text(&f, out));
+            WEFT_TRY(weft_onnx_field_bytes(&f, &out->value));
     }
 }
 
@@ -290,7 +107,7 @@ static weft_status read_dim(weft_wire w, weft_onnx_dim *out)
             out->value = out->value < 0 ? -1 : out->value; /* so some exporters say "unknown" */
             out->param = (weft_slice){NULL, 0};
         } else if (f.number == ONNX_DIM_PARAM) {
-            WEFT_TRY(read_text(&f, &out->param));
+            WEFT_TRY(weft_onnx_field_text(&f, &out->param));
             out->value = -1;
         }
     }
@@ -326,7 +143,7 @@ static weft_status read_tensor_type(reader *r, weft_wire w, weft_onnx_value_info
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (more && f.number == ONNX_TENSOR_TYPE_ELEM)
-            WEFT_TRY(read_int32(&f, &out->elem_type));
+            WEFT_TRY(weft_onnx_field_int32(&f, &out->elem_type));
         if (more && f.number == ONNX_TENSOR_TYPE_SHAPE)
             WEFT_TRY(weft_wire_body(&f, &shape));
     }
@@ -365,9 +182,9 @@ static weft_status read_value_info(reader *r, weft_wire w, weft_onnx_value_info 
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (more && f.number == ONNX_VALUE_NAME)
-            WEFT_TRY(read_text(&f, &out->name));
+            WEFT_TRY(weft_onnx_field_text(&f, &out->name));
         if (more && f.number == ONNX_VALUE_DOC)
-            WEFT_TRY(read_bytes(&f, &out->doc));
+            WEFT_TRY(weft_onnx_field_bytes(&f, &out->doc));
         if (more && f.number == ONNX_VALUE_TYPE)
             WEFT_TRY(weft_wire_body(&f, &type));
     }
@@ -415,17 +232,17 @@ static weft_status attr_field(const weft_wire_field *f, weft_onnx_attr *out, att
 {
     switch (f->number) {
     case ONNX_ATTR_NAME:
-        return read_text(f, &out->name);
+        return weft_onnx_field_text(f, &out->name);
     case ONNX_ATTR_REF:
-        return read_text(f, &out->ref);
+        return weft_onnx_field_text(f, &out->ref);
     case ONNX_ATTR_KIND:
-        return read_int32(f, &out->kind);
+        return weft_onnx_field_int32(f, &out->kind);
     case ONNX_ATTR_F:
         return weft_wire_float(f, &out->f);
     case ONNX_ATTR_I:
         return weft_wire_int(f, &out->i);
     case ONNX_ATTR_S:
-        return read_bytes(f, &out->s);
+        return weft_onnx_field_bytes(f, &out->s);
     case ONNX_ATTR_T:
         return weft_wire_body(f, &parts->tensor);
     case ONNX_ATTR_G:
@@ -440,7 +257,7 @@ static weft_status read_attr_tensor(reader *r, weft_wire w, weft_onnx_attr *out)
     weft_onnx_tensor *tensor = WEFT_NEW(r->arena, weft_onnx_tensor, 1);
 
     out->tensor = tensor;
-    return read_tensor(r, w, tensor);
+    return weft_onnx_tensor_read(w, r->arena, tensor);
 }
 
 static weft_status read_attr_graph(reader *r, weft_wire w, weft_onnx_attr *out)
@@ -511,19 +328,19 @@ static weft_status node_field(reader *r, const weft_wire_field *f, weft_onnx_nod
 
     switch (f->number) {
     case ONNX_NODE_INPUT:
-        return read_text(f, &parts->input[out->n_inputs++]);
+        return weft_onnx_field_text(f, &parts->input[out->n_inputs++]);
     case ONNX_NODE_OUTPUT:
-        return read_text(f, &parts->output[out->n_outputs++]);
+        return weft_onnx_field_text(f, &parts->output[out->n_outputs++]);
     case ONNX_NODE_NAME:
-        return read_text(f, &out->name);
+        return weft_onnx_field_text(f, &out->name);
     case ONNX_NODE_OP_TYPE:
-        return read_text(f, &out->op_type);
+        return weft_onnx_field_text(f, &out->op_type);
     case ONNX_NODE_DOMAIN:
-        return read_text(f, &out->domain);
+        return weft_onnx_field_text(f, &out->domain);
     case ONNX_NODE_OVERLOAD:
-        return read_text(f, &out->overload);
+        return weft_onnx_field_text(f, &out->overload);
     case ONNX_NODE_DOC:
-        return read_bytes(f, &out->doc);
+        return weft_onnx_field_bytes(f, &out->doc);
     case ONNX_NODE_ATTR:
         WEFT_TRY(weft_wire_body(f, &body));
         return read_attr(r, body, &parts->attr[out->n_attrs++]);
@@ -548,6 +365,28 @@ static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
         if (!more)
             return WEFT_OK;
         WEFT_TRY(node_field(r, &f, out, &parts));
+    }
+}
+
+/* The name of a sparse tensor is that of its values. */
+static weft_status read_sparse_name(weft_wire w, weft_slice *out)
+{
+    static const int path[] = {ONNX_SPARSE_VALUES, ONNX_TENSOR_NAME};
+    weft_wire_field f;
+    bool more = true;
+    weft_wire values = {w.end, w.end, w.start};
+
+    while (more) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more && f.number == path[0])
+            WEFT_TRY(weft_wire_body(&f, &values));
+    }
+    while (true) {
+        WEFT_TRY(weft_wire_next(&values, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        if (f.number == path[1])
+            WEFT_TRY(weft_onnx_field_text(&f, out));
     }
 }
 
@@ -583,7 +422,7 @@ static weft_status graph_message(reader *r, const weft_wire_field *f, weft_onnx_
     case ONNX_GRAPH_NODE:
         return read_node(r, body, &parts->node[out->n_nodes++]);
     case ONNX_GRAPH_INITIALIZER:
-        return read_tensor(r, body, &parts->initializer[out->n_initializers++]);
+        return weft_onnx_tensor_read(body, r->arena, &parts->initializer[out->n_initializers++]);
     case ONNX_GRAPH_INPUT:
         return read_value_info(r, body, &parts->input[out->n_inputs++]);
     case ONNX_GRAPH_OUTPUT:
@@ -601,9 +440,9 @@ static weft_status graph_field(reader *r, const weft_wire_field *f, weft_onnx_gr
 {
     switch (f->number) {
     case ONNX_GRAPH_NAME:
-        return read_text(f, &out->name);
+        return weft_onnx_field_text(f, &out->name);
     case ONNX_GRAPH_DOC:
-        return read_bytes(f, &out->doc);
+        return weft_onnx_field_bytes(f, &out->doc);
     case ONNX_GRAPH_NODE:
     case ONNX_GRAPH_INITIALIZER:
     case ONNX_GRAPH_INPUT:
@@ -652,7 +491,7 @@ static weft_status read_opset(const weft_wire_field *from, weft_onnx_opset *out)
         if (!more)
             return WEFT_OK;
         if (f.number == ONNX_OPSET_DOMAIN)
-            WEFT_TRY(read_text(&f, &out->domain));
+            WEFT_TRY(weft_onnx_field_text(&f, &out->domain));
         if (f.number == ONNX_OPSET_VERSION)
             WEFT_TRY(weft_wire_int(&f, &out->version));
     }
@@ -687,19 +526,19 @@ static weft_status function_field(reader *r, const weft_wire_field *f, weft_onnx
 
     switch (f->number) {
     case ONNX_FUNCTION_NAME:
-        return read_text(f, &out->name);
+        return weft_onnx_field_text(f, &out->name);
     case ONNX_FUNCTION_DOMAIN:
-        return read_text(f, &out->domain);
+        return weft_onnx_field_text(f, &out->domain);
     case ONNX_FUNCTION_OVERLOAD:
-        return read_text(f, &out->overload);
+        return weft_onnx_field_text(f, &out->overload);
     case ONNX_FUNCTION_DOC:
-        return read_bytes(f, &out->doc);
+        return weft_onnx_field_bytes(f, &out->doc);
     case ONNX_FUNCTION_INPUT:
-        return read_text(f, &parts->input[out->n_inputs++]);
+        return weft_onnx_field_text(f, &parts->input[out->n_inputs++]);
     case ONNX_FUNCTION_OUTPUT:
-        return read_text(f, &parts->output[out->n_outputs++]);
+        return weft_onnx_field_text(f, &parts->output[out->n_outputs++]);
     case ONNX_FUNCTION_ATTR:
-        return read_text(f, &parts->attr[out->n_attrs++]);
+        return weft_onnx_field_text(f, &parts->attr[out->n_attrs++]);
     case ONNX_FUNCTION_OPSET:
         return read_opset(f, &parts->opset[out->n_opsets++]);
     case ONNX_FUNCTION_FALLBACK:
@@ -748,17 +587,17 @@ static weft_status model_field(reader *r, const weft_wire_field *f, weft_onnx *o
     case ONNX_MODEL_VERSION:
         return weft_wire_int(f, &out->model_version);
     case ONNX_MODEL_PRODUCER:
-        return read_text(f, &out->producer);
+        return weft_onnx_field_text(f, &out->producer);
     case ONNX_MODEL_PRODUCER_VERSION:
-        return read_text(f, &out->producer_version);
+        return weft_onnx_field_text(f, &out->producer_version);
     case ONNX_MODEL_DOMAIN:
-        return read_text(f, &out->domain);
+        return weft_onnx_field_text(f, &out->domain);
     case ONNX_MODEL_DOC:
-        return read_bytes(f, &out->doc);
+        return weft_onnx_field_bytes(f, &out->doc);
     case ONNX_MODEL_OPSET:
         return read_opset(f, &parts->opset[out->n_opsets++]);
     case ONNX_MODEL_METADATA:
-        return read_entry(f, &parts->metadata[out->n_metadata++]);
+        return weft_onnx_field_entry(f, &parts->metadata[out->n_metadata++]);
     case ONNX_MODEL_FUNCTION:
         return read_function(r, f, &parts->function[out->n_functions++]);
     case ONNX_MODEL_GRAPH:

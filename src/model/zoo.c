@@ -212,6 +212,11 @@ weft_attr weft_zoo_attr_text(const char *name, const char *value)
     return (weft_attr){.name = name, .kind = WEFT_ATTR_TEXT, .s = value};
 }
 
+static void add_attr(weft_zoo_call *call, weft_attr attr)
+{
+    call->attr[call->n_attrs++] = attr;
+}
+
 /* "GlobalAveragePool" and 7 give "global_average_pool_7". */
 static const char *layer_name(weft_arena *a, const char *op, int number)
 {
@@ -270,14 +275,18 @@ int weft_zoo_call1(weft_zoo *z, const weft_zoo_call *call)
 
 int weft_zoo_unary(weft_zoo *z, const char *op, int x)
 {
-    return weft_zoo_call1(z, &(weft_zoo_call){.op = op, .n_args = 1, .arg = {x}});
+    const weft_zoo_call call = {.op = op, .n_args = 1, .arg = {x}};
+
+    return weft_zoo_call1(z, &call);
 }
 
 int weft_zoo_binary(weft_zoo *z, const char *op, int x, int y)
 {
-    return weft_zoo_call1(z, &(weft_zoo_call){
-                                 .op = op, .n_args = 2, .arg = {x, y}
-    });
+    const weft_zoo_call call = {
+        .op = op, .n_args = 2, .arg = {x, y}
+    };
+
+    return weft_zoo_call1(z, &call);
 }
 
 /* --- convolutional layers ----------------------------------------------------------------------
@@ -315,17 +324,14 @@ static int bare_conv(weft_zoo *z, int x, const weft_zoo_conv *c)
     const int64_t strides[] = {or_one(c->stride), or_one(c->stride)};
     const int64_t dilations[] = {or_one(c->dilation), or_one(c->dilation)};
     const int64_t pads[] = {c->pad_h, c->pad_w, c->pad_h, c->pad_w};
-    const weft_zoo_call call = {
-        .op = "Conv",
-        .n_args = has_bias ? 3 : 2,
-        .arg = {x,          weight, bias},
-        .n_attrs = 5,
-        .attr = { weft_zoo_attr_ints(z, "dilations", 2, dilations),
-                weft_zoo_attr_int("group", groups),
-                weft_zoo_attr_ints(z, "kernel_shape", 2, kernel),
-                weft_zoo_attr_ints(z, "pads", 4, pads),
-                weft_zoo_attr_ints(z, "strides", 2, strides)},
+    weft_zoo_call call = {
+        .op = "Conv", .n_args = has_bias ? 3 : 2, .arg = {x, weight, bias}
     };
+    add_attr(&call, weft_zoo_attr_ints(z, "dilations", 2, dilations));
+    add_attr(&call, weft_zoo_attr_int("group", groups));
+    add_attr(&call, weft_zoo_attr_ints(z, "kernel_shape", 2, kernel));
+    add_attr(&call, weft_zoo_attr_ints(z, "pads", 4, pads));
+    add_attr(&call, weft_zoo_attr_ints(z, "strides", 2, strides));
     return weft_zoo_call1(z, &call);
 }
 
@@ -356,16 +362,12 @@ int weft_zoo_batch_norm(weft_zoo *z, int x)
 {
     static const char *const part[] = {"norm_scale", "norm_bias", "norm_mean", "norm_variance"};
     const int64_t channels = weft_zoo_dim(z, x, 1);
-    weft_zoo_call call = {
-        .op = "BatchNormalization",
-        .n_args = 5,
-        .arg = {x    },
-        .n_attrs = 2,
-        .attr = { weft_zoo_attr_real("epsilon", 1e-5), weft_zoo_attr_real("momentum", 0.9)},
-    };
+    weft_zoo_call call = {.op = "BatchNormalization", .n_args = 5, .arg = {x}};
 
     for (int i = 0; i < 4; i++)
         call.arg[i + 1] = weft_zoo_weight(z, part[i], 1, &channels);
+    add_attr(&call, weft_zoo_attr_real("epsilon", 1e-5));
+    add_attr(&call, weft_zoo_attr_real("momentum", 0.9));
     return weft_zoo_call1(z, &call);
 }
 
@@ -376,16 +378,14 @@ int weft_zoo_act(weft_zoo *z, const char *act, int x)
     if (strcmp(act, "Silu") == 0)
         return weft_zoo_binary(z, "Mul", x, weft_zoo_unary(z, "Sigmoid", x));
     if (strcmp(act, "Relu6") == 0) {
-        int low = weft_zoo_real(z, 0.0), high = weft_zoo_real(z, 6.0);
-        return weft_zoo_call1(z, &(weft_zoo_call){
-                                     .op = "Clip", .n_args = 3, .arg = {x, low, high}
-        });
+        weft_zoo_call clip = {.op = "Clip", .n_args = 3, .arg = {x}};
+        clip.arg[1] = weft_zoo_real(z, 0.0);
+        clip.arg[2] = weft_zoo_real(z, 6.0);
+        return weft_zoo_call1(z, &clip);
     }
     weft_zoo_call call = {.op = act, .n_args = 1, .arg = {x}};
-    if (strcmp(act, "HardSigmoid") == 0) { /* relu6(x + 3) / 6, not ONNX's default slope of 0.2 */
-        call.n_attrs = 1;
-        call.attr[0] = weft_zoo_attr_real("alpha", 1.0 / 6);
-    }
+    if (strcmp(act, "HardSigmoid") == 0) /* relu6(x + 3) / 6, not ONNX's default slope of 0.2 */
+        add_attr(&call, weft_zoo_attr_real("alpha", 1.0 / 6));
     return weft_zoo_call1(z, &call);
 }
 
@@ -393,16 +393,11 @@ int weft_zoo_pool(weft_zoo *z, const char *op, int x, int64_t kernel, int64_t st
 {
     const int64_t kernels[] = {kernel, kernel}, strides[] = {stride, stride};
     const int64_t pads[] = {pad, pad, pad, pad};
-    const weft_zoo_call call = {
-        .op = op,
-        .n_args = 1,
-        .arg = {x        },
-        .n_attrs = 3,
-        .attr = { weft_zoo_attr_ints(z, "kernel_shape", 2, kernels),
-                weft_zoo_attr_ints(z, "pads", 4, pads),
-                weft_zoo_attr_ints(z, "strides", 2, strides)},
-    };
+    weft_zoo_call call = {.op = op, .n_args = 1, .arg = {x}};
 
+    add_attr(&call, weft_zoo_attr_ints(z, "kernel_shape", 2, kernels));
+    add_attr(&call, weft_zoo_attr_ints(z, "pads", 4, pads));
+    add_attr(&call, weft_zoo_attr_ints(z, "strides", 2, strides));
     return weft_zoo_call1(z, &call);
 }
 
@@ -416,25 +411,19 @@ int weft_zoo_linear(weft_zoo *z, int x, int64_t out)
     const int64_t dim[] = {out, weft_zoo_dim(z, x, -1)};
     int weight = weft_zoo_weight(z, "linear", 2, dim);
     int bias = weft_zoo_weight(z, "linear_bias", 1, &out);
-    const weft_zoo_call call = {
-        .op = "Gemm",
-        .n_args = 3,
-        .arg = {x, weight,                    bias},
-        .n_attrs = 1,
-        .attr = {weft_zoo_attr_int("transB", 1)}
+    weft_zoo_call call = {
+        .op = "Gemm", .n_args = 3, .arg = {x, weight, bias}
     };
 
+    add_attr(&call, weft_zoo_attr_int("transB", 1));
     return weft_zoo_call1(z, &call);
 }
 
 int weft_zoo_flatten(weft_zoo *z, int x)
 {
-    const weft_zoo_call call = {.op = "Flatten",
-                                .n_args = 1,
-                                .arg = {x},
-                                .n_attrs = 1,
-                                .attr = {weft_zoo_attr_int("axis", 1)}};
+    weft_zoo_call call = {.op = "Flatten", .n_args = 1, .arg = {x}};
 
+    add_attr(&call, weft_zoo_attr_int("axis", 1));
     return weft_zoo_call1(z, &call);
 }
 
@@ -464,14 +453,11 @@ int weft_zoo_layer_norm(weft_zoo *z, int x)
     const int64_t width = weft_zoo_dim(z, x, -1);
     int scale = weft_zoo_weight(z, "norm_scale", 1, &width);
     int bias = weft_zoo_weight(z, "norm_bias", 1, &width);
-    const weft_zoo_call call = {
-        .op = "LayerNormalization",
-        .n_args = 3,
-        .arg = {x, scale,                   bias},
-        .n_attrs = 1,
-        .attr = {weft_zoo_attr_int("axis", -1)}
+    weft_zoo_call call = {
+        .op = "LayerNormalization", .n_args = 3, .arg = {x, scale, bias}
     };
 
+    add_attr(&call, weft_zoo_attr_int("axis", -1));
     return weft_zoo_call1(z, &call);
 }
 
@@ -482,11 +468,8 @@ int weft_zoo_reshape(weft_zoo *z, int x, int rank, const int64_t *dim)
 
 int weft_zoo_transpose(weft_zoo *z, int x, int rank, const int64_t *perm)
 {
-    const weft_zoo_call call = {.op = "Transpose",
-                                .n_args = 1,
-                                .arg = {x},
-                                .n_attrs = 1,
-                                .attr = {weft_zoo_attr_ints(z, "perm", rank, perm)}};
+    weft_zoo_call call = {.op = "Transpose", .n_args = 1, .arg = {x}};
 
+    add_attr(&call, weft_zoo_attr_ints(z, "perm", rank, perm));
     return weft_zoo_call1(z, &call);
 }

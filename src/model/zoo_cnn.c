@@ -49,17 +49,12 @@ int weft_cnn_pool(weft_zoo *z, int x, const weft_cnn_window *w)
 {
     const int64_t kernels[] = {w->kernel, w->kernel}, strides[] = {w->stride, w->stride};
     const int64_t pads[] = {w->pad, w->pad, w->pad, w->pad};
-    weft_zoo_call call = {
-        .op = w->op,
-        .n_args = 1,
-        .arg = {x        },
-        .n_attrs = 4,
-        .attr = { weft_zoo_attr_int("ceil_mode", w->ceil),
-                weft_zoo_attr_ints(z, "kernel_shape", 2, kernels),
-                weft_zoo_attr_ints(z, "pads", 4, pads),
-                weft_zoo_attr_ints(z, "strides", 2, strides)},
-    };
+    weft_zoo_call call = {.op = w->op, .n_args = 1, .arg = {x}};
 
+    call.attr[call.n_attrs++] = weft_zoo_attr_int("ceil_mode", w->ceil);
+    call.attr[call.n_attrs++] = weft_zoo_attr_ints(z, "kernel_shape", 2, kernels);
+    call.attr[call.n_attrs++] = weft_zoo_attr_ints(z, "pads", 4, pads);
+    call.attr[call.n_attrs++] = weft_zoo_attr_ints(z, "strides", 2, strides);
     if (w->count_pad)
         call.attr[call.n_attrs++] = weft_zoo_attr_int("count_include_pad", 1);
     return weft_zoo_call1(z, &call);

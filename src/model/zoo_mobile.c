@@ -248,15 +248,12 @@ static int up_conv(weft_zoo *z, int x)
     const int64_t dim[] = {in, out, 2, 2};
     int weight = weft_zoo_weight(z, "up_conv", 4, dim);
     int bias = weft_zoo_weight(z, "up_conv_bias", 1, &out);
-    const weft_zoo_call call = {
-        .op = "ConvTranspose",
-        .n_args = 3,
-        .arg = {x,          weight, bias},
-        .n_attrs = 2,
-        .attr = { weft_zoo_attr_ints(z, "kernel_shape", 2, two),
-                weft_zoo_attr_ints(z, "strides", 2, two)}
+    weft_zoo_call call = {
+        .op = "ConvTranspose", .n_args = 3, .arg = {x, weight, bias}
     };
 
+    call.attr[call.n_attrs++] = weft_zoo_attr_ints(z, "kernel_shape", 2, two);
+    call.attr[call.n_attrs++] = weft_zoo_attr_ints(z, "strides", 2, two);
     return weft_zoo_call1(z, &call);
 }
 
@@ -350,37 +347,40 @@ weft_status weft_build_casia_surf(weft_net *net, const void *options,
     return weft_cnn_finish(&z, x, "casia_surf", o->image);
 }
 
-/* Results of `first` and of the two convolutions after it, concatenated. In FaceBagNet's table the
- * layer after such a group reads twice the channels that the layer before it writes: L5 (64,128,28)
- * after L4 (64,64,28), L8 (128,128,14) after L7 (64,64,28), and so on up to the linear layer; we
- * take the second half to be the skip connection around the two convolutions. */
-static int joined_pair(weft_zoo *z, int first, int *last)
+/* The two convolutions after `first`. */
+static int two_more(weft_zoo *z, int first)
 {
     const int64_t out = weft_zoo_dim(z, first, 1);
 
-    *last = face_conv(z, face_conv(z, first, out, false), out, false);
-    const int part[] = {*last, first};
+    return face_conv(z, face_conv(z, first, out, false), out, false);
+}
+
+/* Results of `first` and of the two convolutions after it, concatenated. In FaceBagNet's table the
+ * layer after such a group reads twice the channels that the layer before it writes: L5 (64,128,28)
+ * after L4 (64,64,28), L8 (128,128,14) after L7 (64,64,28), and so on up to the linear layer; we
+ * take the second half to be a skip connection around the two convolutions. */
+static int joined_group(weft_zoo *z, int first)
+{
+    const int part[] = {two_more(z, first), first};
+
     return weft_zoo_concat(z, part, 2, 1);
 }
 
-/* Two groups of three convolutions of the same channels; the first one halves the size. Returns
- * the concatenation that ends the second group, its last convolution in *last. */
-static int six_convs(weft_zoo *z, int x, int64_t out, int *last)
+/* Two groups of three convolutions of the same channels; the first one halves the size. */
+static int six_convs(weft_zoo *z, int x, int64_t out)
 {
-    x = joined_pair(z, face_conv(z, x, out, true), last);
-    return joined_pair(z, face_conv(z, x, out, false), last);
+    x = joined_group(z, face_conv(z, x, out, true));
+    return joined_group(z, face_conv(z, x, out, false));
 }
 
-/* The result of L13 of one stream. */
+/* The result of L13 of one stream; the streams meet there, without the skip connection. */
 static int bag_stream(weft_zoo *z, const char *name, int64_t image)
 {
-    int x = weft_cnn_input(z, name, 3, image);
-    int last;
+    int x = face_conv(z, weft_cnn_input(z, name, 3, image), 32, false); /* L1 */
 
-    x = face_conv(z, x, 32, false);  /* L1 */
-    x = six_convs(z, x, 64, &last);  /* L2-7 */
-    x = six_convs(z, x, 128, &last); /* L8-13 */
-    return last;
+    x = six_convs(z, x, 64);                         /* L2-7 */
+    x = joined_group(z, face_conv(z, x, 128, true)); /* L8-10 */
+    return two_more(z, face_conv(z, x, 128, false)); /* L11-13 */
 }
 
 /* Gives x at least `features` columns. The table's linear layer has 92146 inputs, which no
@@ -398,23 +398,21 @@ weft_status weft_build_facebagnet(weft_net *net, const void *options,
 {
     const weft_cnn_options *o = options;
     weft_zoo z = weft_zoo_begin(net, common);
-    int stream[N_STREAMS], last;
+    int stream[N_STREAMS];
 
     for (int i = 0; i < N_STREAMS; i++)
         stream[i] = bag_stream(&z, stream_name[i], o->image);
     /* L14 reads 256 channels but three streams have 384: depth and infrared are added first. */
     const int part[] = {stream[0], weft_zoo_binary(&z, "Add", stream[1], stream[2])};
     int x = weft_zoo_concat(&z, part, 2, 1);
-    x = six_convs(&z, x, 256, &last); /* L14-19 */
-    x = six_convs(&z, x, 512, &last); /* L20-25 */
+    x = six_convs(&z, x, 256); /* L14-19 */
+    x = six_convs(&z, x, 512); /* L20-25 */
     x = fill_up(&z, weft_zoo_flatten(&z, x), o->features);
     const int64_t dim[] = {o->classes, weft_zoo_dim(&z, x, 1)};
-    const weft_zoo_call linear = {
-        .op = "Gemm",
-        .n_args = 2,
-        .arg = {x,  weft_zoo_weight(&z, "linear", 2, dim)},
-        .n_attrs = 1,
-        .attr = {weft_zoo_attr_int("transB", 1)              }
+    int weight = weft_zoo_weight(&z, "linear", 2, dim);
+    weft_zoo_call linear = {
+        .op = "Gemm", .n_args = 2, .arg = {x, weight}
     };
+    linear.attr[linear.n_attrs++] = weft_zoo_attr_int("transB", 1);
     return weft_cnn_finish(&z, weft_zoo_call1(&z, &linear), "facebagnet", o->image);
 }

@@ -2,7 +2,7 @@
 /* zoo_transformer.c: transformers as networks of ONNX operators.
  *
  * All of them are put together from the same three pieces:
- *  - attention: projections, heads apart, scores = Q K^T / sqrt(head size) + mask, Softmax,
+ *  - attention: projections, heads apart, scores = Q K^T / sqrt(head size), mask, Softmax,
  *    scores V, heads together, projection;
  *  - feed-forward: MatMul, activation, MatMul (Llama: gated by a SiLU);
  *  - norms before each of the two (GPT, OPT, Llama, T5, ViT) or after the addition (BERT).
@@ -46,7 +46,8 @@ typedef struct attention {
     int64_t heads, kv_heads; /* of queries; of keys and values, each shared by several queries */
     int64_t head_size;
     bool bias, is_fused, is_scaled; /* is_fused: one MatMul for queries, keys and values */
-    int mask;                       /* added to the scores; -1: none */
+    int added;                      /* to the scores; -1: none */
+    int allowed;                    /* bool, scores that stay, the others vanish; -1: all stay */
     int cosine, sine;               /* rotary tables; -1: none */
 } attention;
 
@@ -121,10 +122,19 @@ static int fixed(weft_zoo *z, const char *name, weft_dtype type, int rank, const
     return z->status == WEFT_OK ? value : -1;
 }
 
-/* 0 up to the diagonal, minus infinity above. */
+/* True up to the diagonal. Not numbers to be added: these would pass for weights in training. */
 static int causal_mask(weft_zoo *z, int64_t seq)
 {
-    return fixed(z, "c/causal_mask", z->type, 4, (int64_t[]){1, 1, seq, seq});
+    return fixed(z, "c/causal_mask", WEFT_BOOL, 4, (int64_t[]){1, 1, seq, seq});
+}
+
+static int where(weft_zoo *z, int condition, int x, int y)
+{
+    weft_zoo_call call = {
+        .op = "Where", .n_args = 3, .arg = {condition, x, y}
+    };
+
+    return weft_zoo_call1(z, &call);
 }
 
 static int gelu(weft_zoo *z, int x, const char *approximate)
@@ -207,15 +217,19 @@ static void project(weft_zoo *z, int x, int source, const attention *a, int qkv[
         qkv[i] = rotate(z, qkv[i], a);
 }
 
-/* softmax(q keys / sqrt(head size) + mask) v, for any leading axes. */
+enum { LOWEST_SCORE = -65504 }; /* the lowest number of 16 bits; its exponential is 0 */
+
+/* softmax(q keys / sqrt(head size), biased and masked) v, for any leading axes. */
 static int mix(weft_zoo *z, int q, int keys, int v, const attention *a)
 {
     int scores = weft_zoo_binary(z, "MatMul", q, keys);
 
     if (a->is_scaled)
         scores = weft_zoo_binary(z, "Div", scores, weft_zoo_real(z, sqrt((double)a->head_size)));
-    if (a->mask >= 0)
-        scores = add(z, scores, a->mask);
+    if (a->added >= 0)
+        scores = add(z, scores, a->added);
+    if (a->allowed >= 0)
+        scores = where(z, a->allowed, scores, weft_zoo_real(z, LOWEST_SCORE));
     return weft_zoo_binary(z, "MatMul", softmax(z, scores), v);
 }
 
@@ -256,7 +270,8 @@ static attention plain_attention(const transformer_options *o)
                        .head_size = o->hidden / o->heads,
                        .bias = true,
                        .is_scaled = true,
-                       .mask = -1,
+                       .added = -1,
+                       .allowed = -1,
                        .cosine = -1,
                        .sine = -1};
 }
@@ -395,16 +410,13 @@ static void route(weft_zoo *z, int flat, const transformer_options *o, int *gate
     double n = (double)weft_zoo_dim(z, flat, 0);
     double room = fmin(n, ceil((double)o->top * n / (double)o->experts * o->capacity));
     int probability = softmax(z, weft_zoo_matmul(z, flat, o->experts, false));
-    weft_zoo_call choose = {.op = "Where", .n_args = 3};
     int best[2] = {-1, -1};
     int least, chosen;
 
     top(z, probability, o->top, best);
     least = slice(z, best[0], 1, o->top - 1, o->top);
-    choose.arg[0] = weft_zoo_binary(z, "Less", probability, least);
-    choose.arg[1] = weft_zoo_real(z, 0);
-    choose.arg[2] = probability;
-    chosen = weft_zoo_call1(z, &choose);
+    chosen = weft_zoo_binary(z, "Less", probability, least);
+    chosen = where(z, chosen, weft_zoo_real(z, 0), probability);
     top(z, weft_zoo_transpose(z, chosen, 2, (int64_t[]){1, 0}), (int64_t)room, best);
     *gates = best[0];
     *tokens = best[1];
@@ -445,7 +457,7 @@ static int decoder_layers(weft_zoo *z, int x, const transformer_options *o, cons
     attention a = plain_attention(o);
 
     a.is_fused = d->is_fused;
-    a.mask = causal_mask(z, o->seq);
+    a.allowed = causal_mask(z, o->seq);
     for (int64_t i = 0; i < o->layers; i++)
         x = d->has_experts && i % 2 == 1 ? expert_layer(z, x, &a, o)
                                          : pre_norm_layer(z, x, &a, ffn_width(o), d->act);
@@ -573,7 +585,7 @@ static weft_status build_bert(weft_net *net, const void *options, const weft_mod
     WEFT_TRY(check_heads("bert", o));
     WEFT_TRY(check_positions("bert", o->positions, o->seq));
     a = plain_attention(o);
-    x = bert_embedding(&z, o, &a.mask);
+    x = bert_embedding(&z, o, &a.added);
     for (int64_t i = 0; i < o->layers; i++) {
         x = weft_zoo_layer_norm(&z, add(&z, x, attend(&z, x, x, &a)));
         x = weft_zoo_layer_norm(&z, add(&z, x, feed_forward(&z, x, ffn_width(o), "Gelu", true)));
@@ -678,7 +690,7 @@ static attention llama_attention(weft_zoo *z, const transformer_options *o)
 
     a.kv_heads = o->kv_heads > 0 ? o->kv_heads : o->heads;
     a.bias = false;
-    a.mask = causal_mask(z, o->seq);
+    a.allowed = causal_mask(z, o->seq);
     a.cosine = fixed(z, "c/rotary_cosine", z->type, 4, table);
     a.sine = fixed(z, "c/rotary_sine", z->type, 4, table);
     return a;
@@ -777,9 +789,9 @@ static weft_status build_t5(weft_net *net, const void *options, const weft_model
     cross = plain_attention(o);
     cross.bias = cross.is_scaled = false; /* the initialisation makes up for the scale */
     in_source = in_target = cross;
-    in_source.mask = relative_bias(&z, "c/encoder_distance", o->heads, o->seq);
-    in_target.mask =
-        add(&z, relative_bias(&z, "c/decoder_distance", o->heads, target), causal_mask(&z, target));
+    in_source.added = relative_bias(&z, "c/encoder_distance", o->heads, o->seq);
+    in_target.added = relative_bias(&z, "c/decoder_distance", o->heads, target);
+    in_target.allowed = causal_mask(&z, target);
     source_ids = ids_input(&z, "input_ids", o->seq);
     target_ids = ids_input(&z, "decoder_input_ids", target);
     table = weft_zoo_weight(&z, "embedding", 2, (int64_t[]){o->vocab, o->hidden});

@@ -75,7 +75,7 @@ static int64_t fit_int(weft_dtype type, int64_t value, bool overflowed)
 
     if (type == WEFT_BOOL)
         return value != 0;
-    if (bits >= 64)
+    if (bits > 32)
         return overflowed || (type == WEFT_U64 && value < 0) ? WEFT_UNKNOWN_INT : value;
     range = (int64_t)1 << bits;
     low = value & (range - 1);

@@ -172,6 +172,7 @@ void weft_fold_transpose(weft_call *c)
     int64_t own[WEFT_MAX_RANK], stride[WEFT_MAX_RANK];
     int count, rank;
     const int64_t *perm = weft_node_ints(c->node, "perm", &count);
+    unsigned seen = 0; /* a dimension taken twice would lead outside */
     weft_draft d;
     weft_cells x;
 
@@ -184,8 +185,9 @@ void weft_fold_transpose(weft_call *c)
     for (int k = 0; k < rank; k++) {
         int64_t from = perm ? perm[k] : rank - 1 - k;
 
-        if (from < 0 || from >= rank || x.shape->dim[from] != d.shape->dim[k])
+        if (from < 0 || from >= rank || (seen >> from & 1) || x.shape->dim[from] != d.shape->dim[k])
             return;
+        seen |= 1u << from;
         stride[k] = own[from];
     }
     fold_view(&d, &x, stride, 0);

@@ -241,6 +241,56 @@ weft_status weft_type_of(const weft_call *c, const char *name, weft_dtype fallba
     return WEFT_OK;
 }
 
+weft_status weft_dim_times(const weft_call *c, int64_t *product, int64_t factor)
+{
+    if (__builtin_mul_overflow(*product, factor, product) || *product > WEFT_LARGEST_DIM)
+        return weft_call_fail(c, "the number of elements is too large");
+    return WEFT_OK;
+}
+
+weft_status weft_product_of(const weft_call *c, const weft_shape *s, int from, int to, int64_t *out)
+{
+    bool known = true;
+
+    *out = 1;
+    for (int i = from; i < to; i++) {
+        if (s->dim[i] < 0)
+            known = false;
+        else
+            WEFT_TRY(weft_dim_times(c, out, s->dim[i]));
+    }
+    if (!known && *out != 0)
+        *out = WEFT_UNKNOWN_DIM;
+    return WEFT_OK;
+}
+
+weft_status weft_shape_append(const weft_call *c, weft_shape *out, const weft_shape *s, int from,
+                              int to)
+{
+    if (to - from > WEFT_MAX_RANK - out->rank)
+        return weft_call_fail(c, "the result has %d dimensions, at most %d are supported",
+                              out->rank + to - from, WEFT_MAX_RANK);
+    for (int i = from; i < to; i++)
+        out->dim[out->rank++] = s->dim[i];
+    return WEFT_OK;
+}
+
+weft_list weft_list_read(const weft_call *c, const char *name, int slot)
+{
+    weft_list l;
+
+    l.at = weft_list_of(c, name, slot, &l.n, &l.known);
+    l.present = l.at != NULL || !l.known;
+    return l;
+}
+
+int64_t weft_list_get(const weft_list *l, int i, int64_t fallback)
+{
+    if (!l->present)
+        return fallback;
+    return l->at == NULL ? WEFT_UNKNOWN_INT : l->at[i];
+}
+
 bool weft_attr_is(const weft_call *c, const char *name, const char *value)
 {
     return strcmp(weft_node_text(c->node, name, ""), value) == 0;
@@ -280,4 +330,13 @@ weft_access *weft_nest_whole(weft_nest *n, bool is_result, int slot, int rank)
     for (int i = 0; i < rank; i++)
         weft_index_axis(&access->index[i], i);
     return access;
+}
+
+weft_nest *weft_nest_over_result(const weft_call *c, weft_nests *out)
+{
+    weft_nest *n = weft_nest_start(out, 0);
+
+    weft_nest_dims(n, &c->result[0].shape, WEFT_AXIS_PARALLEL);
+    weft_nest_whole(n, true, 0, c->result[0].shape.rank);
+    return n;
 }

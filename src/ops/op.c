@@ -71,7 +71,7 @@ static const weft_op table[] = {
     OP("DepthToSpace",                     1,  1, 1,  1, 1,  depth_space,       none,              none,             MOVE,    PASS,      0x1,  0,  0,  false),
     OP("DequantizeLinear",                 10, 2, 3,  1, 1,  dequantize,        none,              elementwise,      ELEMENT, PASS,      0x1,  2,  1,  false),
     OP("Det",                              11, 1, 1,  1, 1,  det,               none,              det,              NONE,    BOTH,      0x1,  1,  2,  false),
-    OP("Div",                              1,  2, 2,  1, 1,  broadcast,         binary,            elementwise,      ELEMENT, OPERAND,   0x3,  1,  3,  false),
+    OP("Div",                              1,  2, 2,  1, 1,  broadcast,         binary,            elementwise,      ELEMENT, PRODUCT,   0x3,  1,  3,  false),
     OP("Dropout",                          1,  1, 3,  1, 2,  dropout,           copy,              none,             VIEW,    SUM,       0x1,  0,  0,  false),
     OP("DynamicQuantizeLinear",            11, 1, 1,  3, 3,  dynamic_quantize,  none,              elementwise,      ELEMENT, NONE,      0x0,  5,  0,  false),
     OP("Einsum",                           12, 1, -1, 1, 1,  einsum,            none,              einsum,           TENSOR,  EACH,      ALL,  0,  0,  false),
@@ -83,7 +83,7 @@ static const weft_op table[] = {
     OP("EyeLike",                          9,  1, 1,  1, 1,  cast_optional,     none,              none,             MOVE,    NONE,      0x0,  0,  0,  false),
     OP("Flatten",                          1,  1, 1,  1, 1,  flatten,           copy,              none,             VIEW,    PASS,      0x1,  0,  0,  false),
     OP("Floor",                            1,  1, 1,  1, 1,  same,              unary,             elementwise,      ELEMENT, NONE,      0x0,  1,  0,  false),
-    OP("GRU",                              1,  3, 8,  0, 3,  rnn,               none,              rnn,              TENSOR,  RECURRENT, 0xf,  0,  0,  false),
+    OP("GRU",                              1,  3, 8,  0, 3,  rnn,               none,              rnn,              TENSOR,  RECURRENT, 0x6f, 0,  0,  false),
     OP("Gather",                           1,  2, 2,  1, 1,  gather,            gather,            gather,           MOVE,    PASS,      0x1,  0,  0,  false),
     OP("GatherElements",                   11, 2, 2,  1, 1,  gather_elements,   gather_elements,   none,             MOVE,    PASS,      0x1,  0,  0,  false),
     OP("GatherND",                         11, 2, 2,  1, 1,  gather_nd,         none,              none,             MOVE,    PASS,      0x1,  0,  0,  false),
@@ -107,7 +107,7 @@ static const weft_op table[] = {
     OP("IsInf",                            10, 1, 1,  1, 1,  boolean,           none,              elementwise,      ELEMENT, NONE,      0x0,  1,  0,  false),
     OP("IsNaN",                            9,  1, 1,  1, 1,  boolean,           none,              elementwise,      ELEMENT, NONE,      0x0,  1,  0,  false),
     OP("LRN",                              1,  1, 1,  1, 1,  same,              none,              lrn,              NORM,    BOTH,      0x1,  0,  0,  false),
-    OP("LSTM",                             1,  3, 8,  0, 3,  rnn,               none,              rnn,              TENSOR,  RECURRENT, 0xf,  0,  0,  false),
+    OP("LSTM",                             1,  3, 8,  0, 3,  rnn,               none,              rnn,              TENSOR,  RECURRENT, 0x6f, 0,  0,  false),
     OP("LayerNormalization",               17, 2, 3,  1, 3,  layer_norm,        none,              layer_norm,       NORM,    OPERAND,   0x7,  8,  12, false),
     OP("LeakyRelu",                        1,  1, 1,  1, 1,  same,              unary,             elementwise,      ELEMENT, OPERAND,   0x1,  1,  2,  false),
     OP("Less",                             7,  2, 2,  1, 1,  compare,           compare,           elementwise,      ELEMENT, NONE,      0x0,  1,  0,  false),
@@ -129,7 +129,7 @@ static const weft_op table[] = {
     OP("Min",                              1,  1, -1, 1, 1,  broadcast,         variadic,          elementwise,      ELEMENT, OPERAND,   ALL,  1,  1,  false),
     OP("Mish",                             18, 1, 1,  1, 1,  same,              none,              elementwise,      ELEMENT, OPERAND,   0x1,  8,  10, false),
     OP("Mod",                              10, 2, 2,  1, 1,  broadcast,         binary,            elementwise,      ELEMENT, NONE,      0x0,  1,  0,  false),
-    OP("Mul",                              1,  2, 2,  1, 1,  broadcast,         binary,            elementwise,      ELEMENT, OPERAND,   0x3,  1,  3,  false),
+    OP("Mul",                              1,  2, 2,  1, 1,  broadcast,         binary,            elementwise,      ELEMENT, PRODUCT,   0x3,  1,  3,  false),
     OP("Multinomial",                      7,  1, 1,  1, 1,  multinomial,       none,              none,             MOVE,    NONE,      0x0,  0,  0,  true),
     OP("Neg",                              1,  1, 1,  1, 1,  same,              unary,             elementwise,      ELEMENT, OPERAND,   0x1,  1,  2,  false),
     OP("NegativeLogLikelihoodLoss",        12, 2, 3,  1, 1,  loss,              none,              loss,             REDUCE,  OPERAND,   0x1,  2,  1,  false),
@@ -145,7 +145,7 @@ static const weft_op table[] = {
     OP("QLinearMatMul",                    10, 8, 8,  1, 1,  qlinear_matmul,    none,              qlinear_matmul,   TENSOR,  NONE,      0x0,  0,  0,  false),
     OP("QuantizeLinear",                   10, 2, 3,  1, 1,  quantize,          none,              elementwise,      ELEMENT, PASS,      0x1,  3,  1,  false),
     OP("RMSNormalization",                 23, 2, 2,  1, 1,  layer_norm,        none,              layer_norm,       NORM,    OPERAND,   0x3,  5,  8,  false),
-    OP("RNN",                              1,  3, 8,  0, 3,  rnn,               none,              rnn,              TENSOR,  RECURRENT, 0xf,  0,  0,  false),
+    OP("RNN",                              1,  3, 8,  0, 3,  rnn,               none,              rnn,              TENSOR,  RECURRENT, 0x6f, 0,  0,  false),
     OP("RandomNormal",                     1,  0, 0,  1, 1,  random,            none,              none,             MOVE,    NONE,      0x0,  0,  0,  true),
     OP("RandomNormalLike",                 1,  1, 1,  1, 1,  cast_optional,     none,              none,             MOVE,    NONE,      0x0,  0,  0,  true),
     OP("RandomUniform",                    1,  0, 0,  1, 1,  random,            none,              none,             MOVE,    NONE,      0x0,  0,  0,  true),
@@ -204,7 +204,7 @@ static const weft_op table[] = {
     OP("Unique",                           11, 1, 1,  1, 4,  unique,            none,              none,             NONE,    NONE,      0x0,  0,  0,  false),
     OP("Unsqueeze",                        1,  1, 2,  1, 1,  unsqueeze,         copy,              none,             VIEW,    PASS,      0x1,  0,  0,  false),
     OP("Upsample",                         1,  1, 2,  1, 1,  upsample,          none,              resize,           MOVE,    PASS,      0x1,  0,  0,  false),
-    OP("Where",                            9,  3, 3,  1, 1,  where,             where,             elementwise,      ELEMENT, OPERAND,   0x6,  1,  2,  false),
+    OP("Where",                            9,  3, 3,  1, 1,  where,             where,             elementwise,      ELEMENT, PASS,      0x6,  1,  2,  false),
     OP("Xor",                              7,  2, 2,  1, 1,  compare,           compare,           elementwise,      ELEMENT, NONE,      0x0,  1,  0,  false),
     MS("Attention",                        1,  2, 7,  1, 2,  ms_attention,      none,              ms_attention,     TENSOR,  OPERAND,   0x7,  0,  0,  false),
     MS("BiasGelu",                         1,  1, 2,  1, 1,  same,              none,              elementwise,      ELEMENT, OPERAND,   0x3,  10, 14, false),
@@ -280,7 +280,7 @@ const char *weft_fusion_name(weft_fusion f)
 
 const char *weft_grad_name(weft_grad g)
 {
-    static const char *const name[] = {"none",    "each",   "sum",  "pass",
+    static const char *const name[] = {"none",    "each",   "sum",  "product",  "pass",
                                        "operand", "result", "both", "recurrent"};
 
     return name[g];

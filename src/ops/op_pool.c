@@ -17,7 +17,8 @@
 static weft_status refuse_channels_last(const weft_call *c)
 {
     if (weft_node_int(c->node, "channels_last", 0) != 0)
-        return weft_call_fail(c, "attribute channels_last is set, expected channels in dimension 1");
+        return weft_call_fail(c,
+                              "attribute channels_last is set, expected channels in dimension 1");
     return WEFT_OK;
 }
 
@@ -157,8 +158,7 @@ weft_status weft_infer_roi_align(weft_call *c)
     WEFT_TRY(weft_need_rank(c, 2, 1, 1));
     rois = weft_arg_shape(c, 1, 2);
     WEFT_TRY(weft_agree(c, 1, "row length", &columns, rois.dim[1]));
-    WEFT_TRY(
-        weft_agree(c, 2, "number of regions", &rois.dim[0], weft_arg_shape(c, 2, 1).dim[0]));
+    WEFT_TRY(weft_agree(c, 2, "number of regions", &rois.dim[0], weft_arg_shape(c, 2, 1).dim[0]));
     result.dim[0] = rois.dim[0];
     result.dim[1] = weft_arg_shape(c, 0, 4).dim[1];
     WEFT_TRY(weft_int_of(c, "output_height", 1, 1, &result.dim[2]));
@@ -278,8 +278,8 @@ void weft_nest_global_pool(const weft_call *c, weft_nests *out)
     axis[0] = weft_nest_axis(n, "b", WEFT_AXIS_PARALLEL, x->dim[0]);
     axis[1] = weft_nest_axis(n, "m", WEFT_AXIS_PARALLEL, x->dim[1]);
     for (int i = 2; i < x->rank; i++)
-        axis[i] = weft_nest_axis(n, weft_kernel_name(x->rank - 2, i - 2), WEFT_AXIS_REDUCE,
-                                 x->dim[i]);
+        axis[i] =
+            weft_nest_axis(n, weft_kernel_name(x->rank - 2, i - 2), WEFT_AXIS_REDUCE, x->dim[i]);
     weft_index_list(weft_nest_access(n, false, 0, x->rank)->index, axis, x->rank);
     weft_index_list(weft_nest_access(n, true, 0, x->rank)->index, axis, 2);
 }
@@ -326,8 +326,8 @@ void weft_nest_grid_sample(const weft_call *c, weft_nests *out)
     axis[0] = weft_nest_axis(n, "b", WEFT_AXIS_PARALLEL, y->dim[0]);
     axis[1] = weft_nest_axis(n, "m", WEFT_AXIS_PARALLEL, y->dim[1]);
     for (int i = 2; i < y->rank; i++)
-        axis[i] = weft_nest_axis(n, weft_spatial_name(y->rank - 2, i - 2), WEFT_AXIS_PARALLEL,
-                                 y->dim[i]);
+        axis[i] =
+            weft_nest_axis(n, weft_spatial_name(y->rank - 2, i - 2), WEFT_AXIS_PARALLEL, y->dim[i]);
     to = weft_nest_access(n, false, 0, y->rank);
     weft_index_list(to->index, axis, 2);
     for (int i = 2; i < y->rank; i++)

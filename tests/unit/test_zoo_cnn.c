@@ -110,7 +110,8 @@ TEST(models_equal_their_exported_files)
 }
 
 /* Trainable parameters as torchvision's documentation lists them for its models ("num_params").
- * Larger members of a family are parameters of a smaller one. */
+ * Larger members of a family are parameters of a smaller one: ResNet-152, ResNeXt-101 32x8d,
+ * DenseNet-169, EfficientNet B1 and B4. */
 TEST(kept_norms_give_the_published_number_of_parameters)
 {
     static const struct {
@@ -121,18 +122,19 @@ TEST(kept_norms_give_the_published_number_of_parameters)
         {"resnet34",           "bn=1",                                         21797672},
         {"resnet50",           "bn=1",                                         25557032},
         {"resnet101",          "bn=1",                                         44549160},
-        {"resnet50",           "bn=1,blocks2=8,blocks3=36",                    60192808}, /* resnet152 */
+        {"resnet50",           "bn=1,blocks2=8,blocks3=36",                    60192808},
         {"wide_resnet50_2",    "bn=1",                                         68883240},
         {"resnext50",          "bn=1",                                         25028904},
+        {"resnet101",          "bn=1,groups=32,group_width=8",                 88791336},
         {"googlenet",          "bn=1",                                         6624904 },
         {"inception_v3",       "bn=1",                                         23834568},
         {"densenet121",        "bn=1",                                         7978856 },
-        {"densenet121",        "bn=1,blocks3=32,blocks4=32",                   14149480}, /* densenet169 */
+        {"densenet121",        "bn=1,blocks3=32,blocks4=32",                   14149480},
         {"mobilenet_v2",       "bn=1",                                         3504872 },
         {"mobilenet_v3_large", "bn=1",                                         5483032 },
         {"efficientnet_b0",    "bn=1",                                         5288548 },
-        {"efficientnet_b0",    "bn=1,image=240,depth_mult=1.1",                7794184 }, /* b1 */
-        {"efficientnet_b0",    "bn=1,image=380,width_mult=1.4,depth_mult=1.8", 19341616}, /* b4 */
+        {"efficientnet_b0",    "bn=1,image=240,depth_mult=1.1",                7794184 },
+        {"efficientnet_b0",    "bn=1,image=380,width_mult=1.4,depth_mult=1.8", 19341616},
     };
 
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -376,6 +378,18 @@ TEST(training_keeps_norms_unless_told_otherwise)
     weft_graph_free(g);
 }
 
+/* No layer is made in vain. */
+TEST(every_result_is_read_or_asked_for)
+{
+    for (int i = 0; i < family_size(); i++) {
+        weft_graph *g = make(weft_zoo_at(i)->name, "");
+        CHECK_INT(g->n_outputs, 1);
+        for (int t = 0; t < g->n_tensors; t++)
+            CHECK(g->use_at[t] < g->use_at[t + 1] || t == g->output[0]);
+        weft_graph_free(g);
+    }
+}
+
 /* Whatever the numbers, a model is built and sound, or refused with a message that names it. */
 TEST(any_parameters_give_a_model_or_a_message)
 {
@@ -425,6 +439,7 @@ int main(void)
         cmocka_unit_test(facebagnet_has_the_layers_of_its_table),
         cmocka_unit_test(the_list_finds_each_model_once),
         cmocka_unit_test(work_grows_with_the_batch_and_bytes_with_the_type),
+        cmocka_unit_test(every_result_is_read_or_asked_for),
         cmocka_unit_test(training_keeps_norms_unless_told_otherwise),
         cmocka_unit_test(any_parameters_give_a_model_or_a_message),
         cmocka_unit_test(wrong_parameters_are_named),

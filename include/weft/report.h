@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What people and programs read: summaries as text and as JSON. */
+#ifndef WEFT_REPORT_H
+#define WEFT_REPORT_H
+
+#include "weft/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All nodes of one operator type. */
+typedef struct weft_op_total {
+    const char *op, *domain;
+    int n_nodes;
+    bool is_opaque;
+    weft_work work;
+} weft_op_total;
+
+/* A network in figures. Byte totals of tensors whose shape depends on the data are not in them. */
+typedef struct weft_summary {
+    const weft_model *model;
+    weft_work total;    /* all nodes */
+    weft_work phase[3]; /* by weft_phase */
+    int n_phase_nodes[3];
+    int64_t weight_bytes, state_bytes, input_bytes, output_bytes;
+    int64_t activation_bytes; /* results of all nodes */
+    int64_t peak_bytes;       /* largest live sum in topological order */
+    int64_t stash_bytes;      /* activations kept for backward */
+    int depth, n_barriers, n_cuts;
+    int n_dynamic_nodes;   /* with a data-dependent shape: their work is not counted */
+    double flops_per_byte; /* arithmetic intensity: flops / bytes moved */
+    int n_ops;
+    const weft_op_total *op; /* by falling MACs, then flops, then bytes */
+    const weft_work *node;   /* [n_nodes] work of each */
+} weft_summary;
+
+weft_summary *weft_summarize(const weft_model *model, weft_arena *a);
+
+/* The summary for a terminal; with_layers adds one line a node. */
+void weft_summary_text(const weft_summary *s, bool with_layers, FILE *to);
+/* The same as a document (schema weft.inspect/1). */
+weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* args.c: command lines and help, both driven by the option tables. A field "flags.batch" of the
+ * table is the flag --batch: the part after the last dot, with '-' for '_'. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FLAGS = 64 };
+
+static const char *flag_name(const weft_option *o, char to[64])
+{
+    const char *dot = strrchr(o->name, '.');
+
+    snprintf(to, 64, "%s", dot ? dot + 1 : o->name);
+    for (char *p = to; *p; p++)
+        if (*p == '_')
+            *p = '-';
+    return to;
+}
+
+static const weft_option *find_flag(const weft_option *table, const char *name, size_t n)
+{
+    char text[64];
+
+    for (const weft_option *o = table; o->kind != WEFT_OPTION_END; o++)
+        if (strlen(flag_name(o, text)) == n && strncmp(text, name, n) == 0)
+            return o;
+    return NULL;
+}
+
+static weft_status unknown_flag(const weft_command *c, const char *flag)
+{
+    char text[MOST_FLAGS][64], word[64];
+    const char *known[MOST_FLAGS], *near;
+    int n = 0;
+
+    for (const weft_option *o = c->options; o->kind != WEFT_OPTION_END && n < MOST_FLAGS - 1; o++)
+        known[n] = flag_name(o, text[n]), n++;
+    known[n++] = "help";
+    snprintf(word, sizeof word, "%s", flag + strspn(flag, "-"));
+    word[strcspn(word, "=")] = '\0';
+    near = weft_nearest(word, known, n);
+    return weft_fail(WEFT_E_INPUT, "unknown flag '%s'%s%s%s; see: weft %s --help", flag,
+                     near ? " (did you mean '--" : "", near ? near : "", near ? "'?)" : "",
+                     c->name);
+}
+
+static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
+                            void *options, weft_arena *a)
+{
+    const char **field = (const char **)(void *)((char *)options + o->offset);
+    char name[64];
+
+    if (o->kind == WEFT_OPTION_TEXT && o->choices == NULL && *field && **field)
+        value = weft_arena_print(a, "%s,%s", *field, value);
+    if (weft_options_set(c->options, options, o->name, value, a) == WEFT_OK)
+        return WEFT_OK;
+    /* The table's name for the field becomes the flag the user typed. */
+    return weft_fail(WEFT_E_INPUT, "--%s%s", flag_name(o, name),
+                     strstr(weft_message(), o->name) == weft_message()
+                         ? weft_message() + strlen(o->name)
+                         : weft_message());
+}
+
+weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
+                           const char **operand, int *n_operands, weft_arena *a)
+{
+    bool only_operands = false;
+
+    weft_options_default(c->options, options);
+    *n_operands = 0;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *equals = strchr(word, '=');
+        const weft_option *o;
+
+        if (strcmp(word, "--") == 0 && !only_operands) {
+            only_operands = true;
+            continue;
+        }
+        if (only_operands || word[0] != '-' || strcmp(word, "-") == 0) {
+            operand[(*n_operands)++] = word;
+            continue;
+        }
+        if (strcmp(word, "-o") == 0)
+            o = find_flag(c->options, "output", 6);
+        else if (strncmp(word, "--", 2) == 0)
+            o = find_flag(c->options, word + 2,
+                          equals ? (size_t)(equals - word - 2) : strlen(word + 2));
+        else
+            o = NULL;
+        if (o == NULL)
+            return unknown_flag(c, word);
+        if (o->kind == WEFT_OPTION_FLAG && equals)
+            return weft_fail(WEFT_E_INPUT, "flag '%.*s' takes no value", (int)(equals - word),
+                             word);
+        if (o->kind != WEFT_OPTION_FLAG && equals == NULL && ++i == argc)
+            return weft_fail(WEFT_E_INPUT, "flag '%s' needs a value; see: weft %s --help", word,
+                             c->name);
+        WEFT_TRY(set_flag(c, o,
+                          o->kind == WEFT_OPTION_FLAG ? "1"
+                          : equals                    ? equals + 1
+                                                      : argv[i],
+                          options, a));
+    }
+    if (*n_operands < c->min_operands || *n_operands > c->max_operands)
+        return weft_fail(WEFT_E_INPUT, "%s: got %d operands, expected %s; see: weft %s --help",
+                         c->name, *n_operands, c->operands, c->name);
+    return WEFT_OK;
+}
+
+/* --- help
+ * --------------------------------------------------------------------------------------------- */
+
+static void flag_text(const weft_option *o, char to[96])
+{
+    char name[64];
+
+    flag_name(o, name);
+    if (o->kind == WEFT_OPTION_FLAG)
+        snprintf(to, 96, "%s--%s", strcmp(name, "output") == 0 ? "-o, " : "", name);
+    else if (o->choices)
+        snprintf(to, 96, "--%s %s", name, o->choices);
+    else
+        snprintf(to, 96, "%s--%s %s", strcmp(name, "output") == 0 ? "-o, " : "", name,
+                 strcmp(name, "output") == 0   ? "FILE"
+                 : strcmp(name, "dim") == 0    ? "NAME=N"
+                 : o->kind == WEFT_OPTION_TEXT ? "TEXT"
+                                               : "N");
+}
+
+static void default_text(const weft_option *o, char to[64])
+{
+    char number[32];
+
+    to[0] = '\0';
+    if (o->kind == WEFT_OPTION_TEXT && o->text && *o->text)
+        snprintf(to, 64, " [%s]", o->text);
+    else if (o->kind == WEFT_OPTION_INT || o->kind == WEFT_OPTION_REAL)
+        snprintf(to, 64, " [%s]", weft_option_number(o->fallback, number));
+}
+
+void weft_help_command(const weft_command *c, FILE *to)
+{
+    fprintf(to, "usage: weft %s %s [flags]\n\n%s\n\nflags:\n", c->name, c->operands,
+            c->description);
+    for (const weft_option *o = c->options; o->kind != WEFT_OPTION_END; o++) {
+        char flag[96], fallback[64];
+
+        flag_text(o, flag);
+        default_text(o, fallback);
+        fprintf(to, "  %-34s %s%s\n", flag, o->help, fallback);
+    }
+    fprintf(to, "  %-34s %s\n\nexamples:\n%s", "-h, --help", "show this text", c->examples);
+}
+
+void weft_help_markdown(const weft_command *c, FILE *to)
+{
+    fprintf(to, "## weft %s\n\n%s.\n\n```text\n", c->name, c->summary);
+    weft_help_command(c, to);
+    fprintf(to, "```\n");
+}
+
+/* --- output
+ * ------------------------------------------------------------------------------------------- */
+
+weft_status weft_emit(const char *path, const char *text, size_t n)
+{
+    if (path && *path)
+        return weft_file_write(path, text, n);
+    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
+        return weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");
+    return WEFT_OK;
+}
+
+/* --- flags of models
+ * ------------------------------------------------------------------------------------ */
+
+/* "N=8,S=128". */
+static weft_status read_dims(const char *text, weft_arena *a, weft_model_options *out)
+{
+    WEFT_VEC(weft_dim_binding) dims = {0};
+
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        char *item = weft_arena_text(a, text, n), *equals = strrchr(item, '='), *end;
+        weft_dim_binding b = {item, 0};
+
+        if (equals == NULL || equals == item || equals[1] == '\0')
+            return weft_fail(WEFT_E_INPUT, "--dim is '%s', expected NAME=N", item);
+        *equals = '\0';
+        b.size = strtoll(equals + 1, &end, 10);
+        if (*end != '\0' || b.size < 1 || b.size > 1000000000)
+            return weft_fail(WEFT_E_INPUT,
+                             "--dim %s is '%s', expected a whole number from 1 to 1e9", item,
+                             equals + 1);
+        WEFT_PUSH(a, dims, b);
+        text += n + (text[n] == ',');
+    }
+    out->dim = dims.at;
+    out->n_dims = dims.n;
+    return WEFT_OK;
+}
+
+static weft_status read_dtype(const char *name, weft_dtype *out)
+{
+    *out = *name ? weft_dtype_find(name) : WEFT_TYPE_UNKNOWN;
+    if (*name && !weft_dtype_is_float(*out))
+        return weft_fail(WEFT_E_INPUT,
+                         "--dtype is '%s', expected a floating-point type: f32, f16, bf16, f64, "
+                         "f8e4m3fn, f8e5m2",
+                         name);
+    return WEFT_OK;
+}
+
+weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft_model_options *out)
+{
+    *out = (weft_model_options){.batch = f->batch, .train = f->train};
+    out->optimizer = strcmp(f->optimizer, "sgd") == 0        ? WEFT_SGD
+                     : strcmp(f->optimizer, "momentum") == 0 ? WEFT_MOMENTUM
+                                                             : WEFT_ADAM;
+    WEFT_TRY(read_dtype(f->dtype, &out->dtype));
+    return read_dims(f->dim, a, out);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_list.c: weft list models|operators. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "weft/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct list_options {
+    bool json;
+    const char *output;
+} list_options;
+
+static const weft_option list_table[] = {
+    {WEFT_FLAG(list_options, json),   0, 0, 1, "the list as one JSON document", NULL, NULL},
+    {WEFT_TEXT(list_options, output), 0, 0, 0, "write the result there",        "",   NULL},
+    WEFT_OPTIONS_END,
+};
+
+/* --- models
+ * ------------------------------------------------------------------------------------------- */
+
+static const char *fallback_of(const weft_option *o, char to[32])
+{
+    if (o->kind == WEFT_OPTION_TEXT)
+        return o->text ? o->text : "";
+    if (o->kind == WEFT_OPTION_FLAG)
+        return o->fallback != 0 ? "1" : "0";
+    return weft_option_number(o->fallback, to);
+}
+
+static void models_text(FILE *to)
+{
+    fprintf(to, "Built-in models; use as NAME, NAME:VARIANT or NAME:PARAMETER=VALUE,...\n");
+    for (int i = 0; i < weft_zoo_count(); i++) {
+        const weft_zoo_model *z = weft_zoo_at(i);
+
+        fprintf(to, "\n%s: %s\n", z->name, z->summary);
+        if (z->variants)
+            fprintf(to, "  %-24s %s\n", "variants", z->variants);
+        for (const weft_option *o = z->options; o->kind != WEFT_OPTION_END; o++) {
+            char number[32], setting[64];
+
+            snprintf(setting, sizeof setting, "%s=%s", o->name, fallback_of(o, number));
+            fprintf(to, "  %-24s %s%s%s%s\n", setting, o->help, o->choices ? " (" : "",
+                    o->choices ? o->choices : "", o->choices ? ")" : "");
+        }
+    }
+}
+
+static weft_doc *option_doc(const weft_option *o, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *fallback = o->kind == WEFT_OPTION_TEXT   ? weft_doc_new_text(a, o->text)
+                         : o->kind == WEFT_OPTION_FLAG ? weft_doc_new_bool(a, o->fallback != 0)
+                         : o->kind == WEFT_OPTION_INT  ? weft_doc_new_int(a, (int64_t)o->fallback)
+                                                       : weft_doc_new_real(a, o->fallback);
+
+    weft_doc_put(a, d, "name", weft_doc_new_text(a, o->name));
+    weft_doc_put(a, d, "default", fallback);
+    weft_doc_put(a, d, "help", weft_doc_new_text(a, o->help));
+    return d;
+}
+
+static weft_doc *models_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_zoo_count(); i++) {
+        const weft_zoo_model *z = weft_zoo_at(i);
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *options = weft_doc_new(a, WEFT_DOC_LIST);
+
+        weft_doc_put(a, d, "name", weft_doc_new_text(a, z->name));
+        weft_doc_put(a, d, "summary", weft_doc_new_text(a, z->summary));
+        weft_doc_put(a, d, "variants", weft_doc_new_text(a, z->variants));
+        for (const weft_option *o = z->options; o->kind != WEFT_OPTION_END; o++)
+            weft_doc_add(a, options, option_doc(o, a));
+        weft_doc_put(a, d, "parameters", options);
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+/* --- operators
+ * ------------------------------------------------------------------------------------------ */
+
+static void operators_text(FILE *to)
+{
+    fprintf(to, "%-44s %6s  %-8s %-10s %s\n", "operator", "opset", "fusion", "gradient",
+            "operations a point");
+    for (int i = 0; i < weft_op_count(); i++) {
+        const weft_op *o = weft_op_at(i);
+        char name[80], flops[16] = "";
+
+        snprintf(name, sizeof name, "%s%s%s", o->domain, *o->domain ? "." : "", o->name);
+        if (o->nests)
+            snprintf(flops, sizeof flops, "%d", o->fusion == WEFT_FUSE_TENSOR ? 2 : o->flops);
+        fprintf(to, "%-44s %6d  %-8s %-10s %s\n", name, o->since, weft_fusion_name(o->fusion),
+                weft_grad_name(o->grad), flops);
+    }
+    fprintf(to, "\n%d operators\n", weft_op_count());
+}
+
+static weft_doc *operators_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_op_count(); i++) {
+        const weft_op *o = weft_op_at(i);
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_doc_put(a, d, "name", weft_doc_new_text(a, o->name));
+        weft_doc_put(a, d, "domain", weft_doc_new_text(a, o->domain));
+        weft_doc_put(a, d, "since", weft_doc_new_int(a, o->since));
+        weft_doc_put(a, d, "fusion", weft_doc_new_text(a, weft_fusion_name(o->fusion)));
+        weft_doc_put(a, d, "gradient", weft_doc_new_text(a, weft_grad_name(o->grad)));
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+/* --- the command
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct listing {
+    const char *name;
+    void (*text)(FILE *to);
+    weft_doc *(*doc)(weft_arena *a);
+} listing;
+
+static const listing listings[] = {
+    {"models",    models_text,    models_doc   },
+    {"operators", operators_text, operators_doc},
+};
+
+enum { N_LISTINGS = (int)(sizeof listings / sizeof listings[0]) };
+
+static weft_status print(const listing *l, const list_options *o)
+{
+    weft_arena *a = weft_arena_new();
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+    weft_status status;
+
+    if (to == NULL) {
+        weft_arena_free(a);
+        return weft_fail(WEFT_E_SYSTEM, "no memory for the result");
+    }
+    if (o->json)
+        fprintf(to, "%s\n", weft_doc_json(l->doc(a), 2, a));
+    else
+        l->text(to);
+    fclose(to);
+    status = weft_emit(o->output, text, n);
+    free(text);
+    weft_arena_free(a);
+    return status;
+}
+
+static weft_status run(const void *options, const char *const *operand, int n_operands)
+{
+    (void)n_operands; /* one: the table says so */
+    for (int i = 0; i < N_LISTINGS; i++)
+        if (strcmp(operand[0], listings[i].name) == 0)
+            return print(&listings[i], options);
+    return weft_fail(WEFT_E_INPUT, "list: '%s' cannot be listed, expected models or operators",
+                     operand[0]);
+}
+
+const weft_command weft_cmd_list = {
+    .name = "list",
+    .summary = "The built-in models with their parameters, or the known operators",
+    .operands = "models|operators",
+    .description = "Lists what weft brings along: built-in models with their parameters and\n"
+                   "defaults, or the operators whose shapes and work it knows.",
+    .examples = "  weft list models\n"
+                "  weft list operators --json\n",
+    .options = list_table,
+    .options_size = sizeof(list_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c: the array of commands. Each is one file: parse, call, print. */
+#include "cli.h"
+
+#include <string.h>
+
+static const weft_command *const commands[] = {&weft_cmd_inspect, &weft_cmd_list};
+
+enum { N_COMMANDS = (int)(sizeof commands / sizeof commands[0]) };
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "weft %s: networks woven through hardware\n\nusage: weft COMMAND ...\n\n",
+            WEFT_VERSION);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "\nweft COMMAND --help shows flags and examples; weft --version the version.\n"
+                "Exit codes: 0 done, 1 no plan exists or a check failed, 2 wrong input or usage,\n"
+                "3 internal error.\n");
+}
+
+static int complain(void)
+{
+    fprintf(stderr, "weft: %s\n", weft_message());
+    return WEFT_EXIT_WRONG;
+}
+
+static const weft_command *find(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *known[N_COMMANDS], *near;
+
+    for (int i = 0; i < N_COMMANDS; i++)
+        known[i] = commands[i]->name;
+    near = weft_nearest(name, known, N_COMMANDS);
+    (void)weft_fail(WEFT_E_INPUT, "unknown command '%s'%s%s%s; see: weft --help", name,
+                    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return complain();
+}
+
+/* weft help [COMMAND], and the text of docs/cli.md. */
+static int help(int argc, char **argv)
+{
+    if (argc == 1 && strcmp(argv[0], "--markdown") == 0) {
+        printf("# Commands\n\nMade by `weft help --markdown`; the tests compare the two.\n");
+        for (int i = 0; i < N_COMMANDS; i++) {
+            printf("\n");
+            weft_help_markdown(commands[i], stdout);
+        }
+        return WEFT_EXIT_DONE;
+    }
+    if (argc == 1 && find(argv[0]) == NULL)
+        return unknown_command(argv[0]);
+    if (argc == 1)
+        weft_help_command(find(argv[0]), stdout);
+    else
+        print_usage(stdout);
+    return WEFT_EXIT_DONE;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int run(const weft_command *c, int argc, char **argv)
+{
+    weft_arena *a = weft_arena_new();
+    void *options = weft_arena_alloc(a, c->options_size);
+    const char **operand = WEFT_NEW(a, const char *, argc + 1);
+    int n_operands;
+    weft_status status = weft_args_read(c, argv, argc, options, operand, &n_operands, a);
+
+    if (status == WEFT_OK)
+        status = c->run(options, operand, n_operands);
+    weft_arena_free(a);
+    return status == WEFT_OK ? WEFT_EXIT_DONE : complain();
+}
+
+int main(int argc, char **argv)
+{
+    const weft_command *c;
+
+    if (argc < 2) {
+        print_usage(stderr);
+        return WEFT_EXIT_WRONG;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("weft %s\n", WEFT_VERSION);
+        return WEFT_EXIT_DONE;
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0)
+        return help(argc - 2, argv + 2);
+    c = find(argv[1]);
+    if (c == NULL)
+        return unknown_command(argv[1]);
+    if (wants_help(argc - 2, argv + 2)) {
+        weft_help_command(c, stdout);
+        return WEFT_EXIT_DONE;
+    }
+    return run(c, argc - 2, argv + 2);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* summary.c: adds up what a network is made of. */
+#include "weft/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static void sum_tensors(const weft_graph *g, weft_summary *s)
+{
+    for (int t = 0; t < g->n_tensors; t++) {
+        const weft_tensor *x = &g->tensor[t];
+
+        if (x->producer >= 0)
+            s->activation_bytes = add(s->activation_bytes, x->bytes);
+        else if (x->kind == WEFT_WEIGHT)
+            s->weight_bytes = add(s->weight_bytes, x->bytes);
+        else if (x->kind == WEFT_STATE)
+            s->state_bytes = add(s->state_bytes, x->bytes);
+        else
+            s->input_bytes = add(s->input_bytes, x->bytes);
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        s->output_bytes = add(s->output_bytes, g->tensor[g->output[i]].bytes);
+}
+
+/* Row of a node's operator; made on its first use. */
+static weft_op_total *row_of(const weft_node *n, weft_op_total *op, int *n_ops)
+{
+    for (int i = 0; i < *n_ops; i++)
+        if (strcmp(op[i].op, n->op) == 0 && strcmp(op[i].domain, n->domain) == 0)
+            return &op[i];
+    op[*n_ops] = (weft_op_total){.op = n->op, .domain = n->domain};
+    return &op[(*n_ops)++];
+}
+
+static int by_weight(const void *x, const void *y)
+{
+    const weft_op_total *a = x, *b = y;
+    const int64_t key_a[] = {a->work.macs, a->work.flops, a->work.read_bytes + a->work.write_bytes};
+    const int64_t key_b[] = {b->work.macs, b->work.flops, b->work.read_bytes + b->work.write_bytes};
+
+    for (int i = 0; i < 3; i++)
+        if (key_a[i] != key_b[i])
+            return key_a[i] > key_b[i] ? -1 : 1;
+    return strcmp(a->op, b->op) ? strcmp(a->op, b->op) : strcmp(a->domain, b->domain);
+}
+
+static void sum_nodes(const weft_graph *g, weft_arena *a, weft_summary *s)
+{
+    weft_work *node = WEFT_NEW(a, weft_work, g->n_nodes);
+    weft_op_total *op = WEFT_NEW(a, weft_op_total, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        weft_op_total *row = row_of(&g->node[u], op, &s->n_ops);
+
+        node[u] = weft_node_work(g, u);
+        row->n_nodes++;
+        row->is_opaque = weft_node_is_opaque(g, u);
+        weft_work_add(&row->work, node[u]);
+        weft_work_add(&s->total, node[u]);
+        weft_work_add(&s->phase[g->node[u].phase], node[u]);
+        s->n_phase_nodes[g->node[u].phase]++;
+        s->n_dynamic_nodes += !weft_node_is_static(g, u);
+    }
+    qsort(op, (size_t)s->n_ops, sizeof *op, by_weight);
+    s->op = op;
+    s->node = node;
+}
+
+weft_summary *weft_summarize(const weft_model *model, weft_arena *a)
+{
+    weft_summary *s = WEFT_NEW(a, weft_summary, 1);
+    const weft_graph *g = model->graph;
+    weft_separators separators = weft_graph_separators(g, a);
+    double bytes;
+
+    s->model = model;
+    sum_tensors(g, s);
+    sum_nodes(g, a, s);
+    s->peak_bytes = weft_graph_peak_bytes(g);
+    s->stash_bytes = weft_graph_stash_bytes(g);
+    s->depth = weft_graph_depth(g);
+    s->n_barriers = separators.n_barriers;
+    s->n_cuts = separators.n_cuts;
+    bytes = (double)s->total.read_bytes + (double)s->total.write_bytes;
+    s->flops_per_byte = bytes > 0 ? (double)s->total.flops / bytes : 0.0;
+    return s;
+}
