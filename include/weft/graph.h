@@ -94,6 +94,7 @@ typedef struct weft_tensor {
     weft_shape shape;
     int64_t elements, bytes;   /* 0 if the shape is not static; bytes as stored */
     int producer;              /* node, or -1 */
+    bool is_parameter;         /* a weight that training changes (or made from such) */
     const weft_literal *value; /* of small constants; NULL if not known */
 } weft_tensor;
 

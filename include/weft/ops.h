@@ -71,6 +71,7 @@ typedef struct weft_value {
     weft_dtype type;
     weft_shape shape;
     bool is_const;            /* depends on constants only */
+    bool is_parameter;        /* a constant that training changes, or one made from such */
     const weft_literal *data; /* NULL if unknown or too large */
 } weft_value;
 
@@ -162,18 +163,26 @@ void weft_net_dtype(weft_net *n, weft_dtype type);
 int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */
 int weft_net_n_kept(const weft_net *n);  /* operators that are nodes of the graph */
 
-/* Adds a graph input, or a constant (data may be NULL: weights). *out is its value number. */
-WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, weft_dtype type,
-                                        const weft_shape *shape, int *out);
-WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, weft_dtype type,
-                                           const weft_shape *shape, const weft_literal *data,
+/* Adds a graph input, or a constant (without data: weights). *out is its value number. */
+WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value,
+                                        int *out);
+WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value,
                                            int *out);
-/* Adds an operator. args: value numbers or -1; results: filled with value numbers, or -1 where
- * result_names[i] is empty. Constant results become weights and the node disappears. Operators
- * outside the table take the shapes of `declared` (may be NULL) and are warned about. */
-WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_node *node, const int *args,
-                                       int n_args, const char *const *result_names, int n_results,
-                                       const weft_value *declared, int *results);
+
+/* An operator to be added: operands are value numbers or -1, empty names mean results not asked
+ * for, `declared` (may be NULL) is what the source says of the results. */
+typedef struct weft_net_op {
+    weft_node node;
+    int n_args, n_results;
+    const int *arg;
+    const char *const *result_name;
+    const weft_value *declared;
+} weft_net_op;
+
+/* Adds an operator and fills results with value numbers, or -1 where none was asked for. Constant
+ * results become weights and the node disappears. Operators outside the table take the declared
+ * shapes and are warned about. */
+WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results);
 void weft_net_output(weft_net *n, int value);
 int weft_net_find(const weft_net *n, const char *name); /* -1 if no value has this name */
 int weft_net_count(const weft_net *n);                  /* values so far */

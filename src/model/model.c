@@ -146,7 +146,7 @@ static int64_t count_parameters(const weft_net *net)
     int64_t total = 0;
 
     for (int v = 0; v < weft_net_count(net); v++)
-        if (strncmp(weft_net_name(net, v), "w/", 2) == 0 && weft_net_is_given(net, v))
+        if (weft_net_value(net, v)->is_parameter && weft_net_is_given(net, v))
             total += weft_shape_elements(&weft_net_value(net, v)->shape);
     return total;
 }

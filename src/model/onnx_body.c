@@ -91,8 +91,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
         weft_slice name = b->graph->input[i].name;
         int value;
 
-        status =
-            weft_net_input(net, weft_import_text(m, name), input[i].type, &input[i].shape, &value);
+        status = weft_net_input(net, weft_import_text(m, name), &input[i], &value);
         if (status == WEFT_OK)
             weft_map_set(b->scope.values, name.at, name.n, value);
     }
@@ -178,7 +177,14 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
     }
     node.has_body = true;
     node.body = bodies[0]->work;
-    WEFT_TRY(weft_net_node(s->net, &node, args.at, args.n, names, n->n_outputs, declared, results));
+    WEFT_TRY(weft_net_node(s->net,
+                           &(weft_net_op){.node = node,
+                                          .n_args = args.n,
+                                          .n_results = n->n_outputs,
+                                          .arg = args.at,
+                                          .result_name = names,
+                                          .declared = declared},
+                           results));
     return weft_import_define(m, s, n, results);
 }
 

@@ -163,7 +163,7 @@ static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initia
         WEFT_TRY(input_shape(m, &g->input[i], &v));
         if (m->file_batch > 0 && v.shape.rank > 0 && v.shape.dim[0] == m->file_batch)
             v.shape.dim[0] = m->options->batch;
-        WEFT_TRY(weft_net_input(s->net, weft_import_text(m, name), v.type, &v.shape, &value));
+        WEFT_TRY(weft_net_input(s->net, weft_import_text(m, name), &v, &value));
         weft_map_set(s->values, name.at, name.n, value);
     }
     if (m->file_batch > 0)
@@ -195,25 +195,24 @@ static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_
 weft_status weft_import_weights(weft_import *m, weft_scope *s)
 {
     const weft_onnx_graph *g = s->graph;
+    int value;
 
     for (int i = 0; i < g->n_initializers; i++) {
         const weft_onnx_tensor *t = &g->initializer[i];
         weft_value v;
-        int value;
 
         if (t->name.n == 0)
             return weft_fail(WEFT_E_INPUT, "initializer %d has no name", i);
         WEFT_TRY(tensor_value(m, t, &v));
-        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, t->name), v.type, &v.shape, v.data,
-                                   &value));
+        /* Numbers such as an epsilon are stored like weights; one element is none. */
+        v.is_parameter = weft_dtype_is_float(v.type) && weft_shape_elements(&v.shape) > 1;
+        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, t->name), &v, &value));
         weft_map_set(s->values, t->name.at, t->name.n, value);
     }
     for (int i = 0; i < g->n_sparse; i++) {
-        weft_shape unknown = {.rank = -1};
-        int value;
+        weft_value unknown = {.shape = {.rank = -1}};
 
-        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, g->sparse_name[i]), WEFT_TYPE_UNKNOWN,
-                                   &unknown, NULL, &value));
+        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, g->sparse_name[i]), &unknown, &value));
         weft_map_set(s->values, g->sparse_name[i].at, g->sparse_name[i].n, value);
         weft_net_warn(s->net, "sparse initializer '%.*s' is not read: its shape is unknown",
                       (int)g->sparse_name[i].n, g->sparse_name[i].at);
@@ -356,9 +355,9 @@ static weft_status capture(weft_import *m, weft_scope *s, weft_slice name, int o
     const char *text = weft_arena_print(m->arena, "%.*s (outside)", (int)name.n, name.at);
 
     if (v->is_const)
-        WEFT_TRY(weft_net_constant(s->net, text, v->type, &v->shape, v->data, out));
+        WEFT_TRY(weft_net_constant(s->net, text, v, out));
     else
-        WEFT_TRY(weft_net_input(s->net, text, v->type, &v->shape, out));
+        WEFT_TRY(weft_net_input(s->net, text, v, out));
     weft_map_set(s->values, name.at, name.n, *out);
     WEFT_PUSH(m->arena, s->captured, outer);
     return WEFT_OK;
@@ -518,15 +517,16 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
 
 static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
-    const char *const *names;
+    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
     weft_value *declared;
-    weft_node node;
+    weft_net_op op = {.n_results = n->n_outputs};
 
-    WEFT_TRY(operands(m, s, n, &args, &n_args));
-    WEFT_TRY(weft_import_header(m, s, n, &node));
-    weft_import_results(m, s, n, &names, &declared);
-    WEFT_TRY(weft_net_node(s->net, &node, args, n_args, names, n->n_outputs, declared, results));
+    WEFT_TRY(operands(m, s, n, &args, &op.n_args));
+    WEFT_TRY(weft_import_header(m, s, n, &op.node));
+    weft_import_results(m, s, n, &op.result_name, &declared);
+    op.declared = declared;
+    op.arg = args;
+    WEFT_TRY(weft_net_node(s->net, &op, results));
     if (weft_slice_is(n->op_type, "Constant") && s->depth == 0 && results[0] >= 0) {
         int64_t elements = weft_shape_elements(&weft_net_value(s->net, results[0])->shape);
 

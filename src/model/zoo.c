@@ -100,29 +100,28 @@ int weft_zoo_input(weft_zoo *z, const char *name, weft_dtype type, int rank, con
 
     if (!make_shape(z, name, rank, dim, &shape))
         return -1;
-    z->status = weft_net_input(z->net, name, type, &shape, &value);
+    z->status = weft_net_input(z->net, name, &(weft_value){.type = type, .shape = shape}, &value);
     return z->status == WEFT_OK ? value : -1;
 }
 
-static int add_constant(weft_zoo *z, const char *name, weft_dtype type, const weft_shape *shape,
-                        const weft_literal *data)
+static int add_constant(weft_zoo *z, const char *name, const weft_value *constant)
 {
     int value = -1;
 
     if (z->status == WEFT_OK)
-        z->status = weft_net_constant(z->net, name, type, shape, data, &value);
+        z->status = weft_net_constant(z->net, name, constant, &value);
     return z->status == WEFT_OK ? value : -1;
 }
 
 int weft_zoo_weight(weft_zoo *z, const char *name, int rank, const int64_t *dim)
 {
     const char *full = weft_arena_print(weft_net_arena(z->net), "w/%s_%d", name, z->n_made);
-    weft_shape shape;
+    weft_value weight = {.type = z->type, .is_parameter = true};
 
-    if (!make_shape(z, full, rank, dim, &shape))
+    if (!make_shape(z, full, rank, dim, &weight.shape))
         return -1;
     z->n_made++;
-    return add_constant(z, full, z->type, &shape, NULL);
+    return add_constant(z, full, &weight);
 }
 
 /* A literal of integers that lives as long as the net. */
@@ -145,19 +144,20 @@ int weft_zoo_ints(weft_zoo *z, int n, const int64_t *value)
 {
     const weft_shape shape = {.rank = 1, .dim = {n}};
 
-    return add_constant(z, constant_name(z), WEFT_I64, &shape, int_literal(z, n, value));
+    return add_constant(
+        z, constant_name(z),
+        &(weft_value){.type = WEFT_I64, .shape = shape, .data = int_literal(z, n, value)});
 }
 
 int weft_zoo_int(weft_zoo *z, int64_t value)
 {
-    const weft_shape scalar = {.rank = 0};
 
-    return add_constant(z, constant_name(z), WEFT_I64, &scalar, int_literal(z, 1, &value));
+    return add_constant(z, constant_name(z),
+                        &(weft_value){.type = WEFT_I64, .data = int_literal(z, 1, &value)});
 }
 
 int weft_zoo_real(weft_zoo *z, double value)
 {
-    const weft_shape scalar = {.rank = 0};
     weft_arena *a = weft_net_arena(z->net);
     weft_literal *literal = WEFT_NEW(a, weft_literal, 1);
 
@@ -168,7 +168,7 @@ int weft_zoo_real(weft_zoo *z, double value)
         const int64_t whole = (int64_t)fmax(-LARGEST_WHOLE, fmin(LARGEST_WHOLE, value));
         literal->ints = weft_arena_copy(a, &whole, sizeof whole);
     }
-    return add_constant(z, constant_name(z), z->type, &scalar, literal);
+    return add_constant(z, constant_name(z), &(weft_value){.type = z->type, .data = literal});
 }
 
 void weft_zoo_output(weft_zoo *z, int x)
@@ -246,15 +246,21 @@ static void add_node(weft_zoo *z, const weft_zoo_call *call, const int *args, in
     const char *name = layer_name(a, call->op, z->n_made++);
     for (int i = 0; i < n_results; i++)
         names[i] = n_results == 1 ? name : weft_arena_print(a, "%s.%d", name, i);
-    const weft_node node = {.name = name,
-                            .op = call->op,
-                            .domain = "",
-                            .opset = OPSET,
-                            .n_attrs = call->n_attrs,
-                            .attr = call->attr,
-                            .forward = -1,
-                            .wrt = -1};
-    z->status = weft_net_node(z->net, &node, args, n_args, names, n_results, NULL, results);
+    const weft_net_op op = {
+        .node = {.name = name,
+                 .op = call->op,
+                 .domain = "",
+                 .opset = OPSET,
+                 .n_attrs = call->n_attrs,
+                 .attr = call->attr,
+                 .forward = -1,
+                 .wrt = -1},
+        .n_args = n_args,
+        .n_results = n_results,
+        .arg = args,
+        .result_name = names
+    };
+    z->status = weft_net_node(z->net, &op, results);
     for (int i = 0; z->status != WEFT_OK && i < n_results; i++)
         results[i] = -1;
 }

@@ -112,13 +112,13 @@ static void top(weft_zoo *z, int x, int64_t k, int best[2])
 /* A constant that is no parameter: its elements are fixed by the architecture. */
 static int fixed(weft_zoo *z, const char *name, weft_dtype type, int rank, const int64_t *dim)
 {
-    weft_shape shape = {.rank = rank};
+    weft_value constant = {.type = type, .shape = {.rank = rank}};
     int value = -1;
 
     if (z->status != WEFT_OK)
         return -1;
-    memcpy(shape.dim, dim, (size_t)rank * sizeof *dim);
-    z->status = weft_net_constant(z->net, name, type, &shape, NULL, &value);
+    memcpy(constant.shape.dim, dim, (size_t)rank * sizeof *dim);
+    z->status = weft_net_constant(z->net, name, &constant, &value);
     return z->status == WEFT_OK ? value : -1;
 }
 

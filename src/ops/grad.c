@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* grad.c: a forward graph becomes a training graph.
  *
- * 1. Trainable: floating-point weights of two or more elements that some operator differentiates.
- *    A tensor needs a gradient if a trainable weight reaches it through differentiable operators.
+ * 1. Trainable: parameters (initializers, and constants made from them) that some operator
+ *    differentiates; constants written into the network are not. A tensor needs
+ *    a gradient if a trainable weight reaches it through differentiable operators.
  * 2. Each output that needs one starts with a loss node, which reads the output and writes its
  *    gradient.
  * 3. Nodes are visited from last to first. The gradients that readers of a result left are summed;
@@ -92,7 +93,7 @@ static void find_needs(trainer *t)
         for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
             int w = g->arg[i];
 
-            if (is_float(t, w) && g->tensor[w].kind == WEFT_WEIGHT && g->tensor[w].elements > 1 &&
+            if (is_float(t, w) && g->tensor[w].is_parameter &&
                 is_differentiable(rule_of(t, u), i - g->arg_at[u]))
                 t->needs[w] = t->is_trainable[w] = true;
         }

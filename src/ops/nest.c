@@ -97,7 +97,7 @@ typedef struct node_call {
 
 static weft_value value_of(const weft_tensor *t)
 {
-    return (weft_value){t->type, t->shape, t->kind == WEFT_WEIGHT, t->value};
+    return (weft_value){t->type, t->shape, t->kind == WEFT_WEIGHT, t->is_parameter, t->value};
 }
 
 static int at_most(int n)

@@ -164,35 +164,38 @@ static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, in
         if (e->stored_bytes > 0)
             t.bytes = e->stored_bytes;
         t.value = kind == WEFT_WEIGHT ? e->value.data : NULL;
+        t.is_parameter = kind == WEFT_WEIGHT && e->value.is_parameter;
         e->tensor = weft_builder_tensor(n->builder, &t);
     }
     *out = e->tensor;
     return WEFT_OK;
 }
 
-weft_status weft_net_input(weft_net *n, const char *name, weft_dtype type, const weft_shape *shape,
-                           int *out)
+static weft_status add_given(weft_net *n, const char *name, const weft_value *value, int *out)
 {
-    weft_value value = {type, *shape, false, NULL};
-    entry *e;
-    int tensor;
-
-    WEFT_TRY(add_value(n, name, &value, &e));
-    e->is_given = true;
-    *out = n->value.n - 1;
-    return need_tensor(n, *out, WEFT_INPUT, &tensor);
-}
-
-weft_status weft_net_constant(weft_net *n, const char *name, weft_dtype type,
-                              const weft_shape *shape, const weft_literal *data, int *out)
-{
-    weft_value value = {type, *shape, true, data};
     entry *e;
 
-    WEFT_TRY(add_value(n, name, &value, &e));
+    WEFT_TRY(add_value(n, name, value, &e));
     e->is_given = true;
     *out = n->value.n - 1;
     return WEFT_OK;
+}
+
+weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value, int *out)
+{
+    weft_value input = {value->type, value->shape, false, false, NULL};
+    int tensor;
+
+    WEFT_TRY(add_given(n, name, &input, out));
+    return need_tensor(n, *out, WEFT_INPUT, &tensor);
+}
+
+weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value, int *out)
+{
+    weft_value constant = *value;
+
+    constant.is_const = true;
+    return add_given(n, name, &constant, out);
 }
 
 void weft_net_output(weft_net *n, int value)
@@ -247,14 +250,17 @@ static bool is_known(const weft_literal *data)
 /* Constant: all operands are, or the elements are known whatever the operands (Shape). */
 static void mark_constants(weft_call *c)
 {
-    bool all_const = c->op && !c->op->is_random && !c->node->has_body;
+    bool all_const = c->op && !c->op->is_random && !c->node->has_body, is_parameter = false;
 
-    for (int i = 0; i < c->n_args; i++)
+    for (int i = 0; i < c->n_args; i++) {
         all_const = all_const && (c->arg[i] == NULL || c->arg[i]->is_const);
+        is_parameter = is_parameter || (c->arg[i] && c->arg[i]->is_parameter);
+    }
     for (int i = 0; i < c->n_results; i++) {
         weft_value *r = &c->result[i];
 
         r->is_const = (all_const && weft_shape_is_static(&r->shape)) || is_known(r->data);
+        r->is_parameter = all_const && is_parameter && weft_dtype_is_float(r->type);
     }
 }
 
@@ -303,78 +309,78 @@ static const char *name_node(weft_net *n, const weft_node *node)
     return name;
 }
 
-static weft_status add_to_graph(weft_net *n, const weft_node *node, const int *args, int n_args,
-                                const int *results, int n_results)
+static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results)
 {
-    int *tensors = WEFT_NEW(n->arena, int, n_args + n_results);
-    weft_node named = *node;
+    int *tensors = WEFT_NEW(n->arena, int, op->n_args + op->n_results);
+    weft_node named = op->node;
 
-    for (int i = 0; i < n_args + n_results; i++) {
-        int value = i < n_args ? args[i] : results[i - n_args];
+    for (int i = 0; i < op->n_args + op->n_results; i++) {
+        int value = i < op->n_args ? op->arg[i] : results[i - op->n_args];
         bool is_const = value >= 0 && n->value.at[value].value.is_const;
 
         tensors[i] = -1;
         if (value >= 0)
             WEFT_TRY(need_tensor(n, value, is_const ? WEFT_WEIGHT : WEFT_ACTIVATION, &tensors[i]));
     }
-    named.name = name_node(n, node);
-    (void)weft_builder_node(n->builder, &named, tensors, n_args, tensors + n_args, n_results);
+    named.name = name_node(n, &op->node);
+    (void)weft_builder_node(n->builder, &named, tensors, op->n_args, tensors + op->n_args,
+                            op->n_results);
     n->n_kept++;
     return WEFT_OK;
 }
 
-static weft_status add_results(weft_net *n, const weft_call *c, const char *const *names,
-                               const int *args, int *results, bool *all_const)
+static weft_status add_results(weft_net *n, const weft_call *c, const weft_net_op *op, int *results,
+                               bool *all_const)
 {
     *all_const = true;
     for (int i = 0; i < c->n_results; i++) {
         entry *e;
 
         results[i] = -1;
-        if (names[i] == NULL || *names[i] == '\0')
+        if (op->result_name[i] == NULL || *op->result_name[i] == '\0')
             continue;
         *all_const = *all_const && c->result[i].is_const;
-        WEFT_TRY(add_value(n, names[i], &c->result[i], &e));
+        WEFT_TRY(add_value(n, op->result_name[i], &c->result[i], &e));
         results[i] = n->value.n - 1;
         /* Quantised weights stay as small as they are stored. */
-        if (c->op && c->op->infer == weft_infer_dequantize && args[0] >= 0)
+        if (c->op && c->op->infer == weft_infer_dequantize && c->arg[0])
             e->stored_bytes =
                 weft_dtype_bytes(c->arg[0]->type, weft_shape_elements(&c->arg[0]->shape));
     }
     return WEFT_OK;
 }
 
-weft_status weft_net_node(weft_net *n, const weft_node *node, const int *args, int n_args,
-                          const char *const *result_names, int n_results,
-                          const weft_value *declared, int *results)
+weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
 {
-    weft_value *values = WEFT_NEW(n->arena, weft_value, n_args + n_results);
-    const weft_value **pointers = WEFT_NEW(n->arena, const weft_value *, n_args + 1);
-    weft_call c = {.node = node,
-                   .op = weft_op_find(node->domain, node->op),
-                   .n_args = n_args,
-                   .n_results = n_results,
+    weft_value *values = WEFT_NEW(n->arena, weft_value, op->n_args + op->n_results);
+    const weft_value **pointers = WEFT_NEW(n->arena, const weft_value *, op->n_args + 1);
+    weft_call c = {.node = &op->node,
+                   .op = weft_op_find(op->node.domain, op->node.op),
+                   .n_args = op->n_args,
+                   .n_results = op->n_results,
                    .arg = pointers,
-                   .result = values + n_args,
+                   .result = values + op->n_args,
                    .arena = n->arena,
                    .old_batch = n->old_batch,
                    .new_batch = n->new_batch};
     bool all_const;
 
-    for (int i = 0; i < n_args; i++)
-        if (args[i] >= 0) {
-            values[i] = n->value.at[args[i]].value;
+    for (int i = 0; i < op->n_args; i++)
+        if (op->arg[i] >= 0) {
+            values[i] = n->value.at[op->arg[i]].value;
             pointers[i] = &values[i];
         }
-    WEFT_TRY(infer(n, &c, declared));
-    WEFT_TRY(add_results(n, &c, result_names, args, results, &all_const));
+    WEFT_TRY(infer(n, &c, op->declared));
+    WEFT_TRY(add_results(n, &c, op, results, &all_const));
     n->n_nodes++;
-    if (all_const && !node->has_body && c.op)
+    if (all_const && !op->node.has_body && c.op)
         return WEFT_OK; /* folded: a weight, not work */
-    for (int i = 0; i < n_results; i++)
-        if (results[i] >= 0) /* one live result keeps the node, so all its results are live */
+    for (int i = 0; i < op->n_results; i++)
+        if (results[i] >= 0) { /* one live result keeps the node, so all its results are live */
             n->value.at[results[i]].value.is_const = false;
-    return add_to_graph(n, node, args, n_args, results, n_results);
+            n->value.at[results[i]].value.is_parameter = false;
+        }
+    return add_to_graph(n, op, results);
 }
 
 /* --- the end

@@ -20,7 +20,7 @@ typedef struct reshape {
     int free_dim;           /* of -1; or -1 */
     int64_t source, wanted; /* products of the other dimensions */
     bool source_known, wanted_known;
-    bool is_empty; /* a copied dimension is 0: so are both counts */
+    bool may_be_empty; /* a copied dimension is 0, or may be: so are both counts */
 } reshape;
 
 /* Element i of the target: 0 copies, -1 is free, INT64_MIN is not known. */
@@ -61,7 +61,7 @@ static weft_status reshape_source(const weft_call *c, const int64_t *list, int n
     r->source_known = data->rank >= 0;
     for (int i = 0; i < data->rank; i++) {
         if (copies && i < n && list[i] == 0)
-            r->is_empty = r->is_empty || data->dim[i] == 0;
+            r->may_be_empty = r->may_be_empty || data->dim[i] <= 0;
         else if (data->dim[i] < 0)
             r->source_known = false;
         else
@@ -116,7 +116,7 @@ static weft_status reshape_known(weft_call *c, const int64_t *list, int n)
     WEFT_TRY(reshape_source(c, list, n, &r));
     has_both = r.source_known && r.wanted_known;
     if (has_both && (r.free_dim >= 0 ? c->new_batch != c->old_batch : r.source != r.wanted) &&
-        !reshape_rebatch(c, list, &r) && r.free_dim < 0 && !r.is_empty)
+        !reshape_rebatch(c, list, &r) && r.free_dim < 0 && !r.may_be_empty)
         return reshape_fail(c, list, n);
     if (has_both && r.free_dim >= 0) {
         if (r.wanted == 0 ? r.source != 0 : r.source % r.wanted != 0)

@@ -217,22 +217,31 @@ static weft_status resize_by_sizes(const weft_call *c, const weft_value *sizes, 
     return WEFT_OK;
 }
 
+static bool is_filled(const weft_value *v)
+{
+    return v != NULL && weft_shape_is_static(&v->shape) && !weft_is_empty(v);
+}
+
+/* Scales and sizes are operands of which one is left out or empty; which one may not be known. */
 weft_status weft_infer_resize(weft_call *c)
 {
     bool is_first = c->node->opset < 11; /* operands: data, scales */
-    const weft_value *scales = weft_arg(c, is_first ? 1 : 2),
-                     *sizes = weft_arg(c, is_first ? 4 : 3);
+    const weft_value *scales = weft_arg(c, is_first ? 1 : 2);
+    const weft_value *sizes = is_first ? NULL : weft_arg(c, 3);
+    bool has_none = weft_is_empty(scales) && weft_is_empty(sizes);
     weft_shape out;
 
     WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    if (weft_is_empty(scales) == weft_is_empty(sizes))
+    if (has_none || (is_filled(scales) && is_filled(sizes)))
         return weft_call_fail(c, "expected either scales or sizes, got %s",
-                              weft_is_empty(sizes) ? "none" : "both");
+                              has_none ? "none" : "both");
     out = c->arg[0]->shape;
-    if (out.rank >= 0 && !weft_is_empty(sizes))
+    if (out.rank >= 0 && (weft_is_empty(scales) || is_filled(sizes)))
         WEFT_TRY(resize_by_sizes(c, sizes, &out));
-    else if (out.rank >= 0)
+    else if (out.rank >= 0 && (weft_is_empty(sizes) || is_filled(scales)))
         WEFT_TRY(resize_by_scales(c, scales, &out));
+    else
+        out = weft_shape_any(out.rank);
     return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
@@ -315,6 +324,8 @@ weft_status weft_infer_col2im(weft_call *c)
     WEFT_TRY(weft_need_rank(c, 0, 3, 3));
     WEFT_TRY(weft_dims_of(c, NULL, 1, &image));
     WEFT_TRY(weft_dims_of(c, NULL, 2, &block));
+    if (image.rank < 0) /* as many dimensions as the block */
+        image = weft_shape_any(block.rank);
     if (image.rank >= 0 && block.rank >= 0 && image.rank != block.rank)
         return weft_call_fail(c, "the image has %d dimensions, the block %d", image.rank,
                               block.rank);
@@ -328,7 +339,7 @@ weft_status weft_infer_col2im(weft_call *c)
             WEFT_TRY(divide(c, &out.dim[1], size));
     }
     if (image.rank < 0)
-        out = weft_shape_any(block.rank < 0 ? -1 : 2 + block.rank);
+        out = image;
     else
         WEFT_TRY(weft_shape_append(c, &out, &image, 0, image.rank));
     return weft_set_sized(c, 0, c->arg[0]->type, &out);

@@ -29,8 +29,8 @@ static void print_head(const weft_summary *s, FILE *to)
     char text[128], short_form[32];
 
     fprintf(to, "%s (%s)\n\n", m->name, m->origin);
-    snprintf(text, sizeof text, "%d in the source, %d after constants are folded", m->n_nodes,
-             m->graph->n_nodes);
+    snprintf(text, sizeof text, "%d in the source, %d of them left when constants are folded",
+             m->n_nodes, s->n_phase_nodes[WEFT_FORWARD]);
     count_line(to, "nodes", m->graph->n_nodes, text);
     snprintf(text, sizeof text, "%s", weft_format_count((double)m->n_parameters, short_form));
     count_line(to, "parameters", m->n_parameters, text);
