@@ -191,11 +191,25 @@ static int64_t slide_same(weft_window *w, int i, int64_t size)
     return places;
 }
 
+/* Places of a window that has `room` to move; none if it is larger than the padded dimension. With
+ * ceil_mode the last may reach over the end, even the only one. */
+static int64_t slide_given(const weft_window *w, int i, int64_t size, int64_t room)
+{
+    int64_t places;
+
+    if (!w->is_ceil || w->pad != WEFT_PAD_GIVEN)
+        return room < 0 ? 0 : room / w->stride[i] + 1;
+    places = room / w->stride[i] + (room % w->stride[i] > 0) + 1; /* division rounds to 0 */
+    if ((places - 1) * w->stride[i] >= size + w->begin[i])
+        places--;
+    return places;
+}
+
 static weft_status slide(const weft_call *c, weft_window *w, int i, const weft_shape *x,
                          int64_t *out)
 {
     char text[192];
-    int64_t size = x->dim[i + 2], room, places;
+    int64_t size = x->dim[i + 2], padded;
 
     *out = WEFT_UNKNOWN_DIM;
     if (size == WEFT_UNKNOWN_DIM)
@@ -208,19 +222,14 @@ static weft_status slide(const weft_call *c, weft_window *w, int i, const weft_s
     }
     if (w->kernel[i] == WEFT_UNKNOWN_DIM)
         return WEFT_OK;
-    room = size + w->begin[i] + w->end[i] - weft_window_extent(w, i);
-    if (room < 0)
+    padded = size + w->begin[i] + w->end[i];
+    *out = slide_given(w, i, size, padded - weft_window_extent(w, i));
+    if (*out < 1)
         return weft_call_fail(
             c,
             "operand 0 is %s: its dimension %d, padded to %lld, is smaller than the kernel, %lld",
-            weft_shape_print(x, text), i + 2, (long long)(size + w->begin[i] + w->end[i]),
+            weft_shape_print(x, text), i + 2, (long long)padded,
             (long long)weft_window_extent(w, i));
-    places = room / w->stride[i] + 1;
-    if (w->is_ceil && w->pad == WEFT_PAD_GIVEN) {
-        places += room % w->stride[i] != 0;
-        places -= (places - 1) * w->stride[i] >= size + w->begin[i];
-    }
-    *out = places;
     return WEFT_OK;
 }
 

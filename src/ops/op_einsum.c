@@ -148,23 +148,41 @@ static weft_status measure_dots(const weft_call *c, equation *e, int i, int *n_o
     return WEFT_OK;
 }
 
+static weft_status fail_size(const weft_call *c, const equation *e, int i, int d, int64_t expected)
+{
+    weft_shape s = weft_arg_shape(c, i, e->operand[i].n);
+    char text[192];
+
+    return weft_call_fail(
+        c, "operand %d is %s: its dimension %d is %lld, expected %lld by the equation '%.200s'", i,
+        weft_shape_print(&s, text), d, (long long)s.dim[d], (long long)expected, e->text);
+}
+
+/* A label that an operand repeats takes its diagonal: nothing is broadcast there. */
+static weft_status check_diagonal(const weft_call *c, const equation *e, int i, int d)
+{
+    const term *t = &e->operand[i];
+    weft_shape s = weft_arg_shape(c, i, t->n);
+
+    for (int k = 0; k < d; k++)
+        if (t->label[k] == t->label[d] && s.dim[k] != s.dim[d] && s.dim[k] != WEFT_UNKNOWN_DIM &&
+            s.dim[d] != WEFT_UNKNOWN_DIM)
+            return fail_size(c, e, i, d, s.dim[k]);
+    return WEFT_OK;
+}
+
 /* One size for two dimensions with the same label; 1 is broadcast. */
 static weft_status merge(const weft_call *c, equation *e, int i, int d)
 {
     int64_t size = weft_arg_shape(c, i, e->operand[i].n).dim[d];
     int64_t *known = &e->size[e->operand[i].label[d]];
-    char text[192];
 
     if (size == *known || size == 1)
         return WEFT_OK;
     if (*known == 1 || *known == WEFT_UNKNOWN_DIM)
         *known = size;
     else if (size != WEFT_UNKNOWN_DIM)
-        return weft_call_fail(c,
-                              "operand %d is %s: its dimension %d is %lld, expected %lld by the "
-                              "equation '%.200s'",
-                              i, weft_arg_print(c, i, text), d, (long long)size, (long long)*known,
-                              e->text);
+        return fail_size(c, e, i, d, *known);
     return WEFT_OK;
 }
 
@@ -180,6 +198,7 @@ static weft_status measure(const weft_call *c, equation *e)
         expand(e, &e->operand[i], n_own[i]);
         for (int d = 0; d < e->operand[i].n; d++) {
             e->count[e->operand[i].label[d]]++;
+            WEFT_TRY(check_diagonal(c, e, i, d));
             WEFT_TRY(merge(c, e, i, d));
         }
     }

@@ -22,7 +22,7 @@ weft_status weft_infer_boolean(weft_call *c)
     return WEFT_OK;
 }
 
-/* Broadcasts operands first .. n_args - 1; *type is that of the first one known. */
+/* Broadcasts all operands; *type is that of the first one whose type is known. */
 static weft_status broadcast_all(const weft_call *c, weft_dtype *type, weft_shape *shape)
 {
     *type = WEFT_TYPE_UNKNOWN;

@@ -8,7 +8,6 @@
 #include "shapes.h"
 
 #include <math.h>
-#include <string.h>
 
 weft_status weft_infer_shape(weft_call *c)
 {

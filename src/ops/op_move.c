@@ -413,7 +413,7 @@ static weft_status split_part(const weft_call *c, int64_t dim, int i, int64_t *o
         return equal_part(c, dim, i, out);
     if (list != NULL && i == 0)
         WEFT_TRY(check_parts(c, dim, list, n));
-    *out = list == NULL || list[i] == WEFT_UNKNOWN_INT ? WEFT_UNKNOWN_DIM : list[i];
+    *out = i >= n || list == NULL || list[i] == WEFT_UNKNOWN_INT ? WEFT_UNKNOWN_DIM : list[i];
     return WEFT_OK;
 }
 

@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* Axes of a reduction as a bit mask over `rank` dimensions; *known false if they are not known,
- * *count is then their number or -1. */
+/* Axes of a reduction as a bit mask over `rank` dimensions; *known false if they are not known. */
 static weft_status reduced_axes(const weft_call *c, int rank, unsigned *mask, bool *known)
 {
     unsigned all = rank < 0 ? 0 : (1u << rank) - 1;

@@ -124,7 +124,7 @@ static weft_status scale_dim(const weft_call *c, int64_t *dim, double scale)
     return WEFT_OK;
 }
 
-/* Factor i of n for dimension `dim`; a crop along the region of interest counts, too. */
+/* Factor i of n; a crop along the region of interest counts, too. */
 static double resize_factor(const weft_call *c, const weft_value *scales, int i, int n)
 {
     double scale = weft_element(scales, i);
@@ -134,7 +134,7 @@ static double resize_factor(const weft_call *c, const weft_value *scales, int i,
     return scale * (weft_element(weft_arg(c, 1), n + i) - weft_element(weft_arg(c, 1), i));
 }
 
-/* The dimension that entry i of scales and sizes is for; there must be n of them. */
+/* The dimension that entry i of scales or sizes is for. */
 static weft_status resize_axis(const weft_call *c, int i, int *axis)
 {
     int n;
@@ -162,6 +162,7 @@ static weft_status resize_by_scales(const weft_call *c, const weft_value *scales
     WEFT_TRY(resize_count(c, scales, "scales", &n));
     for (int i = 0; i < n; i++) {
         WEFT_TRY(resize_axis(c, i, &axis));
+        out->dim[axis] = c->arg[0]->shape.dim[axis];
         WEFT_TRY(scale_dim(c, &out->dim[axis], resize_factor(c, scales, i, n)));
     }
     return WEFT_OK;
@@ -205,7 +206,7 @@ static weft_status resize_by_sizes(const weft_call *c, const weft_value *sizes, 
         WEFT_TRY(resize_axis(c, i, &axis));
         if (size < 0 && size != WEFT_UNKNOWN_INT)
             return weft_call_fail(c, "a size is %lld, must not be negative", (long long)size);
-        fitted = roundf(scale * (float)out->dim[axis]);
+        fitted = roundf(scale * (float)c->arg[0]->shape.dim[axis]);
         if (size == WEFT_UNKNOWN_INT || isnan(scale))
             size = WEFT_UNKNOWN_DIM;
         else if ((is_smallest || is_largest) && !(fitted < (float)WEFT_LARGEST_DIM))

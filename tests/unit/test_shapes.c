@@ -898,7 +898,7 @@ static bool survives(const char *op, weft_rng *r)
     for (int i = 0; is_ok && i < f.call.n_results; i++) {
         weft_shape *s = &f.result[i].shape;
 
-        if (s->rank < -1 || s->rank > WEFT_MAX_RANK) fail_msg("%s rank %d", op, s->rank);
+        CHECK(s->rank >= -1 && s->rank <= WEFT_MAX_RANK);
         for (int d = 0; d < s->rank; d++) {
             CHECK(s->dim[d] >= -1);
             s->dim[d] = s->dim[d] < 0 ? 3 : s->dim[d]; /* as a file may declare it */

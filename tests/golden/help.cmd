@@ -1,0 +1,1 @@
+"$WEFT" help

@@ -1,0 +1,1 @@
+"$WEFT" inspect onnx/alexnet.onnx

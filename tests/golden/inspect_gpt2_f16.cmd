@@ -1,0 +1,1 @@
+"$WEFT" inspect gpt2 --dtype f16

@@ -1,0 +1,1 @@
+"$WEFT" inspect onnx/small_mlp.onnx --json --layers

@@ -1,0 +1,1 @@
+"$WEFT" inspect resnet50 --train --optimizer momentum --batch 8

@@ -1,0 +1,1 @@
+"$WEFT" inspetc resnet50

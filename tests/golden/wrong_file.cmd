@@ -1,0 +1,1 @@
+"$WEFT" inspect no/such.onnx

@@ -1,0 +1,1 @@
+"$WEFT" list nothing
