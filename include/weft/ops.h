@@ -87,6 +87,7 @@ typedef struct weft_call {
     weft_value *result;
     weft_arena *arena;            /* for literals of results */
     int64_t old_batch, new_batch; /* of a network read with another batch size; else 0 */
+    const weft_shape *old_shape;  /* of operand 0 with the old batch; NULL if not known */
 } weft_call;
 
 /* Records "node 'x' (Op): <message>" and returns WEFT_E_INPUT. */
@@ -157,7 +158,9 @@ typedef struct weft_net weft_net;
 weft_net *weft_net_new(const char *name);
 void weft_net_free(weft_net *n);
 weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net */
-void weft_net_rebatch(weft_net *n, int64_t from, int64_t to);
+/* The network is read with another batch size than its constants were made for; `before` is the
+ * same network as it stands in the file, finished or not, and must outlive this one. */
+void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before);
 /* Gives every floating-point tensor this type; WEFT_TYPE_UNKNOWN: as they are. */
 void weft_net_dtype(weft_net *n, weft_dtype type);
 int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */

@@ -184,12 +184,28 @@ static bool is_live_kind(weft_tensor_kind kind)
     return kind != WEFT_WEIGHT && kind != WEFT_STATE;
 }
 
+/* Do all tensors that are ever live fit 64 bits together? */
+static bool sums_fit(const weft_graph *g)
+{
+    int64_t sum = 0;
+
+    for (int t = 0; t < g->n_tensors; t++)
+        if (is_live_kind(g->tensor[t].kind) &&
+            __builtin_add_overflow(sum, g->tensor[t].bytes, &sum))
+            return false;
+    return true;
+}
+
 int64_t weft_graph_peak_bytes(const weft_graph *g)
 {
-    weft_arena *scratch = weft_arena_new();
-    int64_t *freed = WEFT_NEW(scratch, int64_t, g->n_nodes + 1); /* after node u */
+    weft_arena *scratch;
+    int64_t *freed; /* after node u */
     int64_t live = 0, peak = 0;
 
+    if (!sums_fit(g))
+        return INT64_MAX;
+    scratch = weft_arena_new();
+    freed = WEFT_NEW(scratch, int64_t, g->n_nodes + 1);
     for (int t = 0; t < g->n_tensors; t++) {
         const weft_tensor *x = &g->tensor[t];
         int n_uses = g->use_at[t + 1] - g->use_at[t];

@@ -193,6 +193,12 @@ static weft_status check_reads(const weft_builder *b)
                                  p->node.name, t->name);
         }
     }
+    for (int i = 0; i < b->output.n; i++) {
+        const weft_tensor *t = &b->tensor.at[b->output.at[i]];
+
+        if (t->producer < 0 && (t->kind == WEFT_ACTIVATION || t->kind == WEFT_OUTPUT))
+            return weft_fail(WEFT_E_INPUT, "output '%s' is made by no node", t->name);
+    }
     return WEFT_OK;
 }
 
@@ -261,6 +267,25 @@ static readers find_readers(const weft_builder *b, weft_arena *scratch)
     return r;
 }
 
+/* A node on a cycle, given one that waits for it. A node that waits has a producer that waits too;
+ * after as many steps as there are nodes such a walk is on a cycle. */
+static int node_on_cycle(const weft_builder *b, const int *waiting, int u)
+{
+    for (int step = 0; step < b->node.n; step++) {
+        const pending *p = &b->node.at[u];
+
+        for (int i = 0; i < p->n_args; i++) {
+            int maker = p->arg[i] < 0 ? -1 : b->tensor.at[p->arg[i]].producer;
+
+            if (maker >= 0 && waiting[maker] > 0) {
+                u = maker;
+                break;
+            }
+        }
+    }
+    return u;
+}
+
 /* order[i] = builder number of the i-th node. */
 static weft_status sort_nodes(const weft_builder *b, const readers *r, weft_arena *scratch,
                               int *order)
@@ -291,7 +316,7 @@ static weft_status sort_nodes(const weft_builder *b, const readers *r, weft_aren
     for (int u = 0; u < b->node.n && n < b->node.n; u++)
         if (waiting[u] > 0)
             return weft_fail(WEFT_E_INPUT, "the graph has a cycle through node '%s'",
-                             b->node.at[u].node.name);
+                             b->node.at[node_on_cycle(b, waiting, u)].node.name);
     return WEFT_OK;
 }
 

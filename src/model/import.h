@@ -8,6 +8,7 @@
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
+    const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
     weft_arena *arena;
     int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
     weft_map *functions;    /* name -> first local function of that name */

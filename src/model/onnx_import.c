@@ -167,7 +167,7 @@ static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initia
         weft_map_set(s->values, name.at, name.n, value);
     }
     if (m->file_batch > 0)
-        weft_net_rebatch(s->net, m->file_batch, m->options->batch);
+        weft_net_rebatch(s->net, m->file_batch, m->options->batch, m->before);
     return WEFT_OK;
 }
 
@@ -527,7 +527,8 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
     op.declared = declared;
     op.arg = args;
     WEFT_TRY(weft_net_node(s->net, &op, results));
-    if (weft_slice_is(n->op_type, "Constant") && s->depth == 0 && results[0] >= 0) {
+    if (weft_slice_is(n->op_type, "Constant") && s->depth == 0 && n->n_outputs > 0 &&
+        results[0] >= 0) {
         int64_t elements = weft_shape_elements(&weft_net_value(s->net, results[0])->shape);
 
         m->n_constants += elements > 0 ? elements : 0;
@@ -670,6 +671,23 @@ static weft_status check_dims_used(weft_import *m)
     return WEFT_OK;
 }
 
+/* A network that picks single items out of its batch does not work on a larger one. */
+static void warn_of_batch(weft_import *m, weft_scope *s)
+{
+    for (int i = 0; i < s->graph->n_outputs; i++) {
+        weft_slice name = s->graph->output[i].name;
+        const weft_shape *shape =
+            &weft_net_value(s->net, weft_map_get(s->values, name.at, name.n))->shape;
+
+        if (shape->rank > 0 && shape->dim[0] > 0 && shape->dim[0] % m->options->batch == 0)
+            return;
+    }
+    weft_net_warn(s->net,
+                  "no output has the batch of %lld as its first dimension: the network may not "
+                  "work on the whole batch",
+                  (long long)m->options->batch);
+}
+
 static weft_status import_outputs(weft_import *m, weft_scope *s)
 {
     for (int i = 0; i < s->graph->n_outputs; i++) {
@@ -681,6 +699,8 @@ static weft_status import_outputs(weft_import *m, weft_scope *s)
                              name.at);
         weft_net_output(s->net, value);
     }
+    if (m->file_batch > 0 && m->file_batch != m->options->batch)
+        warn_of_batch(m, s);
     return check_dims_used(m);
 }
 
@@ -781,35 +801,55 @@ weft_status weft_model_from_net(weft_net *net, weft_model *model)
     return WEFT_OK;
 }
 
+/* Reads the document into the scope's net. `before`, for another batch size: the net of the file.
+ */
+static weft_status read_net(const weft_onnx *doc, const weft_model_options *options,
+                            weft_net *before, weft_net *net, weft_import *m)
+{
+    weft_scope s = {.net = net, .prefix = "", .n_opsets = doc->n_opsets, .opset = doc->opset};
+
+    *m = (weft_import){.doc = doc,
+                       .options = options,
+                       .before = before,
+                       .arena = weft_net_arena(net),
+                       .n_budget = MOST_NODES};
+    m->dim_names = weft_map_new(m->arena);
+    s.values = weft_map_new(m->arena);
+    index_functions(m);
+    weft_net_dtype(net, options->dtype);
+    return import_graph(m, &s);
+}
+
+/* True if --batch asks for another size than the file is fixed to. */
+static bool needs_rebatch(const weft_import *m, const weft_model_options *o)
+{
+    return m->file_batch > 0 && m->file_batch != o->batch;
+}
+
 weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *options,
                                weft_model *model)
 {
-    weft_arena *scratch = weft_arena_new();
-    weft_import m = {.doc = doc,
-                     .options = options,
-                     .arena = scratch,
-                     .n_budget = MOST_NODES,
-                     .dim_names = weft_map_new(scratch)};
-    weft_scope s = {.net = weft_net_new(model->name),
-                    .values = weft_map_new(scratch),
-                    .prefix = "",
-                    .n_opsets = doc->n_opsets,
-                    .opset = doc->opset};
-    weft_status status;
+    weft_model_options as_stored = *options;
+    weft_net *before = weft_net_new(model->name), *net = weft_net_new(model->name);
+    weft_import m = {0};
+    weft_status status = WEFT_OK;
 
-    index_functions(&m);
-    weft_net_dtype(s.net, options->dtype);
-    status = import_graph(&m, &s);
+    as_stored.batch = 0;
+    if (options->batch > 0) /* what the constants of a fixed batch were made for */
+        (void)read_net(doc, &as_stored, NULL, before, &m);
+    status = read_net(doc, options, before, net, &m);
     if (status == WEFT_OK)
-        status = weft_model_from_net(s.net, model);
-    if (status != WEFT_OK && m.file_batch > 0 && m.file_batch != options->batch)
-        status = weft_fail(status, "%s (while the batch was changed from %lld to %lld)",
+        status = weft_model_from_net(net, model);
+    if (status != WEFT_OK && needs_rebatch(&m, options))
+        status = weft_fail(status,
+                           "%s (the file is fixed to batch %lld and could not be read with %lld; "
+                           "export it with a symbolic batch)",
                            weft_message(), (long long)m.file_batch, (long long)options->batch);
     model->n_nodes = doc->graph->n_nodes;
     model->n_parameters = status == WEFT_OK ? count_parameters(doc->graph) : 0;
     model->n_constants = m.n_constants;
     model->origin = describe(doc, model->arena);
-    weft_net_free(s.net);
-    weft_arena_free(scratch);
+    weft_net_free(net);
+    weft_net_free(before);
     return status == WEFT_OK ? status : weft_fail_in(status, doc->file);
 }

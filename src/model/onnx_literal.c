@@ -33,6 +33,7 @@ typedef enum special {
 } special;
 
 typedef struct format {
+    weft_dtype type; /* its own index */
     kind kind;
     int field; /* of TensorProto, for data that are not raw */
     int exponent_bits, mantissa_bits, bias;
@@ -41,27 +42,29 @@ typedef struct format {
 
 /* IEEE 754; ONNX technical note on float8 (Micikevicius et al. 2022, Noune et al. 2022). */
 static const format formats[WEFT_N_DTYPES] = {
-    [WEFT_F32] = {KIND_REAL,     ONNX_TENSOR_FLOATS,  8,  23, 127,  SPECIAL_IEEE},
-    [WEFT_U8] = {KIND_UNSIGNED, ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_I8] = {KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_U16] = {KIND_UNSIGNED, ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_I16] = {KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_I32] = {KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_I64] = {KIND_SIGNED,   ONNX_TENSOR_INT64S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_BOOL] = {KIND_BOOL,     ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_F16] = {KIND_REAL,     ONNX_TENSOR_INT32S,  5,  10, 15,   SPECIAL_IEEE},
-    [WEFT_F64] = {KIND_REAL,     ONNX_TENSOR_DOUBLES, 11, 52, 1023, SPECIAL_IEEE},
-    [WEFT_U32] = {KIND_UNSIGNED, ONNX_TENSOR_UINT64S, 0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_U64] = {KIND_UNSIGNED, ONNX_TENSOR_UINT64S, 0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_C64] = {KIND_NONE,     ONNX_TENSOR_FLOATS,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_C128] = {KIND_NONE,     ONNX_TENSOR_DOUBLES, 0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_BF16] = {KIND_REAL,     ONNX_TENSOR_INT32S,  8,  7,  127,  SPECIAL_IEEE},
-    [WEFT_F8E4M3FN] = {KIND_REAL,     ONNX_TENSOR_INT32S,  4,  3,  7,    SPECIAL_FN  },
-    [WEFT_F8E4M3FNUZ] = {KIND_REAL,     ONNX_TENSOR_INT32S,  4,  3,  8,    SPECIAL_FNUZ},
-    [WEFT_F8E5M2] = {KIND_REAL,     ONNX_TENSOR_INT32S,  5,  2,  15,   SPECIAL_IEEE},
-    [WEFT_F8E5M2FNUZ] = {KIND_REAL,     ONNX_TENSOR_INT32S,  5,  2,  16,   SPECIAL_FNUZ},
-    [WEFT_U4] = {KIND_UNSIGNED, ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
-    [WEFT_I4] = {KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_TYPE_UNKNOWN, KIND_NONE,     0,                   0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_F32,          KIND_REAL,     ONNX_TENSOR_FLOATS,  8,  23, 127,  SPECIAL_IEEE},
+    {WEFT_U8,           KIND_UNSIGNED, ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_I8,           KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_U16,          KIND_UNSIGNED, ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_I16,          KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_I32,          KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_I64,          KIND_SIGNED,   ONNX_TENSOR_INT64S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_STRING,       KIND_NONE,     ONNX_TENSOR_STRINGS, 0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_BOOL,         KIND_BOOL,     ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_F16,          KIND_REAL,     ONNX_TENSOR_INT32S,  5,  10, 15,   SPECIAL_IEEE},
+    {WEFT_F64,          KIND_REAL,     ONNX_TENSOR_DOUBLES, 11, 52, 1023, SPECIAL_IEEE},
+    {WEFT_U32,          KIND_UNSIGNED, ONNX_TENSOR_UINT64S, 0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_U64,          KIND_UNSIGNED, ONNX_TENSOR_UINT64S, 0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_C64,          KIND_NONE,     ONNX_TENSOR_FLOATS,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_C128,         KIND_NONE,     ONNX_TENSOR_DOUBLES, 0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_BF16,         KIND_REAL,     ONNX_TENSOR_INT32S,  8,  7,  127,  SPECIAL_IEEE},
+    {WEFT_F8E4M3FN,     KIND_REAL,     ONNX_TENSOR_INT32S,  4,  3,  7,    SPECIAL_FN  },
+    {WEFT_F8E4M3FNUZ,   KIND_REAL,     ONNX_TENSOR_INT32S,  4,  3,  8,    SPECIAL_FNUZ},
+    {WEFT_F8E5M2,       KIND_REAL,     ONNX_TENSOR_INT32S,  5,  2,  15,   SPECIAL_IEEE},
+    {WEFT_F8E5M2FNUZ,   KIND_REAL,     ONNX_TENSOR_INT32S,  5,  2,  16,   SPECIAL_FNUZ},
+    {WEFT_U4,           KIND_UNSIGNED, ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
+    {WEFT_I4,           KIND_SIGNED,   ONNX_TENSOR_INT32S,  0,  0,  0,    SPECIAL_IEEE},
 };
 
 /* 0 for strings and for types that are not known here: these are never measured or decoded. */

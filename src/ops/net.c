@@ -35,6 +35,7 @@ struct weft_net {
     int n_nodes, n_kept;
     weft_dtype dtype; /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
     int64_t old_batch, new_batch;
+    const weft_net *before; /* with the old batch */
 };
 
 weft_net *weft_net_new(const char *name)
@@ -62,10 +63,11 @@ weft_arena *weft_net_arena(weft_net *n)
     return n->arena;
 }
 
-void weft_net_rebatch(weft_net *n, int64_t from, int64_t to)
+void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before)
 {
     n->old_batch = from;
     n->new_batch = to;
+    n->before = before;
 }
 
 void weft_net_dtype(weft_net *n, weft_dtype type)
@@ -350,6 +352,17 @@ static weft_status add_results(weft_net *n, const weft_call *c, const weft_net_o
     return WEFT_OK;
 }
 
+/* The shape a value has with the old batch: both networks number their values alike. */
+static const weft_shape *old_shape(const weft_net *n, int value)
+{
+    const weft_net *b = n->before;
+
+    if (b == NULL || value < 0 || value >= b->value.n ||
+        strcmp(b->value.at[value].name, n->value.at[value].name) != 0)
+        return NULL;
+    return &b->value.at[value].value.shape;
+}
+
 weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
 {
     weft_value *values = WEFT_NEW(n->arena, weft_value, op->n_args + op->n_results);
@@ -362,7 +375,8 @@ weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
                    .result = values + op->n_args,
                    .arena = n->arena,
                    .old_batch = n->old_batch,
-                   .new_batch = n->new_batch};
+                   .new_batch = n->new_batch,
+                   .old_shape = op->n_args > 0 ? old_shape(n, op->arg[0]) : NULL};
     bool all_const;
 
     for (int i = 0; i < op->n_args; i++)

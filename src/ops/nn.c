@@ -56,7 +56,7 @@ weft_status weft_agree(const weft_call *c, int slot, const char *what, int64_t *
         *known = value;
     if (value == WEFT_UNKNOWN_DIM || value == *known)
         return WEFT_OK;
-    return weft_call_fail(c, "operand %d is %s: its %s is %lld, expected %lld", slot,
+    return weft_call_fail(c, "input %d is %s: its %s is %lld, expected %lld", slot,
                           weft_arg_print(c, slot, text), what, (long long)value, (long long)*known);
 }
 
@@ -79,9 +79,9 @@ weft_status weft_need_list(const weft_call *c, int i, const char *what, int64_t 
     if (s.rank == 1 && (s.dim[0] == n || s.dim[0] == WEFT_UNKNOWN_DIM || n == WEFT_UNKNOWN_DIM))
         return WEFT_OK;
     if (n == WEFT_UNKNOWN_DIM)
-        return weft_call_fail(c, "operand %d (%s) is %s, expected one dimension", i, what,
+        return weft_call_fail(c, "input %d (%s) is %s, expected one dimension", i, what,
                               weft_arg_print(c, i, text));
-    return weft_call_fail(c, "operand %d (%s) is %s, expected %lld", i, what,
+    return weft_call_fail(c, "input %d (%s) is %s, expected %lld", i, what,
                           weft_arg_print(c, i, text), (long long)n);
 }
 
@@ -215,7 +215,7 @@ static weft_status slide(const weft_call *c, weft_window *w, int i, const weft_s
     if (size == WEFT_UNKNOWN_DIM)
         return WEFT_OK;
     if (size > WEFT_MAX_DIM)
-        return weft_call_fail(c, "operand 0 is %s: too large", weft_shape_print(x, text));
+        return weft_call_fail(c, "input 0 is %s: too large", weft_shape_print(x, text));
     if (w->pad == WEFT_PAD_SAME_UPPER || w->pad == WEFT_PAD_SAME_LOWER) {
         *out = slide_same(w, i, size);
         return WEFT_OK;
@@ -226,8 +226,7 @@ static weft_status slide(const weft_call *c, weft_window *w, int i, const weft_s
     *out = slide_given(w, i, size, padded - weft_window_extent(w, i));
     if (*out < 1)
         return weft_call_fail(
-            c,
-            "operand 0 is %s: its dimension %d, padded to %lld, is smaller than the kernel, %lld",
+            c, "input 0 is %s: its dimension %d, padded to %lld, is smaller than the kernel, %lld",
             weft_shape_print(x, text), i + 2, (long long)padded,
             (long long)weft_window_extent(w, i));
     return WEFT_OK;

@@ -71,7 +71,7 @@ static weft_status divide(const weft_call *c, int slot, int64_t size, int64_t n,
     if (size == WEFT_UNKNOWN_DIM || n == WEFT_UNKNOWN_DIM)
         return WEFT_OK;
     if (n == 0 || size % n != 0)
-        return weft_call_fail(c, "operand %d is %s: its %lld columns do not divide into %lld heads",
+        return weft_call_fail(c, "input %d is %s: its %lld columns do not divide into %lld heads",
                               slot, weft_arg_print(c, slot, text), (long long)size, (long long)n);
     *out = size / n;
     return WEFT_OK;
@@ -222,14 +222,13 @@ static weft_status read_projection(const weft_call *c, int64_t columns, int64_t 
     if (each[0] == WEFT_UNKNOWN_DIM && columns != WEFT_UNKNOWN_DIM) {
         each[0] = each[1] = each[2] = columns / 3;
         if (columns % 3 != 0)
-            return weft_call_fail(c,
-                                  "operand 1 (weight) is %s: %lld columns are not a multiple of 3",
+            return weft_call_fail(c, "input 1 (weight) is %s: %lld columns are not a multiple of 3",
                                   weft_arg_print(c, 1, text), (long long)columns);
     }
     if (each[0] == WEFT_UNKNOWN_DIM)
         return WEFT_OK;
     if (columns != WEFT_UNKNOWN_DIM && each[0] + each[1] + each[2] != columns)
-        return weft_call_fail(c, "operand 1 (weight) is %s: expected %lld + %lld + %lld columns",
+        return weft_call_fail(c, "input 1 (weight) is %s: expected %lld + %lld + %lld columns",
                               weft_arg_print(c, 1, text), (long long)each[0], (long long)each[1],
                               (long long)each[2]);
     if (each[0] != each[1])
@@ -328,13 +327,13 @@ static weft_status read_mha(const weft_call *c, heads *a)
     a->kv_heads = a->q_heads;
     q = weft_arg_shape(c, 0, -1);
     if (q.rank == 4)
-        return weft_call_fail(c, "operand 0 has 4 dimensions, expected 3 or 5");
+        return weft_call_fail(c, "input 0 has 4 dimensions, expected 3 or 5");
     if (q.rank == 5) {
         a->q.layout = a->k.layout = a->v.layout = LAYOUT_STACK;
         WEFT_TRY(read_stack(c, a, 0, 3, (sizes){&a->q_heads, &a->s, &a->d}));
         a->t = a->s;
         a->e = a->d;
-    } else {
+    } else if (q.rank == 3 || weft_arg(c, 1) != NULL) { /* else it may hold keys and values too */
         WEFT_TRY(read_rows(c, a, &a->q, (sizes){&a->q_heads, &a->s, &a->d}));
         WEFT_TRY(read_mha_keys(c, a));
     }
@@ -359,7 +358,7 @@ static weft_status read_packed(const weft_call *c, heads *a)
     weft_shape s = weft_arg_shape(c, 0, 3);
 
     if (weft_arg(c, 2) != NULL)
-        return weft_call_fail(c, "operand 2 (values) is there but operand 1 (keys) is missing");
+        return weft_call_fail(c, "input 2 (values) is there but input 1 (keys) is missing");
     a->q.layout = a->k.layout = a->v.layout = LAYOUT_PACKED;
     a->batch = s.dim[0];
     a->s = a->t = s.dim[1];

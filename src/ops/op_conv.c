@@ -41,7 +41,7 @@ static weft_status spatial_rank(const weft_call *c, slots s, int *n)
     w = weft_arg(c, s.w)->shape.rank;
     if (x >= 0 && w >= 0 && x != w)
         return weft_call_fail(c,
-                              "operand %d (weight) is %s but operand %d is %s: expected as many "
+                              "input %d (weight) is %s but input %d is %s: expected as many "
                               "dimensions in both",
                               s.w, weft_arg_print(c, s.w, b), s.x, weft_arg_print(c, s.x, a));
     *n = x >= 0 ? x - 2 : w >= 0 ? w - 2 : -1;
@@ -53,8 +53,8 @@ static weft_status fail_channels(const weft_call *c, slots s, int64_t per_group,
     char a[192], b[192];
 
     return weft_call_fail(
-        c, "operand %d (weight) is %s but operand %d is %s: expected %lld channels x group %lld",
-        s.w, weft_arg_print(c, s.w, b), s.x, weft_arg_print(c, s.x, a), (long long)per_group,
+        c, "input %d (weight) is %s but input %d is %s: expected %lld channels x group %lld", s.w,
+        weft_arg_print(c, s.w, b), s.x, weft_arg_print(c, s.x, a), (long long)per_group,
         (long long)group);
 }
 
@@ -63,8 +63,8 @@ static weft_status fail_groups(const weft_call *c, slots s, int64_t channels, in
     char text[192];
 
     return weft_call_fail(
-        c, "operand %d (weight) is %s: its %lld output channels do not divide into %lld groups",
-        s.w, weft_arg_print(c, s.w, text), (long long)channels, (long long)group);
+        c, "input %d (weight) is %s: its %lld output channels do not divide into %lld groups", s.w,
+        weft_arg_print(c, s.w, text), (long long)channels, (long long)group);
 }
 
 /* Weight M x C/group x kernel. */
@@ -138,7 +138,7 @@ static weft_status check_offsets(const weft_call *c, const conv *v, int slot, in
     char text[192];
 
     if (s.rank != v->window.n + 2)
-        return weft_call_fail(c, "operand %d is %s, expected %d dimensions", slot,
+        return weft_call_fail(c, "input %d is %s, expected %d dimensions", slot,
                               weft_arg_print(c, slot, text), v->window.n + 2);
     WEFT_TRY(weft_agree(c, slot, "batch size", &batch, s.dim[0]));
     for (int i = 0; i < v->window.n; i++) {
@@ -181,9 +181,9 @@ static weft_status read_transposed_channels(const weft_call *c, const weft_shape
     if (v->channels != WEFT_UNKNOWN_DIM && v->channels % v->group != 0) {
         char text[192];
 
-        return weft_call_fail(
-            c, "operand 0 is %s: its %lld channels do not divide into %lld groups",
-            weft_arg_print(c, 0, text), (long long)v->channels, (long long)v->group);
+        return weft_call_fail(c, "input 0 is %s: its %lld channels do not divide into %lld groups",
+                              weft_arg_print(c, 0, text), (long long)v->channels,
+                              (long long)v->group);
     }
     return WEFT_OK;
 }

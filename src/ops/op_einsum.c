@@ -92,10 +92,10 @@ static weft_status read_equation(const weft_call *c, equation *e)
     if (p == NULL)
         return weft_call_fail(c, "attribute equation is missing");
     if (c->n_args > MAX_OPERANDS)
-        return weft_call_fail(c, "has %d operands, expected %d at most", c->n_args, MAX_OPERANDS);
+        return weft_call_fail(c, "has %d inputs, expected %d at most", c->n_args, MAX_OPERANDS);
     do {
         if (e->n_terms == c->n_args)
-            return fail_equation(c, e, "has more terms than there are operands");
+            return fail_equation(c, e, "has more terms than there are inputs");
         WEFT_TRY(read_term(c, e, &p, &e->operand[e->n_terms++]));
     } while (*p == ',' && p++);
     e->has_arrow = strncmp(p, "->", 2) == 0;
@@ -106,7 +106,7 @@ static weft_status read_equation(const weft_call *c, equation *e)
     if (*p != '\0')
         return fail_equation(c, e, "has something else than letters, '...', ',' and one '->'");
     if (e->n_terms != c->n_args)
-        return fail_equation(c, e, "has fewer terms than there are operands");
+        return fail_equation(c, e, "has fewer terms than there are inputs");
     return WEFT_OK;
 }
 
@@ -140,7 +140,7 @@ static weft_status measure_dots(const weft_call *c, equation *e, int i, int *n_o
         return WEFT_OK;
     }
     if (rank < t->n || (rank > t->n && t->dots < 0))
-        return weft_call_fail(c, "operand %d is %s but the equation '%.200s' has %d letters for it",
+        return weft_call_fail(c, "input %d is %s but the equation '%.200s' has %d letters for it",
                               i, weft_arg_print(c, i, text), e->text, t->n);
     *n_own = rank - t->n;
     if (*n_own > e->n_dots)
@@ -154,7 +154,7 @@ static weft_status fail_size(const weft_call *c, const equation *e, int i, int d
     char text[192];
 
     return weft_call_fail(
-        c, "operand %d is %s: its dimension %d is %lld, expected %lld by the equation '%.200s'", i,
+        c, "input %d is %s: its dimension %d is %lld, expected %lld by the equation '%.200s'", i,
         weft_shape_print(&s, text), d, (long long)s.dim[d], (long long)expected, e->text);
 }
 
@@ -230,7 +230,7 @@ static weft_status check_result(const weft_call *c, const equation *e)
 
     for (int d = 0; d < t->n; d++) {
         if (e->count[t->label[d]] == 0)
-            return fail_equation(c, e, "has a letter in the result that no operand has");
+            return fail_equation(c, e, "has a letter in the result that no input has");
         for (int i = 0; i < d; i++)
             if (t->label[i] == t->label[d])
                 return fail_equation(c, e, "repeats a letter in the result");

@@ -80,9 +80,9 @@ static weft_status check_inner(const weft_call *c, product *p)
     if (k == WEFT_UNKNOWN_DIM || k == p->k)
         return WEFT_OK;
     return weft_call_fail(
-        c, "operand %d is %s but operand %d is %s: expected %lld for the inner size %lld",
-        p->b.slot, weft_shape_print(&p->b.shape, right), p->a.slot,
-        weft_shape_print(&p->a.shape, left), (long long)p->k, (long long)k);
+        c, "input %d is %s but input %d is %s: expected %lld for the inner size %lld", p->b.slot,
+        weft_shape_print(&p->b.shape, right), p->a.slot, weft_shape_print(&p->a.shape, left),
+        (long long)p->k, (long long)k);
 }
 
 /* Fills the product of two sides whose slots and flags are set. */
@@ -201,7 +201,7 @@ static weft_status check_summand(const weft_call *c, const weft_shape *result)
                to == WEFT_UNKNOWN_DIM;
     }
     if (!fits)
-        return weft_call_fail(c, "operand 2 is %s, expected a shape that broadcasts to %s",
+        return weft_call_fail(c, "input 2 is %s, expected a shape that broadcasts to %s",
                               weft_shape_print(&s, left), weft_shape_print(result, right));
     return WEFT_OK;
 }

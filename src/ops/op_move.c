@@ -70,27 +70,50 @@ static weft_status reshape_source(const weft_call *c, const int64_t *list, int n
     return WEFT_OK;
 }
 
-/* A network exported with a fixed batch size and read with another one: the first dimension of the
- * target was computed from the old size. */
+/* Where the batch stands in the target of a network read with another batch size, or -1 if that is
+ * not certain: operand 0 grew along one dimension, and the target has a dimension that begins after
+ * the same number of outer elements. At the very front it can only be the first; further in, the
+ * batch could be a factor of either neighbour, so only a dimension of its own counts. */
+static int batch_dim(const weft_call *c, const int64_t *list, int n)
+{
+    const weft_shape *old = c->old_shape, *now = &c->arg[0]->shape;
+    int64_t outer = 1, product = 1;
+    int grown = 0;
+
+    if (old == NULL || old->rank != now->rank || weft_shape_elements(old) <= 0)
+        return -1;
+    while (grown < now->rank && old->dim[grown] == now->dim[grown])
+        outer *= old->dim[grown++]; /* fits: a factor of the elements */
+    for (int i = grown + 1; i < now->rank; i++)
+        if (old->dim[i] != now->dim[i])
+            return -1;
+    for (int j = 0; j < n && grown < now->rank && list[j] > 0 && product <= outer; j++) {
+        if (product == outer && (outer == 1 || list[j] == c->old_batch))
+            return j;
+        if (__builtin_mul_overflow(product, list[j], &product))
+            return -1;
+    }
+    return -1;
+}
+
+/* A network exported with a fixed batch size and read with another one: a dimension of the target
+ * was computed from the old size. */
 static bool reshape_rebatch(const weft_call *c, const int64_t *list, reshape *r)
 {
-    const weft_shape *data = &c->arg[0]->shape;
-    int64_t scaled, rest, wanted;
+    int j = c->new_batch > 0 && !c->arg[0]->is_const ? batch_dim(c, list, r->target.rank) : -1;
+    int64_t scaled, wanted;
 
-    if (c->arg[0]->is_const || c->new_batch <= 0 || c->old_batch <= 0 || r->target.rank < 1 ||
-        list[0] <= 0 || __builtin_mul_overflow(list[0], c->new_batch, &scaled) ||
+    if (j < 0 || __builtin_mul_overflow(list[j], c->new_batch, &scaled) ||
         scaled % c->old_batch != 0)
         return false;
     scaled /= c->old_batch;
-    rest = r->wanted / list[0];
-    if (__builtin_mul_overflow(rest, scaled, &wanted))
+    if (__builtin_mul_overflow(r->wanted / list[j], scaled, &wanted))
         return false;
     /* a free dimension takes any count: only the batch itself is sure to be meant */
-    if (r->free_dim >= 0 ? list[0] != c->old_batch || data->dim[0] != c->new_batch || wanted == 0 ||
-                               r->source % wanted != 0
+    if (r->free_dim >= 0 ? list[j] != c->old_batch || wanted == 0 || r->source % wanted != 0
                          : wanted != r->source)
         return false;
-    r->target.dim[0] = scaled;
+    r->target.dim[j] = scaled;
     r->wanted = wanted;
     return true;
 }
@@ -305,6 +328,19 @@ static weft_status add_dim(const weft_call *c, int64_t *sum, int64_t more)
     return WEFT_OK;
 }
 
+/* A constant that was stored once for each item of the old batch (a class token) stands beside
+ * activations of the new batch: it is repeated like them. */
+static bool is_repeated(const weft_call *c, int i)
+{
+    if (c->new_batch == 0 || !c->arg[i]->is_const || c->arg[i]->shape.dim[0] != c->old_batch)
+        return false;
+    for (int k = 0; k < c->n_args; k++)
+        if (c->arg[k] && !c->arg[k]->is_const && c->arg[k]->shape.rank > 0 &&
+            c->arg[k]->shape.dim[0] == c->new_batch)
+            return true;
+    return false;
+}
+
 /* Adds operand i to what is joined so far: the axis grows, the others must agree. */
 static weft_status join(const weft_call *c, int i, int axis, weft_shape *out)
 {
@@ -314,6 +350,8 @@ static weft_status join(const weft_call *c, int i, int axis, weft_shape *out)
     for (int d = 0; d < out->rank; d++) {
         int64_t dim = s->rank < 0 ? WEFT_UNKNOWN_DIM : s->dim[d];
 
+        if (d == 0 && axis > 0 && dim >= 0 && is_repeated(c, i))
+            dim = c->new_batch;
         if (d == axis)
             WEFT_TRY(add_dim(c, &out->dim[d], dim));
         else if (out->dim[d] < 0)

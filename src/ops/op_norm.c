@@ -67,7 +67,7 @@ static weft_status check_broadcast(const weft_call *c, int i, const weft_shape *
         fits = s.dim[d] == 1 || s.dim[d] == WEFT_UNKNOWN_DIM ||
                x->dim[lead + d] == WEFT_UNKNOWN_DIM || s.dim[d] == x->dim[lead + d];
     if (!fits)
-        return weft_call_fail(c, "operand %d is %s, expected a shape that broadcasts to %s", i,
+        return weft_call_fail(c, "input %d is %s, expected a shape that broadcasts to %s", i,
                               weft_shape_print(&s, left), weft_shape_print(x, right));
     return WEFT_OK;
 }
@@ -131,7 +131,7 @@ weft_status weft_infer_embed_layer_norm(weft_call *c)
         weft_shape table = weft_arg_shape(c, i, 2);
 
         if (table.rank != 2)
-            return weft_call_fail(c, "operand %d has %d dimensions, expected 2", i, table.rank);
+            return weft_call_fail(c, "input %d has %d dimensions, expected 2", i, table.rank);
         WEFT_TRY(weft_agree(c, i, "row length", &result.dim[2], table.dim[1]));
     }
     WEFT_TRY(weft_need_list(c, 5, "gamma", result.dim[2]));

@@ -115,8 +115,8 @@ static weft_status unpool_given(const weft_call *c, weft_shape *result)
 
     WEFT_TRY(weft_dims_of(c, NULL, 2, &given));
     if (given.rank >= 0 && result->rank >= 0 && given.rank != result->rank)
-        return weft_call_fail(c, "operand 2 (output shape) has %d elements, expected %d",
-                              given.rank, result->rank);
+        return weft_call_fail(c, "input 2 (output shape) has %d elements, expected %d", given.rank,
+                              result->rank);
     *result = given.rank >= 0 ? given : weft_shape_any(result->rank);
     return WEFT_OK;
 }
@@ -135,7 +135,7 @@ weft_status weft_infer_max_unpool(weft_call *c)
         weft_shape places = weft_arg_shape(c, 1, n + 2);
 
         if (places.rank != n + 2)
-            return weft_call_fail(c, "operand 1 (indices) has %d dimensions, expected %d",
+            return weft_call_fail(c, "input 1 (indices) has %d dimensions, expected %d",
                                   places.rank, n + 2);
         for (int i = 0; i < n + 2; i++)
             WEFT_TRY(weft_agree(c, 1, "size", &result.dim[i], places.dim[i]));
@@ -181,8 +181,8 @@ weft_status weft_infer_grid_sample(weft_call *c)
         x = weft_arg_shape(c, 0, rank);
         grid = weft_arg_shape(c, 1, rank);
         if (grid.rank != rank)
-            return weft_call_fail(c, "operand 1 (grid) has %d dimensions, operand 0 has %d",
-                                  grid.rank, rank);
+            return weft_call_fail(c, "input 1 (grid) has %d dimensions, input 0 has %d", grid.rank,
+                                  rank);
         columns = rank - 2;
         WEFT_TRY(weft_agree(c, 1, "row length", &columns, grid.dim[rank - 1]));
         WEFT_TRY(weft_agree(c, 1, "batch size", &x.dim[0], grid.dim[0]));
@@ -209,7 +209,7 @@ static weft_status affine_sizes(const weft_call *c, int n, const int64_t *size, 
         int64_t d = size[i] == WEFT_UNKNOWN_INT ? WEFT_UNKNOWN_DIM : size[i];
 
         if (size[i] < 0 && size[i] != WEFT_UNKNOWN_INT)
-            return weft_call_fail(c, "operand 1 (size) contains %lld, expected 0 or more",
+            return weft_call_fail(c, "input 1 (size) contains %lld, expected 0 or more",
                                   (long long)size[i]);
         if (i == 0)
             WEFT_TRY(weft_agree(c, 0, "batch size", &d, theta.dim[0]));
@@ -233,7 +233,7 @@ weft_status weft_infer_affine_grid(weft_call *c)
     if (count < 0 && theta.dim[1] != WEFT_UNKNOWN_DIM) /* 2 or 3 rows: so many dimensions */
         count = theta.dim[1] == 2 || theta.dim[1] == 3 ? (int)theta.dim[1] + 2 : 0;
     if (count >= 0 && count != 4 && count != 5)
-        return weft_call_fail(c, "operand 1 (size) has %d elements, expected 4 or 5", count);
+        return weft_call_fail(c, "input 1 (size) has %d elements, expected 4 or 5", count);
     if (count >= 0)
         WEFT_TRY(affine_sizes(c, count - 2, known ? size : NULL, &result));
     return weft_set_sized(c, 0, weft_arg_type(c, 0), &result);

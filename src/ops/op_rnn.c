@@ -78,7 +78,7 @@ static weft_status check_state(const weft_call *c, const layer *l, int slot)
     int64_t directions = l->directions, batch = l->batch, hidden = l->hidden;
 
     if (s.rank != 3)
-        return weft_call_fail(c, "operand %d (initial state) has %d dimensions, expected 3", slot,
+        return weft_call_fail(c, "input %d (initial state) has %d dimensions, expected 3", slot,
                               s.rank);
     WEFT_TRY(
         weft_agree(c, slot, "number of directions", &directions, s.dim[l->is_batch_first ? 1 : 0]));
@@ -92,7 +92,7 @@ static weft_status check_others(const weft_call *c, const layer *l)
     int64_t directions = l->directions, columns;
 
     if (bias.rank != 2)
-        return weft_call_fail(c, "operand 3 (bias) has %d dimensions, expected 2", bias.rank);
+        return weft_call_fail(c, "input 3 (bias) has %d dimensions, expected 2", bias.rank);
     WEFT_TRY(weft_multiply(c, "number of columns", 2, l->rows, &columns));
     WEFT_TRY(weft_agree(c, BIAS, "number of directions", &directions, bias.dim[0]));
     WEFT_TRY(weft_agree(c, BIAS, "number of columns", &columns, bias.dim[1]));

@@ -172,39 +172,32 @@ TEST(lengths_of_nested_messages_use_as_few_bytes_as_they_need)
     }
 }
 
+static void refuse_field(const char *bytes, size_t n, const char *message)
+{
+    char *copy = malloc(n); /* exact size: the sanitizer sees a byte too far */
+    weft_wire w = wire_of(memcpy(copy, bytes, n), n);
+    weft_wire_field f;
+    bool more;
+
+    CHECK_FAILS(weft_wire_next(&w, &f, &more), message);
+    free(copy);
+}
+
 TEST(malformed_fields_are_errors_with_their_offset)
 {
-    static const struct {
-        const char *bytes;
-        size_t n;
-        const char *message;
-    } cases[] = {
-        {"\x08",                                           1,  "byte 1: a number is cut off"           },
-        {"\x08\x80\x80",                                   3,  "byte 1: a number is cut off"           },
-        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",   11,
-         "byte 1: a number has more than 64 bits"                                                      },
-        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", 12,
-         "byte 1: a number has more than 64 bits"                                                      },
-        {"\x0a\x05qwer",                                   6,  "announces 5 bytes, but only 4 are left"},
-        {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",   11, "18446744073709551615 bytes"            },
-        {"\x0d\1\2\3",                                     4,  "byte 1: a number of 4 bytes is cut"    },
-        {"\x09\1\2\3\4\5\6\7",                             8,  "byte 1: a number of 8 bytes is cut"    },
-        {"\x00\x00",                                       2,  "byte 0: field number 0"                },
-        {"\x0b",                                           1,  "byte 0: field 1 has encoding 3"        },
-        {"\x0c",                                           1,  "byte 0: field 1 has encoding 4"        },
-        {"\x0e",                                           1,  "byte 0: field 1 has encoding 6"        },
-        {"\x80\x80\x80\x80\x10\x00",                       6,  "field number 536870912"                },
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *copy = malloc(cases[i].n); /* exact size: the sanitizer sees a byte too far */
-        weft_wire w = wire_of(memcpy(copy, cases[i].bytes, cases[i].n), cases[i].n);
-        weft_wire_field f;
-        bool more;
-
-        CHECK_FAILS(weft_wire_next(&w, &f, &more), cases[i].message);
-        free(copy);
-    }
+    refuse_field("\x08", 1, "byte 1: a number is cut off");
+    refuse_field("\x08\x80\x80", 3, "byte 1: a number is cut off");
+    refuse_field("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 11, "has more than 64 bits");
+    refuse_field("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", 12, "has more than 64 bits");
+    refuse_field("\x0a\x05qwer", 6, "byte 1: field 1 announces 5 bytes, but only 4 are left");
+    refuse_field("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "18446744073709551615 bytes");
+    refuse_field("\x0d\1\2\3", 4, "byte 1: a number of 4 bytes is cut off");
+    refuse_field("\x09\1\2\3\4\5\6\7", 8, "byte 1: a number of 8 bytes is cut off");
+    refuse_field("\x00\x00", 2, "byte 0: field number 0");
+    refuse_field("\x0b", 1, "byte 0: field 1 has encoding 3");
+    refuse_field("\x0c", 1, "byte 0: field 1 has encoding 4");
+    refuse_field("\x0e", 1, "byte 0: field 1 has encoding 6");
+    refuse_field("\x80\x80\x80\x80\x10\x00", 6, "field number 536870912");
 }
 
 /* --- documents made by hand ------------------------------------------------------------------- */
@@ -357,6 +350,24 @@ static weft_status read_nested(int depth)
     return status;
 }
 
+TEST(sub_graphs_side_by_side_are_not_deep)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out attr = {a, NULL, 0, 0}, node = {a, NULL, 0, 0}, graph = {a, NULL, 0, 0}, model;
+    weft_onnx *o;
+
+    weft_wire_put_bytes(&attr, ONNX_ATTR_G, "", 0);
+    for (int i = 0; i < 20; i++)
+        weft_wire_put_bytes(&node, ONNX_NODE_ATTR, attr.at, attr.n);
+    for (int i = 0; i < 20; i++)
+        weft_wire_put_bytes(&graph, ONNX_GRAPH_NODE, node.at, node.n);
+    model = model_of(a, &graph); /* 400 sub-graphs, 2 deep */
+    CHECK_OK(read_out(&model, &o));
+    CHECK(o->graph->n_nodes == 20 && o->graph->node[19].attr[19].graph != NULL);
+    weft_onnx_free(o);
+    weft_arena_free(a);
+}
+
 TEST(sub_graphs_nest_only_so_deep)
 {
     CHECK_OK(read_nested(1));
@@ -384,36 +395,31 @@ TEST(names_with_a_nul_byte_and_wrong_encodings_are_refused)
     weft_arena_free(a);
 }
 
+static void refuse_file(const char *bytes, size_t n, const char *message)
+{
+    char *copy = malloc(n + (n == 0));
+    weft_onnx *o;
+
+    CHECK_FAILS(weft_onnx_read(memcpy(copy, bytes, n), n, "x", &o), message);
+    CHECK(strstr(weft_message(), message) == weft_message() && o == NULL);
+    free(copy);
+}
+
 TEST(files_of_other_kinds_are_named)
 {
-    static const struct {
-        const char *bytes;
-        size_t n;
-        const char *message;
-    } cases[] = {
-        {"",                                         0,  "x: is empty, expected an ONNX model"           },
-        {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",            16, "x: is a PNG image, expected an ONNX model"     },
-        {"PK\3\4\0\0\0\0",                           8,  "x: is a ZIP archive (as PyTorch saves"         },
-        {"\x1f\x8b\x08\0\0\0",                       6,  "x: is compressed with gzip"                    },
-        {"\x89HDF\r\n\x1a\n\0",                      9,  "x: is an HDF5 file"                            },
-        {"version https://git-lfs.github.com/spec/", 40, "x: is a Git LFS pointer"                       },
-        {"{\"schema\": 1}",                          13, "x: is a JSON file, expected an ONNX model"     },
-        {"\n <!DOCTYPE html>\n<html>",               24, "x: is an HTML or XML file, expected"           },
-        {"schema: weft.platform/1\n",                24, "x: is a text file, expected an ONNX model"     },
-        {"\0\0\0\0",                                 4,  "x: not an ONNX model: byte 0: field number 0"  },
-        {"\x08\x07",                                 2,  "x: not an ONNX model: it has no graph"         },
-        {"\x08\x07\x3a\x7f\x01",                     5,  "x: byte 3: field 7 announces 127 bytes, but on"},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *copy = malloc(cases[i].n + (cases[i].n == 0));
-        weft_onnx *o;
-
-        memcpy(copy, cases[i].bytes, cases[i].n);
-        CHECK_FAILS(weft_onnx_read(copy, cases[i].n, "x", &o), cases[i].message);
-        CHECK(strstr(weft_message(), "x: ") == weft_message() && o == NULL);
-        free(copy);
-    }
+    refuse_file("", 0, "x: is empty, expected an ONNX model");
+    refuse_file("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16, "x: is a PNG image, expected an ONNX model");
+    refuse_file("PK\3\4\0\0\0\0", 8, "x: is a ZIP archive (as PyTorch saves");
+    refuse_file("\x1f\x8b\x08\0\0\0", 6, "x: is compressed with gzip");
+    refuse_file("\x89HDF\r\n\x1a\n\0", 9, "x: is an HDF5 file");
+    refuse_file("\x40\0\0\0\0\0\0\0{\"w\":", 13, "x: is a safetensors file");
+    refuse_file("version https://git-lfs.github.com/spec/", 40, "x: is a Git LFS pointer");
+    refuse_file("{\"schema\": 1}", 13, "x: is a JSON file, expected an ONNX model");
+    refuse_file("\n <!DOCTYPE html>\n<html>", 24, "x: is an HTML or XML file, expected an ONNX");
+    refuse_file("schema: weft.platform/1\n", 24, "x: is a text file, expected an ONNX model");
+    refuse_file("\0\0\0\0", 4, "x: not an ONNX model: byte 0: field number 0");
+    refuse_file("\x08\x07", 2, "x: not an ONNX model: it has no graph");
+    refuse_file("\x08\x07\x3a\x7f\x01", 5, "x: byte 3: field 7 announces 127 bytes, but only 1");
 }
 
 TEST(paths_that_are_no_files_are_refused)
@@ -473,70 +479,36 @@ static const weft_literal *literal_of(weft_arena *a, const weft_wire_out *tensor
     return literal;
 }
 
-/* Three elements as raw bytes and as values of the typed field. */
+/* Three elements, as values of the typed field and as what they mean. */
 typedef struct literal_case {
-    int type;
-    const char *raw; /* little-endian */
-    size_t n_raw;
-    int field, n_values;
+    int type, field;
+    int n_values, unit; /* stored values, and bytes of each in raw_data */
     uint64_t value[3];
     double expected[3];
 } literal_case;
 
+/* 4-bit types: low half first, the last half is not used. f16: (2 - 2^-10) * 2^15 is the largest;
+ * f8: the largest are 1.75 * 2^8, 1.875 * 2^7, 1.75 * 2^15 twice; 1 is the smallest of each. */
 static const literal_case literal_cases[] = {
-    {WEFT_U8,         "\x00\x7f\xff",                                    3,  5, 3, {0, 127, 255},                       {0, 127, 255}         },
-    {WEFT_I8,         "\x80\xff\x7f",                                    3,  5, 3, {(uint64_t)-128, (uint64_t)-1, 127}, {-128, -1, 127}       },
-    {WEFT_U16,        "\0\0\1\2\xff\xff",                                6,  5, 3, {0, 513, 65535},                     {0, 513, 65535}       },
-    {WEFT_I16,
-     "\0\x80\1\2\xff\xff",                                               6,
-     5,                                                                         3,
-     {(uint64_t)-32768, 513, (uint64_t)-1},
-     {-32768, 513, -1}                                                                                                                        },
-    {WEFT_I32,
-     "\0\0\0\x80\1\2\0\0\xff\xff\xff\xff",                               12,
-     5,                                                                         3,
-     {(uint64_t)INT32_MIN, 513, (uint64_t)-1},
-     {-2147483648.0, 513, -1}                                                                                                                 },
-    {WEFT_I64,
-     "\1\2\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\1\0\0", 24,
-     7,                                                                         3,
-     {513, (uint64_t)-1, (uint64_t)1 << 40},
-     {513, -1, 1099511627776.0}                                                                                                               },
-    {WEFT_U32,
-     "\0\0\0\x80\1\2\0\0\xff\xff\xff\xff",                               12,
-     11,                                                                        3,
-     {2147483648u, 513, 4294967295u},
-     {2147483648.0, 513, 4294967295.0}                                                                                                        },
-    {WEFT_U64,
-     "\1\2\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0",                 24,
-     11,                                                                        3,
-     {513, (uint64_t)1 << 32, 0},
-     {513, 4294967296.0, 0}                                                                                                                   },
-    {WEFT_BOOL,       "\0\1\2",                                          3,  5, 3, {0, 1, 2},                           {0, 1, 1}             },
- /* nibbles, low one first: 1, 15, 8 and an unused one */
-    {WEFT_U4,         "\xf1\x08",                                        2,  5, 2, {0xf1, 0x08, 0},                     {1, 15, 8}            },
-    {WEFT_I4,         "\xf1\x08",                                        2,  5, 2, {0xf1, 0x08, 0},                     {1, -1, -8}           },
- /* 0x3fc00000 = 1.5 * 2^0; 0xc0000000 = -2; 1 = 2^-149, the smallest */
-    {WEFT_F32,
-     "\0\0\xc0\x3f\0\0\0\xc0\1\0\0\0",                                   12,
-     4,                                                                         3,
-     {0x3fc00000, 0xc0000000, 1},
-     {1.5, -2, 0x1p-149}                                                                                                                      },
-    {WEFT_F64,
-     "\0\0\0\0\0\0\xf8\x3f\0\0\0\0\0\0\0\xc0\1\0\0\0\0\0\0\0",           24,
-     10,                                                                        3,
-     {0x3ff8000000000000, 0xc000000000000000, 1},
-     {1.5, -2, 0x1p-1074}                                                                                                                     },
- /* 0x3e00: exponent 15 - 15, mantissa 512 / 1024; 0xfbff = -(2 - 2^-10) * 2^15; 1 = 2^-24 */
-    {WEFT_F16,        "\0\x3e\xff\xfb\1\0",                              6,  5, 3, {0x3e00, 0xfbff, 1},                 {1.5, -65504, 0x1p-24}},
-    {WEFT_BF16,       "\xc0\x3f\0\xc0\1\0",                              6,  5, 3, {0x3fc0, 0xc000, 1},                 {1.5, -2, 0x1p-133}   },
- /* 0x7e: 1.75 * 2^8 = 448, the largest; 0xb8: -1; 1: 2^-9 */
-    {WEFT_F8E4M3FN,   "\x7e\xb8\1",                                      3,  5, 3, {0x7e, 0xb8, 1},                     {448, -1, 0x1p-9}     },
- /* bias 8: 0x7f: 1.875 * 2^7 = 240; 0xc0: -1; 1: 2^-10 */
-    {WEFT_F8E4M3FNUZ, "\x7f\xc0\1",                                      3,  5, 3, {0x7f, 0xc0, 1},                     {240, -1, 0x1p-10}    },
- /* 0x7b: 1.75 * 2^15; 0xbc: -1; 1: 2^-16 */
-    {WEFT_F8E5M2,     "\x7b\xbc\1",                                      3,  5, 3, {0x7b, 0xbc, 1},                     {57344, -1, 0x1p-16}  },
-    {WEFT_F8E5M2FNUZ, "\x7f\xc0\1",                                      3,  5, 3, {0x7f, 0xc0, 1},                     {57344, -1, 0x1p-17}  },
+    {WEFT_U8,         5,  3, 1, {0, 127, 255},                    {0, 127, 255}         },
+    {WEFT_I8,         5,  3, 1, {0ull - 128, 0ull - 1, 127},      {-128, -1, 127}       },
+    {WEFT_U16,        5,  3, 2, {0, 513, 65535},                  {0, 513, 65535}       },
+    {WEFT_I16,        5,  3, 2, {0ull - 32768, 513, 0ull - 1},    {-32768, 513, -1}     },
+    {WEFT_I32,        5,  3, 4, {0ull - 65536, 513, 0ull - 1},    {-65536, 513, -1}     },
+    {WEFT_I64,        7,  3, 8, {513, 0ull - 1, 1ull << 40},      {513, -1, 0x1p40}     },
+    {WEFT_U32,        11, 3, 4, {1u << 31, 513, 0},               {0x1p31, 513, 0}      },
+    {WEFT_U64,        11, 3, 8, {513, 1ull << 32, 0},             {513, 0x1p32, 0}      },
+    {WEFT_BOOL,       5,  3, 1, {0, 1, 2},                        {0, 1, 1}             },
+    {WEFT_U4,         5,  2, 1, {0xf1, 0x08, 0},                  {1, 15, 8}            },
+    {WEFT_I4,         5,  2, 1, {0xf1, 0x08, 0},                  {1, -1, -8}           },
+    {WEFT_F32,        4,  3, 4, {0x3fc00000, 0xc0000000, 1},      {1.5, -2, 0x1p-149}   },
+    {WEFT_F64,        10, 3, 8, {0x3ff8ull << 48, 3ull << 62, 1}, {1.5, -2, 0x1p-1074}  },
+    {WEFT_F16,        5,  3, 2, {0x3e00, 0xfbff, 1},              {1.5, -65504, 0x1p-24}},
+    {WEFT_BF16,       5,  3, 2, {0x3fc0, 0xc000, 1},              {1.5, -2, 0x1p-133}   },
+    {WEFT_F8E4M3FN,   5,  3, 1, {0x7e, 0xb8, 1},                  {448, -1, 0x1p-9}     },
+    {WEFT_F8E4M3FNUZ, 5,  3, 1, {0x7f, 0xc0, 1},                  {240, -1, 0x1p-10}    },
+    {WEFT_F8E5M2,     5,  3, 1, {0x7b, 0xbc, 1},                  {57344, -1, 0x1p-16}  },
+    {WEFT_F8E5M2FNUZ, 5,  3, 1, {0x7f, 0xc0, 1},                  {57344, -1, 0x1p-17}  },
 };
 
 static void check_literal(const weft_literal *l, const literal_case *c)
@@ -564,6 +536,17 @@ static void put_value(weft_wire_out *o, int field, bool is_packed, uint64_t bits
         weft_wire_put_varint(o, is_packed ? 0 : field, bits);
 }
 
+static void put_raw(weft_wire_out *o, const literal_case *c)
+{
+    uint8_t raw[24];
+    size_t n = 0;
+
+    for (int k = 0; k < c->n_values; k++)
+        for (int i = 0; i < c->unit; i++)
+            raw[n++] = (uint8_t)(c->value[k] >> 8 * i);
+    weft_wire_put_bytes(o, ONNX_TENSOR_RAW, raw, n);
+}
+
 TEST(elements_of_every_type_are_decoded_from_raw_packed_and_single_values)
 {
     for (size_t i = 0; i < sizeof literal_cases / sizeof *literal_cases; i++) {
@@ -571,10 +554,9 @@ TEST(elements_of_every_type_are_decoded_from_raw_packed_and_single_values)
         weft_arena *a = weft_arena_new();
         weft_wire_out raw = tensor_head(a, c->type, 3, 1), packed = tensor_head(a, c->type, 3, 1),
                       single = tensor_head(a, c->type, 1, 3);
-        size_t begin;
+        size_t begin = weft_wire_begin(&packed, c->field);
 
-        weft_wire_put_bytes(&raw, ONNX_TENSOR_RAW, c->raw, c->n_raw);
-        begin = weft_wire_begin(&packed, c->field);
+        put_raw(&raw, c);
         for (int k = 0; k < c->n_values; k++) {
             put_value(&packed, c->field, true, c->value[k]);
             put_value(&single, c->field, false, c->value[k]);
@@ -588,34 +570,49 @@ TEST(elements_of_every_type_are_decoded_from_raw_packed_and_single_values)
     }
 }
 
+TEST(raw_data_are_little_endian_and_need_no_alignment)
+{
+    weft_arena *a = weft_arena_new();
+
+    for (int shift = 0; shift < 8; shift++) { /* a name of any length moves the data */
+        weft_wire_out t = tensor_head(a, WEFT_I32, 2, 1);
+        const weft_literal *l;
+
+        weft_wire_put_bytes(&t, ONNX_TENSOR_NAME, "aaaaaaaa", (size_t)shift);
+        weft_wire_put_bytes(&t, ONNX_TENSOR_RAW, "\1\2\3\4\xfe\xff\xff\xff", 8);
+        l = literal_of(a, &t, 2);
+        CHECK_INT(l->ints[0], 0x04030201);
+        CHECK_INT(l->ints[1], -2);
+    }
+    weft_arena_free(a);
+}
+
+/* Two elements of one byte or two. */
+static const weft_literal *two_reals(weft_arena *a, int type, const char *raw, size_t n)
+{
+    weft_wire_out t = tensor_head(a, type, 2, 1);
+
+    weft_wire_put_bytes(&t, ONNX_TENSOR_RAW, raw, n);
+    return literal_of(a, &t, 2);
+}
+
+static void check_then_nan(const weft_literal *l, double first)
+{
+    CHECK(l && l->n == 2 && l->reals);
+    CHECK(l->reals[0] == first && isnan(l->reals[1]));
+}
+
 TEST(infinities_nans_and_integers_beyond_int64_are_marked)
 {
-    static const struct {
-        int type;
-        const char *raw; /* two elements */
-        size_t n;
-        bool is_nan[2];
-        double expected[2];
-    } cases[] = {
-        {WEFT_F16,        "\0\x7c\0\x7e",     4, {false, true}, {INFINITY, 0} },
-        {WEFT_BF16,       "\x80\xff\xc0\x7f", 4, {false, true}, {-INFINITY, 0}},
-        {WEFT_F8E5M2,     "\xfc\x7d",         2, {false, true}, {-INFINITY, 0}},
-        {WEFT_F8E4M3FN,   "\x78\xff",         2, {false, true}, {256, 0}      }, /* no infinity */
-        {WEFT_F8E4M3FNUZ, "\x00\x80",         2, {false, true}, {0, 0}        },
-        {WEFT_F8E5M2FNUZ, "\x7c\x80",         2, {false, true}, {32768, 0}    },
-    };
     weft_arena *a = weft_arena_new();
     weft_wire_out t = tensor_head(a, WEFT_U64, 1, 1);
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        weft_wire_out special = tensor_head(a, cases[i].type, 2, 1);
-        const weft_literal *l;
-
-        weft_wire_put_bytes(&special, ONNX_TENSOR_RAW, cases[i].raw, cases[i].n);
-        l = literal_of(a, &special, 2);
-        for (int k = 0; k < 2; k++)
-            CHECK(cases[i].is_nan[k] ? isnan(l->reals[k]) : l->reals[k] == cases[i].expected[k]);
-    }
+    check_then_nan(two_reals(a, WEFT_F16, "\0\x7c\0\x7e", 4), (double)INFINITY);
+    check_then_nan(two_reals(a, WEFT_BF16, "\x80\xff\xc0\x7f", 4), -(double)INFINITY);
+    check_then_nan(two_reals(a, WEFT_F8E5M2, "\xfc\x7d", 2), -(double)INFINITY);
+    check_then_nan(two_reals(a, WEFT_F8E4M3FN, "\x78\xff", 2), 256); /* 1.0 * 2^8: no infinity */
+    check_then_nan(two_reals(a, WEFT_F8E4M3FNUZ, "\x00\x80", 2), 0);
+    check_then_nan(two_reals(a, WEFT_F8E5M2FNUZ, "\x7c\x80", 2), 32768); /* 1.0 * 2^15 */
     weft_wire_put_varint(&t, ONNX_TENSOR_UINT64S, (uint64_t)1 << 63);
     CHECK(literal_of(a, &t, 1)->ints[0] == WEFT_UNKNOWN_INT);
     t = tensor_head(a, WEFT_I64, 1, 1); /* a bound of Slice, not an unknown number */
@@ -1133,6 +1130,8 @@ int main(void)
         cmocka_unit_test(fields_come_in_any_order_and_the_last_one_counts),
         cmocka_unit_test(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out),
         cmocka_unit_test(sub_graphs_nest_only_so_deep),
+        cmocka_unit_test(sub_graphs_side_by_side_are_not_deep),
+        cmocka_unit_test(raw_data_are_little_endian_and_need_no_alignment),
         cmocka_unit_test(names_with_a_nul_byte_and_wrong_encodings_are_refused),
         cmocka_unit_test(files_of_other_kinds_are_named),
         cmocka_unit_test(paths_that_are_no_files_are_refused),
