@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What an operator costs on a device: seconds, joules, bytes. Every constant names its source where
+ * it stands; every model is tested against something independent of it. */
+#ifndef WEFT_COST_H
+#define WEFT_COST_H
+
+#include "weft/ops.h"
+#include "weft/platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A matrix or convolution nest in the words of hardware:
+ * O[b][g][m][r][c] += W[g][m][n][i][j] * I[b][g][n][S r + i][S c + j].
+ * A matrix product has r = rows of the left operand, c = kh = kw = stride = 1. */
+typedef struct weft_layer {
+    int64_t batch, groups, m, n, r, c, kh, kw, stride;
+} weft_layer;
+
+/* The layer of a multiply-accumulate nest; false if it is none of that form. */
+bool weft_layer_of_nest(const weft_nest *nest, weft_layer *out);
+
+/* Everything a device model looks at; nodes with equal keys cost the same. */
+typedef struct weft_work_key {
+    weft_fusion family;
+    int n_layers; /* multiply-accumulate nests */
+    weft_layer layer[WEFT_MAX_NESTS];
+    int element_bytes;
+    int64_t flops;  /* of the other nests */
+    int64_t points; /* elements of the other nests */
+    int64_t read_bytes, write_bytes;
+    bool is_view;
+} weft_work_key;
+
+void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out);
+
+typedef struct weft_cost {
+    double seconds;      /* INFINITY: not supported */
+    double joules;       /* dynamic; idle power is charged by the simulator */
+    double memory_bytes; /* traffic of the device's memory */
+} weft_cost;
+
+/* One operator on one configured device. */
+weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k);
+/* Cycles of the cores alone, without memory and overhead (0 for models without a clock). */
+double weft_design_cycles(const weft_design *d, const weft_layer *l);
+/* Square millimetres, 0 if the model has no area and none is given; watts at peak. */
+double weft_design_area(const weft_design *d);
+bool weft_design_supports(const weft_design *d, const char *op, const char *domain);
+
+/* Building blocks, public because tests and the search of designs use them. */
+/* Folds and cycles of a GEMM M x N x K on a systolic array, double-buffered; see cost/systolic.c.
+ */
+double weft_systolic_cycles(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t cols,
+                            weft_dataflow dataflow);
+/* Bytes moved between memory and a buffer of `sram` bytes, best tiling; see cost/traffic.c. */
+double weft_gemm_traffic(int64_t m, int64_t n, int64_t k, int element_bytes, double sram_bytes);
+
+/* --- costs of all nodes on all devices
+ * ----------------------------------------------------------------- */
+
+typedef struct weft_costs {
+    int n_nodes, n_devices;
+    const double *seconds; /* [node * n_devices + device]; INFINITY: not supported */
+    const double *joules;
+    const double *memory_bytes;
+    int n_keys; /* distinct work keys: what was computed; the rest was looked up */
+    weft_arena *arena;
+} weft_costs;
+
+/* A node that no device supports, or a shape that depends on the data, is an error naming it. The
+ * caller owns *out. Each device costs as its first design. */
+WEFT_CHECKED weft_status weft_costs_new(const weft_graph *g, const weft_platform *p,
+                                        weft_costs **out);
+void weft_costs_free(weft_costs *c);
+
+/* --- links and collectives
+ * ------------------------------------------------------------------------------ */
+
+typedef enum weft_collective {
+    WEFT_RING_ALL_REDUCE,
+    WEFT_TREE_ALL_REDUCE,
+    WEFT_REDUCE_SCATTER,
+    WEFT_ALL_GATHER,
+    WEFT_ALL_TO_ALL,
+    WEFT_BROADCAST,
+} weft_collective;
+
+double weft_transfer_s(const weft_platform *p, int from, int to, double bytes);
+/* Seconds of a collective over devices in ring order. `bytes` is what one member holds before
+ * (all-reduce, reduce-scatter, all-to-all, broadcast) or after (all-gather). */
+double weft_collective_s(const weft_platform *p, weft_collective kind, const int *member, int n,
+                         double bytes);
+/* Two levels: inside groups of equal size, then between them; see cost/collective.c. */
+double weft_hierarchical_all_reduce_s(const weft_platform *p, const int *member, int n, int group,
+                                      double bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What is asked (problem) and what is answered (plan). A problem is numbers only: no operators, no
+ * device models. */
+#ifndef WEFT_PLAN_H
+#define WEFT_PLAN_H
+
+#include "weft/cost.h"
+#include "weft/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum weft_goal { WEFT_LATENCY, WEFT_THROUGHPUT } weft_goal;
+
+const char *weft_goal_name(weft_goal g);
+
+/* Tasks in topological order on devices. A tensor is made by one task, or is there from the start
+ * (on the host, if there is one), and read by some; it is sent once to each device that reads it
+ * and did not make it. Weights are not sent: they lie where they are read, once a device. */
+typedef struct weft_problem {
+    const char *name;
+    int n_tasks, n_devices, n_tensors;
+    const char *const *task_name;   /* [n_tasks] unique */
+    const char *const *device_name; /* [n_devices] unique */
+    const char *const *task_kind;   /* [n_tasks] operator, for people */
+    const double *seconds;          /* [task * n_devices + device]; INFINITY: not supported */
+    const double *joules;           /* the same; NULL: unknown */
+    const double *amount;           /* [n_tensors] bytes sent (or cost units of the literature) */
+    const double *memory;           /* [n_tensors] bytes held */
+    const bool *is_weight;          /* [n_tensors] */
+    const int *producer;            /* [n_tensors] task, or -1 */
+    const int *reader_at, *reader;  /* tensor -> tasks, ascending, each once */
+    const int *arg_at, *arg;        /* task -> tensors read, ascending */
+    const int *res_at, *res;        /* task -> tensors made, ascending */
+    const int *pred_at, *pred;      /* task -> tasks it waits for, ascending, each once */
+    const int *succ_at, *succ;
+    const bool *is_output;         /* [n_tensors] asked for: kept to the end */
+    const double *latency_s;       /* [from * n_devices + to]; 0 on the diagonal */
+    const double *second_per_byte; /* the same; INFINITY where not connected */
+    const int *route_at, *route;   /* [from * n_devices + to] -> directed links it uses */
+    int n_links;                   /* directed links */
+    const char *const *link_name;  /* [n_links] "cpu>gpu0" */
+    const double *capacity;        /* [n_devices] bytes; INFINITY: not limited */
+    const double *idle_w;          /* [n_devices] */
+    int host; /* where tensors without producer are at time 0; -1: everywhere */
+    weft_transfer transfer;
+    weft_goal goal;
+    const int *pin;    /* [n_tasks] device, or -1 */
+    const int *colour; /* [n_tasks] tasks of one colour >= 0 share a device; or -1 */
+    uint64_t hash;     /* of all the above */
+    weft_arena *arena;
+} weft_problem;
+
+/* Seconds to send tensor t from one device to another; 0 if they are the same. */
+static inline double weft_send_s(const weft_problem *p, int t, int from, int to)
+{
+    int k = from * p->n_devices + to;
+
+    if (from == to)
+        return 0.0;
+    return p->latency_s[k] + (p->amount[t] > 0 ? p->amount[t] * p->second_per_byte[k] : 0.0);
+}
+
+static inline double weft_task_s(const weft_problem *p, int u, int d)
+{
+    return p->seconds[u * p->n_devices + d];
+}
+
+/* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */
+WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
+                                          const weft_platform *p, weft_goal goal,
+                                          weft_problem **out);
+void weft_problem_free(weft_problem *p);
+void weft_problem_check(const weft_problem *p); /* aborts if an invariant is broken */
+
+/* Problems written by hand or by other projects: weft.tasks/1, and with is_msr the JSON of the
+ * public dnn-partitioning workloads (docs/formats.md). The caller owns *out. */
+WEFT_CHECKED weft_status weft_problem_read(const char *path, bool is_msr, weft_goal goal,
+                                           weft_problem **out);
+WEFT_CHECKED weft_status weft_problem_parse(const weft_doc *d, bool is_msr, weft_goal goal,
+                                            weft_problem **out);
+/* Builder used by readers and tests: arrays by task and tensor in any topological numbering. */
+typedef struct weft_problem_spec {
+    const char *name;
+    int n_tasks, n_devices, n_tensors;
+    const char *const *task_name, *const *device_name;
+    const double *seconds, *joules;    /* joules may be NULL */
+    const double *amount, *memory;     /* memory NULL: the amount */
+    const bool *is_weight, *is_output; /* NULL: none */
+    const int *producer;
+    const int *reader_at, *reader;
+    const double *latency_s, *second_per_byte; /* NULL: 0 and 1 */
+    const double *capacity, *idle_w;           /* NULL: not limited; 0 */
+    const int *pin, *colour;                   /* NULL: none */
+    int host;
+    weft_transfer transfer;
+    weft_goal goal;
+} weft_problem_spec;
+
+/* Sorts topologically, links by pairs of devices, copies all. A cycle or a task that no device
+ * supports is an error naming a task. */
+WEFT_CHECKED weft_status weft_problem_make(const weft_problem_spec *s, weft_problem **out);
+
+/* --- plans
+ * --------------------------------------------------------------------------------------------- */
+
+/* Decisions. The simulator takes device and order (by start, ties by task number) and says when
+ * tasks start; a finished plan carries the simulator's times. */
+typedef struct weft_plan {
+    int n_tasks;
+    int *device;     /* [n_tasks] */
+    double *start_s; /* [n_tasks] */
+} weft_plan;
+
+weft_plan weft_plan_new(int n_tasks, weft_arena *a); /* all on device 0 at time 0 */
+
+typedef enum weft_outcome {
+    WEFT_OPTIMAL,
+    WEFT_BOUNDED,
+    WEFT_INFEASIBLE,
+    WEFT_UNKNOWN
+} weft_outcome;
+
+const char *weft_outcome_name(weft_outcome o);
+
+/* What is proved. value is the simulator's. gap = |value - bound| / |value|. */
+typedef struct weft_proof {
+    weft_outcome outcome;
+    double value, bound, gap;
+    const char *method; /* where the bound comes from */
+    int n_path;         /* certificate of a path bound: tasks, first to last */
+    const int *path;
+    const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
+} weft_proof;
+
+/* Breaks of the rules, one line each. `what` names task, rule and amount. */
+typedef struct weft_breach {
+    const char *what;
+} weft_breach;
+
+/* Legality of a plan with its start times, by the definitions of time alone (no code of solvers or
+ * simulator): device supports the task, pins and colours, start >= 0, inputs there in time, no two
+ * tasks at once on a device, memory. Returns the number of breaches; at most `most` are listed.
+ * Under contend and block, transfer times depend on the order of transfers, which the simulator
+ * defines: then inputs are checked against the time without contention. */
+int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
+                    weft_arena *a);
+
+/* --- plan files (weft.plan/1)
+ * ----------------------------------------------------------------------------- */
+
+/* How the problem came about, so that it can be made again. */
+typedef struct weft_plan_origin {
+    const char *model, *platform, *format; /* sources as given; platform NULL for task files */
+    weft_model_options options;
+    const char *solver;
+    int64_t seed;
+    uint64_t model_hash, platform_hash, problem_hash;
+} weft_plan_origin;
+
+/* What a plan file holds. Arrays and texts live in the arena of the reader. */
+typedef struct weft_plan_file {
+    weft_plan_origin origin;
+    weft_goal goal;
+    weft_transfer transfer;
+    int n_tasks;
+    const char **task; /* names */
+    const char **device;
+    double *start_s;
+    weft_proof proof;         /* path as task numbers of this file */
+    const weft_doc *measures; /* claimed numbers, as written */
+    const weft_doc *doc;
+} weft_plan_file;
+
+/* The hash of a network: operators, attributes, shapes, names, edges. */
+uint64_t weft_graph_hash(const weft_graph *g);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The only judge: what a plan is worth. lower -> events -> measures. */
+#ifndef WEFT_SIM_H
+#define WEFT_SIM_H
+
+#include "weft/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- lowered plans: jobs on resources, the event loop knows nothing else
+ * -------------------------------- */
+
+typedef enum weft_job_kind { WEFT_JOB_COMPUTE, WEFT_JOB_TRANSFER } weft_job_kind;
+
+/* A job starts when its dependences have ended, its release has come, and every resource it uses
+ * has ended the jobs queued before it on that resource. */
+typedef struct weft_jobs {
+    int n_jobs, n_resources;
+    const double *duration_s; /* [n_jobs] */
+    const double *release_s;  /* [n_jobs] */
+    const int *dep_at, *dep;  /* job -> jobs it waits for */
+    const int *use_at, *use;  /* job -> resources, ascending, each once */
+    /* Order on a resource: fixed queue (devices), or first come first served among the ready
+     * (links under contend), by (ready time, rank). */
+    const bool *is_queue; /* [n_resources] true: in order of rank */
+    const int64_t *rank;  /* [n_jobs] */
+    /* meaning, for measures */
+    const weft_job_kind *kind;
+    const int *task, *tensor, *from, *to,
+        *item; /* task or -1; tensor, devices of a transfer; item of a stream */
+    weft_arena *arena;
+} weft_jobs;
+
+/* Jobs of n_items copies of the plan's tasks (a stream; 1: a single run). Compute jobs of a device
+ * are queued in order of (item-adjusted) start; transfers by the transfer model of the problem. */
+weft_jobs *weft_lower(const weft_problem *p, const weft_plan *plan, int n_items);
+void weft_jobs_free(weft_jobs *j);
+
+typedef struct weft_timeline {
+    int n_jobs;
+    double *start_s, *end_s; /* [n_jobs] */
+    int *waits_for; /* [n_jobs] the job whose end decided the start: dependence or resource; -1:
+                       release */
+    double end_of_all_s;
+    bool is_stuck; /* queues contradict dependences: no such run exists */
+} weft_timeline;
+
+/* O((jobs + dependences + uses) log jobs). The arrays belong to `a`. */
+weft_timeline weft_run_jobs(const weft_jobs *j, weft_arena *a);
+
+/* --- measures
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef enum weft_link_kind_of_chain {
+    WEFT_CHAIN_COMPUTE,
+    WEFT_CHAIN_TRANSFER,
+    WEFT_CHAIN_WAIT
+} weft_chain_kind;
+
+/* The chain of jobs and waits that explains the makespan, first to last. */
+typedef struct weft_chain_link {
+    weft_chain_kind kind;
+    int task, tensor, from, to; /* as they apply; -1 else */
+    double start_s, end_s;
+} weft_chain_link;
+
+typedef struct weft_sample {
+    double at_s, bytes;
+} weft_sample;
+
+typedef struct weft_measures {
+    double makespan_s;       /* last output produced (of the last item) */
+    double period_s;         /* largest load of a resource: seconds per item in steady state */
+    const char *bottleneck;  /* that resource */
+    double energy_j, idle_j; /* of one run; energy_j NAN if unknown */
+    double sent_bytes;
+    int n_transfers;
+    const double *busy_s;     /* [n_devices] of one run */
+    const double *load_s;     /* [n_devices] what the period counts: with transfers under block */
+    const double *link_s;     /* [n_links] seconds of transfers on each directed link */
+    const double *peak_bytes; /* [n_devices] weights and live tensors, largest sum */
+    int over_device;          /* a device whose peak exceeds its capacity, or -1 */
+    int n_chain;
+    const weft_chain_link *chain;
+    int n_jobs; /* the timeline, for reports */
+    const weft_jobs *jobs;
+    const weft_timeline *timeline;
+    const weft_sample *const *memory; /* [n_devices] steps of memory over time */
+    const int *n_memory;
+} weft_measures;
+
+/* Lowers, runs and measures one item; writes the simulated starts into plan->start_s. Fails if the
+ * plan's order contradicts dependences. Everything returned belongs to `a`. */
+WEFT_CHECKED weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a,
+                                       weft_measures *out);
+/* Value of the goal: makespan_s or period_s. */
+double weft_value(const weft_problem *p, const weft_measures *m);
+/* Ends of the items of a stream of n_items, [n_items]. */
+WEFT_CHECKED weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items,
+                                     weft_arena *a, double *end_s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
