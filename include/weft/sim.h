@@ -53,7 +53,7 @@ weft_timeline weft_run_jobs(const weft_jobs *j, weft_arena *a);
 /* --- measures
  * ---------------------------------------------------------------------------------------------- */
 
-typedef enum weft_link_kind_of_chain {
+typedef enum weft_chain_kind {
     WEFT_CHAIN_COMPUTE,
     WEFT_CHAIN_TRANSFER,
     WEFT_CHAIN_WAIT
@@ -96,7 +96,7 @@ typedef struct weft_measures {
 WEFT_CHECKED weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a,
                                        weft_measures *out);
 /* Value of the goal: makespan_s or period_s. */
-double weft_value(const weft_problem *p, const weft_measures *m);
+double weft_goal_value(const weft_problem *p, const weft_measures *m);
 /* Ends of the items of a stream of n_items, [n_items]. */
 WEFT_CHECKED weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items,
                                      weft_arena *a, double *end_s);
