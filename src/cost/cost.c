@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* cost.c: fills the table of costs.
+ *
+ * 1. Nodes with the same work have the same key (layer.c); keys are interned once.
+ * 2. A model is asked once for each key and kind of device.
+ * 3. Everything else is a look-up.
+ *
+ *   seconds = 0                                                   for views
+ *           = overhead + max(core_s, bytes / (bandwidth * eta))   else
+ *   joules  = operations * energy_per_flop + bytes * energy_per_byte */
+#include "models.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef weft_effort (*effort_of)(const weft_design *d, const weft_work_key *k);
+
+static const effort_of models[WEFT_N_DEVICE_MODELS] = {
+    [WEFT_ROOFLINE] = weft_effort_roofline,
+    [WEFT_SYSTOLIC] = weft_effort_systolic,
+    [WEFT_TILED] = weft_effort_tiled,
+    [WEFT_WINOGRAD] = weft_effort_winograd,
+    [WEFT_VECTOR] = weft_effort_vector,
+    [WEFT_TEMPLATE] = weft_effort_template,
+    [WEFT_PROFILE] = NULL, /* measured times name nodes, not work */
+};
+
+static double operations(const weft_work_key *k)
+{
+    double flops = (double)k->flops;
+
+    for (int i = 0; i < k->n_layers; i++)
+        flops += 2.0 * (double)k->layer[i].batch * (double)k->layer[i].groups *
+                 (double)k->layer[i].m * (double)k->layer[i].n * (double)k->layer[i].r *
+                 (double)k->layer[i].c * (double)k->layer[i].kh * (double)k->layer[i].kw;
+    return flops;
+}
+
+weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k)
+{
+    weft_effort e;
+    double memory_s;
+
+    if (d->model == WEFT_PROFILE)
+        return (weft_cost){INFINITY, 0, 0};
+    if (k->is_view)
+        return (weft_cost){0, 0, 0};
+    e = models[d->model](d, k);
+    memory_s = e.memory_bytes / (d->value[WEFT_P_BANDWIDTH] * d->value[WEFT_P_ETA]);
+    return (weft_cost){d->value[WEFT_P_OVERHEAD] + fmax(e.core_s, memory_s),
+                       operations(k) * d->value[WEFT_P_PJ_FLOP] +
+                           e.memory_bytes * d->value[WEFT_P_PJ_BYTE],
+                       e.memory_bytes};
+}
+
+double weft_design_cycles(const weft_design *d, const weft_layer *l)
+{
+    switch (d->model) {
+    case WEFT_SYSTOLIC:
+        return weft_cycles_systolic(d, l);
+    case WEFT_TILED:
+        return weft_cycles_tiled(d, l);
+    case WEFT_WINOGRAD:
+        return weft_cycles_winograd(d, l);
+    case WEFT_TEMPLATE:
+        return weft_cycles_template(d, l);
+    default:
+        return 0;
+    }
+}
+
+double weft_design_area(const weft_design *d)
+{
+    if (d->value[WEFT_P_AREA] > 0)
+        return d->value[WEFT_P_AREA];
+    return d->model == WEFT_TEMPLATE ? weft_area_template(d) : 0;
+}
+
+bool weft_design_supports(const weft_design *d, const char *op, const char *domain)
+{
+    const weft_op *row = weft_op_find(domain, op);
+
+    for (int i = 0; i < d->n_only; i++)
+        if (strcmp(d->only[i], op) == 0 ||
+            (row && strcmp(d->only[i], weft_fusion_name(row->fusion)) == 0))
+            return true;
+    return d->n_only == 0;
+}
+
+/* --- the table
+ * ---------------------------------------------------------------------------------------- */
+
+/* Keys of all nodes, each kind of work once. */
+typedef struct keys {
+    int n;
+    weft_work_key *key; /* [n] */
+    int *of_node;       /* [n_nodes] */
+} keys;
+
+static keys intern(const weft_graph *g, weft_arena *a)
+{
+    keys k = {0, WEFT_NEW(a, weft_work_key, g->n_nodes), WEFT_NEW(a, int, g->n_nodes)};
+    weft_map *seen = weft_map_new(a);
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        int known;
+
+        weft_work_key_of(g, u, &k.key[k.n]);
+        known = weft_map_get(seen, (const char *)&k.key[k.n], sizeof k.key[0]);
+        if (known < 0) {
+            known = k.n++;
+            (void)weft_map_put(seen, (const char *)&k.key[known], sizeof k.key[0], known);
+        }
+        k.of_node[u] = known;
+    }
+    return k;
+}
+
+/* The operator whose name decides support: a backward node's is that of its forward node. */
+static const weft_node *named(const weft_graph *g, int u)
+{
+    const weft_node *n = &g->node[u];
+
+    return n->phase == WEFT_BACKWARD && n->forward >= 0 ? &g->node[n->forward] : n;
+}
+
+typedef struct filler {
+    const weft_graph *g;
+    const weft_platform *p;
+    keys keys;
+    weft_arena *scratch;
+    double *seconds, *joules, *bytes;
+} filler;
+
+static bool same_design(const weft_design *a, const weft_design *b)
+{
+    return a->model == b->model && a->n_only == b->n_only && a->n_only == 0 &&
+           a->model != WEFT_PROFILE && memcmp(a->value, b->value, sizeof a->value) == 0 &&
+           memcmp(a->efficiency, b->efficiency, sizeof a->efficiency) == 0;
+}
+
+/* A column of an equal device that is there already, or -1. */
+static int equal_device(const weft_platform *p, int d)
+{
+    for (int e = 0; e < d; e++)
+        if (same_design(p->device[e].design, p->device[d].design))
+            return e;
+    return -1;
+}
+
+static void copy_column(filler *f, int from, int to)
+{
+    for (int u = 0; u < f->g->n_nodes; u++) {
+        size_t row = (size_t)u * (size_t)f->p->n_devices;
+
+        f->seconds[row + (size_t)to] = f->seconds[row + (size_t)from];
+        f->joules[row + (size_t)to] = f->joules[row + (size_t)from];
+        f->bytes[row + (size_t)to] = f->bytes[row + (size_t)from];
+    }
+}
+
+static void put(filler *f, int u, int d, weft_cost c)
+{
+    size_t at = (size_t)u * (size_t)f->p->n_devices + (size_t)d;
+
+    f->seconds[at] = c.seconds;
+    f->joules[at] = c.joules;
+    f->bytes[at] = c.memory_bytes;
+}
+
+static weft_status fill_measured(filler *f, int d)
+{
+    const weft_device *device = &f->p->device[d];
+    weft_profile *profile;
+
+    WEFT_TRY(weft_profile_read(device->design->profile, f->scratch, &profile));
+    for (int u = 0; u < f->g->n_nodes; u++) {
+        double seconds = weft_profile_s(profile, f->g->node[u].name, device->name);
+
+        put(f, u, d, (weft_cost){isnan(seconds) ? INFINITY : seconds, 0, 0});
+    }
+    return WEFT_OK;
+}
+
+static weft_status fill_column(filler *f, int d)
+{
+    const weft_design *design = f->p->device[d].design;
+    int equal = equal_device(f->p, d);
+    weft_cost *cost;
+
+    if (design->model == WEFT_PROFILE)
+        return fill_measured(f, d);
+    if (equal >= 0) {
+        copy_column(f, equal, d);
+        return WEFT_OK;
+    }
+    cost = WEFT_NEW(f->scratch, weft_cost, f->keys.n);
+    for (int k = 0; k < f->keys.n; k++)
+        cost[k] = weft_design_cost(design, &f->keys.key[k]);
+    for (int u = 0; u < f->g->n_nodes; u++) {
+        const weft_node *n = named(f->g, u);
+        bool is_free = f->keys.key[f->keys.of_node[u]].is_view;
+
+        put(f, u, d,
+            is_free || weft_design_supports(design, n->op, n->domain)
+                ? cost[f->keys.of_node[u]]
+                : (weft_cost){INFINITY, 0, 0});
+    }
+    return WEFT_OK;
+}
+
+static weft_status check_nodes(const weft_graph *g)
+{
+    for (int u = 0; u < g->n_nodes; u++)
+        if (!weft_node_is_static(g, u))
+            return weft_fail(WEFT_E_INPUT,
+                             "node '%s' (%s) has a shape that depends on the data: its cost is "
+                             "unknown",
+                             g->node[u].name, g->node[u].op);
+    return WEFT_OK;
+}
+
+static weft_status check_support(const filler *f)
+{
+    for (int u = 0; u < f->g->n_nodes; u++) {
+        bool has_device = false;
+
+        for (int d = 0; d < f->p->n_devices; d++)
+            has_device =
+                has_device || isfinite(f->seconds[(size_t)u * (size_t)f->p->n_devices + (size_t)d]);
+        if (!has_device)
+            return weft_fail(WEFT_E_INPUT, "node '%s' (%s): no device of platform '%s' supports it",
+                             f->g->node[u].name, f->g->node[u].op, f->p->name);
+    }
+    return WEFT_OK;
+}
+
+static weft_status fill(filler *f)
+{
+    WEFT_TRY(check_nodes(f->g));
+    f->keys = intern(f->g, f->scratch);
+    for (int d = 0; d < f->p->n_devices; d++)
+        WEFT_TRY(fill_column(f, d));
+    return check_support(f);
+}
+
+weft_status weft_costs_new(const weft_graph *g, const weft_platform *p, weft_costs **out)
+{
+    size_t size = (size_t)g->n_nodes * (size_t)p->n_devices;
+    weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
+    weft_costs *c = WEFT_NEW(a, weft_costs, 1);
+    filler f = {.g = g,
+                .p = p,
+                .scratch = scratch,
+                .seconds = WEFT_NEW(a, double, size),
+                .joules = WEFT_NEW(a, double, size),
+                .bytes = WEFT_NEW(a, double, size)};
+    weft_status status = fill(&f);
+
+    *c = (weft_costs){g->n_nodes, p->n_devices, f.seconds, f.joules, f.bytes, f.keys.n, a};
+    weft_arena_free(scratch);
+    if (status != WEFT_OK)
+        weft_arena_free(a);
+    else
+        *out = c;
+    return status;
+}
+
+void weft_costs_free(weft_costs *c)
+{
+    if (c)
+        weft_arena_free(c->arena);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* layer.c: loop nests in the words of hardware, and the key by which costs are memoised.
+ *
+ * A multiply-accumulate nest has a result R and two factors A and B. Each axis is told by who is
+ * indexed by it:
+ *   R, A and B     groups (a product of its own for each value)
+ *   R and B        m, output channels
+ *   R and A        places: batch, and r and c if a summed axis slides along the same dimension of A
+ *   A and B        summed: kernel axes kh and kw if they slide along r and c, else n
+ * So a convolution gives its usual sizes, a matrix product r = rows, m = columns, n = inner size;
+ * the gradient of a weight is a convolution whose kernel is the picture, as it is in mathematics.
+ */
+#include "weft/cost.h"
+
+#include <string.h>
+
+typedef struct factors {
+    const weft_access *result, *a, *b;
+} factors;
+
+static bool indexes(const weft_access *x, int axis)
+{
+    for (int d = 0; x && d < x->rank; d++)
+        for (int i = 0; i < x->index[d].n_terms; i++)
+            if (x->index[d].axis[i] == axis)
+                return true;
+    return false;
+}
+
+static bool is_summed(const weft_nest *n, const weft_access *result, int axis)
+{
+    (void)n;
+    return !indexes(result, axis);
+}
+
+/* The result and the two operands that the sum runs over; biases are left out. */
+static factors find_factors(const weft_nest *n)
+{
+    factors f = {NULL, NULL, NULL};
+
+    for (int i = 0; i < n->n_accesses && f.result == NULL; i++)
+        if (n->access[i].is_result)
+            f.result = &n->access[i];
+    for (int i = 0; i < n->n_accesses; i++) {
+        const weft_access *x = &n->access[i];
+        bool has_sum = false;
+
+        for (int k = 0; k < n->n_axes; k++)
+            has_sum = has_sum || (is_summed(n, f.result, k) && indexes(x, k));
+        if (x->is_result || !has_sum)
+            continue;
+        if (f.a == NULL)
+            f.a = x;
+        else if (f.b == NULL)
+            f.b = x;
+    }
+    return f;
+}
+
+/* The axis that slides along the same dimension of `x`, or -1; *step is its own factor there. */
+static int partner(const weft_access *x, int axis, int64_t *step)
+{
+    for (int d = 0; d < x->rank; d++) {
+        const weft_index *index = &x->index[d];
+
+        for (int i = 0; i < index->n_terms && index->n_terms == 2; i++)
+            if (index->axis[i] == axis) {
+                *step = index->factor[i];
+                return index->axis[1 - i];
+            }
+    }
+    return -1;
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* A place axis: r and c if it slides with a summed one, else batch. */
+static void add_place(const weft_nest *n, const factors *f, int axis, int *n_windows, weft_layer *l)
+{
+    int64_t step = 1;
+    int other = partner(f->a, axis, &step);
+
+    if (other < 0 || !is_summed(n, f->result, other)) {
+        l->batch = times(l->batch, n->axis[axis].extent);
+        return;
+    }
+    if (*n_windows == 1) {
+        l->c = n->axis[axis].extent;
+        l->kw = n->axis[other].extent;
+    } else { /* the first, and a third of volumes */
+        l->r = times(l->r, n->axis[axis].extent);
+        l->kh = times(l->kh, n->axis[other].extent);
+    }
+    if (step > l->stride)
+        l->stride = step;
+    (*n_windows)++;
+}
+
+static bool slides_with_place(const factors *f, int axis)
+{
+    int64_t step;
+    int other = partner(f->a, axis, &step);
+
+    return other >= 0 && indexes(f->result, other);
+}
+
+/* Without accesses to go by: the last unsummed axis is m, the others are places. */
+static void guess_free(const weft_nest *n, weft_layer *l)
+{
+    int last = -1;
+
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axis[i].kind == WEFT_AXIS_REDUCE)
+            l->n = times(l->n, n->axis[i].extent);
+        else
+            last = i;
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axis[i].kind != WEFT_AXIS_REDUCE && i != last)
+            l->r = times(l->r, n->axis[i].extent);
+    if (last >= 0)
+        l->m = n->axis[last].extent;
+}
+
+bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
+{
+    factors f = find_factors(n);
+    int n_windows = 0;
+
+    *out = (weft_layer){1, 1, 1, 1, 1, 1, 1, 1, 1};
+    if (!n->is_mac)
+        return false;
+    if (f.result == NULL || f.a == NULL || f.b == NULL) {
+        guess_free(n, out);
+        return true;
+    }
+    for (int i = 0; i < n->n_axes; i++) {
+        bool in_r = indexes(f.result, i), in_a = indexes(f.a, i), in_b = indexes(f.b, i);
+
+        if (in_r && in_a && in_b)
+            out->groups = times(out->groups, n->axis[i].extent);
+        else if (in_r && in_a)
+            add_place(n, &f, i, &n_windows, out);
+        else if (in_r)
+            out->m = times(out->m, n->axis[i].extent);
+        else if (!slides_with_place(&f, i))
+            out->n = times(out->n, n->axis[i].extent);
+    }
+    if (n_windows == 0) { /* a matrix product: its rows are places */
+        out->r = out->batch;
+        out->batch = 1;
+    }
+    return true;
+}
+
+/* --- keys
+ * ------------------------------------------------------------------------------------------- */
+
+static int element_bytes(const weft_graph *g, int u)
+{
+    int t = -1;
+
+    for (int i = g->res_at[u]; i < g->res_at[u + 1] && t < 0; i++)
+        t = g->res[i];
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1] && t < 0; i++)
+        t = g->arg[i];
+    if (t < 0 || weft_dtype_bits(g->tensor[t].type) < 8)
+        return 1;
+    return weft_dtype_bits(g->tensor[t].type) / 8;
+}
+
+static weft_fusion family_of(const weft_graph *g, int u)
+{
+    const weft_node *n = &g->node[u];
+    const weft_op *op;
+
+    if (n->has_body)
+        return n->phase == WEFT_FORWARD ? WEFT_FUSE_NONE : WEFT_FUSE_ELEMENT;
+    if (n->phase == WEFT_BACKWARD && n->forward >= 0)
+        n = &g->node[n->forward];
+    op = weft_op_find(n->domain, n->op);
+    return op ? op->fusion : WEFT_FUSE_NONE;
+}
+
+void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
+{
+    weft_work w = weft_node_work(g, u);
+    weft_nests nests = {.n = 0};
+
+    memset(out, 0, sizeof *out); /* keys are compared as bytes */
+    out->family = family_of(g, u);
+    out->element_bytes = element_bytes(g, u);
+    out->is_view = out->family == WEFT_FUSE_VIEW;
+    out->read_bytes = w.read_bytes;
+    out->write_bytes = w.write_bytes;
+    out->flops = w.flops - 2 * w.macs;
+    if (!g->node[u].has_body)
+        weft_node_nests(g, u, &nests);
+    for (int i = 0; i < nests.n; i++) {
+        if (nests.nest[i].is_mac)
+            (void)weft_layer_of_nest(&nests.nest[i], &out->layer[out->n_layers++]);
+        else
+            out->points += weft_nest_points(&nests.nest[i]);
+    }
+    if (g->node[u].has_body)
+        out->points = out->flops;
+}
