@@ -13,8 +13,7 @@
 
 enum { MOST = 12, TEXT = 512 };
 
-/* --- from text to calls --------------------------------------------------------------------------
- */
+/* --- from text to calls ---------------------------------------------------------------------- */
 
 typedef struct fixture {
     weft_arena *arena;
@@ -175,8 +174,7 @@ static void print_results(const weft_call *c, char to[TEXT])
     }
 }
 
-/* --- shapes --------------------------------------------------------------------------------------
- */
+/* --- shapes ---------------------------------------------------------------------------------- */
 
 typedef struct shape_case {
     const char *op;
@@ -604,8 +602,7 @@ TEST(a_fixed_batch_in_a_reshape_is_scaled)
     check_rebatch("8x3x4 [1,13]", false, "error");
 }
 
-/* --- loop nests ----------------------------------------------------------------------------------
- */
+/* --- loop nests ------------------------------------------------------------------------------ */
 
 static void print_index(const weft_nest *n, const weft_index *x, char *to)
 {
@@ -711,8 +708,7 @@ TEST(nests_index_what_they_touch)
     }
 }
 
-/* --- properties ----------------------------------------------------------------------------------
- */
+/* --- properties ------------------------------------------------------------------------------ */
 
 static int64_t between(weft_rng *r, int low, int high)
 {

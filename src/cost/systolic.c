@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* systolic.c: arrays of multipliers that pass data from neighbour to neighbour.
+ *
+ * A layer as a matrix product: M = batch r c, K = n kh kw, N = m; groups are products of their own.
+ * On R x C units (dataflows WS, OS, IS) a product takes F folds of T streamed rows:
+ *
+ *   dataflow                F                      T      stays in the units
+ *   WS weight stationary    ceil(K/R) ceil(N/C)    M      R x C weights
+ *   OS output stationary    ceil(M/R) ceil(N/C)    K      R x C sums
+ *   IS input stationary     ceil(K/R) ceil(M/C)    N      R x C inputs
+ *
+ *   cycles = (F - 1) max(T, R) + T + 2 R + C - 2                                        [cycles]
+ *
+ * 2 R + C - 2 is fill, skew and drain, paid once: a unit has a second register, so that the next
+ * fold is loaded (WS, IS) or the last one leaves (OS) while the array computes; that takes R
+ * cycles, hence max(T, R). Folds of all groups follow each other without a gap. With F = 1 this is
+ * the form of SCALE-Sim v2 (Samajdar et al., arXiv 1811.02883), F (T + 2 R + C - 2) without
+ * overlap. The test steps such an array cycle by cycle and finds the same count. BEST takes the
+ * fewest cycles of the three.
+ *
+ * SIMD (after Wei et al., DAC 2017, and AutoSA): rows over m, columns over c or r, whichever is
+ * better, `vec` multipliers of a unit over n; one fill and drain:
+ *
+ *   cycles = groups batch ceil(m/rows) ceil(c/cols) ceil(n/vec) r kh kw + rows + cols   [cycles]
+ *
+ * and for matrix products also n over the columns, with a tree of adders behind them:
+ *
+ *   cycles = groups batch ceil(m/rows) ceil(n/(vec cols)) r + ceil(log2 cols) + rows + cols
+ *
+ * Several cores: groups, places (batch r c, or batch and r) and m are cut g_g x g_p x g_m with
+ * powers of two or as many parts as there are cores left; the best cut counts, so one more core
+ * never costs time. Non-arithmetic operators cost memory traffic only. */
+#include "arrays.h"
+
+#include <math.h>
+
+double weft_layer_macs(const weft_layer *l)
+{
+    return (double)l->batch * (double)l->groups * (double)l->m * (double)l->n * (double)l->r *
+           (double)l->c * (double)l->kh * (double)l->kw;
+}
+
+double weft_layers_s(const weft_design *d, const weft_work_key *k)
+{
+    double cycles = 0;
+
+    for (int i = 0; i < k->n_layers; i++)
+        cycles += weft_design_cycles(d, &k->layer[i]);
+    return cycles > 0 ? cycles / d->value[WEFT_P_CLOCK] : 0;
+}
+
+/* --- matrix products */
+
+/* `repeats` products of m x k by k x n. */
+typedef struct product {
+    double m, n, k, repeats;
+} product;
+
+static double folded(const weft_array *a, double folds, double streamed)
+{
+    return (folds - 1) * fmax(streamed, a->rows) + streamed + 2 * a->rows + a->cols - 2;
+}
+
+/* Partial sums in the shared buffer have 4 bytes (set); each fold over k reads and writes them. */
+enum { SUM_BYTES = 4 };
+
+/* Bytes between the shared buffer and the core. WS: WHAM's public code; OS and IS alike: what
+ * streams is read once for each fold across it, what stays once, sums as said above. */
+static double port_bytes(const weft_array *a, const product *p, weft_dataflow dataflow)
+{
+    double left = a->element_bytes * p->m * p->k, right = a->element_bytes * p->k * p->n;
+    double sums = 2 * SUM_BYTES * p->m * p->n * weft_blocks(p->k, a->rows);
+
+    switch (dataflow) {
+    case WEFT_DATAFLOW_OS:
+        return left * weft_blocks(p->n, a->cols) + right * weft_blocks(p->m, a->rows) +
+               SUM_BYTES * p->m * p->n;
+    case WEFT_DATAFLOW_IS:
+        return left + right * weft_blocks(p->m, a->cols) + sums;
+    default:
+        return left * weft_blocks(p->n, a->cols) + right + sums;
+    }
+}
+
+static double flow_cycles(const weft_array *a, const product *p, weft_dataflow dataflow)
+{
+    double k_folds = weft_blocks(p->k, a->rows), cycles;
+
+    switch (dataflow) {
+    case WEFT_DATAFLOW_OS:
+        cycles =
+            folded(a, p->repeats * weft_blocks(p->m, a->rows) * weft_blocks(p->n, a->cols), p->k);
+        break;
+    case WEFT_DATAFLOW_IS:
+        cycles = folded(a, p->repeats * k_folds * weft_blocks(p->m, a->cols), p->n);
+        break;
+    default:
+        cycles = folded(a, p->repeats * k_folds * weft_blocks(p->n, a->cols), p->m);
+        break;
+    }
+    if (isinf(a->port_bytes))
+        return cycles;
+    return fmax(cycles, p->repeats * port_bytes(a, p, dataflow) / a->port_bytes);
+}
+
+static double product_cycles(const weft_array *a, const product *p)
+{
+    if (!(p->m > 0 && p->n > 0 && p->k > 0 && p->repeats > 0))
+        return 0;
+    if (a->dataflow != WEFT_DATAFLOW_BEST)
+        return flow_cycles(a, p, a->dataflow);
+    return fmin(flow_cycles(a, p, WEFT_DATAFLOW_WS),
+                fmin(flow_cycles(a, p, WEFT_DATAFLOW_OS), flow_cycles(a, p, WEFT_DATAFLOW_IS)));
+}
+
+/* --- SIMD */
+
+static double simd_cycles(const weft_array *a, const weft_layer *l)
+{
+    double r = (double)l->r, c = (double)l->c, n = (double)l->n;
+    double taps = (double)l->kh * (double)l->kw;
+    double outer = (double)l->groups * (double)l->batch * weft_blocks((double)l->m, a->rows);
+    double inner = weft_blocks(n, a->vec) * taps;
+    double cycles = outer * inner * fmin(weft_blocks(c, a->cols) * r, weft_blocks(r, a->cols) * c);
+
+    if (l->c == 1 && taps == 1)
+        cycles = fmin(cycles, outer * weft_blocks(n, a->vec * a->cols) * r + ceil(log2(a->cols)));
+    return cycles > 0 ? cycles + a->rows + a->cols : 0;
+}
+
+/* --- cores */
+
+/* How a layer is cut over cores: number of parts. */
+typedef struct cut {
+    double groups, places, m;
+} cut;
+
+static int64_t part(int64_t whole, double parts)
+{
+    double share = weft_blocks((double)whole, parts);
+
+    return share < (double)whole ? (int64_t)share : whole;
+}
+
+static double simd_part(const weft_array *a, const weft_layer *l, cut by)
+{
+    double of_batch = fmin(by.places, fmax(1, (double)l->batch));
+    weft_layer own = *l;
+
+    own.groups = part(l->groups, by.groups);
+    own.batch = part(l->batch, of_batch);
+    own.r = part(l->r, floor(by.places / of_batch));
+    own.m = part(l->m, by.m);
+    return simd_cycles(a, &own);
+}
+
+static double product_part(const weft_array *a, const weft_layer *l, cut by)
+{
+    double places = (double)l->batch * (double)l->r * (double)l->c;
+    product own = {.m = weft_blocks(places, by.places),
+                   .n = weft_blocks((double)l->m, by.m),
+                   .k = (double)l->n * (double)l->kh * (double)l->kw,
+                   .repeats = weft_blocks((double)l->groups, by.groups)};
+
+    return product_cycles(a, &own);
+}
+
+/* 1, 2, 4, .. and `most` itself, then beyond it. */
+static double next_parts(double parts, double most)
+{
+    return parts < most ? fmin(2 * parts, most) : most + 1;
+}
+
+double weft_array_cycles(const weft_array *a, const weft_layer *l)
+{
+    double best = INFINITY, cores = fmin(a->cores, 0x1p40);
+
+    for (double g = 1; g <= cores; g = next_parts(g, cores)) {
+        double left = floor(cores / g);
+
+        for (double p = 1; p <= left; p = next_parts(p, left)) {
+            cut by = {g, p, floor(left / p)};
+            double cycles =
+                a->dataflow == WEFT_DATAFLOW_SIMD ? simd_part(a, l, by) : product_part(a, l, by);
+
+            best = fmin(best, cycles);
+        }
+    }
+    return best;
+}
+
+/* --- the model */
+
+weft_array weft_array_of(const weft_design *d)
+{
+    return (weft_array){.rows = weft_count_of(d, WEFT_P_ROWS),
+                        .cols = weft_count_of(d, WEFT_P_COLS),
+                        .vec = weft_count_of(d, WEFT_P_VEC),
+                        .cores = weft_count_of(d, WEFT_P_CORES),
+                        .dataflow = (weft_dataflow)(int)d->value[WEFT_P_DATAFLOW],
+                        .port_bytes = INFINITY};
+}
+
+double weft_systolic_cycles(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t cols,
+                            weft_dataflow dataflow)
+{
+    weft_array a = {(double)rows, (double)cols, 1, 1, dataflow, INFINITY, 0};
+    weft_layer l = {1, 1, n, k, m, 1, 1, 1, 1};
+
+    return weft_array_cycles(&a, &l);
+}
+
+double weft_cycles_systolic(const weft_design *d, const weft_layer *l)
+{
+    weft_array a = weft_array_of(d);
+
+    return weft_array_cycles(&a, l);
+}
+
+weft_effort weft_effort_systolic(const weft_design *d, const weft_work_key *k)
+{
+    bool is_gemm = (int)d->value[WEFT_P_DATAFLOW] != WEFT_DATAFLOW_SIMD;
+
+    return (weft_effort){weft_layers_s(d, k),
+                         weft_key_traffic(k, is_gemm ? d->value[WEFT_P_SRAM] : 0)};
+}

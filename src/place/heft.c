@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* heft.c: heterogeneous earliest finish time.
+ *
+ * 1. rank[u] = mean time of u + the largest (mean transfer + rank) among its successors; transfers
+ *    are averaged over the pairs of different devices.
+ * 2. Tasks by decreasing rank, ties by number; each goes to the device where it would finish first,
+ *    in the first idle gap long enough to hold it.
+ *
+ * A heuristic without guarantee. Time O(tensors read * devices), plus the search for gaps.
+ * Topcuoglu, Hariri, Wu, IEEE Trans. Parallel and Distributed Systems 13(3), 2002. */
+#include "list.h"
+
+static weft_choice earliest(weft_list *l, int u, void *context)
+{
+    (void)context;
+    return weft_list_earliest(l, u, NULL);
+}
+
+static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
+                         weft_proof *proof)
+{
+    weft_list l = weft_list_new(p, run->scratch);
+    double *rank = weft_list_upward(&l, weft_list_mean_s(&l), weft_list_mean_send(&l));
+    weft_list_rule rule = {weft_list_order(&l, rank), earliest, NULL};
+
+    (void)options;
+    weft_list_run(&l, &rule, plan, proof);
+    return WEFT_OK;
+}
+
+const weft_solver weft_place_heft = {
+    "heft", "longest remaining way first, each where it finishes first", NULL, 0, solve};

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* list.c: partial schedules of list schedulers, and their ranks.
+ *
+ * 1. A list scheduler takes the tasks in some topological order and gives each a device and a slot
+ *    there: in the first idle gap long enough (insertion), or behind the last slot (append).
+ * 2. A slot begins when the data is on the device: inputs come from the host, results of placed
+ *    tasks from their devices, beside all other transfers. Under other transfer models this is the
+ *    scheduler's estimate; the simulator says what the plan is worth.
+ * 3. The first task of a colour decides the device of all and claims the memory of all their
+ *    weights, so no later one is left without room.
+ *
+ * Plans from here keep domains, colours and the room for weights. A task that finds no device ends
+ * the run without a plan. Time O(tasks^2) in the worst case for moving slots, else
+ * O(tensors read * devices). */
+#include "list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+weft_list weft_list_new(const weft_problem *p, weft_arena *a)
+{
+    weft_list l = {.problem = p, .domain = weft_domain_new(p, a), .arena = a};
+    size_t n_words = (size_t)weft_bits_words(p->n_tensors);
+
+    l.device = WEFT_NEW(a, int, p->n_tasks);
+    l.start_s = WEFT_NEW(a, double, p->n_tasks);
+    l.end_s = WEFT_NEW(a, double, p->n_tasks);
+    l.lane = WEFT_NEW(a, weft_lane, p->n_devices);
+    l.home = WEFT_NEW(a, int, l.domain.n_groups);
+    l.held = WEFT_NEW(a, uint64_t, (size_t)p->n_devices * n_words);
+    l.held_bytes = WEFT_NEW(a, double, p->n_devices);
+    for (int u = 0; u < p->n_tasks; u++)
+        l.device[u] = -1;
+    for (int g = 0; g < l.domain.n_groups; g++)
+        l.home[g] = -1;
+    return l;
+}
+
+/* --- one task on one device ------------------------------------------------------------------ */
+
+static uint64_t *held_on(const weft_list *l, int d)
+{
+    return l->held + (size_t)d * (size_t)weft_bits_words(l->problem->n_tensors);
+}
+
+/* Bytes of weights of group g that are not yet on d. */
+static double missing_bytes(const weft_list *l, int g, int d)
+{
+    const weft_domain *m = &l->domain;
+    const uint64_t *held = held_on(l, d);
+    double bytes = 0;
+
+    for (int i = m->weight_at[g]; i < m->weight_at[g + 1]; i++) {
+        if (!weft_bit_get(held, m->weight[i]))
+            bytes += l->problem->memory[m->weight[i]];
+    }
+    return bytes;
+}
+
+bool weft_list_allows(const weft_list *l, int u, int d)
+{
+    int g = l->domain.group[u];
+
+    if (!weft_domain_has(&l->domain, u, d))
+        return false;
+    if (l->home[g] >= 0)
+        return l->home[g] == d;
+    return l->held_bytes[d] + missing_bytes(l, g, d) <= l->problem->capacity[d];
+}
+
+double weft_list_ready(const weft_list *l, int u, int d)
+{
+    const weft_problem *p = l->problem;
+    double ready_s = weft_input_s(p, u, d);
+
+    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
+        int t = p->arg[i], from = p->producer[t];
+
+        if (from >= 0 && l->device[from] >= 0)
+            ready_s = fmax(ready_s, l->end_s[from] + weft_data_s(p, t, l->device[from], d));
+    }
+    return ready_s;
+}
+
+/* The first slot that ends after `at_s`: ends ascend as starts do. */
+static int first_after(const weft_lane *lane, double at_s)
+{
+    int low = 0, high = lane->n;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (lane->at[middle].end_s > at_s)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+double weft_list_insert(const weft_list *l, int u, int d)
+{
+    const weft_lane *lane = &l->lane[d];
+    double start_s = weft_list_ready(l, u, d), length_s = weft_task_s(l->problem, u, d);
+
+    if (!(start_s < INFINITY))
+        return INFINITY;
+    for (int i = first_after(lane, start_s); i < lane->n; i++) {
+        if (lane->at[i].start_s - start_s >= length_s)
+            break;
+        start_s = fmax(start_s, lane->at[i].end_s);
+    }
+    return start_s;
+}
+
+double weft_list_append(const weft_list *l, int u, int d)
+{
+    const weft_lane *lane = &l->lane[d];
+    double ready_s = weft_list_ready(l, u, d);
+
+    return lane->n == 0 ? ready_s : fmax(ready_s, lane->at[lane->n - 1].end_s);
+}
+
+weft_choice weft_list_earliest(const weft_list *l, int u, const double *extra)
+{
+    weft_choice best = {-1, 0};
+    double least = INFINITY;
+
+    for (int d = 0; d < l->problem->n_devices; d++) {
+        double start_s, score;
+
+        if (!weft_list_allows(l, u, d))
+            continue;
+        start_s = weft_list_insert(l, u, d);
+        score = start_s + weft_task_s(l->problem, u, d) + (extra == NULL ? 0 : extra[d]);
+        if (score < least) {
+            least = score;
+            best = (weft_choice){d, start_s};
+        }
+    }
+    return best;
+}
+
+/* --- slots ----------------------------------------------------------------------------------- */
+
+void weft_list_put(weft_list *l, int u, weft_choice c)
+{
+    weft_lane *lane = &l->lane[c.device];
+    double end_s = c.start_s + weft_task_s(l->problem, u, c.device);
+    weft_slot slot = {c.start_s, end_s, u};
+    int at = lane->n;
+
+    WEFT_PUSH(l->arena, *lane, slot);
+    /* Behind equal slots, but an empty slot before a longer one of the same start. */
+    while (at > 0 && (lane->at[at - 1].start_s > slot.start_s ||
+                      (lane->at[at - 1].start_s == slot.start_s && lane->at[at - 1].end_s > end_s)))
+        at--;
+    memmove(lane->at + at + 1, lane->at + at, sizeof slot * (size_t)(lane->n - 1 - at));
+    lane->at[at] = slot;
+    l->device[u] = c.device;
+    l->start_s[u] = c.start_s;
+    l->end_s[u] = end_s;
+}
+
+void weft_list_take(weft_list *l, int u)
+{
+    weft_lane *lane = &l->lane[l->device[u]];
+    int at = lane->n - 1;
+
+    while (lane->at[at].task != u)
+        at--;
+    memmove(lane->at + at, lane->at + at + 1, sizeof *lane->at * (size_t)(lane->n - 1 - at));
+    lane->n--;
+    l->device[u] = -1;
+}
+
+/* Fixes the device of a group and claims the memory of its weights there. */
+static void claim(weft_list *l, int g, int d)
+{
+    const weft_domain *m = &l->domain;
+    uint64_t *held = held_on(l, d);
+
+    if (l->home[g] >= 0)
+        return;
+    l->home[g] = d;
+    l->held_bytes[d] += missing_bytes(l, g, d);
+    for (int i = m->weight_at[g]; i < m->weight_at[g + 1]; i++)
+        weft_bit_set(held, m->weight[i]);
+}
+
+static int by_slot(const void *left, const void *right)
+{
+    const weft_slot *a = left, *b = right;
+
+    if (a->start_s != b->start_s)
+        return a->start_s < b->start_s ? -1 : 1;
+    if (a->end_s != b->end_s)
+        return a->end_s < b->end_s ? -1 : 1;
+    return a->task < b->task ? -1 : 1;
+}
+
+/* Starts become positions: tasks of no length share starts with their successors on the device, and
+ * the simulator, which breaks ties by number, must keep the order that was planned. */
+static void write_plan(const weft_list *l, weft_plan *plan)
+{
+    int n = l->problem->n_tasks;
+    weft_slot *slot = WEFT_NEW(l->arena, weft_slot, n);
+
+    for (int u = 0; u < n; u++)
+        slot[u] = (weft_slot){l->start_s[u], l->end_s[u], u};
+    qsort(slot, (size_t)n, sizeof *slot, by_slot);
+    for (int i = 0; i < n; i++) {
+        plan->device[slot[i].task] = l->device[slot[i].task];
+        plan->start_s[slot[i].task] = i;
+    }
+}
+
+void weft_list_run(weft_list *l, const weft_list_rule *rule, weft_plan *plan, weft_proof *proof)
+{
+    proof->outcome = l->domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
+    if (l->domain.is_empty)
+        return;
+    for (int i = 0; i < l->problem->n_tasks; i++) {
+        int u = rule->order[i];
+        weft_choice c = rule->pick(l, u, rule->context);
+
+        if (c.device < 0)
+            return;
+        weft_list_put(l, u, c);
+        claim(l, l->domain.group[u], c.device);
+    }
+    write_plan(l, plan);
+    proof->outcome = WEFT_BOUNDED;
+}
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+double *weft_list_mean_s(const weft_list *l)
+{
+    const weft_problem *p = l->problem;
+    double *mean_s = WEFT_NEW(l->arena, double, p->n_tasks);
+
+    for (int u = 0; u < p->n_tasks; u++) {
+        int n = 0;
+
+        for (int d = 0; d < p->n_devices; d++) {
+            if (weft_domain_has(&l->domain, u, d)) {
+                mean_s[u] += weft_task_s(p, u, d);
+                n++;
+            }
+        }
+        mean_s[u] = n == 0 ? 0 : mean_s[u] / n;
+    }
+    return mean_s;
+}
+
+/* Pairs that are not connected carry nothing and do not count. */
+double *weft_list_mean_send(const weft_list *l)
+{
+    const weft_problem *p = l->problem;
+    double *send_s = WEFT_NEW(l->arena, double, p->n_tensors);
+    double latency_s = 0, second_per_byte = 0;
+    int n = 0;
+
+    for (int d = 0; d < p->n_devices; d++) {
+        for (int e = 0; e < p->n_devices; e++) {
+            int k = d * p->n_devices + e;
+
+            if (d == e || !(p->latency_s[k] < INFINITY) || !(p->second_per_byte[k] < INFINITY))
+                continue;
+            latency_s += p->latency_s[k];
+            second_per_byte += p->second_per_byte[k];
+            n++;
+        }
+    }
+    for (int t = 0; t < p->n_tensors; t++) {
+        if (n > 0 && p->producer[t] >= 0 && !p->is_weight[t])
+            send_s[t] = (latency_s + p->amount[t] * second_per_byte) / n;
+    }
+    return send_s;
+}
+
+double *weft_list_upward(const weft_list *l, const double *mean_s, const double *send_s)
+{
+    const weft_problem *p = l->problem;
+    double *rank = WEFT_NEW(l->arena, double, p->n_tasks);
+
+    for (int u = p->n_tasks - 1; u >= 0; u--) {
+        for (int i = p->res_at[u]; i < p->res_at[u + 1]; i++) {
+            int t = p->res[i];
+
+            for (int j = p->reader_at[t]; j < p->reader_at[t + 1]; j++)
+                rank[u] = fmax(rank[u], send_s[t] + rank[p->reader[j]]);
+        }
+        rank[u] += mean_s[u];
+    }
+    return rank;
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+typedef struct ranked {
+    double priority;
+    int task;
+} ranked;
+
+static int by_priority(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return a->task < b->task ? -1 : 1;
+}
+
+/* A heap of whole numbers, least on top. */
+static void heap_push(int *heap, int *n, int item)
+{
+    int at = (*n)++;
+
+    for (; at > 0 && heap[(at - 1) / 2] > item; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = item;
+}
+
+static int heap_pop(int *heap, int *n)
+{
+    int top = heap[0], item = heap[--*n], at = 0;
+
+    for (int child = 1; child < *n; child = 2 * at + 1) {
+        if (child + 1 < *n && heap[child + 1] < heap[child])
+            child++;
+        if (heap[child] >= item)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = item;
+    return top;
+}
+
+int *weft_list_order(const weft_list *l, const double *priority)
+{
+    const weft_problem *p = l->problem;
+    int n = p->n_tasks, n_ready = 0, n_done = 0;
+    int *order = WEFT_NEW(l->arena, int, n), *place = WEFT_NEW(l->arena, int, n);
+    int *ready = WEFT_NEW(l->arena, int, n), *waits = WEFT_NEW(l->arena, int, n);
+    ranked *by_rank = WEFT_NEW(l->arena, ranked, n);
+
+    for (int u = 0; u < n; u++)
+        by_rank[u] = (ranked){priority[u], u};
+    qsort(by_rank, (size_t)n, sizeof *by_rank, by_priority);
+    for (int i = 0; i < n; i++)
+        place[by_rank[i].task] = i;
+    for (int u = 0; u < n; u++) {
+        waits[u] = p->pred_at[u + 1] - p->pred_at[u];
+        if (waits[u] == 0)
+            heap_push(ready, &n_ready, place[u]);
+    }
+    while (n_ready > 0) {
+        int u = by_rank[heap_pop(ready, &n_ready)].task;
+
+        order[n_done++] = u;
+        for (int i = p->succ_at[u]; i < p->succ_at[u + 1]; i++) {
+            if (--waits[p->succ[i]] == 0)
+                heap_push(ready, &n_ready, place[p->succ[i]]);
+        }
+    }
+    return order;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_check.c: is a plan legal? Each rule is applied as plan.h states it, to the start times as
+ * they are; no code of solvers or simulator is used.
+ *
+ * 1. Each task has a device and a start that is a number, not negative.
+ * 2. The device supports the task; pins and colours are kept.
+ * 3. A task starts when its inputs have arrived: the end of their producer (or time 0, for what is
+ *    on the host) and the time to send them.
+ * 4. No two tasks run at once on a device. A task of no length may not start inside another.
+ * 5. The weights of the tasks on a device fit its memory together, each counted once.
+ *
+ * Times may be early by 1e-9 of the makespan, memory over by 1e-9 of the capacity. A task that
+ * breaks rule 1 is left out of the other rules; one that is not supported counts as of no length.
+ * Time O(reads + tasks log tasks + weights * readers). */
+#include "weft/plan.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define TOLERANCE 1e-9
+
+typedef struct checker {
+    const weft_problem *problem;
+    const weft_plan *plan;
+    weft_arena *arena;
+    weft_breach *breach;
+    int n, most;
+    bool *is_placed; /* [n_tasks] keeps rule 1 */
+    double *end_s;   /* [n_tasks] */
+    double slack_s;
+} checker;
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+/* Names come from files: a message stays one line whatever they hold. */
+static const char *one_line(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    return text;
+}
+
+/* Counts a breach and lists it while there is room. */
+static void tell(checker *c, const char *format, ...) WEFT_PRINTF(2, 3);
+
+static void tell(checker *c, const char *format, ...)
+{
+    va_list args;
+    char *text;
+    int length;
+
+    if (c->n++ >= c->most)
+        return;
+    va_start(args, format);
+    length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    text = WEFT_NEW(c->arena, char, (size_t)length + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    va_end(args);
+    c->breach[c->n - 1].what = one_line(text);
+}
+
+static const char *task_name(const checker *c, int u)
+{
+    return c->problem->task_name[u];
+}
+
+static const char *device_of(const checker *c, int u)
+{
+    return c->problem->device_name[c->plan->device[u]];
+}
+
+/* --- rules ----------------------------------------------------------------------------------- */
+
+static void check_placed(checker *c, int u)
+{
+    int d = c->plan->device[u];
+    double start_s = c->plan->start_s[u];
+
+    c->is_placed[u] = d >= 0 && d < c->problem->n_devices && isfinite(start_s);
+    if (d < 0 || d >= c->problem->n_devices)
+        tell(c, "task '%s' is on device number %d, but there are %d devices", task_name(c, u), d,
+             c->problem->n_devices);
+    else if (!isfinite(start_s))
+        tell(c, "task '%s' starts at %g s, which is not a time", task_name(c, u), start_s);
+}
+
+/* Ends of all tasks, and from the last one the slack. */
+static void find_ends(checker *c)
+{
+    double last_s = 0;
+
+    for (int u = 0; u < c->problem->n_tasks; u++) {
+        double length_s;
+
+        if (!c->is_placed[u])
+            continue;
+        length_s = weft_task_s(c->problem, u, c->plan->device[u]);
+        c->end_s[u] = c->plan->start_s[u] + (isfinite(length_s) ? length_s : 0);
+        last_s = fmax(last_s, c->end_s[u]);
+    }
+    c->slack_s = TOLERANCE * last_s;
+}
+
+static void check_device(checker *c, int u)
+{
+    const weft_problem *p = c->problem;
+    int d = c->plan->device[u];
+
+    if (c->plan->start_s[u] < -c->slack_s)
+        tell(c, "task '%s' starts at %.9g s on '%s': %.3g s before time 0", task_name(c, u),
+             c->plan->start_s[u], device_of(c, u), -c->plan->start_s[u]);
+    if (isinf(weft_task_s(p, u, d)))
+        tell(c, "task '%s' is on '%s', which does not support it", task_name(c, u),
+             device_of(c, u));
+    if (p->pin[u] >= 0 && p->pin[u] != d)
+        tell(c, "task '%s' is on '%s', but it is pinned to '%s'", task_name(c, u), device_of(c, u),
+             p->device_name[p->pin[u]]);
+}
+
+static int by_colour(const void *a, const void *b)
+{
+    const int *x = a, *y = b; /* colour, task */
+
+    if (x[0] != y[0])
+        return x[0] < y[0] ? -1 : 1;
+    return x[1] < y[1] ? -1 : 1;
+}
+
+/* Each task is held against the first placed one of its colour. */
+static void check_colours(checker *c)
+{
+    const weft_problem *p = c->problem;
+    int(*item)[2] = weft_arena_array(c->arena, (size_t)p->n_tasks, sizeof *item);
+    int n = 0, first = 0;
+
+    for (int u = 0; u < p->n_tasks; u++)
+        if (p->colour[u] >= 0 && c->is_placed[u]) {
+            item[n][0] = p->colour[u];
+            item[n++][1] = u;
+        }
+    qsort(item, (size_t)n, sizeof *item, by_colour);
+    for (int i = 0; i < n; i++) {
+        if (item[i][0] != item[first][0])
+            first = i;
+        if (c->plan->device[item[i][1]] != c->plan->device[item[first][1]])
+            tell(c, "task '%s' is on '%s', but '%s', which must share its device, is on '%s'",
+                 task_name(c, item[i][1]), device_of(c, item[i][1]), task_name(c, item[first][1]),
+                 device_of(c, item[first][1]));
+    }
+}
+
+/* Input t of task v from device `from`, where it is ready at ready_s. */
+static void check_arrival(checker *c, int v, int t, int from, double ready_s)
+{
+    const weft_problem *p = c->problem;
+    double send_s = weft_send_s(p, t, from, c->plan->device[v]);
+    double early_s = ready_s + send_s - c->plan->start_s[v];
+    bool is_made = p->producer[t] >= 0;
+    const char *source = is_made ? task_name(c, p->producer[t]) : p->device_name[from];
+
+    if (isinf(send_s))
+        tell(c,
+             "task '%s' is on '%s', but its input from %s'%s'%s%s%s cannot get there: the "
+             "devices are not connected",
+             task_name(c, v), device_of(c, v), is_made ? "" : "the host ", source,
+             is_made ? " on '" : "", is_made ? p->device_name[from] : "", is_made ? "'" : "");
+    else if (early_s > c->slack_s)
+        tell(c,
+             "task '%s' starts at %.9g s on '%s', but its input from %s'%s' arrives at %.9g s: "
+             "%.3g s too early",
+             task_name(c, v), c->plan->start_s[v], device_of(c, v), is_made ? "" : "the host ",
+             source, ready_s + send_s, early_s);
+}
+
+static void check_inputs(checker *c, int v)
+{
+    const weft_problem *p = c->problem;
+
+    for (int k = p->arg_at[v]; k < p->arg_at[v + 1]; k++) {
+        int t = p->arg[k], u = p->producer[t];
+
+        if (p->is_weight[t])
+            continue;
+        if (u >= 0 && c->is_placed[u])
+            check_arrival(c, v, t, c->plan->device[u], c->end_s[u]);
+        else if (u < 0 && p->host >= 0)
+            check_arrival(c, v, t, p->host, 0);
+    }
+}
+
+/* --- one task at a time ---------------------------------------------------------------------- */
+
+typedef struct run {
+    int device, task;
+    double start_s, end_s;
+} run;
+
+static int compare(double x, double y)
+{
+    return (x > y) - (x < y);
+}
+
+/* By device, then by start; of those that start together, the shortest first. */
+static int by_start(const void *a, const void *b)
+{
+    const run *x = a, *y = b;
+    int order = (x->device > y->device) - (x->device < y->device);
+
+    if (order == 0)
+        order = compare(x->start_s, y->start_s);
+    if (order == 0)
+        order = compare(x->end_s, y->end_s);
+    return order ? order : (x->task > y->task) - (x->task < y->task);
+}
+
+static void check_overlaps(checker *c)
+{
+    const weft_plan *plan = c->plan;
+    run *runs = WEFT_NEW(c->arena, run, plan->n_tasks);
+    const run *last = NULL; /* of the runs before on this device, the one that ends last */
+    int n = 0;
+
+    for (int u = 0; u < plan->n_tasks; u++)
+        if (c->is_placed[u])
+            runs[n++] = (run){plan->device[u], u, plan->start_s[u], c->end_s[u]};
+    qsort(runs, (size_t)n, sizeof *runs, by_start);
+    for (int i = 0; i < n; i++) {
+        if (last == NULL || last->device != runs[i].device) {
+            last = &runs[i];
+            continue;
+        }
+        if (last->end_s - runs[i].start_s > c->slack_s)
+            tell(c,
+                 "task '%s' starts at %.9g s on '%s', but '%s' runs there until %.9g s: %.3g s "
+                 "too early",
+                 task_name(c, runs[i].task), runs[i].start_s, device_of(c, runs[i].task),
+                 task_name(c, last->task), last->end_s, last->end_s - runs[i].start_s);
+        if (runs[i].end_s >= last->end_s)
+            last = &runs[i];
+    }
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+typedef struct room {
+    double bytes;   /* of all weights */
+    double largest; /* of one weight, read by task `reader` */
+    int reader;
+    int counted; /* 1 + the last weight that was added */
+} room;
+
+static void hold(room *r, int weight, double bytes, int reader)
+{
+    if (r->counted == weight + 1)
+        return;
+    r->counted = weight + 1;
+    r->bytes += bytes;
+    if (bytes > r->largest) {
+        r->largest = bytes;
+        r->reader = reader;
+    }
+}
+
+static void check_memory(checker *c)
+{
+    const weft_problem *p = c->problem;
+    room *rooms = WEFT_NEW(c->arena, room, p->n_devices);
+
+    for (int t = 0; t < p->n_tensors; t++)
+        for (int k = p->reader_at[t]; p->is_weight[t] && k < p->reader_at[t + 1]; k++)
+            if (c->is_placed[p->reader[k]])
+                hold(&rooms[c->plan->device[p->reader[k]]], t, p->memory[t], p->reader[k]);
+    for (int d = 0; d < p->n_devices; d++)
+        if (rooms[d].bytes > p->capacity[d] * (1 + TOLERANCE))
+            tell(c,
+                 "device '%s' has to hold %.0f bytes of weights, but has room for %.0f: %.0f "
+                 "bytes too many; the largest belong to task '%s', %.0f bytes",
+                 p->device_name[d], rooms[d].bytes, p->capacity[d], rooms[d].bytes - p->capacity[d],
+                 task_name(c, rooms[d].reader), rooms[d].largest);
+}
+
+/* --- all rules ------------------------------------------------------------------------------- */
+
+static void check_all(checker *c)
+{
+    for (int u = 0; u < c->problem->n_tasks; u++)
+        check_placed(c, u);
+    find_ends(c);
+    for (int u = 0; u < c->problem->n_tasks; u++) {
+        if (!c->is_placed[u])
+            continue;
+        check_device(c, u);
+        check_inputs(c, u);
+    }
+    check_colours(c);
+    check_overlaps(c);
+    check_memory(c);
+}
+
+int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
+                    weft_arena *a)
+{
+    checker c = {.problem = p, .plan = plan, .arena = a, .breach = breach, .most = most};
+
+    if (plan->n_tasks != p->n_tasks) {
+        tell(&c, "the plan has %d tasks, but the problem has %d", plan->n_tasks, p->n_tasks);
+        return c.n;
+    }
+    c.is_placed = WEFT_NEW(a, bool, p->n_tasks);
+    c.end_s = WEFT_NEW(a, double, p->n_tasks);
+    check_all(&c);
+    return c.n;
+}

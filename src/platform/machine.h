@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* A platform under construction: what the reader of files and the one-line notation share. Names
+ * are checked as they come; messages have no position, which callers put in front. */
+#ifndef WEFT_PLATFORM_MACHINE_H
+#define WEFT_PLATFORM_MACHINE_H
+
+#include "weft/platform.h"
+
+/* Stands for "no limit" where a model divides by a bandwidth or compares with a buffer. */
+#define WEFT_UNLIMITED 1e30
+
+enum {
+    WEFT_MOST_DEVICES = 4096,
+    WEFT_MOST_SWITCHES = 4096,
+    WEFT_MOST_LINKS = 1 << 18,
+    WEFT_LONGEST_NAME = 100,
+};
+
+/* Places of devices and switches before the number of devices is known: 2 i for device i,
+ * 2 i + 1 for switch i. */
+typedef WEFT_VEC(int) weft_places;
+
+typedef struct weft_machine {
+    weft_arena *arena;   /* becomes the platform's */
+    weft_arena *scratch; /* the growing arrays and maps */
+    weft_map *names;     /* of devices and switches -> place */
+    weft_map *lists;     /* names that stand for several -> list */
+    weft_map *pairs;     /* linked pairs */
+    WEFT_VEC(weft_places) list;
+    WEFT_VEC(const char *) word; /* every name, for suggestions */
+    WEFT_VEC(weft_device) device;
+    WEFT_VEC(const char *) switch_name;
+    WEFT_VEC(weft_link) link; /* ends are places as above */
+    const char *name, *source;
+    int host; /* device, or -1 */
+    weft_transfer transfer;
+    bool hides;
+} weft_machine;
+
+void weft_machine_init(weft_machine *m);
+void weft_machine_free(weft_machine *m); /* also after weft_machine_finish */
+
+/* Adds a device and, if its kind is not its name, itself to the list of that name. Name, kind and
+ * designs must live in the machine's arena. */
+WEFT_CHECKED weft_status weft_machine_device(weft_machine *m, const weft_device *d);
+WEFT_CHECKED weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind);
+/* Adds the newest device to a list, for a further name it goes by. */
+WEFT_CHECKED weft_status weft_machine_alias(weft_machine *m, const char *list);
+
+/* The place of one device or switch; a message suggests the nearest name. */
+WEFT_CHECKED weft_status weft_machine_find(weft_machine *m, const char *name, int *place);
+/* Appends the places that a name stands for. */
+WEFT_CHECKED weft_status weft_machine_find_all(weft_machine *m, const char *name, weft_places *out);
+bool weft_machine_has_link(const weft_machine *m, int a, int b);
+WEFT_CHECKED weft_status weft_machine_link(weft_machine *m, const weft_link *l);
+
+/* Freezes the machine, finds the routes. The caller owns *out. */
+WEFT_CHECKED weft_status weft_machine_finish(weft_machine *m, weft_platform **out);
+
+/* Fills p->route from devices, switches, links and host. */
+WEFT_CHECKED weft_status weft_platform_route(weft_platform *p);
+
+/* A design with the defaults of its model. */
+weft_design weft_design_default(weft_device_model model);
+/* True if the parameter counts something: it must be a whole number. */
+bool weft_param_is_whole(const weft_param *p);
+/* Refuses a value outside the range of its parameter. */
+WEFT_CHECKED weft_status weft_param_check(const weft_param *p, double value);
+
+#endif

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/* platform.c: the parameters of every device model, and platforms from their parts.
+ *
+ * The tables below are the only home of a parameter's key, unit, range and default. A machine grows
+ * while names are checked: devices, switches and the lists that stand for several of them (the
+ * kind "gpu" of gpu0, gpu1, ...) share one space of names. Finishing numbers the places, sets the
+ * lower end of each link first, finds the routes and hashes the content.
+ *
+ * The hash covers what results depend on: devices in order with their names, models, parameters and
+ * limits; switches; links; host; transfer model. Not the platform's name, not the spelling: two
+ * devices written out equal one with `count: 2`. It is the same on every machine. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "machine.h"
+
+/* --- models and their parameters ------------------------------------------------------------- */
+
+#define POSITIVE 1e-9 /* lowest value of what must not be 0 */
+
+#define ROW_FLOPS                                                                                  \
+    {                                                                                              \
+        "peak_flops", WEFT_P_FLOPS, WEFT_UNIT_FLOPS, true, true, 0, POSITIVE, WEFT_UNLIMITED,      \
+            "operations a second at best (a multiply-add counts 2)"                                \
+    }
+#define ROW_BANDWIDTH                                                                              \
+    {                                                                                              \
+        "memory_bandwidth", WEFT_P_BANDWIDTH, WEFT_UNIT_BYTES_PER_S, true, true, 0, POSITIVE,      \
+            WEFT_UNLIMITED, "bytes a second between memory and device"                             \
+    }
+#define ROW_ETA                                                                                    \
+    {                                                                                              \
+        "memory_efficiency", WEFT_P_ETA, WEFT_UNIT_NONE, true, false, 1, POSITIVE, 1,              \
+            "usable part of memory_bandwidth"                                                      \
+    }
+#define ROW_OVERHEAD                                                                               \
+    {                                                                                              \
+        "overhead", WEFT_P_OVERHEAD, WEFT_UNIT_SECONDS, false, false, 0, 0, 1e6,                   \
+            "time before each operator that does work"                                             \
+    }
+#define ROW_CLOCK                                                                                  \
+    {                                                                                              \
+        "clock", WEFT_P_CLOCK, WEFT_UNIT_HERTZ, false, true, 0, POSITIVE, 1e15, "cycles a second"  \
+    }
+/* A buffer without limit moves every tensor once, which is what "not given" should mean. */
+#define ROW_SRAM(is_required)                                                                      \
+    {                                                                                              \
+        "sram", WEFT_P_SRAM, WEFT_UNIT_BYTES, false, is_required, WEFT_UNLIMITED, POSITIVE,        \
+            WEFT_UNLIMITED, "buffer on chip; if not given, large enough for every tensor"          \
+    }
+#define ROW_COUNT(key, place, help)                                                                \
+    {                                                                                              \
+        key, place, WEFT_UNIT_NONE, true, true, 0, 1, 1e6, help                                    \
+    }
+#define ROW_COUNT_OR_1(key, place, help)                                                           \
+    {                                                                                              \
+        key, place, WEFT_UNIT_NONE, true, false, 1, 1, 1e6, help                                   \
+    }
+#define ROW_DATAFLOW                                                                               \
+    {                                                                                              \
+        "dataflow", WEFT_P_DATAFLOW, WEFT_UNIT_NONE, true, false, WEFT_DATAFLOW_BEST,              \
+            WEFT_DATAFLOW_BEST, WEFT_DATAFLOW_SIMD,                                                \
+            "what stays in the array: best, ws, os, is or simd"                                    \
+    }
+#define ROWS_OF_ALL                                                                                \
+    {"energy_per_flop",        WEFT_P_PJ_FLOP, WEFT_UNIT_JOULES, false, false, 0, 0, 1,            \
+     "energy of one operation"},                                                                   \
+        {"energy_per_byte",                                                                        \
+         WEFT_P_PJ_BYTE,                                                                           \
+         WEFT_UNIT_JOULES,                                                                         \
+         false,                                                                                    \
+         false,                                                                                    \
+         0,                                                                                        \
+         0,                                                                                        \
+         1,                                                                                        \
+         "energy of one byte of memory traffic"},                                                  \
+    {                                                                                              \
+        "area", WEFT_P_AREA, WEFT_UNIT_MM2, false, false, 0, 0, 1e9,                               \
+            "area of the chip; 0: computed where the model can"                                    \
+    }
+
+static const weft_param roofline_params[] = {
+    ROW_FLOPS, ROW_BANDWIDTH, ROW_ETA, ROW_OVERHEAD, ROWS_OF_ALL,
+};
+
+static const weft_param systolic_params[] = {
+    ROW_COUNT("rows", WEFT_P_ROWS, "rows of the array"),
+    ROW_COUNT("cols", WEFT_P_COLS, "columns of the array"),
+    ROW_COUNT_OR_1("vec", WEFT_P_VEC, "multipliers of a cell, over input channels"),
+    ROW_COUNT_OR_1("cores", WEFT_P_CORES, "arrays of the device"),
+    ROW_DATAFLOW,
+    ROW_CLOCK,
+    ROW_BANDWIDTH,
+    ROW_ETA,
+    ROW_SRAM(false),
+    ROW_OVERHEAD,
+    ROWS_OF_ALL,
+};
+
+static const weft_param tiled_params[] = {
+    ROW_COUNT("Tm", WEFT_P_TM, "tile: output channels"),
+    ROW_COUNT("Tn", WEFT_P_TN, "tile: input channels"),
+    ROW_COUNT("Tr", WEFT_P_TR, "tile: output rows"),
+    ROW_COUNT("Tc", WEFT_P_TC, "tile: output columns"),
+    ROW_COUNT("port_in", WEFT_P_PORT_IN, "input elements loaded a cycle"),
+    ROW_COUNT("port_weight", WEFT_P_PORT_WEIGHT, "weight elements loaded a cycle"),
+    ROW_COUNT("port_out", WEFT_P_PORT_OUT, "output elements stored a cycle"),
+    {"serial",     WEFT_P_SERIAL, WEFT_UNIT_NONE,  true, false, 0, 0, 1,
+                                                                     "1: loads and arithmetic do not overlap"                                                },
+    {"peak_flops", WEFT_P_FLOPS,  WEFT_UNIT_FLOPS, true, false, 0, 0, WEFT_UNLIMITED,
+                                                                     "operations a second of the arithmetic; 0: one multiply-add a cycle for each of Tm x Tn"},
+    ROW_CLOCK,
+    ROW_BANDWIDTH,
+    ROW_ETA,
+    ROW_OVERHEAD,
+    ROWS_OF_ALL,
+};
+
+static const weft_param winograd_params[] = {
+    {"tile",  WEFT_P_TILE,  WEFT_UNIT_NONE, true, true,  0,   4, 16,
+     "side of the transformed tile: outputs of a 3 x 3 kernel + 2"                            },
+    ROW_COUNT("Pm", WEFT_P_PM, "output channels side by side"),
+    ROW_COUNT("Pn", WEFT_P_PN, "input channels side by side"),
+    {"depth", WEFT_P_DEPTH, WEFT_UNIT_NONE, true, false, 100, 0, 1e6, "cycles of the pipeline"},
+    ROW_CLOCK,
+    ROW_BANDWIDTH,
+    ROW_ETA,
+    ROW_OVERHEAD,
+    ROWS_OF_ALL,
+};
+
+static const weft_param vector_params[] = {
+    ROW_COUNT("lanes", WEFT_P_LANES, "lanes of a core"),
+    ROW_COUNT_OR_1("cores", WEFT_P_CORES, "cores of the device"),
+    ROW_CLOCK,
+    ROW_BANDWIDTH,
+    ROW_ETA,
+    ROW_SRAM(false),
+    ROW_OVERHEAD,
+    ROWS_OF_ALL,
+};
+
+static const weft_param template_params[] = {
+    ROW_COUNT("rows", WEFT_P_ROWS, "rows of a tensor core"),
+    ROW_COUNT("cols", WEFT_P_COLS, "columns of a tensor core"),
+    ROW_COUNT("tensor_cores", WEFT_P_CORES, "tensor cores of the device"),
+    ROW_COUNT("lanes", WEFT_P_LANES, "lanes of a vector core"),
+    ROW_COUNT("vector_cores", WEFT_P_VECTOR_CORES, "vector cores of the device"),
+    ROW_DATAFLOW,
+    ROW_CLOCK,
+    ROW_BANDWIDTH,
+    ROW_ETA,
+    ROW_SRAM(true),
+    ROW_OVERHEAD,
+    ROWS_OF_ALL,
+};
+
+static const weft_param profile_params[] = {ROWS_OF_ALL};
+
+typedef struct model_row {
+    const char *name;
+    const weft_param *param;
+    int n_params;
+} model_row;
+
+#define MODEL(name, params)                                                                        \
+    {                                                                                              \
+        name, params, (int)(sizeof params / sizeof params[0])                                      \
+    }
+
+static const model_row models[WEFT_N_DEVICE_MODELS] = {
+    [WEFT_ROOFLINE] = MODEL("roofline", roofline_params),
+    [WEFT_SYSTOLIC] = MODEL("systolic", systolic_params),
+    [WEFT_TILED] = MODEL("tiled", tiled_params),
+    [WEFT_WINOGRAD] = MODEL("winograd", winograd_params),
+    [WEFT_VECTOR] = MODEL("vector", vector_params),
+    [WEFT_TEMPLATE] = MODEL("template", template_params),
+    [WEFT_PROFILE] = MODEL("profile", profile_params),
+};
+
+const char *weft_device_model_name(weft_device_model m)
+{
+    return models[m].name;
+}
+
+const weft_param *weft_device_params(weft_device_model m, int *n)
+{
+    *n = models[m].n_params;
+    return models[m].param;
+}
+
+const char *weft_transfer_name(weft_transfer t)
+{
+    static const char *const name[] = {
+        [WEFT_OVERLAP] = "overlap", [WEFT_CONTEND] = "contend", [WEFT_BLOCK] = "block"};
+
+    return name[t];
+}
+
+weft_design weft_design_default(weft_device_model model)
+{
+    weft_design d = {.name = models[model].name, .model = model};
+
+    for (int i = 0; i < models[model].n_params; i++)
+        d.value[models[model].param[i].place] = models[model].param[i].fallback;
+    for (int f = 0; f < WEFT_N_FAMILIES; f++)
+        d.efficiency[f] = 1;
+    return d;
+}
+
+bool weft_param_is_whole(const weft_param *p)
+{
+    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA;
+}
+
+weft_status weft_param_check(const weft_param *p, double value)
+{
+    char shown[48], lowest[48], highest[48];
+
+    weft_unit_print(value, p->unit, shown);
+    if (weft_param_is_whole(p) && value != floor(value))
+        return weft_fail(WEFT_E_INPUT, "%s is %s, expected a whole number", p->key, shown);
+    if (value >= p->lowest && value <= p->highest)
+        return WEFT_OK;
+    if (!(value > 0) && p->lowest == POSITIVE)
+        return weft_fail(WEFT_E_INPUT, "%s is %s, expected more than 0", p->key, shown);
+    weft_unit_print(p->lowest, p->unit, lowest);
+    weft_unit_print(p->highest, p->unit, highest);
+    return weft_fail(WEFT_E_INPUT, "%s is %s, expected %s to %s", p->key, shown, lowest, highest);
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+void weft_machine_init(weft_machine *m)
+{
+    *m = (weft_machine){.arena = weft_arena_new(), .scratch = weft_arena_new(), .host = -1};
+    m->names = weft_map_new(m->scratch);
+    m->lists = weft_map_new(m->scratch);
+    m->pairs = weft_map_new(m->scratch);
+}
+
+void weft_machine_free(weft_machine *m)
+{
+    weft_arena_free(m->arena);
+    weft_arena_free(m->scratch);
+}
+
+/* Names must also work in one-line notations and on the command line. */
+static weft_status check_name(const char *name)
+{
+    size_t n = strlen(name);
+
+    if (n == 0 || n > WEFT_LONGEST_NAME)
+        return weft_fail(WEFT_E_INPUT, "the name '%.40s%s' has %zu characters, expected 1 to %d",
+                         name, n > 40 ? "..." : "", n, WEFT_LONGEST_NAME);
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr(":;,><=*[]{}()'\"\\", *p) != NULL)
+            return weft_fail(WEFT_E_INPUT,
+                             "the name '%s' contains '%c', expected letters, digits, '_', '-', '.'",
+                             name, *p);
+    return WEFT_OK;
+}
+
+static bool is_name(const weft_machine *m, const char *name)
+{
+    return weft_map_get(m->names, name, strlen(name)) >= 0;
+}
+
+static int list_of(const weft_machine *m, const char *name)
+{
+    return weft_map_get(m->lists, name, strlen(name));
+}
+
+static weft_status add_name(weft_machine *m, const char *name, int place)
+{
+    WEFT_TRY(check_name(name));
+    if (is_name(m, name) || list_of(m, name) >= 0)
+        return weft_fail(WEFT_E_INPUT, "the name '%s' is used twice", name);
+    (void)weft_map_put(m->names, name, strlen(name), place);
+    WEFT_PUSH(m->scratch, m->word, name);
+    return WEFT_OK;
+}
+
+static weft_status add_to_list(weft_machine *m, const char *name, int place)
+{
+    int i = list_of(m, name);
+
+    if (is_name(m, name))
+        return weft_fail(WEFT_E_INPUT, "the name '%s' is used twice", name);
+    if (i < 0) {
+        i = m->list.n;
+        (void)weft_map_put(m->lists, name, strlen(name), i);
+        WEFT_PUSH(m->scratch, m->list, (weft_places){0});
+        WEFT_PUSH(m->scratch, m->word, name);
+    }
+    WEFT_PUSH(m->scratch, m->list.at[i], place);
+    return WEFT_OK;
+}
+
+weft_status weft_machine_device(weft_machine *m, const weft_device *d)
+{
+    int place = 2 * m->device.n;
+
+    if (m->device.n == WEFT_MOST_DEVICES)
+        return weft_fail(WEFT_E_INPUT, "there are more than %d devices", WEFT_MOST_DEVICES);
+    WEFT_TRY(add_name(m, d->name, place));
+    if (strcmp(d->name, d->kind) != 0)
+        WEFT_TRY(add_to_list(m, d->kind, place));
+    WEFT_PUSH(m->scratch, m->device, *d);
+    return WEFT_OK;
+}
+
+weft_status weft_machine_alias(weft_machine *m, const char *list)
+{
+    return add_to_list(m, list, 2 * (m->device.n - 1));
+}
+
+weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind)
+{
+    int place = 2 * m->switch_name.n + 1;
+
+    if (m->switch_name.n == WEFT_MOST_SWITCHES)
+        return weft_fail(WEFT_E_INPUT, "there are more than %d switches", WEFT_MOST_SWITCHES);
+    WEFT_TRY(add_name(m, name, place));
+    if (strcmp(name, kind) != 0)
+        WEFT_TRY(add_to_list(m, kind, place));
+    WEFT_PUSH(m->scratch, m->switch_name, name);
+    return WEFT_OK;
+}
+
+static const char *name_of(const weft_machine *m, int place)
+{
+    return place % 2 == 0 ? m->device.at[place / 2].name : m->switch_name.at[place / 2];
+}
+
+static weft_status fail_unknown(const weft_machine *m, const char *name)
+{
+    const char *near = weft_nearest(name, m->word.at, m->word.n);
+
+    if (near)
+        return weft_fail(WEFT_E_INPUT,
+                         "no device or switch is called '%.100s' (did you mean '%s'?)", name, near);
+    return weft_fail(WEFT_E_INPUT, "no device or switch is called '%.100s'", name);
+}
+
+weft_status weft_machine_find(weft_machine *m, const char *name, int *place)
+{
+    int list = list_of(m, name);
+
+    if (list >= 0)
+        return weft_fail(WEFT_E_INPUT, "'%s' stands for %d places, expected one of them, like '%s'",
+                         name, m->list.at[list].n, name_of(m, m->list.at[list].at[0]));
+    *place = weft_map_get(m->names, name, strlen(name));
+    return *place >= 0 ? WEFT_OK : fail_unknown(m, name);
+}
+
+weft_status weft_machine_find_all(weft_machine *m, const char *name, weft_places *out)
+{
+    int list = list_of(m, name), place = -1;
+
+    if (list >= 0) {
+        for (int i = 0; i < m->list.at[list].n; i++)
+            WEFT_PUSH(m->scratch, *out, m->list.at[list].at[i]);
+        return WEFT_OK;
+    }
+    WEFT_TRY(weft_machine_find(m, name, &place));
+    WEFT_PUSH(m->scratch, *out, place);
+    return WEFT_OK;
+}
+
+/* --- links ----------------------------------------------------------------------------------- */
+
+typedef struct pair {
+    int low, high;
+} pair;
+
+static pair pair_of(int a, int b)
+{
+    return (pair){a < b ? a : b, a < b ? b : a};
+}
+
+bool weft_machine_has_link(const weft_machine *m, int a, int b)
+{
+    pair key = pair_of(a, b);
+
+    return weft_map_get(m->pairs, (const char *)&key, sizeof key) >= 0;
+}
+
+weft_status weft_machine_link(weft_machine *m, const weft_link *l)
+{
+    pair *key;
+
+    assert(l->bytes_per_s > 0 && l->latency_s >= 0);
+    if (l->a == l->b)
+        return weft_fail(WEFT_E_INPUT, "a link connects '%s' with itself", name_of(m, l->a));
+    if (weft_machine_has_link(m, l->a, l->b))
+        return weft_fail(WEFT_E_INPUT, "'%s' and '%s' are linked twice", name_of(m, l->a),
+                         name_of(m, l->b));
+    if (m->link.n == WEFT_MOST_LINKS)
+        return weft_fail(WEFT_E_INPUT, "there are more than %d links, use switches",
+                         WEFT_MOST_LINKS);
+    key = WEFT_NEW(m->scratch, pair, 1);
+    *key = pair_of(l->a, l->b);
+    (void)weft_map_put(m->pairs, (const char *)key, sizeof *key, m->link.n);
+    WEFT_PUSH(m->scratch, m->link, *l);
+    return WEFT_OK;
+}
+
+/* --- hash ------------------------------------------------------------------------------------ */
+
+static void mix(uint64_t *h, uint64_t x)
+{
+    *h = (*h ^ x) * 0x9e3779b97f4a7c15u;
+    *h ^= *h >> 29;
+}
+
+static void mix_text(uint64_t *h, const char *text)
+{
+    uint64_t of_text = 0xcbf29ce484222325u; /* FNV-1a */
+    size_t n = strlen(text);
+
+    for (size_t i = 0; i < n; i++)
+        of_text = (of_text ^ (unsigned char)text[i]) * 0x100000001b3u;
+    mix(h, of_text);
+    mix(h, n);
+}
+
+static void mix_real(uint64_t *h, double value)
+{
+    uint64_t bits;
+    double plain = value + 0.0; /* one zero */
+
+    memcpy(&bits, &plain, sizeof bits);
+    mix(h, bits);
+}
+
+static void mix_design(uint64_t *h, const weft_design *d)
+{
+    const model_row *model = &models[d->model];
+    uint64_t only = 0; /* a sum: the order of operators does not matter */
+
+    mix_text(h, d->name);
+    mix_text(h, model->name);
+    for (int i = 0; i < model->n_params; i++) {
+        mix_text(h, model->param[i].key);
+        mix_real(h, d->value[model->param[i].place]);
+    }
+    for (int f = 0; f < WEFT_N_FAMILIES; f++)
+        mix_real(h, d->efficiency[f]);
+    for (int i = 0; i < d->n_only; i++) {
+        uint64_t one = 1;
+
+        mix_text(&one, d->only[i]);
+        only += one;
+    }
+    mix(h, only);
+    mix_text(h, d->profile ? d->profile : "");
+}
+
+static void mix_device(uint64_t *h, const weft_device *d)
+{
+    mix_text(h, d->name);
+    mix_real(h, d->memory_bytes);
+    mix_real(h, d->power_w);
+    mix_real(h, d->idle_w);
+    mix(h, (uint64_t)d->n_designs);
+    for (int i = 0; i < d->n_designs; i++)
+        mix_design(h, &d->design[i]);
+}
+
+static uint64_t hash_of(const weft_platform *p)
+{
+    uint64_t h = 0;
+
+    mix(&h, (uint64_t)p->n_devices);
+    for (int d = 0; d < p->n_devices; d++)
+        mix_device(&h, &p->device[d]);
+    mix(&h, (uint64_t)p->n_switches);
+    for (int i = 0; i < p->n_switches; i++)
+        mix_text(&h, p->switch_name[i]);
+    mix(&h, (uint64_t)p->n_links);
+    for (int k = 0; k < p->n_links; k++) {
+        mix(&h, (uint64_t)p->link[k].a << 32 | (uint64_t)p->link[k].b);
+        mix_real(&h, p->link[k].bytes_per_s);
+        mix_real(&h, p->link[k].latency_s);
+        mix(&h, p->link[k].is_half_duplex);
+    }
+    mix(&h, (uint64_t)(p->host + 1));
+    mix_text(&h, weft_transfer_name(p->transfer));
+    mix(&h, p->hides);
+    return h;
+}
+
+/* --- finish ---------------------------------------------------------------------------------- */
+
+static const weft_link *numbered_links(const weft_machine *m)
+{
+    weft_link *link = WEFT_NEW(m->arena, weft_link, m->link.n);
+
+    for (int k = 0; k < m->link.n; k++) {
+        const weft_link *l = &m->link.at[k];
+        int a = l->a / 2 + (l->a % 2 ? m->device.n : 0);
+        int b = l->b / 2 + (l->b % 2 ? m->device.n : 0);
+
+        link[k] = *l;
+        link[k].a = a < b ? a : b;
+        link[k].b = a < b ? b : a;
+    }
+    return link;
+}
+
+static void *copied(weft_arena *a, const void *from, int n, size_t size)
+{
+    return n > 0 ? weft_arena_copy(a, from, (size_t)n * size) : NULL;
+}
+
+weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
+{
+    weft_arena *a = m->arena;
+    weft_platform *p = WEFT_NEW(a, weft_platform, 1);
+
+    if (m->device.n == 0)
+        return weft_fail(WEFT_E_INPUT, "there are no devices, expected at least one");
+    p->name = m->name;
+    p->source = m->source;
+    p->n_devices = m->device.n;
+    p->n_switches = m->switch_name.n;
+    p->n_links = m->link.n;
+    p->device = copied(a, m->device.at, m->device.n, sizeof *m->device.at);
+    p->switch_name = copied(a, m->switch_name.at, m->switch_name.n, sizeof *m->switch_name.at);
+    p->link = numbered_links(m);
+    p->host = m->host;
+    p->transfer = m->transfer;
+    p->hides = m->hides;
+    p->arena = a;
+    p->hash = hash_of(p);
+    WEFT_TRY(weft_platform_route(p));
+    m->arena = NULL;
+    *out = p;
+    return WEFT_OK;
+}
+
+void weft_platform_free(weft_platform *p)
+{
+    if (p)
+        weft_arena_free(p->arena);
+}

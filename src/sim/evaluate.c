@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* evaluate.c: what a plan is worth, from the plan to the numbers.
+ *
+ * 1. Refuse what cannot be simulated: a device that does not exist or does not support its task, a
+ *    tensor that no route takes where it is read.
+ * 2. lower, run. A run that is stuck shows that the order of the plan contradicts the dependences.
+ * 3. measure, and write the simulated starts into the plan. Evaluating that plan again gives the
+ *    same numbers (lower.c). */
+#include <assert.h>
+#include <math.h>
+
+#include "parts.h"
+
+static weft_status check_devices(const weft_problem *p, const weft_plan *plan)
+{
+    if (plan->n_tasks != p->n_tasks)
+        return weft_fail(WEFT_E_INPUT, "the plan has %d tasks, the problem has %d", plan->n_tasks,
+                         p->n_tasks);
+    for (int u = 0; u < p->n_tasks; u++) {
+        int d = plan->device[u];
+        if (d < 0 || d >= p->n_devices)
+            return weft_fail(WEFT_E_INPUT, "task '%s' is on device %d, expected 0 to %d",
+                             p->task_name[u], d, p->n_devices - 1);
+        if (!isfinite(weft_task_s(p, u, d)))
+            return weft_fail(WEFT_E_INPUT, "task '%s' is on device '%s', which does not support it",
+                             p->task_name[u], p->device_name[d]);
+    }
+    return WEFT_OK;
+}
+
+static weft_status fail_route(const weft_problem *p, int tensor, int from, int to)
+{
+    int u = p->producer[tensor];
+
+    if (u < 0)
+        return weft_fail(WEFT_E_INPUT,
+                         "an input lies on device '%s' and is read on device '%s': no route",
+                         p->device_name[from], p->device_name[to]);
+    return weft_fail(WEFT_E_INPUT,
+                     "the result of task '%s' is made on device '%s' and read on device '%s': no "
+                     "route",
+                     p->task_name[u], p->device_name[from], p->device_name[to]);
+}
+
+static weft_status check_routes(const weft_problem *p, const weft_jobs *j)
+{
+    for (int i = 0; i < j->n_jobs; i++)
+        if (j->kind[i] == WEFT_JOB_TRANSFER && !isfinite(j->duration_s[i]))
+            return fail_route(p, j->tensor[i], j->from[i], j->to[i]);
+    return WEFT_OK;
+}
+
+static weft_status fail_stuck(const weft_problem *p, const weft_plan *plan, const weft_jobs *j,
+                              const weft_timeline *t)
+{
+    for (int i = 0; i < j->n_jobs; i++)
+        if (j->kind[i] == WEFT_JOB_COMPUTE && isinf(t->start_s[i]))
+            return weft_fail(WEFT_E_INPUT,
+                             "task '%s' on device '%s' can never start: the order of the plan's "
+                             "starts contradicts the dependences",
+                             p->task_name[j->task[i]], p->device_name[plan->device[j->task[i]]]);
+    return weft_fail(WEFT_E_INPUT, "the order of the plan's starts contradicts the dependences");
+}
+
+/* Lowers and runs. *jobs and *t belong to `a`. */
+static weft_status run(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a,
+                       weft_jobs **jobs, weft_timeline *t)
+{
+    *jobs = weft_lower_in(p, plan, n_items, a);
+    if (*jobs == NULL)
+        return weft_fail(WEFT_E_INPUT, "%d items of %d tasks are too many to simulate", n_items,
+                         p->n_tasks);
+    WEFT_TRY(check_routes(p, *jobs));
+    *t = weft_run_jobs(*jobs, a);
+    if (t->is_stuck)
+        return fail_stuck(p, plan, *jobs, t);
+    return WEFT_OK;
+}
+
+weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a, weft_measures *out)
+{
+    weft_timeline *t = WEFT_NEW(a, weft_timeline, 1);
+    weft_jobs *jobs = NULL;
+
+    WEFT_TRY(check_devices(p, plan));
+    WEFT_TRY(run(p, plan, 1, a, &jobs, t));
+    weft_measure(p, jobs, t, a, out);
+    for (int i = 0; i < jobs->n_jobs; i++)
+        if (jobs->kind[i] == WEFT_JOB_COMPUTE)
+            plan->start_s[jobs->task[i]] = t->start_s[i];
+    return WEFT_OK;
+}
+
+static weft_status stream(const weft_problem *p, const weft_plan *plan, int n_items,
+                          weft_arena *scratch, double *end_s)
+{
+    weft_jobs *jobs = NULL;
+    weft_timeline t;
+
+    /* a stream finds an order of its own: what the plan contradicts shows in a single run */
+    WEFT_TRY(run(p, plan, 1, scratch, &jobs, &t));
+    if (n_items > 1)
+        WEFT_TRY(run(p, plan, n_items, scratch, &jobs, &t));
+    for (int k = 0; k < n_items; k++)
+        end_s[k] = 0.0;
+    for (int i = 0; i < jobs->n_jobs; i++)
+        if (jobs->kind[i] == WEFT_JOB_COMPUTE)
+            end_s[jobs->item[i]] = fmax(end_s[jobs->item[i]], t.end_s[i]);
+    return WEFT_OK;
+}
+
+weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a,
+                        double *end_s)
+{
+    size_t mark = weft_arena_mark(a);
+    weft_status status;
+
+    if (n_items < 1)
+        return weft_fail(WEFT_E_INPUT, "a stream of %d items, expected at least 1", n_items);
+    WEFT_TRY(check_devices(p, plan));
+    status = stream(p, plan, n_items, a, end_s);
+    weft_arena_rewind(a, mark);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files of sim. */
+#ifndef WEFT_SIM_PARTS_H
+#define WEFT_SIM_PARTS_H
+
+#include "weft/sim.h"
+
+/* A waiting line: the entry with the least (at_s, rank) comes first. Ranks in a line differ. */
+typedef struct weft_waiting {
+    double at_s;
+    int64_t rank;
+    int id;
+} weft_waiting;
+
+typedef struct weft_line {
+    weft_waiting *entry; /* room is the maker's business */
+    int n;
+} weft_line;
+
+void weft_line_push(weft_line *l, weft_waiting w);
+weft_waiting weft_line_pop(weft_line *l); /* not empty */
+
+/* weft_lower into an arena of the caller; the jobs' own `arena` is NULL. NULL if there would be
+ * more jobs, dependences or uses than an int counts. The plan's devices must exist. */
+weft_jobs *weft_lower_in(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a);
+
+/* Every field of *out from a finished run of one item. Arrays belong to `a`. */
+void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline *t, weft_arena *a,
+                  weft_measures *out);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Problems that several tests use: instances of the literature and random ones. A test that needs
+ * them links fixtures.c. Everything returned belongs to the caller: weft_problem_free. */
+#ifndef WEFT_FIXTURES_H
+#define WEFT_FIXTURES_H
+
+#include "weft/plan.h"
+
+/* The notation: seconds of a task on each device ("x": not supported), '/' between tasks, ';', then
+ * edges "from-to:amount", each a tensor of its own. A leading "1:" counts the tasks from 1 instead
+ * of 0. Tasks are called T0, T1, ..., devices P1, P2, ...; an amount takes as many seconds between
+ * any two devices. A text that cannot be read fails the test. */
+weft_problem *fixture_tasks(const char *text);
+
+extern const char fixture_heft[]; /* Topcuoglu et al. 2002; T1 .. T10 */
+extern const char fixture_ahmad[];
+extern const char fixture_hamid[];
+extern const char fixture_hsu[];
+extern const char fixture_kang1[];
+extern const char fixture_kuan[];
+extern const char fixture_sample[];
+
+/* An instance and its known makespans (methods/placement.md, section 12): the best single device,
+ * the fastest device for each task, greedy earliest finish, HEFT, and the proved optimum. */
+typedef struct fixture_known {
+    const char *name;
+    const char *file; /* the same instance in tests/data/tasks */
+    const char *text;
+    int n_tasks, n_edges;
+    double single_s, fastest_s, greedy_s, heft_s, optimum_s;
+} fixture_known;
+
+enum { N_FIXTURES = 7 };
+extern const fixture_known fixture_all[N_FIXTURES];
+
+/* A random problem: unrelated integer times, some not supported; tensors with several readers;
+ * latencies and bandwidths by pair; sinks make outputs; every third seed has a host and an input
+ * that starts there. Memory is not limited. All numbers are small multiples of 1/2, so that sums
+ * are exact. */
+weft_problem *random_problem(uint64_t seed, int n_tasks, int n_devices);
+/* The same with memory limits on weights (other tensors take none); there is a plan that fits. */
+weft_problem *random_limited_problem(uint64_t seed, int n_tasks, int n_devices);
+
+#endif

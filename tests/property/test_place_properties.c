@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/* Relations that hold for every problem: bound <= optimum <= value, plans keep all restrictions,
+ * scaled costs scale the result, one more device never hurts, the same seed gives the same plan.
+ * The optimum is found by trying every order and every device. */
+#include "check.h"
+#include "fixtures.h"
+#include "weft/place.h"
+
+enum { MOST_TASKS = 7, N_PROBLEMS = 1200 };
+
+/* --- every plan there is --------------------------------------------------------------------- */
+
+typedef struct search {
+    const weft_problem *p;
+    int n_usable; /* devices that may be used */
+    int device[MOST_TASKS];
+    double end_s[MOST_TASKS];
+    double free_s[8], held_bytes[8]; /* by device */
+    double best;
+} search;
+
+static bool is_allowed(const search *s, int u, int d)
+{
+    const weft_problem *p = s->p;
+
+    if (isinf(weft_task_s(p, u, d)) || (p->pin[u] >= 0 && p->pin[u] != d))
+        return false;
+    for (int v = 0; v < p->n_tasks; v++) {
+        if (s->device[v] >= 0 && p->colour[u] >= 0 && p->colour[u] == p->colour[v] &&
+            s->device[v] != d)
+            return false;
+    }
+    return true;
+}
+
+/* The weights of a random problem have one reader each, so they add up. */
+static double weight_bytes(const weft_problem *p, int u)
+{
+    double bytes = 0;
+
+    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++)
+        bytes += p->is_weight[p->arg[i]] ? p->memory[p->arg[i]] : 0;
+    return bytes;
+}
+
+static double arrival_s(const search *s, int u, int d)
+{
+    const weft_problem *p = s->p;
+    double at_s = 0;
+
+    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
+        int t = p->arg[i], from = p->producer[t];
+
+        if (from >= 0)
+            at_s = fmax(at_s, s->end_s[from] + weft_send_s(p, t, s->device[from], d));
+        else if (!p->is_weight[t] && p->host >= 0)
+            at_s = fmax(at_s, weft_send_s(p, t, p->host, d));
+    }
+    return at_s;
+}
+
+static bool is_ready(const search *s, int u)
+{
+    if (s->device[u] >= 0)
+        return false;
+    for (int i = s->p->pred_at[u]; i < s->p->pred_at[u + 1]; i++) {
+        if (s->device[s->p->pred[i]] < 0)
+            return false;
+    }
+    return true;
+}
+
+static void try_all(search *s, int n_done, double value);
+
+static void try_one(search *s, int u, int d, int n_done, double value)
+{
+    double before_s = s->free_s[d], bytes = weight_bytes(s->p, u);
+    double length_s = weft_task_s(s->p, u, d);
+    double end_s = fmax(before_s, arrival_s(s, u, d)) + length_s;
+
+    if (s->p->goal == WEFT_THROUGHPUT) /* the time of a device is then its load */
+        end_s = before_s + length_s;
+    if (s->held_bytes[d] + bytes > s->p->capacity[d])
+        return;
+    s->device[u] = d;
+    s->end_s[u] = s->free_s[d] = end_s;
+    s->held_bytes[d] += bytes;
+    try_all(s, n_done + 1, fmax(value, end_s));
+    s->held_bytes[d] -= bytes;
+    s->free_s[d] = before_s;
+    s->device[u] = -1;
+}
+
+/* Every order that agrees with the edges, every device for each task; what is no better than the
+ * best so far cannot become better. */
+static void try_all(search *s, int n_done, double value)
+{
+    if (value >= s->best)
+        return;
+    if (n_done == s->p->n_tasks)
+        s->best = value;
+    for (int u = 0; u < s->p->n_tasks; u++) {
+        if (!is_ready(s, u))
+            continue;
+        for (int d = 0; d < s->n_usable; d++) {
+            if (is_allowed(s, u, d))
+                try_one(s, u, d, n_done, value);
+        }
+        if (s->p->goal == WEFT_THROUGHPUT) /* loads do not depend on the order */
+            break;
+    }
+}
+
+/* INFINITY if there is no plan. */
+static double optimum(const weft_problem *p, int n_usable)
+{
+    search s = {.p = p, .n_usable = n_usable, .best = INFINITY};
+
+    CHECK(p->n_tasks <= MOST_TASKS && p->n_devices <= 8);
+    for (int u = 0; u < p->n_tasks; u++)
+        s.device[u] = -1;
+    try_all(&s, 0, 0);
+    return s.best;
+}
+
+/* --- shorthands ------------------------------------------------------------------------------ */
+
+static bool is_below(double a, double b)
+{
+    return a <= b * (1 + 1e-9);
+}
+
+static weft_problem *small_problem(uint64_t seed)
+{
+    int n_tasks = 2 + (int)(seed % (MOST_TASKS - 1)), n_devices = 1 + (int)(seed / 7 % 3);
+
+    return random_problem(seed, n_tasks, n_devices);
+}
+
+/* Pins and colours on top, drawn so that pins are supported. */
+static void restrict_tasks(weft_problem *p, uint64_t seed)
+{
+    weft_rng r = weft_rng_seed(seed);
+    int *pin = WEFT_NEW(p->arena, int, p->n_tasks), *colour = WEFT_NEW(p->arena, int, p->n_tasks);
+
+    for (int u = 0; u < p->n_tasks; u++) {
+        int d = weft_rng_below(&r, p->n_devices);
+
+        pin[u] = weft_rng_below(&r, 4) == 0 && isfinite(weft_task_s(p, u, d)) ? d : -1;
+        colour[u] = weft_rng_below(&r, 3) == 0 ? weft_rng_below(&r, 2) : -1;
+    }
+    p->pin = pin;
+    p->colour = colour;
+}
+
+static weft_solution solve(const weft_problem *p, int i, int64_t seed, weft_arena *a)
+{
+    weft_run run = {.seed = seed, .n_threads = 1, .deadline_s = INFINITY};
+    weft_proof bound;
+    weft_solution s;
+
+    run.scratch = weft_arena_new();
+    weft_place_bound(p, a, &bound);
+    CHECK_OK(weft_solve(weft_place_at(i), p, NULL, &run, &bound, a, &s));
+    weft_arena_free(run.scratch);
+    return s;
+}
+
+static bool has_plan(const weft_solution *s)
+{
+    return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
+}
+
+static void check_restrictions(const weft_problem *p, const weft_plan *plan)
+{
+    double held_bytes[8] = {0};
+
+    for (int u = 0; u < p->n_tasks; u++) {
+        int d = plan->device[u];
+
+        CHECK(isfinite(weft_task_s(p, u, d)));
+        CHECK(p->pin[u] < 0 || p->pin[u] == d);
+        for (int v = 0; v < u; v++)
+            CHECK(p->colour[u] < 0 || p->colour[u] != p->colour[v] || plan->device[v] == d);
+        held_bytes[d] += weight_bytes(p, u);
+    }
+    for (int d = 0; d < p->n_devices; d++)
+        CHECK(held_bytes[d] <= p->capacity[d]);
+}
+
+/* bound <= optimum <= value for every solver; no plan where there is none. */
+static void check_order(const weft_problem *p)
+{
+    weft_arena *a = weft_arena_new();
+    double best = optimum(p, p->n_devices);
+    weft_proof bound;
+
+    weft_place_bound(p, a, &bound);
+    CHECK(is_below(bound.bound, best));
+    CHECK(bound.outcome != WEFT_INFEASIBLE || isinf(best));
+    for (int i = 0; i < weft_place_count(); i++) {
+        weft_solution s = solve(p, i, 1, a);
+
+        if (has_plan(&s)) {
+            CHECK(is_below(best, s.proof.value));
+            CHECK(s.proof.outcome != WEFT_OPTIMAL || is_below(s.proof.value, best));
+            check_restrictions(p, &s.plan);
+        }
+        CHECK(s.proof.outcome != WEFT_INFEASIBLE || isinf(best));
+    }
+    weft_arena_free(a);
+}
+
+/* --- relations ------------------------------------------------------------------------------- */
+
+TEST(bound_optimum_and_values_keep_their_order)
+{
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        weft_problem *p = small_problem(seed);
+
+        check_order(p);
+        weft_problem_free(p);
+    }
+}
+
+TEST(periods_keep_their_order_too)
+{
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        weft_problem *p = small_problem(seed);
+
+        p->goal = WEFT_THROUGHPUT;
+        check_order(p);
+        weft_problem_free(p);
+    }
+}
+
+TEST(restricted_problems_keep_their_order)
+{
+    int n_plans = 0;
+
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        weft_problem *p = small_problem(seed);
+        weft_arena *a = weft_arena_new();
+        weft_solution s;
+
+        restrict_tasks(p, seed);
+        check_order(p);
+        s = solve(p, 3, 1, a);
+        CHECK(has_plan(&s) == isfinite(optimum(p, p->n_devices))); /* memory does not limit */
+        n_plans += has_plan(&s);
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n_plans > N_PROBLEMS / 4);
+}
+
+TEST(limited_memory_keeps_the_order)
+{
+    int n_plans = 0;
+
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        int n_tasks = 2 + (int)(seed % (MOST_TASKS - 1)), n_devices = 2 + (int)(seed % 2);
+        weft_problem *p = random_limited_problem(seed, n_tasks, n_devices);
+        weft_arena *a = weft_arena_new();
+        weft_solution s = solve(p, 3, 1, a);
+
+        check_order(p);
+        n_plans += has_plan(&s);
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n_plans > N_PROBLEMS / 4);
+}
+
+TEST(every_transfer_model_respects_the_bounds)
+{
+    weft_arena *a = weft_arena_new();
+
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        weft_problem *p = random_problem(seed, 12, 3);
+
+        p->transfer = seed % 2 ? WEFT_CONTEND : WEFT_BLOCK;
+        p->goal = seed % 4 < 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
+        for (int i = 0; i < weft_place_count(); i++) {
+            size_t mark = weft_arena_mark(a);
+            weft_solution s = solve(p, i, 1, a);
+
+            CHECK(!has_plan(&s) || s.proof.bound <= s.proof.value);
+            weft_arena_rewind(a, mark);
+        }
+        weft_problem_free(p);
+    }
+    weft_arena_free(a);
+}
+
+TEST(certificates_give_their_bounds_again)
+{
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        weft_problem *p = random_problem(seed, 2 + (int)(seed % 20), 1 + (int)(seed % 4));
+        weft_arena *a = weft_arena_new();
+        weft_proof bound;
+
+        p->goal = seed % 5 ? WEFT_LATENCY : WEFT_THROUGHPUT;
+        weft_place_bound(p, a, &bound);
+        if (bound.price == NULL)
+            CHECK_NEAR(weft_path_bound_of(p, bound.path, bound.n_path), bound.bound);
+        else
+            CHECK_NEAR(weft_load_bound_of(p, bound.price), bound.bound);
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+}
+
+/* A way drawn at random, and prices drawn at random, prove something true. */
+TEST(any_certificate_is_valid)
+{
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        weft_problem *p = small_problem(seed);
+        weft_rng r = weft_rng_seed(seed);
+        int path[MOST_TASKS], n = 0, u = weft_rng_below(&r, p->n_tasks);
+        double best = optimum(p, p->n_devices), price[3];
+
+        for (int n_next = 1; n_next > 0;) {
+            path[n++] = u;
+            n_next = p->succ_at[u + 1] - p->succ_at[u];
+            if (n_next > 0)
+                u = p->succ[p->succ_at[u] + weft_rng_below(&r, n_next)];
+        }
+        for (int d = 0; d < p->n_devices; d++)
+            price[d] = weft_rng_real(&r) + 0.001;
+        CHECK(is_below(weft_path_bound_of(p, path, n), best));
+        CHECK(weft_path_bound_of(p, path, n) > 0);
+        CHECK(is_below(weft_load_bound_of(p, price), best));
+        CHECK(weft_load_bound_of(p, price) > 0);
+        weft_problem_free(p);
+    }
+}
+
+static const double *scaled(weft_arena *a, const double *from, int n, double factor)
+{
+    double *to = WEFT_NEW(a, double, n);
+
+    for (int i = 0; i < n; i++)
+        to[i] = from[i] * factor;
+    return to;
+}
+
+TEST(scaled_costs_scale_values_and_bounds)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        weft_problem *p = random_problem(seed, 10, 3), *q = random_problem(seed, 10, 3);
+        weft_arena *a = weft_arena_new();
+
+        q->seconds = scaled(q->arena, p->seconds, p->n_tasks * p->n_devices, 4);
+        q->latency_s = scaled(q->arena, p->latency_s, p->n_devices * p->n_devices, 4);
+        q->second_per_byte = scaled(q->arena, p->second_per_byte, p->n_devices * p->n_devices, 4);
+        for (int i = 0; i < weft_place_count(); i++) {
+            weft_solution s = solve(p, i, 1, a), t = solve(q, i, 1, a);
+
+            CHECK_INT(has_plan(&s), has_plan(&t));
+            if (has_plan(&s))
+                CHECK_NEAR(t.proof.value, 4 * s.proof.value);
+            CHECK_NEAR(t.proof.bound, 4 * s.proof.bound);
+        }
+        weft_arena_free(a);
+        weft_problem_free(p);
+        weft_problem_free(q);
+    }
+}
+
+TEST(one_more_device_never_hurts_the_optimum)
+{
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        weft_problem *p = random_problem(seed, 2 + (int)(seed % 5), 3);
+
+        CHECK(optimum(p, 3) <= optimum(p, 2));
+        CHECK(optimum(p, 2) <= optimum(p, 1));
+        weft_problem_free(p);
+    }
+}
+
+TEST(one_device_takes_the_sum_of_all_times)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        weft_problem *p = random_problem(seed, 1 + (int)(seed % 30), 1);
+        weft_arena *a = weft_arena_new();
+        double sum_s = 0;
+
+        for (int u = 0; u < p->n_tasks; u++)
+            sum_s += weft_task_s(p, u, 0);
+        for (int i = 0; i < weft_place_count(); i++) {
+            weft_solution s = solve(p, i, (int64_t)seed, a);
+
+            CHECK_NEAR(s.proof.value, sum_s);
+            CHECK_INT(s.proof.outcome, WEFT_OPTIMAL); /* the load bound is the sum as well */
+        }
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+}
+
+static bool is_same_plan(const weft_solution *s, const weft_solution *t)
+{
+    size_t n = (size_t)s->plan.n_tasks;
+
+    return s->plan.n_tasks == t->plan.n_tasks && n > 0 &&
+           memcmp(s->plan.device, t->plan.device, n * sizeof(int)) == 0 &&
+           memcmp(s->plan.start_s, t->plan.start_s, n * sizeof(double)) == 0;
+}
+
+TEST(the_seed_alone_decides)
+{
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        weft_problem *p = random_problem(seed, 40, 3);
+        weft_arena *a = weft_arena_new();
+
+        for (int i = 1; i < weft_place_count(); i++) {
+            bool is_random = strcmp(weft_place_at(i)->name, "random") == 0;
+            weft_solution s = solve(p, i, 5, a), t = solve(p, i, 5, a), other = solve(p, i, 6, a);
+
+            CHECK(is_same_plan(&s, &t));
+            CHECK(is_same_plan(&s, &other) == !is_random);
+        }
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+}
+
+/* Heuristics promise nothing for one problem, but on the whole they beat chance by far. */
+TEST(heuristics_beat_chance_on_the_whole)
+{
+    double log_ratio[8] = {0};
+    int n = 0;
+
+    for (uint64_t seed = 1; seed <= 200; seed++, n++) {
+        weft_problem *p = random_problem(seed, 30, 3);
+        weft_arena *a = weft_arena_new();
+        double by_chance = solve(p, 7, 1, a).proof.value;
+
+        for (int i = 2; i < 7; i++) /* greedy, heft, cpop, peft, lookahead */
+            log_ratio[i] += log(solve(p, i, 1, a).proof.value / by_chance);
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    for (int i = 2; i < 7; i++)
+        CHECK(exp(log_ratio[i] / n) < 0.7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bound_optimum_and_values_keep_their_order),
+        cmocka_unit_test(periods_keep_their_order_too),
+        cmocka_unit_test(restricted_problems_keep_their_order),
+        cmocka_unit_test(limited_memory_keeps_the_order),
+        cmocka_unit_test(every_transfer_model_respects_the_bounds),
+        cmocka_unit_test(certificates_give_their_bounds_again),
+        cmocka_unit_test(any_certificate_is_valid),
+        cmocka_unit_test(scaled_costs_scale_values_and_bounds),
+        cmocka_unit_test(one_more_device_never_hurts_the_optimum),
+        cmocka_unit_test(one_device_takes_the_sum_of_all_times),
+        cmocka_unit_test(the_seed_alone_decides),
+        cmocka_unit_test(heuristics_beat_chance_on_the_whole),
+    };
+
+    return RUN_TESTS(tests);
+}
