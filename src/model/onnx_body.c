@@ -82,6 +82,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
                             .n_opsets = s->n_opsets,
                             .opset = s->opset,
                             .n_bound = s->n_bound,
+                            .n_given = s->n_given,
                             .bound = s->bound,
                             .bound_in = s->bound_in,
                             .depth = s->depth + 1};
@@ -203,6 +204,7 @@ static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_
                         .n_opsets = s->n_opsets,
                         .opset = s->opset,
                         .n_bound = s->n_bound,
+                        .n_given = s->n_given,
                         .bound = s->bound,
                         .bound_in = s->bound_in,
                         .depth = s->depth + 1};
