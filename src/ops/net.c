@@ -32,6 +32,7 @@ struct weft_net {
     WEFT_VEC(entry) value;
     WEFT_VEC(const char *) warning;
     WEFT_VEC(opaque) opaque;
+    weft_map *opaque_names; /* operator and domain -> index into opaque */
     int n_nodes, n_kept;
     weft_dtype dtype; /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
     int64_t old_batch, new_batch;
@@ -47,6 +48,7 @@ weft_net *weft_net_new(const char *name)
     n->scratch = weft_arena_new();
     n->builder = weft_builder_new(name);
     n->node_names = weft_map_new(a);
+    n->opaque_names = weft_map_new(a);
     return n;
 }
 
@@ -268,13 +270,14 @@ static void note_opaque(weft_net *n, const weft_node *node)
 {
     opaque o = {weft_arena_text(n->arena, node->op, strlen(node->op)),
                 weft_arena_text(n->arena, node->domain, strlen(node->domain)), 1};
+    const char *key = weft_arena_print(n->arena, "%zu.%s.%s", strlen(o.op), o.op, o.domain);
+    int known = weft_map_get(n->opaque_names, key, strlen(key));
 
-    for (int i = 0; i < n->opaque.n; i++)
-        if (strcmp(n->opaque.at[i].op, node->op) == 0 &&
-            strcmp(n->opaque.at[i].domain, node->domain) == 0) {
-            n->opaque.at[i].n++;
-            return;
-        }
+    if (known >= 0) {
+        n->opaque.at[known].n++;
+        return;
+    }
+    weft_map_set(n->opaque_names, key, strlen(key), n->opaque.n);
     WEFT_PUSH(n->arena, n->opaque, o);
 }
 
@@ -305,6 +308,7 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
         c->result[i] = (weft_value){.shape = {.rank = -1}};
     if (c->op) {
         WEFT_TRY(check_arity(c));
+        WEFT_TRY(weft_check_attributes(c));
         WEFT_TRY(c->op->infer(c));
     } else {
         note_opaque(n, c->node);

@@ -585,7 +585,7 @@ TEST(broken_graphs_are_refused)
     const char *x = "x:f32:2x3", *y = "y:f32:2x3";
 
     plain_refused(x, "", "Relu x -> y; Exp x -> y", y, "tensor 'y' is made twice");
-    plain_refused(x, "", "Relu x -> x", "x:f32:2x3", "cycle through node 'n/x'");
+    plain_refused(x, "", "Relu x -> x", "x:f32:2x3", "tensor 'x' is made twice");
     plain_refused(x, "y:f32:2x3", "Relu x -> y", y, "two tensors have the name 'y'");
     plain_refused(x, "w:f32:3 w:f32:3", "Add x w -> y", y, "two tensors have the name 'w'");
     plain_refused("x:f32:2x3 x:f32:2x3", "", "Relu x -> y", y, "two tensors have the name 'x'");
@@ -840,7 +840,7 @@ TEST(a_body_may_come_before_what_it_captures)
 }
 
 /* Each round through the body makes one more of its many carried values unknown. */
-TEST(a_loop_that_settles_slowly_is_read_quickly_or_refused)
+TEST(a_loop_that_settles_slowly_is_read_quickly)
 {
     enum { N = 3000 };
     document d = plain_document("v:f32:1 w:f32:2", "", "", "y0:f32:*");
@@ -872,10 +872,9 @@ TEST(a_loop_that_settles_slowly_is_read_quickly_or_refused)
     end_body(&d.out, body);
     weft_wire_end(&d.out, node);
     end_graph(&d);
-    if (import_with(&d, NULL, &m) == WEFT_OK)
-        weft_model_free(m);
-    else
-        CHECK(strstr(weft_message(), "more than 1000000 nodes") != NULL);
+    m = imported(&d);
+    check_shape(m, "y0", "2"); /* settled at once, but given up with the others */
+    weft_model_free(m);
     CHECK(clock() - start < 20 * CLOCKS_PER_SEC);
 }
 
@@ -1065,7 +1064,7 @@ static void check_bomb(const char *nodes, int n_constant)
         put_nodes(&d.out, ONNX_FUNCTION_NODE, body);
         weft_wire_end(&d.out, f);
     }
-    refused(&d, "more than 1000000 nodes after functions are inlined");
+    refused(&d, "more than"); /* so many nodes, or so much memory */
     CHECK(clock() - start < 20 * CLOCKS_PER_SEC);
 }
 
@@ -1115,7 +1114,7 @@ int main(void)
         cmocka_unit_test(a_scan_takes_its_input_apart_and_collects_its_output),
         cmocka_unit_test(bodies_within_bodies_read_values_of_any_level),
         cmocka_unit_test(a_body_may_come_before_what_it_captures),
-        cmocka_unit_test(a_loop_that_settles_slowly_is_read_quickly_or_refused),
+        cmocka_unit_test(a_loop_that_settles_slowly_is_read_quickly),
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(attributes_reach_into_functions),
         cmocka_unit_test(attributes_reach_through_nested_functions),
