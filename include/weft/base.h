@@ -21,7 +21,7 @@ extern "C" {
 #define WEFT_PRINTF(at, first)
 #endif
 
-/* --- status: the answer to wrong input; its message is one line, for the user ----------------- */
+/* --- status: the answer to wrong input; its message is one line, for the user ---------------- */
 
 typedef enum weft_status {
     WEFT_OK,
@@ -42,7 +42,7 @@ const char *weft_message(void);
             return weft_try_status;                                                                \
     } while (0)
 
-/* --- arena: memory that is released all at once; out of memory aborts ------------------------- */
+/* --- arena: memory that is released all at once; out of memory aborts ------------------------ */
 
 typedef struct weft_arena weft_arena;
 
@@ -76,8 +76,7 @@ void *weft_arena_array(weft_arena *a, size_t n, size_t size);
 /* Used by WEFT_PUSH: makes room for one more item and returns the (possibly moved) array. */
 void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size);
 
-/* --- map: text -> int, in insertion-independent order (look-ups only) --------------------------
- */
+/* --- map: text -> int, in insertion-independent order (look-ups only) ------------------------ */
 
 typedef struct weft_map weft_map;
 
@@ -92,8 +91,7 @@ void weft_map_set(weft_map *m, const char *key, size_t n, int value); /* adds or
 /* The candidate nearest to `word` (few edits away), or NULL if none is near: "did you mean ...". */
 const char *weft_nearest(const char *word, const char *const *candidates, int n);
 
-/* --- bitset: n bits in 64-bit words ------------------------------------------------------------
- */
+/* --- bitset: n bits in 64-bit words ---------------------------------------------------------- */
 
 static inline int weft_bits_words(int n)
 {
@@ -108,8 +106,7 @@ static inline void weft_bit_set(uint64_t *bits, int i)
     bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-/* --- rng: the same numbers on every machine ----------------------------------------------------
- */
+/* --- rng: the same numbers on every machine -------------------------------------------------- */
 
 typedef struct weft_rng {
     uint64_t state[4];
@@ -121,8 +118,7 @@ uint64_t weft_rng_next(weft_rng *r);
 int weft_rng_below(weft_rng *r, int n); /* uniform in 0 .. n - 1 */
 double weft_rng_real(weft_rng *r);      /* uniform in [0, 1) */
 
-/* --- options: a plain struct and a table; the table is the only home of a default --------------
- */
+/* --- options: a plain struct and a table; the table is the only home of a default ------------ */
 
 typedef enum weft_option_kind {
     WEFT_OPTION_END,
@@ -163,15 +159,13 @@ const weft_option *weft_option_find(const weft_option *table, const char *name);
 /* Writes a number as people type it: 5, 0.1, 1e+18. Returns `to`. */
 char *weft_option_number(double value, char to[32]);
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --------------------------------------------------------------------------------- */
 
 /* Calls work(context, i) for i = 0 .. n - 1 on n_threads threads (the caller is one of them).
  * Items must not depend on each other; results must go to places of their own. */
 void weft_parallel(int n_threads, int n, void (*work)(void *context, int i), void *context);
 
-/* --- documents: YAML and JSON as one tree whose nodes know file and line ------------------------
- */
+/* --- documents: YAML and JSON as one tree whose nodes know file and line --------------------- */
 
 typedef enum weft_doc_kind {
     WEFT_DOC_NULL,
@@ -229,8 +223,7 @@ void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
 /* The document as JSON text: indented by `indent` spaces, or on one line if 0. */
 const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a);
 
-/* --- one-line notations ------------------------------------------------------------------------
- */
+/* --- one-line notations ---------------------------------------------------------------------- */
 
 /* A line of text being read. Errors name the column. */
 typedef struct weft_scan {
@@ -247,8 +240,7 @@ WEFT_CHECKED weft_status weft_scan_name(weft_scan *s, const char **name, size_t 
 WEFT_CHECKED weft_status weft_scan_count(weft_scan *s, int64_t *out);
 weft_status weft_scan_fail(const weft_scan *s, const char *expected);
 
-/* --- numbers for people -------------------------------------------------------------------------
- */
+/* --- numbers for people ---------------------------------------------------------------------- */
 
 /* "25.6 M", "4.09 G": three digits and a decimal prefix. Returns `to`. */
 const char *weft_format_count(double value, char to[32]);
@@ -257,8 +249,7 @@ const char *weft_format_bytes(double bytes, char to[32]);
 /* "1,234,567". */
 const char *weft_format_integer(int64_t value, char to[32]);
 
-/* --- whole files --------------------------------------------------------------------------------
- */
+/* --- whole files ----------------------------------------------------------------------------- */
 
 /* The bytes of a regular file, mapped and never copied; an empty file has data NULL and size 0. */
 typedef struct weft_file {

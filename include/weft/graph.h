@@ -15,8 +15,7 @@
 extern "C" {
 #endif
 
-/* --- tensors ------------------------------------------------------------------------------------
- */
+/* --- tensors --------------------------------------------------------------------------------- */
 
 typedef enum weft_dtype {
     WEFT_TYPE_UNKNOWN,
@@ -98,8 +97,7 @@ typedef struct weft_tensor {
     const weft_literal *value; /* of small constants; NULL if not known */
 } weft_tensor;
 
-/* --- nodes --------------------------------------------------------------------------------------
- */
+/* --- nodes ----------------------------------------------------------------------------------- */
 
 typedef enum weft_attr_kind {
     WEFT_ATTR_INT,
@@ -162,8 +160,7 @@ const char *weft_node_text(const weft_node *n, const char *name, const char *fal
 /* The integers of an attribute and their number in *count; NULL and 0 if absent. */
 const int64_t *weft_node_ints(const weft_node *n, const char *name, int *count);
 
-/* --- graph --------------------------------------------------------------------------------------
- */
+/* --- graph ----------------------------------------------------------------------------------- */
 
 typedef struct weft_graph {
     const char *name;
@@ -188,8 +185,7 @@ int64_t weft_graph_peak_bytes(const weft_graph *g);
 /* Nodes on a longest path, counted in nodes. */
 int weft_graph_depth(const weft_graph *g);
 
-/* --- builder: grows, then freezes ----------------------------------------------------------------
- */
+/* --- builder: grows, then freezes ------------------------------------------------------------ */
 
 typedef struct weft_builder weft_builder;
 

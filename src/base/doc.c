@@ -54,7 +54,7 @@ static bool is_among(const char *word, const char *const *words, int n)
     return false;
 }
 
-/* --- scalars ---------------------------------------------------------------------------------- */
+/* --- scalars --------------------------------------------------------------------------------- */
 
 static const char *after_digits(const char *p)
 {
@@ -158,7 +158,7 @@ static weft_status resolve(weft_doc *d)
     return WEFT_OK;
 }
 
-/* --- reading YAML ----------------------------------------------------------------------------- */
+/* --- reading YAML ---------------------------------------------------------------------------- */
 
 typedef struct yaml_reader {
     yaml_parser_t parser;
@@ -374,7 +374,7 @@ static weft_status read_yaml(const char *text, size_t n, const char *file, weft_
     return status;
 }
 
-/* --- reading JSON ----------------------------------------------------------------------------- */
+/* --- reading JSON ---------------------------------------------------------------------------- */
 
 typedef struct json_reader {
     const char *at, *end; /* what is left of the text */
@@ -520,7 +520,7 @@ static weft_status read_json(const char *text, size_t n, const char *file, weft_
     return WEFT_OK;
 }
 
-/* --- reading either --------------------------------------------------------------------------- */
+/* --- reading either -------------------------------------------------------------------------- */
 
 static weft_status read_text(const char *text, size_t n, const char *file, weft_arena *a,
                              weft_doc **out)
@@ -572,7 +572,7 @@ weft_status weft_doc_read(const char *path, weft_arena *a, const weft_doc **out)
     return status;
 }
 
-/* --- writing JSON ----------------------------------------------------------------------------- */
+/* --- writing JSON ---------------------------------------------------------------------------- */
 
 /* Bytes of the UTF-8 character at s, which ends with NUL; 0 if there is none. */
 static size_t utf8_bytes(const unsigned char *s)

@@ -14,7 +14,7 @@
 
 enum { SHOWN_BYTES = 60, LINE_BYTES = 1024 };
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------- */
 
 weft_status weft_doc_fail(const weft_doc *at, const char *format, ...)
 {
@@ -72,7 +72,7 @@ static const char *shown_value(const weft_doc *d, char to[LINE_BYTES])
     return to;
 }
 
-/* --- makers ----------------------------------------------------------------------------------- */
+/* --- makers ---------------------------------------------------------------------------------- */
 
 weft_doc *weft_doc_new(weft_arena *a, weft_doc_kind kind)
 {
@@ -147,7 +147,7 @@ void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
     map->key[map->n++] = weft_arena_text(a, key, strlen(key));
 }
 
-/* --- getters ---------------------------------------------------------------------------------- */
+/* --- getters --------------------------------------------------------------------------------- */
 
 const weft_doc *weft_doc_get(const weft_doc *map, const char *key)
 {

@@ -58,7 +58,7 @@ char *weft_option_number(double value, char to[32])
     return to;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
+/* --- numbers --------------------------------------------------------------------------------- */
 
 /* The power of ten of a final k, M or G, else 0. */
 static int suffix_power(const char *text)
@@ -176,7 +176,7 @@ static weft_status set_real(const weft_option *o, const char *value, double *fie
     return WEFT_OK;
 }
 
-/* --- flags and texts -------------------------------------------------------------------------- */
+/* --- flags and texts ------------------------------------------------------------------------- */
 
 static weft_status set_flag(const weft_option *o, const char *value, bool *field)
 {
@@ -238,7 +238,7 @@ static weft_status set_text(const weft_option *o, const char *value, const char 
     return WEFT_OK;
 }
 
-/* --- from text -------------------------------------------------------------------------------- */
+/* --- from text ------------------------------------------------------------------------------- */
 
 static weft_status fail_unknown(const weft_option *table, const char *name)
 {

@@ -19,6 +19,7 @@ struct weft_builder {
     WEFT_VEC(weft_tensor) tensor;
     WEFT_VEC(pending) node;
     WEFT_VEC(int) output;
+    WEFT_VEC(bool) is_output; /* of tensors up to the last output */
 };
 
 weft_builder *weft_builder_new(const char *name)
@@ -130,9 +131,11 @@ int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int 
 
 void weft_builder_output(weft_builder *b, int tensor)
 {
-    for (int i = 0; i < b->output.n; i++)
-        if (b->output.at[i] == tensor)
-            return;
+    while (b->is_output.n <= tensor)
+        WEFT_PUSH(b->arena, b->is_output, false);
+    if (b->is_output.at[tensor])
+        return;
+    b->is_output.at[tensor] = true;
     WEFT_PUSH(b->arena, b->output, tensor);
 }
 

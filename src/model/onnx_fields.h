@@ -122,7 +122,7 @@ enum { WEFT_ONNX_SHOWN_BYTES = 100 };
 /* A name for messages, with its NUL, shortened if it is long. Returns `to`. */
 const char *weft_onnx_show(weft_slice name, char to[WEFT_ONNX_SHOWN_BYTES]);
 
-/* --- fields: texts and data stay where they are ----------------------------------------------- */
+/* --- fields: texts and data stay where they are ---------------------------------------------- */
 
 /* Names and paths: a NUL byte is an error. */
 WEFT_CHECKED weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out);

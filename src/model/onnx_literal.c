@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- types ------------------------------------------------------------------------------------ */
+/* --- types ----------------------------------------------------------------------------------- */
 
 typedef enum kind { KIND_NONE, KIND_SIGNED, KIND_UNSIGNED, KIND_BOOL, KIND_REAL } kind;
 
@@ -75,7 +75,7 @@ static int bits_of(int data_type)
     return weft_dtype_bits((weft_dtype)data_type);
 }
 
-/* --- sizes ------------------------------------------------------------------------------------ */
+/* --- sizes ----------------------------------------------------------------------------------- */
 
 /* Beyond this the number of bits of a tensor would not fit 63 bits. */
 static const int64_t most_elements = INT64_MAX / 128;
@@ -192,7 +192,7 @@ static weft_status check_tensor(const weft_onnx_tensor *t, int64_t *elements)
     return check_values(t, *elements);
 }
 
-/* --- fields ----------------------------------------------------------------------------------- */
+/* --- fields ---------------------------------------------------------------------------------- */
 
 static bool is_text(weft_slice s, const char *text)
 {
@@ -353,7 +353,7 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     return check_tensor(out, &elements);
 }
 
-/* --- where the bytes are ---------------------------------------------------------------------- */
+/* --- where the bytes are --------------------------------------------------------------------- */
 
 static void store(uint8_t *to, uint64_t value, int n_bytes)
 {
@@ -474,7 +474,7 @@ static weft_status external_bytes(const weft_onnx *o, const weft_onnx_tensor *t,
     return status;
 }
 
-/* --- decoding --------------------------------------------------------------------------------- */
+/* --- decoding -------------------------------------------------------------------------------- */
 
 static uint64_t low_bits(uint64_t value, int n)
 {

@@ -22,7 +22,7 @@ typedef struct reader {
     int depth; /* of sub-graphs */
 } reader;
 
-/* --- plain fields ----------------------------------------------------------------------------- */
+/* --- plain fields ---------------------------------------------------------------------------- */
 
 static weft_slice slice_of(weft_wire w)
 {
@@ -97,7 +97,7 @@ weft_status weft_onnx_field_entry(const weft_wire_field *from, weft_onnx_entry *
     }
 }
 
-/* --- types of values -------------------------------------------------------------------------- */
+/* --- types of values ------------------------------------------------------------------------- */
 
 static weft_status read_dim(weft_wire w, weft_onnx_dim *out)
 {
@@ -198,7 +198,7 @@ static weft_status read_value_info(reader *r, weft_wire w, weft_onnx_value_info 
     return type.at ? read_type(r, type, out) : WEFT_OK;
 }
 
-/* --- attributes, nodes, graphs ---------------------------------------------------------------- */
+/* --- attributes, nodes, graphs --------------------------------------------------------------- */
 
 static weft_status read_graph(reader *r, weft_wire w, weft_onnx_graph *out);
 
@@ -487,7 +487,7 @@ static weft_status read_graph(reader *r, weft_wire w, weft_onnx_graph *out)
     return WEFT_OK;
 }
 
-/* --- the model -------------------------------------------------------------------------------- */
+/* --- the model ------------------------------------------------------------------------------- */
 
 static weft_status read_opset(const weft_wire_field *from, weft_onnx_opset *out)
 {
@@ -640,7 +640,7 @@ static weft_status read_model(reader *r, weft_wire w, weft_onnx *out)
     return read_graph(r, parts.graph, graph);
 }
 
-/* --- what a file is instead ------------------------------------------------------------------- */
+/* --- what a file is instead ------------------------------------------------------------------ */
 
 typedef struct signature {
     size_t offset, n;

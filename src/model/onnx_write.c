@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* --- plain fields ----------------------------------------------------------------------------- */
+/* --- plain fields ---------------------------------------------------------------------------- */
 
 static void put_text(weft_wire_out *o, int field, weft_slice text)
 {
@@ -79,7 +79,7 @@ static void put_opset(weft_wire_out *o, int field, const weft_onnx_opset *opset)
     weft_wire_end(o, begin);
 }
 
-/* --- tensors and types ------------------------------------------------------------------------ */
+/* --- tensors and types ----------------------------------------------------------------------- */
 
 static weft_slice slice(const char *text)
 {
@@ -177,7 +177,7 @@ static void put_value_info(weft_wire_out *o, int field, const weft_onnx_value_in
     weft_wire_end(o, begin);
 }
 
-/* --- attributes, nodes, graphs ---------------------------------------------------------------- */
+/* --- attributes, nodes, graphs --------------------------------------------------------------- */
 
 static weft_status put_graph(weft_wire_out *o, int field, const weft_onnx_graph *g);
 
@@ -272,7 +272,7 @@ static weft_status put_graph(weft_wire_out *o, int field, const weft_onnx_graph 
     return WEFT_OK;
 }
 
-/* --- the model -------------------------------------------------------------------------------- */
+/* --- the model ------------------------------------------------------------------------------- */
 
 static weft_status put_function(weft_wire_out *o, const weft_onnx_function *f)
 {

@@ -21,7 +21,7 @@
 
 enum { MOST_FIELD_NUMBER = (1 << 29) - 1, FIRST_ROOM = 256, VARINT_BYTES = 10 };
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 static size_t offset_of(const weft_wire *w, const uint8_t *at)
 {
@@ -109,7 +109,7 @@ weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bool *more)
                      offset_of(w, from), field->number, (int)(tag & 7));
 }
 
-/* --- typed fields ----------------------------------------------------------------------------- */
+/* --- typed fields ---------------------------------------------------------------------------- */
 
 static size_t field_offset(const weft_wire_field *f)
 {
@@ -272,7 +272,7 @@ weft_status weft_wire_floats(weft_wire w, int number, weft_arena *a, const doubl
     }
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 /* Room for n more bytes, already counted; NULL while measuring. */
 static uint8_t *extend(weft_wire_out *o, size_t n)

@@ -31,8 +31,7 @@ WEFT_CHECKED weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bo
 /* Takes one varint (of a packed field). */
 WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
 
-/* --- fields of a known type: another encoding is an error with the byte offset -----------------
- */
+/* --- fields of a known type: another encoding is an error with the byte offset --------------- */
 
 WEFT_CHECKED weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out);
 WEFT_CHECKED weft_status weft_wire_int(const weft_wire_field *field, int64_t *out);
@@ -51,7 +50,7 @@ WEFT_CHECKED weft_status weft_wire_ints(weft_wire w, int number, weft_arena *a, 
 WEFT_CHECKED weft_status weft_wire_floats(weft_wire w, int number, weft_arena *a,
                                           const double **out, int *n);
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 /* A growing buffer in an arena. Without arena it only counts: n becomes the size. */
 typedef struct weft_wire_out {

@@ -18,8 +18,7 @@
 
 #define LARGEST_WHOLE 9007199254740992.0 /* 2^53: whole numbers below are exact */
 
-/* --- list --------------------------------------------------------------------------------------
- */
+/* --- list ------------------------------------------------------------------------------------ */
 
 static const weft_zoo_model *const families[] = {weft_zoo_cnns, weft_zoo_transformers,
                                                  weft_zoo_others};
@@ -53,8 +52,7 @@ const weft_zoo_model *weft_zoo_find(const char *name)
     return NULL;
 }
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 weft_zoo weft_zoo_begin(weft_net *net, const weft_model_options *common)
 {
@@ -187,8 +185,7 @@ int64_t weft_zoo_dim(const weft_zoo *z, int x, int d)
     return d >= 0 && d < shape->rank ? shape->dim[d] : 0;
 }
 
-/* --- any operator ------------------------------------------------------------------------------
- */
+/* --- any operator ---------------------------------------------------------------------------- */
 
 weft_attr weft_zoo_attr_int(const char *name, int64_t value)
 {
@@ -295,8 +292,7 @@ int weft_zoo_binary(weft_zoo *z, const char *op, int x, int y)
     return weft_zoo_call1(z, &call);
 }
 
-/* --- convolutional layers ----------------------------------------------------------------------
- */
+/* --- convolutional layers -------------------------------------------------------------------- */
 
 static int64_t or_one(int64_t value)
 {
@@ -443,8 +439,7 @@ int weft_zoo_concat(weft_zoo *z, const int *x, int n, int64_t axis)
     return result;
 }
 
-/* --- layers of transformers --------------------------------------------------------------------
- */
+/* --- layers of transformers ------------------------------------------------------------------ */
 
 int weft_zoo_matmul(weft_zoo *z, int x, int64_t out, bool bias)
 {

@@ -10,8 +10,7 @@
 
 #include "zoo_cnn.h"
 
-/* --- shared ------------------------------------------------------------------------------------
- */
+/* --- shared ---------------------------------------------------------------------------------- */
 
 weft_zoo weft_cnn_begin(weft_net *net, const weft_cnn_options *o, const weft_model_options *common)
 {
@@ -98,8 +97,7 @@ static int three_linears(weft_zoo *z, int x, int64_t classes)
     return weft_zoo_linear(z, x, classes);
 }
 
-/* --- AlexNet, VGG ------------------------------------------------------------------------------
- */
+/* --- AlexNet, VGG ---------------------------------------------------------------------------- */
 
 static const weft_option alexnet_table[] = {
     WEFT_CNN_IMAGE(224),
@@ -155,8 +153,7 @@ static weft_status build_vgg16(weft_net *net, const void *options, const weft_mo
     return weft_cnn_finish(&z, x, "vgg16", o->image);
 }
 
-/* --- ResNets -----------------------------------------------------------------------------------
- */
+/* --- ResNets --------------------------------------------------------------------------------- */
 
 /* Blocks of each stage, before groups and their width. */
 #define RESNET_ROWS(b1, b2, b3, b4)                                                                \
@@ -278,8 +275,7 @@ static weft_status build_resnext50(weft_net *net, const void *options,
     return resnet("resnext50", bottleneck, net, options, common);
 }
 
-/* --- DenseNet ----------------------------------------------------------------------------------
- */
+/* --- DenseNet -------------------------------------------------------------------------------- */
 
 static const weft_option densenet_table[] = {
     WEFT_CNN_IMAGE(224),
@@ -337,8 +333,7 @@ static weft_status build_densenet121(weft_net *net, const void *options,
     return weft_cnn_finish(&z, weft_cnn_classifier(&z, x, o->classes), "densenet121", o->image);
 }
 
-/* --- SqueezeNet --------------------------------------------------------------------------------
- */
+/* --- SqueezeNet ------------------------------------------------------------------------------ */
 
 /* A narrow 1x1 convolution, then 1x1 and 3x3 ones side by side, each four times as wide. */
 static int fire(weft_zoo *z, int x, int64_t squeeze)
@@ -371,8 +366,7 @@ static weft_status build_squeezenet(weft_net *net, const void *options,
     return weft_cnn_finish(&z, weft_zoo_flatten(&z, x), "squeezenet1_1", o->image);
 }
 
-/* --- GoogLeNet: torchvision's has 3x3 convolutions where the article has 5x5 -------------------
- */
+/* --- GoogLeNet: torchvision's has 3x3 convolutions where the article has 5x5 ----------------- */
 
 static const weft_option googlenet_table[] = {
     WEFT_CNN_IMAGE(224),
@@ -429,8 +423,7 @@ static weft_status build_googlenet(weft_net *net, const void *options,
     return weft_cnn_finish(&z, weft_cnn_classifier(&z, x, o->classes), "googlenet", o->image);
 }
 
-/* --- Inception v3 ------------------------------------------------------------------------------
- */
+/* --- Inception v3 ---------------------------------------------------------------------------- */
 
 static const weft_option inception_v3_table[] = {
     WEFT_CNN_IMAGE(299),
@@ -647,8 +640,7 @@ static weft_status build_inception_v3(weft_net *net, const void *options,
     return weft_cnn_finish(&z, weft_cnn_classifier(&z, x, o->classes), "inception_v3", o->image);
 }
 
-/* --- list --------------------------------------------------------------------------------------
- */
+/* --- list ------------------------------------------------------------------------------------ */
 
 #define CNN(name, summary, table, build)                                                           \
     {                                                                                              \

@@ -220,8 +220,7 @@ weft_status weft_build_efficientnet_b0(weft_net *net, const void *options,
     return weft_cnn_finish(&z, x, "efficientnet_b0", o->image);
 }
 
-/* --- U-Net -------------------------------------------------------------------------------------
- */
+/* --- U-Net ----------------------------------------------------------------------------------- */
 
 enum { MAX_LEVELS = 8 };
 
@@ -282,8 +281,7 @@ weft_status weft_build_unet(weft_net *net, const void *options, const weft_model
     return weft_cnn_finish(&z, weft_zoo_conv2d(&z, x, &last), "unet", o->image);
 }
 
-/* --- faces -------------------------------------------------------------------------------------
- */
+/* --- faces ----------------------------------------------------------------------------------- */
 
 enum { N_STREAMS = 3 };
 

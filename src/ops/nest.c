@@ -362,12 +362,18 @@ static int64_t slot_bytes(const weft_nests *nests, bool is_result, int slot, con
     return (int64_t)((double)t->bytes / (double)t->elements * (double)most);
 }
 
-static bool read_before(const weft_graph *g, int u, int i)
+enum { FEW_ARGS = 256 };
+
+/* Is operand i one that came before? `seen` marks tensors met so far; NULL: look back. */
+static bool read_before(const weft_graph *g, int u, int i, uint64_t *seen)
 {
-    for (int k = g->arg_at[u]; k < i; k++)
-        if (g->arg[k] == g->arg[i])
-            return true;
-    return false;
+    bool is_seen = seen && weft_bit_get(seen, g->arg[i]);
+
+    if (seen)
+        weft_bit_set(seen, g->arg[i]);
+    for (int k = g->arg_at[u]; k < i && seen == NULL && !is_seen; k++)
+        is_seen = g->arg[k] == g->arg[i];
+    return is_seen;
 }
 
 static bool is_view(const weft_graph *g, int u)
@@ -380,14 +386,22 @@ static bool is_view(const weft_graph *g, int u)
 
 static void count_bytes(const weft_graph *g, int u, const weft_nests *nests, weft_work *w)
 {
+    weft_arena *scratch = NULL;
+    uint64_t *seen = NULL;
+
+    if (g->arg_at[u + 1] - g->arg_at[u] > FEW_ARGS) { /* looking back would take n * n / 2 steps */
+        scratch = weft_arena_new();
+        seen = WEFT_NEW(scratch, uint64_t, weft_bits_words(g->n_tensors));
+    }
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
-        if (g->arg[i] >= 0 && !read_before(g, u, i))
+        if (g->arg[i] >= 0 && !read_before(g, u, i, seen))
             w->read_bytes = add_saturated(
                 w->read_bytes, slot_bytes(nests, false, i - g->arg_at[u], &g->tensor[g->arg[i]]));
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
         if (g->res[i] >= 0)
             w->write_bytes = add_saturated(
                 w->write_bytes, slot_bytes(nests, true, i - g->res_at[u], &g->tensor[g->res[i]]));
+    weft_arena_free(scratch);
 }
 
 weft_work weft_node_work(const weft_graph *g, int u)

@@ -13,8 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* --- sizes --------------------------------------------------------------------------------------
- */
+/* --- sizes ----------------------------------------------------------------------------------- */
 
 weft_shape weft_arg_shape(const weft_call *c, int i, int rank)
 {
@@ -85,8 +84,7 @@ weft_status weft_need_list(const weft_call *c, int i, const char *what, int64_t 
                           weft_arg_print(c, i, text), (long long)n);
 }
 
-/* --- windows ------------------------------------------------------------------------------------
- */
+/* --- windows --------------------------------------------------------------------------------- */
 
 weft_status weft_window_list(const weft_call *c, const char *name, int n, int64_t lowest,
                              int64_t *to)
@@ -240,8 +238,7 @@ weft_status weft_window_slide(const weft_call *c, weft_window *w, const weft_sha
     return WEFT_OK;
 }
 
-/* --- nests --------------------------------------------------------------------------------------
- */
+/* --- nests ----------------------------------------------------------------------------------- */
 
 weft_nest *weft_nest_new(weft_nests *out)
 {

@@ -6,8 +6,7 @@
 
 #include "shapes.h"
 
-/* --- sizes --------------------------------------------------------------------------------------
- */
+/* --- sizes ----------------------------------------------------------------------------------- */
 
 /* No dimension and no product of dimensions may pass this, so that sums of a few never overflow. */
 #define WEFT_MAX_DIM ((int64_t)1 << 62)
@@ -31,8 +30,7 @@ WEFT_CHECKED weft_status weft_multiply(const weft_call *c, const char *what, int
 /* Operand i, if it is there, must be a list of n elements. */
 WEFT_CHECKED weft_status weft_need_list(const weft_call *c, int i, const char *what, int64_t n);
 
-/* --- windows that slide over the spatial dimensions 2, 3, ... of N x C x D1 x D2 ... -------------
- */
+/* --- windows that slide over the spatial dimensions 2, 3, ... of N x C x D1 x D2 ... --------- */
 
 enum { WEFT_MAX_SPATIAL = WEFT_MAX_RANK - 2 };
 
@@ -64,8 +62,7 @@ int64_t weft_window_extent(const weft_window *w, int i);
 WEFT_CHECKED weft_status weft_window_slide(const weft_call *c, weft_window *w, const weft_shape *x,
                                            weft_shape *result);
 
-/* --- nests --------------------------------------------------------------------------------------
- */
+/* --- nests ----------------------------------------------------------------------------------- */
 
 /* One more nest, empty; at most WEFT_MAX_NESTS. */
 weft_nest *weft_nest_new(weft_nests *out);

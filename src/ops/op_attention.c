@@ -50,8 +50,7 @@ static heads unknown_heads(void)
     return (heads){.batch = no, .q_heads = no, .kv_heads = no, .s = no, .t = no, .d = no, .e = no};
 }
 
-/* --- shapes -------------------------------------------------------------------------------------
- */
+/* --- shapes ---------------------------------------------------------------------------------- */
 
 static weft_status positive_attribute(const weft_call *c, const char *name, int64_t *out)
 {
@@ -418,8 +417,7 @@ weft_status weft_infer_ms_gqa(weft_call *c)
     return set_rows(c, &a);
 }
 
-/* --- nests --------------------------------------------------------------------------------------
- */
+/* --- nests ----------------------------------------------------------------------------------- */
 
 typedef struct axes {
     int b, h, g, s, t, size; /* g is -1 where each head of queries has its own keys */

@@ -26,8 +26,7 @@ typedef struct conv {
     weft_shape result;
 } conv;
 
-/* --- shapes -------------------------------------------------------------------------------------
- */
+/* --- shapes ---------------------------------------------------------------------------------- */
 
 /* Spatial dimensions of operand and weight; -1 if neither rank is known. */
 static weft_status spatial_rank(const weft_call *c, slots s, int *n)
@@ -165,8 +164,7 @@ weft_status weft_infer_deform_conv(weft_call *c)
     return weft_set_sized(c, 0, weft_arg_type(c, 0), &v.result);
 }
 
-/* --- transposed convolution ---------------------------------------------------------------------
- */
+/* --- transposed convolution ------------------------------------------------------------------ */
 
 /* Weight C x M/group x kernel. */
 static weft_status read_transposed_channels(const weft_call *c, const weft_shape *w, conv *v)
@@ -250,8 +248,7 @@ weft_status weft_infer_conv_transpose(weft_call *c)
     return weft_set_sized(c, 0, weft_arg_type(c, 0), &v.result);
 }
 
-/* --- nests --------------------------------------------------------------------------------------
- */
+/* --- nests ----------------------------------------------------------------------------------- */
 
 typedef struct conv_axes {
     int b, g, m, n;

@@ -39,8 +39,7 @@ typedef struct equation {
     int64_t size[N_LABELS]; /* 1 until it is known to be larger */
 } equation;
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* 'A' .. 'Z', 'a' .. 'z' -> 0 .. 51; -1 for other characters. */
 static int letter(char x)
@@ -110,8 +109,7 @@ static weft_status read_equation(const weft_call *c, equation *e)
     return WEFT_OK;
 }
 
-/* --- sizes --------------------------------------------------------------------------------------
- */
+/* --- sizes ----------------------------------------------------------------------------------- */
 
 /* Puts labels of n_own of the e->n_dots dimensions of "..." in its place. */
 static void expand(const equation *e, term *t, int n_own)
@@ -263,8 +261,7 @@ weft_status weft_infer_einsum(weft_call *c)
     return weft_set_sized(c, 0, weft_arg_type(c, 0), &result);
 }
 
-/* --- nest ---------------------------------------------------------------------------------------
- */
+/* --- nest ------------------------------------------------------------------------------------ */
 
 static const char *label_name(int label)
 {

@@ -286,8 +286,7 @@ weft_status weft_infer_body(weft_call *c)
     return WEFT_OK;
 }
 
-/* --- determinants and spectra --------------------------------------------------------------------
- */
+/* --- determinants and spectra ---------------------------------------------------------------- */
 
 weft_status weft_infer_det(weft_call *c)
 {
@@ -428,8 +427,7 @@ weft_status weft_infer_stft(weft_call *c)
     return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
-/* --- loop nests ----------------------------------------------------------------------------------
- */
+/* --- loop nests ------------------------------------------------------------------------------ */
 
 /* Elimination: each of n pivots changes the n x n matrix. */
 void weft_nest_det(const weft_call *c, weft_nests *out)

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- views ---------------------------------------------------------------------------------------
- */
+/* --- views ----------------------------------------------------------------------------------- */
 
 /* A reshape: dimensions that the target copies with 0 are left out of both products, so that they
  * may be unknown. */
@@ -278,8 +277,7 @@ weft_status weft_infer_unsqueeze(weft_call *c)
     return WEFT_OK;
 }
 
-/* --- permutation, join, cut ----------------------------------------------------------------------
- */
+/* --- permutation, join, cut ------------------------------------------------------------------ */
 
 /* Dimension of the operand that dimension i of the transposed one is. */
 static weft_status permutation(const weft_call *c, int rank, int perm[WEFT_MAX_RANK])
@@ -567,8 +565,7 @@ weft_status weft_infer_slice(weft_call *c)
     return WEFT_OK;
 }
 
-/* --- look-ups ------------------------------------------------------------------------------------
- */
+/* --- look-ups -------------------------------------------------------------------------------- */
 
 weft_status weft_infer_gather(weft_call *c)
 {
@@ -705,8 +702,7 @@ weft_status weft_infer_compress(weft_call *c)
     return WEFT_OK;
 }
 
-/* --- loop nests ----------------------------------------------------------------------------------
- */
+/* --- loop nests ------------------------------------------------------------------------------ */
 
 void weft_nest_transpose(const weft_call *c, weft_nests *out)
 {

@@ -10,8 +10,7 @@
  * RMSNormalization-23 and com.microsoft SkipLayerNormalization, EmbedLayerNormalization. */
 #include "nn.h"
 
-/* --- shapes -------------------------------------------------------------------------------------
- */
+/* --- shapes ---------------------------------------------------------------------------------- */
 
 /* Shape of scale, bias, mean and variance: one element a channel, or with spatial = 0 (opsets 7 and
  * 8) one for every element of an item. */
@@ -141,8 +140,7 @@ weft_status weft_infer_embed_layer_norm(weft_call *c)
     return weft_set_sized(c, 0, type, &result);
 }
 
-/* --- nests --------------------------------------------------------------------------------------
- */
+/* --- nests ----------------------------------------------------------------------------------- */
 
 static weft_nest *new_norm(const weft_call *c, weft_nests *out)
 {

@@ -10,8 +10,7 @@
  * whatever the opset: run times agree on that. */
 #include "nn.h"
 
-/* --- shapes -------------------------------------------------------------------------------------
- */
+/* --- shapes ---------------------------------------------------------------------------------- */
 
 /* Quantised pools may be asked to have channels last, which no other rule could follow. */
 static weft_status refuse_channels_last(const weft_call *c)
@@ -239,8 +238,7 @@ weft_status weft_infer_affine_grid(weft_call *c)
     return weft_set_sized(c, 0, weft_arg_type(c, 0), &result);
 }
 
-/* --- nests --------------------------------------------------------------------------------------
- */
+/* --- nests ----------------------------------------------------------------------------------- */
 
 void weft_nest_pool(const weft_call *c, weft_nests *out)
 {

@@ -199,8 +199,7 @@ weft_status weft_infer_loss(weft_call *c)
     return WEFT_OK;
 }
 
-/* --- loop nests --------------------------------------------------------------------------------
- */
+/* --- loop nests ------------------------------------------------------------------------------ */
 
 static void mark_axes(weft_nest *n, unsigned mask, weft_axis_kind kind)
 {

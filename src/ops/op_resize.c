@@ -346,8 +346,7 @@ weft_status weft_infer_col2im(weft_call *c)
     return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
-/* --- loop nests ----------------------------------------------------------------------------------
- */
+/* --- loop nests ------------------------------------------------------------------------------ */
 
 void weft_nest_pad(const weft_call *c, weft_nests *out)
 {

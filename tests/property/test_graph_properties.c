@@ -8,7 +8,7 @@
 
 enum { N_GRAPHS = 600, MOST_NODES = 40, MOST_INPUTS = 3 };
 
-/* --- random graphs ---------------------------------------------------------------------------- */
+/* --- random graphs --------------------------------------------------------------------------- */
 
 static weft_tensor tensor_like(weft_arena *a, const char *prefix, int number, weft_tensor_kind kind,
                                int64_t bytes)
@@ -131,7 +131,7 @@ static weft_graph *random_graph(uint64_t seed, bool is_task)
     return g;
 }
 
-/* --- definitions ------------------------------------------------------------------------------ */
+/* --- definitions ----------------------------------------------------------------------------- */
 
 static bool has_edge(const weft_graph *g, int u, int v)
 {
@@ -231,7 +231,7 @@ static int naive_depth(const weft_graph *g)
     return most;
 }
 
-/* --- properties ------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------ */
 
 TEST(invariants_hold_and_edges_are_those_of_the_operands)
 {

@@ -33,7 +33,7 @@ enum { SECONDS = 20 };
 enum { SECONDS = 2 };
 #endif
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- files ----------------------------------------------------------------------------------- */
 
 /* The scratch folder and the file of a case in it. */
 typedef struct place {
@@ -121,7 +121,7 @@ static double seconds_since(clock_t start)
     return (double)(clock() - start) / (double)CLOCKS_PER_SEC;
 }
 
-/* --- documents -------------------------------------------------------------------------------- */
+/* --- documents ------------------------------------------------------------------------------- */
 
 static void put_text(weft_wire_out *o, int field, const char *text)
 {
@@ -216,7 +216,7 @@ static void put_ints(weft_wire_out *o, const char *name, const int64_t *value, i
     weft_wire_end(o, tensor);
 }
 
-/* --- operators: one node in a line of notation ------------------------------------------------ */
+/* --- operators: one node in a line of notation ----------------------------------------------- */
 
 enum { MOST_NUMBERS = 16 };
 

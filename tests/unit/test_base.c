@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- arena ------------------------------------------------------------------------------------ */
+/* --- arena ----------------------------------------------------------------------------------- */
 
 static bool is_filled(const uint8_t *at, size_t n, uint8_t with)
 {
@@ -94,7 +94,7 @@ TEST(arena_copies_texts)
     weft_arena_free(a);
 }
 
-/* --- status ----------------------------------------------------------------------------------- */
+/* --- status ---------------------------------------------------------------------------------- */
 
 TEST(messages_are_one_line)
 {
@@ -128,7 +128,7 @@ TEST(long_messages_are_cut)
     CHECK_INT(strncmp(weft_message(), "y: xxx", 6), 0);
 }
 
-/* --- map -------------------------------------------------------------------------------------- */
+/* --- map ------------------------------------------------------------------------------------- */
 
 /* Against a plain list: with 10,000 keys drawn from 15,000 words many are met twice. */
 TEST(map_agrees_with_a_list)
@@ -217,7 +217,7 @@ TEST(bits_agree_with_bools)
     }
 }
 
-/* --- rng -------------------------------------------------------------------------------------- */
+/* --- rng ------------------------------------------------------------------------------------- */
 
 /* The state after seed 0 is the published start of splitmix64; the first number follows from it:
  * s1 * 5 = 6e789e6aa1b965f4 * 5 = 285b1815289efdc4 (mod 2^64), rotated left by 7 bits
@@ -272,7 +272,7 @@ TEST(rng_is_uniform)
     CHECK_INT(weft_rng_below(&r, 1), 0);
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 typedef struct sample {
     int64_t layers, tokens;
@@ -525,7 +525,7 @@ TEST(option_numbers_read_back_the_same)
     CHECK(strtod(number(-DBL_MIN), NULL) == -DBL_MIN);
 }
 
-/* --- threads ---------------------------------------------------------------------------------- */
+/* --- threads --------------------------------------------------------------------------------- */
 
 typedef struct visits {
     atomic_int *count;
@@ -577,7 +577,7 @@ TEST(parallel_items_have_messages_of_their_own)
         CHECK_INT(is_own[i], 1);
 }
 
-/* --- numbers for people ----------------------------------------------------------------------- */
+/* --- numbers for people ---------------------------------------------------------------------- */
 
 static const char *count(double value)
 {
@@ -663,7 +663,7 @@ TEST(counts_are_near_their_value)
     }
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- files ----------------------------------------------------------------------------------- */
 
 typedef struct folder {
     char path[64], file[80];

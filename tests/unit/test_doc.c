@@ -35,7 +35,7 @@ static void check_refused(const char *text, const char *message)
     weft_arena_free(a);
 }
 
-/* --- YAML ------------------------------------------------------------------------------------- */
+/* --- YAML ------------------------------------------------------------------------------------ */
 
 TEST(yaml_gives_a_tree_with_lines)
 {
@@ -206,7 +206,7 @@ TEST(many_keys_are_found_twice)
     weft_arena_free(a);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 TEST(json_gives_a_tree_with_lines)
 {
@@ -288,7 +288,7 @@ TEST(json_refusals_name_line_and_reason)
     check_refused("[", "f:1: not valid JSON: ");
 }
 
-/* --- limits ----------------------------------------------------------------------------------- */
+/* --- limits ---------------------------------------------------------------------------------- */
 
 /* n opening brackets, a line in between, and the closing ones; a comment before makes it YAML. */
 static char *nested(int n, const char *before, weft_arena *a)
@@ -357,7 +357,7 @@ TEST(values_are_limited_in_number)
     weft_arena_free(a);
 }
 
-/* --- getters ---------------------------------------------------------------------------------- */
+/* --- getters --------------------------------------------------------------------------------- */
 
 TEST(getters_return_values)
 {
@@ -448,7 +448,7 @@ TEST(made_documents_have_no_place)
     weft_arena_free(a);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 TEST(json_is_written_in_order)
 {
@@ -534,7 +534,7 @@ TEST(large_documents_are_written_and_read_quickly)
     weft_arena_free(a);
 }
 
-/* --- properties ------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------ */
 
 static bool is_same(const weft_doc *x, const weft_doc *y)
 {

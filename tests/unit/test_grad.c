@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* --- small networks --------------------------------------------------------------------------- */
+/* --- small networks -------------------------------------------------------------------------- */
 
 static weft_shape shape_of(const char *text)
 {
@@ -369,7 +369,7 @@ TEST(work_of_huge_weights_stops_at_the_largest_number)
     weft_graph_free(g);
 }
 
-/* --- nests by their definition ---------------------------------------------------------------- */
+/* --- nests by their definition --------------------------------------------------------------- */
 
 /* Axes of a node's only nest as "m:p n:r": parallel, spatial, reduce, sequential (q). */
 static void check_axes(const weft_graph *g, const char *node, const char *expected)
@@ -628,7 +628,7 @@ TEST(gradients_of_convolutions_are_differences)
     check_gradients("ConvTranspose", "1x4x3x3", "4x3x2x2", &grouped);
 }
 
-/* --- real networks ---------------------------------------------------------------------------- */
+/* --- real networks --------------------------------------------------------------------------- */
 
 typedef struct needs {
     bool *gradient; /* [n_tensors] reached from a parameter */

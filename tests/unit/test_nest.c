@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* --- a graph of one node ---------------------------------------------------------------------- */
+/* --- a graph of one node --------------------------------------------------------------------- */
 
 enum { MOST_OPERANDS = 8, MOST_ATTRS = 4 };
 
@@ -132,7 +132,7 @@ static void check_axes(const fixture *f, int nest, const char *expected)
     CHECK_TEXT(text, expected);
 }
 
-/* --- convolution ------------------------------------------------------------------------------ */
+/* --- convolution ----------------------------------------------------------------------------- */
 
 TEST(a_strided_1x1_convolution_reads_a_quarter_of_its_input)
 {
@@ -201,7 +201,7 @@ TEST(a_grouped_convolution_multiplies_within_its_groups)
     finish(&f);
 }
 
-/* --- matrices and recurrence ------------------------------------------------------------------ */
+/* --- matrices and recurrence ----------------------------------------------------------------- */
 
 TEST(a_matrix_product_is_one_nest)
 {
@@ -277,7 +277,7 @@ TEST(fused_attention_of_com_microsoft)
     finish(&f);
 }
 
-/* --- movement --------------------------------------------------------------------------------- */
+/* --- movement -------------------------------------------------------------------------------- */
 
 TEST(gather_reads_the_rows_it_needs)
 {
@@ -352,7 +352,7 @@ TEST(a_transpose_moves_all_bytes_and_computes_nothing)
     finish(&f);
 }
 
-/* --- element-wise and reducing ---------------------------------------------------------------- */
+/* --- element-wise and reducing --------------------------------------------------------------- */
 
 TEST(a_broadcast_operand_is_indexed_where_it_is_not_one)
 {
@@ -408,7 +408,7 @@ TEST(a_reduction_sums_over_its_axes)
     finish(&f);
 }
 
-/* --- what has no nest ------------------------------------------------------------------------- */
+/* --- what has no nest ------------------------------------------------------------------------ */
 
 TEST(operators_outside_the_table_cost_their_bytes)
 {

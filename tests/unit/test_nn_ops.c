@@ -27,8 +27,7 @@ typedef struct fixture {
     weft_arena *arena;
 } fixture;
 
-/* --- reading a case -----------------------------------------------------------------------------
- */
+/* --- reading a case -------------------------------------------------------------------------- */
 
 /* Copies up to one of the marks; *at moves behind what was copied. */
 static char *take(fixture *f, const char **at, const char *marks)
@@ -238,8 +237,7 @@ static void check_work(const char *op, const char *attrs, const char *args, int6
     close_call(f);
 }
 
-/* --- shapes -------------------------------------------------------------------------------------
- */
+/* --- shapes ---------------------------------------------------------------------------------- */
 
 TEST(convolutions_slide_their_window)
 {
@@ -657,8 +655,7 @@ TEST(attention_finds_its_heads)
                 "2x5x64 - 2x5x16 - - 2:i32 scalar:i32", "!input 2 (values) is there");
 }
 
-/* --- work ---------------------------------------------------------------------------------------
- */
+/* --- work ------------------------------------------------------------------------------------ */
 
 TEST(work_follows_the_formulas)
 {
@@ -744,8 +741,7 @@ TEST(work_follows_the_formulas)
                2LL * 8 * 5 * 8 * 5);
 }
 
-/* --- loops --------------------------------------------------------------------------------------
- */
+/* --- loops ----------------------------------------------------------------------------------- */
 
 static const char *print_index(fixture *f, const weft_nest *n, const weft_index *i)
 {
@@ -893,8 +889,7 @@ TEST(odd_sizes_do_no_harm)
     check_work("Attention", "", "2x4x5x8 2x4x0x8 2x4x0x7", 0, 0);
 }
 
-/* --- nests compute what the operators mean ------------------------------------------------------
- */
+/* --- nests compute what the operators mean --------------------------------------------------- */
 
 /* Offset of the element an access touches at a point; false if it lies in the padding. */
 static bool locate(const weft_access *a, const weft_shape *s, const int64_t *point, int64_t *at)

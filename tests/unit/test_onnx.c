@@ -30,7 +30,7 @@ static bool slice_is(weft_slice s, const char *text)
     return s.at && s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
 }
 
-/* --- wire ------------------------------------------------------------------------------------- */
+/* --- wire ------------------------------------------------------------------------------------ */
 
 static weft_wire wire_of(const void *data, size_t n)
 {
@@ -200,7 +200,7 @@ TEST(malformed_fields_are_errors_with_their_offset)
     refuse_field("\x80\x80\x80\x80\x10\x00", 6, "field number 536870912");
 }
 
-/* --- documents made by hand ------------------------------------------------------------------- */
+/* --- documents made by hand ------------------------------------------------------------------ */
 
 /* A model whose graph is given as bytes. */
 static weft_wire_out model_of(weft_arena *a, const weft_wire_out *graph)
@@ -433,7 +433,7 @@ TEST(paths_that_are_no_files_are_refused)
     CHECK(o == NULL);
 }
 
-/* --- tensors ---------------------------------------------------------------------------------- */
+/* --- tensors --------------------------------------------------------------------------------- */
 
 TEST(sizes_that_disagree_are_errors_that_name_the_tensor)
 {
@@ -642,7 +642,7 @@ TEST(absent_complex_and_text_data_give_no_literal_and_empty_tensors_an_empty_one
     weft_arena_free(a);
 }
 
-/* --- external data ---------------------------------------------------------------------------- */
+/* --- external data --------------------------------------------------------------------------- */
 
 /* Saves a model with one external tensor of two i32 in a folder of its own, beside "part.bin" with
  * the bytes 0 .. 15, opens it and asks for the elements. */
@@ -720,7 +720,7 @@ TEST(external_data_are_read_from_the_folder_of_the_model_only)
     weft_arena_free(a);
 }
 
-/* --- equality of documents -------------------------------------------------------------------- */
+/* --- equality of documents ------------------------------------------------------------------- */
 
 static bool same_slice(weft_slice x, weft_slice y)
 {
@@ -868,7 +868,7 @@ static bool same_model(const weft_onnx *x, const weft_onnx *y)
     return same;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 /* read(write(x)) = x, and writing once more changes no byte. */
 static void check_rewrite(const weft_onnx *o)
@@ -1019,7 +1019,7 @@ TEST(every_field_of_a_document_is_read)
     weft_onnx_free(o);
 }
 
-/* --- hostile bytes ---------------------------------------------------------------------------- */
+/* --- hostile bytes --------------------------------------------------------------------------- */
 
 static void touch_literals(const weft_onnx *o, const weft_onnx_graph *g, weft_arena *a)
 {

@@ -6,8 +6,7 @@
 
 #include "weft/model.h"
 
-/* --- helpers -----------------------------------------------------------------------------------
- */
+/* --- helpers --------------------------------------------------------------------------------- */
 
 static weft_status try_make(const char *name, const char *parameters,
                             const weft_model_options *common, weft_graph **out)
@@ -70,8 +69,7 @@ static int count(const weft_graph *g, const char *op)
     return n;
 }
 
-/* --- exported files ----------------------------------------------------------------------------
- */
+/* --- exported files -------------------------------------------------------------------------- */
 
 /* Elements of initializers, MACs and nodes of the files that PyTorch exports from torchvision's
  * definitions. The exporter adds a Pad in front of average pools and a Concat of one tensor at the
@@ -144,8 +142,7 @@ TEST(kept_norms_give_the_published_number_of_parameters)
     }
 }
 
-/* --- by hand -----------------------------------------------------------------------------------
- */
+/* --- by hand --------------------------------------------------------------------------------- */
 
 /* A convolution with bias. */
 static int64_t conv_weights(int64_t out, int64_t in, int64_t k)
@@ -229,8 +226,7 @@ TEST(unet_is_counted_by_hand)
     weft_graph_free(g);
 }
 
-/* --- tables of H2H -----------------------------------------------------------------------------
- */
+/* --- tables of H2H --------------------------------------------------------------------------- */
 
 typedef struct layer {
     int64_t m, n, r; /* channels written, read; size */
@@ -322,8 +318,7 @@ TEST(facebagnet_has_the_layers_of_its_table)
     weft_graph_free(g);
 }
 
-/* --- all of them -------------------------------------------------------------------------------
- */
+/* --- all of them ----------------------------------------------------------------------------- */
 
 /* The family of this file stands first in the list and ends with facebagnet. */
 static int family_size(void)
