@@ -13,9 +13,9 @@ figure() {
     printf '%s\n' "$document" | sed -n "s/^  \"$1\": \([0-9.e+]*\),*\$/\1/p"
 }
 
-printf '%-32s %8s %15s %18s %10s\n' model nodes parameters MACs FLOP/B
+printf '%-38s %8s %15s %18s %10s\n' model nodes parameters MACs FLOP/B
 for model in "$@"; do
     document=$("${WEFT:-weft}" inspect "$model" --json)
-    printf '%-32s %8s %15s %18s %10.2f\n' "$model" "$(figure graph_nodes)" "$(figure parameters)" \
+    printf '%-38s %8s %15s %18s %10.2f\n' "$model" "$(figure graph_nodes)" "$(figure parameters)" \
         "$(figure macs)" "$(figure flops_per_byte)"
 done

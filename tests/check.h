@@ -19,7 +19,8 @@
 #define CHECK(condition) assert_true(condition)
 #define CHECK_INT(value, expected) assert_int_equal((long long)(value), (long long)(expected))
 #define CHECK_TEXT(value, expected) assert_string_equal(value, expected)
-#define CHECK_NEAR(value, expected) assert_true(fabs((value) - (expected)) <= 1e-9 * (1 + fabs(expected)))
+#define CHECK_NEAR(value, expected)                                                                \
+    assert_true(fabs((value) - (expected)) <= 1e-9 * (1 + fabs(expected)))
 #define CHECK_OK(call)                                                                             \
     do {                                                                                           \
         if ((call) != WEFT_OK)                                                                     \

@@ -68,6 +68,11 @@ void *weft_arena_array(weft_arena *a, size_t n, size_t size);
 #define WEFT_PUSH(arena, v, item)                                                                  \
     ((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room, sizeof *(v).at),                    \
      (v).at[(v).n++] = (item))
+/* Room for n items at once, where their number is known beforehand. */
+#define WEFT_RESERVE(arena, v, items)                                                              \
+    ((v).n == 0 ? (void)((v).at = weft_arena_array(arena, (size_t)(items), sizeof *(v).at),        \
+                         (v).room = (items))                                                       \
+                : (void)0)
 /* Used by WEFT_PUSH: makes room for one more item and returns the (possibly moved) array. */
 void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size);
 
@@ -76,6 +81,7 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size);
 typedef struct weft_map weft_map;
 
 weft_map *weft_map_new(weft_arena *a);
+void weft_map_reserve(weft_map *m, int n); /* room for n keys without growing on the way */
 int weft_map_get(const weft_map *m, const char *key, size_t n); /* -1 if absent */
 /* Sets key to value >= 0; false (and no change) if the key is there already. The key's bytes are
  * not copied: they must live as long as the map. */

@@ -190,6 +190,8 @@ int weft_graph_depth(const weft_graph *g);
 typedef struct weft_builder weft_builder;
 
 weft_builder *weft_builder_new(const char *name);
+/* Room for that many tensors and nodes, where their numbers are known beforehand. */
+void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes);
 void weft_builder_free(weft_builder *b); /* NULL is allowed; a finished graph stays */
 /* Adds a tensor (deep copy; producer is ignored) and returns its number. Kind WEFT_ACTIVATION for
  * results. */
@@ -200,9 +202,10 @@ int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int 
 void weft_builder_output(weft_builder *b, int tensor); /* asks for a tensor; twice is harmless */
 /* The tensor as added so far (valid until the next call that adds one). */
 const weft_tensor *weft_builder_get(const weft_builder *b, int tensor);
-/* Checks and freezes: nodes in topological order (ties: as added). Wrong: an empty graph, two
- * producers, a tensor read but never made, duplicate names, a cycle (named by one of its nodes).
- * Weights that nothing reads are left out. The caller owns *out. */
+/* Checks and freezes; afterwards the builder can only be freed. Nodes come in topological order
+ * (ties: as added). Wrong: an empty graph, two producers, a tensor read but never made, duplicate
+ * names, a cycle (named by one of its nodes). Weights that nothing reads are left out. The caller
+ * owns *out. */
 WEFT_CHECKED weft_status weft_builder_finish(weft_builder *b, weft_graph **out);
 
 /* --- one-line notation

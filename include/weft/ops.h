@@ -157,6 +157,8 @@ typedef struct weft_net weft_net;
 
 weft_net *weft_net_new(const char *name);
 void weft_net_free(weft_net *n);
+/* Room for that many values and operators, where their numbers are known beforehand. */
+void weft_net_reserve(weft_net *n, int n_values, int n_nodes);
 weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net */
 /* The network is read with another batch size than its constants were made for; `before` is the
  * same network as it stands in the file, finished or not, and must outlive this one. */
@@ -166,7 +168,8 @@ void weft_net_dtype(weft_net *n, weft_dtype type);
 int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */
 int weft_net_n_kept(const weft_net *n);  /* operators that are nodes of the graph */
 
-/* Adds a graph input, or a constant (without data: weights). *out is its value number. */
+/* Adds a graph input, or a constant (without data: weights). *out is its value number. Names given
+ * to a net are not copied: they must live as long as it (weft_net_arena). */
 WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value,
                                         int *out);
 WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value,
@@ -187,8 +190,7 @@ typedef struct weft_net_op {
  * shapes and are warned about. */
 WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results);
 void weft_net_output(weft_net *n, int value);
-int weft_net_find(const weft_net *n, const char *name); /* -1 if no value has this name */
-int weft_net_count(const weft_net *n);                  /* values so far */
+int weft_net_count(const weft_net *n); /* values so far */
 const weft_value *weft_net_value(const weft_net *n, int value);
 const char *weft_net_name(const weft_net *n, int value);
 bool weft_net_is_given(const weft_net *n, int value); /* an input or constant, not a result */

@@ -7,26 +7,35 @@
 typedef struct slot {
     const char *key;
     size_t n;
-    uint64_t hash;
-    int value;
-    bool is_used;
+    uint32_t hash;
+    int next_value; /* value + 1; 0: a free slot */
 } slot;
 
 struct weft_map {
     weft_arena *arena;
     slot *slot;
-    size_t n, room; /* room is a power of two, at most half full */
+    size_t n, room; /* room is a power of two, at most three quarters full */
 };
 
-/* FNV-1a, then mixed so that the low bits depend on every byte. */
-static uint64_t hash_of(const char *key, size_t n)
+static uint64_t mix(uint64_t h, uint64_t word)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
 
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)key[i]) * 0x100000001b3u;
-    h ^= h >> 32;
-    return h * 0x9e3779b97f4a7c15u;
+/* Eight bytes at a time: names of tensors are long and looked up often. */
+static uint32_t hash_of(const char *key, size_t n)
+{
+    uint64_t h = n, word = 0;
+
+    for (; n >= 8; n -= 8, key += 8) {
+        memcpy(&word, key, 8);
+        h = mix(h, word);
+    }
+    word = 0;
+    if (n > 0)
+        memcpy(&word, key, n);
+    return (uint32_t)(mix(mix(h, word), 0x100000001b3u) >> 32);
 }
 
 weft_map *weft_map_new(weft_arena *a)
@@ -39,12 +48,12 @@ weft_map *weft_map_new(weft_arena *a)
     return m;
 }
 
-static slot *find(const weft_map *m, const char *key, size_t n, uint64_t hash)
+static slot *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
 {
-    size_t i = (size_t)(hash >> 20) & (m->room - 1);
+    size_t i = hash & (m->room - 1);
 
-    while (m->slot[i].is_used && (m->slot[i].hash != hash || m->slot[i].n != n ||
-                                  (n && memcmp(m->slot[i].key, key, n) != 0)))
+    while (m->slot[i].next_value && (m->slot[i].hash != hash || m->slot[i].n != n ||
+                                     (n && memcmp(m->slot[i].key, key, n) != 0)))
         i = (i + 1) & (m->room - 1);
     return &m->slot[i];
 }
@@ -53,31 +62,41 @@ int weft_map_get(const weft_map *m, const char *key, size_t n)
 {
     const slot *s = find(m, key, n, hash_of(key, n));
 
-    return s->is_used ? s->value : -1;
+    return s->next_value - 1;
 }
 
-static void double_room(weft_map *m)
+static void set_room(weft_map *m, size_t room)
 {
     slot *old = m->slot;
     size_t n_old = m->room;
 
-    m->room *= 2;
+    m->room = room;
     m->slot = WEFT_NEW(m->arena, slot, m->room);
     for (size_t i = 0; i < n_old; i++)
-        if (old[i].is_used)
+        if (old[i].next_value)
             *find(m, old[i].key, old[i].n, old[i].hash) = old[i];
+}
+
+void weft_map_reserve(weft_map *m, int n)
+{
+    size_t room = m->room;
+
+    while (room / 4 * 3 < (size_t)n)
+        room *= 2;
+    if (room > m->room)
+        set_room(m, room);
 }
 
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    uint64_t hash = hash_of(key, n);
+    uint32_t hash = hash_of(key, n);
     slot *s = find(m, key, n, hash);
 
-    if (s->is_used)
+    if (s->next_value)
         return false;
-    *s = (slot){key, n, hash, value, true};
-    if (++m->n * 2 > m->room)
-        double_room(m);
+    *s = (slot){key, n, hash, value + 1};
+    if (++m->n * 4 > m->room * 3)
+        set_room(m, m->room * 2);
     return true;
 }
 
@@ -85,8 +104,8 @@ void weft_map_set(weft_map *m, const char *key, size_t n, int value)
 {
     slot *s = find(m, key, n, hash_of(key, n));
 
-    if (s->is_used)
-        s->value = value;
+    if (s->next_value)
+        s->next_value = value + 1;
     else
         (void)weft_map_put(m, key, n, value);
 }

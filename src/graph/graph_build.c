@@ -14,27 +14,36 @@ typedef struct pending {
 } pending;
 
 struct weft_builder {
-    weft_arena *arena;
+    weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
     WEFT_VEC(weft_tensor) tensor;
     WEFT_VEC(pending) node;
     WEFT_VEC(int) output;
+    WEFT_VEC(bool) is_output; /* of tensors up to the last output */
 };
 
 weft_builder *weft_builder_new(const char *name)
 {
-    weft_arena *a = weft_arena_new();
-    weft_builder *b = WEFT_NEW(a, weft_builder, 1);
+    weft_builder *b = calloc(1, sizeof *b);
 
-    b->arena = a;
-    b->name = weft_arena_text(a, name, strlen(name));
+    if (b == NULL)
+        abort();
+    b->arena = weft_arena_new();
+    b->name = weft_arena_text(b->arena, name, strlen(name));
     return b;
+}
+
+void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
+{
+    WEFT_RESERVE(b->arena, b->tensor, n_tensors);
+    WEFT_RESERVE(b->arena, b->node, n_nodes);
 }
 
 void weft_builder_free(weft_builder *b)
 {
     if (b)
         weft_arena_free(b->arena);
+    free(b);
 }
 
 static const char *copy_text(weft_arena *a, const char *text)
@@ -122,9 +131,11 @@ int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int 
 
 void weft_builder_output(weft_builder *b, int tensor)
 {
-    for (int i = 0; i < b->output.n; i++)
-        if (b->output.at[i] == tensor)
-            return;
+    while (b->is_output.n <= tensor)
+        WEFT_PUSH(b->arena, b->is_output, false);
+    if (b->is_output.at[tensor])
+        return;
+    b->is_output.at[tensor] = true;
     WEFT_PUSH(b->arena, b->output, tensor);
 }
 
@@ -140,6 +151,7 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
+    weft_map_reserve(seen, b->tensor.n);
     for (int t = 0; t < b->tensor.n; t++) {
         const char *name = b->tensor.at[t].name;
 
@@ -149,6 +161,7 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
     seen = weft_map_new(scratch);
+    weft_map_reserve(seen, b->node.n);
     for (int u = 0; u < b->node.n; u++) {
         const char *name = b->node.at[u].node.name;
 
@@ -336,7 +349,7 @@ static void freeze_tensors(const weft_builder *b, const readers *r, const int *p
         number[t] = -1;
         if (from->kind == WEFT_WEIGHT && !is_read)
             continue;
-        tensor[n] = copy_tensor(g->arena, from);
+        tensor[n] = *from;
         tensor[n].producer = from->producer < 0 ? -1 : place[from->producer];
         number[t] = n++;
     }
@@ -383,7 +396,7 @@ static void freeze_nodes(const weft_builder *b, const int *order, const int *num
     for (int u = 0; u < b->node.n; u++) {
         const pending *p = &b->node.at[order[u]];
 
-        node[u] = copy_node(g->arena, &p->node);
+        node[u] = p->node;
         if (p->node.phase == WEFT_BACKWARD && p->node.forward >= 0)
             node[u].forward = place[p->node.forward];
         for (int i = 0; i < p->n_args; i++)
@@ -432,66 +445,84 @@ static void freeze_uses(weft_graph *g, weft_arena *scratch)
     g->use = use;
 }
 
-static int compare_edges(const void *x, const void *y)
-{
-    const int *a = x, *b = y;
+/* One direction of the edges. Each node has few: insertion keeps them sorted by (other end,
+ * tensor). */
+typedef struct side {
+    int *at, *to, *tensor;
+    int n;
+} side;
 
-    for (int i = 0; i < 3; i++)
-        if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
-    return 0;
+static side new_side(const weft_graph *g)
+{
+    return (side){WEFT_NEW(g->arena, int, g->n_nodes + 1), WEFT_NEW(g->arena, int, g->n_edges + 1),
+                  WEFT_NEW(g->arena, int, g->n_edges + 1), 0};
 }
 
-/* One direction of the edges, sorted by (at, other end, tensor). */
-static void freeze_side(weft_graph *g, int (*edge)[3], const int **at, const int **to,
-                        const int **tensor)
+static void insert_edge(side *s, int first, int to, int tensor)
 {
-    int *side_at = WEFT_NEW(g->arena, int, g->n_nodes + 1);
-    int *side_to = WEFT_NEW(g->arena, int, g->n_edges + 1);
-    int *side_tensor = WEFT_NEW(g->arena, int, g->n_edges + 1);
+    int i = s->n++;
 
-    qsort(edge, (size_t)g->n_edges, sizeof edge[0], compare_edges);
-    for (int e = 0; e < g->n_edges; e++) {
-        side_at[edge[e][0] + 1]++;
-        side_to[e] = edge[e][1];
-        side_tensor[e] = edge[e][2];
+    for (; i > first && (s->to[i - 1] > to || (s->to[i - 1] == to && s->tensor[i - 1] > tensor));
+         i--) {
+        s->to[i] = s->to[i - 1];
+        s->tensor[i] = s->tensor[i - 1];
     }
-    for (int u = 0; u < g->n_nodes; u++)
-        side_at[u + 1] += side_at[u];
-    *at = side_at;
-    *to = side_to;
-    *tensor = side_tensor;
+    s->to[i] = to;
+    s->tensor[i] = tensor;
+}
+
+static void leaving_edges(const weft_graph *g, int u, side *s)
+{
+    int first = s->n;
+
+    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
+        for (int t = g->res[i], k = t < 0 ? 0 : g->use_at[t]; t >= 0 && k < g->use_at[t + 1]; k++)
+            insert_edge(s, first, g->use[k], t);
+    s->at[u + 1] = s->n;
+}
+
+/* Edges into u: `last` tells whether a tensor was met at u already. */
+static void entering_edges(const weft_graph *g, int u, int *last, side *s)
+{
+    int first = s->n;
+
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
+        int t = g->arg[i];
+
+        if (t < 0 || g->tensor[t].producer < 0 || last[t] == u + 1)
+            continue;
+        last[t] = u + 1;
+        insert_edge(s, first, g->tensor[t].producer, t);
+    }
+    s->at[u + 1] = s->n;
 }
 
 static void freeze_edges(weft_graph *g, weft_arena *scratch)
 {
-    int(*edge)[3];
+    int *last = WEFT_NEW(scratch, int, g->n_tensors + 1);
+    side out, in;
 
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensor[t].producer >= 0)
             g->n_edges += g->use_at[t + 1] - g->use_at[t];
-    edge = weft_arena_array(scratch, (size_t)g->n_edges + 1, sizeof edge[0]);
-    for (int side = 0; side < 2; side++) {
-        int n = 0;
-
-        for (int t = 0; t < g->n_tensors; t++)
-            for (int k = g->use_at[t]; g->tensor[t].producer >= 0 && k < g->use_at[t + 1]; k++) {
-                edge[n][side] = g->tensor[t].producer;
-                edge[n][1 - side] = g->use[k];
-                edge[n++][2] = t;
-            }
-        if (side == 0)
-            freeze_side(g, edge, &g->out_at, &g->out_to, &g->out_tensor);
-        else
-            freeze_side(g, edge, &g->in_at, &g->in_from, &g->in_tensor);
+    out = new_side(g);
+    in = new_side(g);
+    for (int u = 0; u < g->n_nodes; u++) {
+        leaving_edges(g, u, &out);
+        entering_edges(g, u, last, &in);
     }
+    g->out_at = out.at;
+    g->out_to = out.to;
+    g->out_tensor = out.tensor;
+    g->in_at = in.at;
+    g->in_from = in.to;
+    g->in_tensor = in.tensor;
 }
 
 static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out)
 {
     int *order = WEFT_NEW(scratch, int, b->node.n), *place = WEFT_NEW(scratch, int, b->node.n);
     int *number = WEFT_NEW(scratch, int, b->tensor.n);
-    weft_arena *a;
     readers r;
     weft_graph *g;
 
@@ -505,15 +536,15 @@ static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out
     for (int u = 0; u < b->node.n; u++)
         place[order[u]] = u;
 
-    a = weft_arena_new();
-    g = WEFT_NEW(a, weft_graph, 1);
-    g->arena = a;
-    g->name = copy_text(a, b->name);
+    g = WEFT_NEW(b->arena, weft_graph, 1);
+    g->arena = b->arena;
+    g->name = b->name;
     freeze_tensors(b, &r, place, number, g);
     freeze_ends(b, number, g);
     freeze_nodes(b, order, number, g);
     freeze_uses(g, scratch);
     freeze_edges(g, scratch);
+    b->arena = NULL;
     *out = g;
     return WEFT_OK;
 }

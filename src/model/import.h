@@ -10,7 +10,12 @@ typedef struct weft_import {
     const weft_model_options *options;
     const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
     weft_arena *arena;
-    int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
+    weft_arena *scratch;   /* of one node; rewound, so sub-graphs and functions nest */
+    int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
+    size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
+    size_t arena_bytes;    /* of `arena` and of `seen` when a node was last begun */
+    size_t net_bytes;
+    const weft_net *seen;
     weft_map *functions;    /* name -> first local function of that name */
     int *next_function;     /* the next one of the same name, or -1 */
     int64_t n_constants;    /* elements in Constant nodes of the main graph */
@@ -30,7 +35,7 @@ typedef struct weft_scope {
     const weft_onnx_opset *opset;
     weft_map *declared; /* name -> index into graph->value, then graph->output; or NULL */
     const weft_onnx_graph *graph;
-    int n_bound; /* of functions: attributes of the call, then defaults */
+    int n_bound, n_given; /* of functions: attributes of the call, then defaults */
     const weft_onnx_attr *const *bound;
     struct weft_scope *bound_in; /* the scope in which those attributes stand */
     int depth;                   /* of function calls and sub-graphs */

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { MOST_ROUNDS = 16 }; /* through the body of a loop until its shapes are settled */
+
 bool weft_import_is_control(const weft_onnx_node *n)
 {
     bool is_default = n->domain.n == 0 || weft_slice_is(n->domain, "ai.onnx");
@@ -82,6 +84,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
                             .n_opsets = s->n_opsets,
                             .opset = s->opset,
                             .n_bound = s->n_bound,
+                            .n_given = s->n_given,
                             .bound = s->bound,
                             .bound_in = s->bound_in,
                             .depth = s->depth + 1};
@@ -203,6 +206,7 @@ static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_
                         .n_opsets = s->n_opsets,
                         .opset = s->opset,
                         .n_bound = s->n_bound,
+                        .n_given = s->n_given,
                         .bound = s->bound,
                         .bound_in = s->bound_in,
                         .depth = s->depth + 1};
@@ -277,14 +281,17 @@ static weft_status operand_value(weft_import *m, weft_scope *s, const weft_onnx_
 }
 
 /* Runs the body until the carried values (inputs first.. and results carried_at..) keep their
- * shapes; dimensions that change from one iteration to the next become unknown. */
+ * shapes; dimensions that change from one iteration to the next become unknown. Each round loses a
+ * dimension or a rank, or is the last; where that goes on for long, all ranks are given up. */
 static weft_status settle(weft_import *m, weft_scope *s, body *b, weft_value *input, int first,
                           int carried_at, int n_carried)
 {
     bool is_changed = true;
 
-    while (is_changed) { /* each round loses a dimension or a rank, or ends */
+    for (int round = 1; is_changed; round++) {
         is_changed = false;
+        for (int i = 0; i < n_carried && round == MOST_ROUNDS; i++)
+            input[first + i].shape.rank = -1;
         WEFT_TRY(run_body(m, s, b, input));
         for (int i = 0; i < n_carried; i++)
             is_changed |= meet(&input[first + i], &b->result[carried_at + i]);

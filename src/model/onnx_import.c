@@ -12,9 +12,11 @@
 #include <string.h>
 
 enum {
-    MOST_NODES = 1000000, /* after inlining */
-    MOST_FLOATS = 256,    /* floating-point constants read from the file */
-    NEWEST_OPSET = 25,    /* of the default domain, as far as the table was checked */
+    MOST_NODES = 1000000,   /* after inlining */
+    MOST_UNFOLDED_MB = 128, /* for functions and sub-graphs: a file of 2 KB can ask for any size */
+    MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
+    MOST_FLOATS = 256,      /* floating-point constants read from the file */
+    NEWEST_OPSET = 25,      /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
 };
 
@@ -133,14 +135,19 @@ static weft_status input_shape(weft_import *m, const weft_onnx_value_info *info,
 }
 
 /* --batch: binds the symbolic first dimension of the first input, or replaces the fixed one. */
-static void choose_batch(weft_import *m, const weft_onnx_value_info *first)
+static weft_status choose_batch(weft_import *m, const weft_onnx_value_info *first)
 {
-    if (m->options->batch <= 0 || first->n_dims == 0)
-        return;
-    if (first->dim[0].value >= 0)
-        m->file_batch = first->dim[0].value;
-    else
+    if (m->options->batch <= 0 || !first->has_shape)
+        return WEFT_OK;
+    if (first->n_dims == 0 || first->dim[0].value == 0)
+        return weft_fail(WEFT_E_INPUT,
+                         "input '%.*s' has no dimensions or no elements, so --batch does not apply",
+                         (int)first->name.n, first->name.at);
+    if (first->dim[0].value < 0)
         m->batch_name = weft_import_text(m, dim_name(m, first, 0));
+    else if (first->dim[0].value != m->options->batch)
+        m->file_batch = first->dim[0].value;
+    return WEFT_OK;
 }
 
 static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initializers)
@@ -158,13 +165,14 @@ static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initia
         if (name.n == 0)
             return weft_fail(WEFT_E_INPUT, "input %d has no name", i);
         if (is_first)
-            choose_batch(m, &g->input[i]);
+            WEFT_TRY(choose_batch(m, &g->input[i]));
         is_first = false;
         WEFT_TRY(input_shape(m, &g->input[i], &v));
         if (m->file_batch > 0 && v.shape.rank > 0 && v.shape.dim[0] == m->file_batch)
             v.shape.dim[0] = m->options->batch;
         WEFT_TRY(weft_net_input(s->net, weft_import_text(m, name), &v, &value));
-        weft_map_set(s->values, name.at, name.n, value);
+        if (!weft_map_put(s->values, name.at, name.n, value))
+            return weft_fail(WEFT_E_INPUT, "two inputs have the name '%.*s'", (int)name.n, name.at);
     }
     if (m->file_batch > 0)
         weft_net_rebatch(s->net, m->file_batch, m->options->batch, m->before);
@@ -207,7 +215,9 @@ weft_status weft_import_weights(weft_import *m, weft_scope *s)
         /* Numbers such as an epsilon are stored like weights; one element is none. */
         v.is_parameter = weft_dtype_is_float(v.type) && weft_shape_elements(&v.shape) > 1;
         WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, t->name), &v, &value));
-        weft_map_set(s->values, t->name.at, t->name.n, value);
+        if (!weft_map_put(s->values, t->name.at, t->name.n, value))
+            return weft_fail(WEFT_E_INPUT, "two tensors have the name '%.*s'", (int)t->name.n,
+                             t->name.at);
     }
     for (int i = 0; i < g->n_sparse; i++) {
         weft_value unknown = {.shape = {.rank = -1}};
@@ -275,21 +285,29 @@ static weft_status plain_attr(weft_import *m, const weft_onnx_attr *from, weft_a
     return WEFT_OK;
 }
 
-/* The attribute that stands for another inside a function; NULL if the call leaves it out. */
+/* The attribute of a call, or the default of the function if `is_default`. */
+static const weft_onnx_attr *bound_attr(const weft_scope *s, weft_slice name, bool is_default)
+{
+    for (int i = is_default ? s->n_given : 0; i < (is_default ? s->n_bound : s->n_given); i++)
+        if (same_text(s->bound[i]->name, name))
+            return s->bound[i];
+    return NULL;
+}
+
+/* The attribute that stands for another inside a function: given by the call, or where that one
+ * stands for an attribute left out further out, the function's default. NULL if there is none. */
 static const weft_onnx_attr *follow(const weft_scope *s, const weft_onnx_attr *a)
 {
-    while (a && a->ref.n > 0) {
-        const weft_onnx_attr *found = NULL;
+    const weft_onnx_attr *fallback = NULL;
 
-        for (int i = 0; i < s->n_bound && found == NULL; i++)
-            if (same_text(s->bound[i]->name, a->ref))
-                found = s->bound[i];
-        a = found;
+    while (a && a->ref.n > 0 && s) {
+        const weft_onnx_attr *own = bound_attr(s, a->ref, true);
+
+        fallback = own && own->ref.n == 0 ? own : fallback;
+        a = bound_attr(s, a->ref, false);
         s = s->bound_in;
-        if (s == NULL)
-            break;
     }
-    return a && a->ref.n > 0 ? NULL : a;
+    return a && a->ref.n == 0 ? a : fallback;
 }
 
 static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
@@ -311,7 +329,7 @@ static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
 weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                weft_node *out)
 {
-    weft_attr *attr = WEFT_NEW(m->arena, weft_attr, n->n_attrs + 1);
+    weft_attr *attr = WEFT_NEW(m->scratch, weft_attr, n->n_attrs);
     weft_slice domain = plain_domain(n->domain);
 
     *out = (weft_node){.name = with_prefix(m, s, n->name),
@@ -393,9 +411,9 @@ weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_no
 void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                          const char *const **names, weft_value **declared)
 {
-    const char **text = WEFT_NEW(m->arena, const char *, n->n_outputs + 1);
+    const char **text = WEFT_NEW(m->scratch, const char *, n->n_outputs);
 
-    *declared = WEFT_NEW(m->arena, weft_value, n->n_outputs + 1);
+    *declared = WEFT_NEW(m->scratch, weft_value, n->n_outputs);
     for (int i = 0; i < n->n_outputs; i++) {
         int k = s->declared ? weft_map_get(s->declared, n->output[i].at, n->output[i].n) : -1;
 
@@ -415,7 +433,7 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
 static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n, int **args,
                             int *n_args)
 {
-    *args = WEFT_NEW(m->arena, int, n->n_inputs + 1);
+    *args = WEFT_NEW(m->scratch, int, n->n_inputs + 1);
     *n_args = 0;
     for (int i = 0; i < n->n_inputs; i++) {
         (*args)[i] = -1;
@@ -468,6 +486,7 @@ static void bind_attributes(weft_import *m, const weft_onnx_node *n, const weft_
 
     for (int i = 0; i < n->n_attrs; i++)
         bound[inner->n_bound++] = &n->attr[i];
+    inner->n_given = inner->n_bound;
     for (int i = 0; i < f->n_defaults; i++)
         bound[inner->n_bound++] = &f->fallback[i];
     inner->bound = bound;
@@ -493,6 +512,10 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
             WEFT_E_INPUT,
             "function '%.*s' is called with %d inputs and %d outputs, expected %d and %d",
             (int)f->name.n, f->name.at, n->n_inputs, n->n_outputs, f->n_inputs, f->n_outputs);
+    if (n->n_attrs > MOST_BOUND || f->n_defaults > MOST_BOUND)
+        return weft_fail(WEFT_E_INPUT,
+                         "function '%.*s' has %d attributes and %d defaults, expected at most %d",
+                         (int)f->name.n, f->name.at, n->n_attrs, f->n_defaults, MOST_BOUND);
     WEFT_TRY(operands(m, s, n, &args, &n_args));
     for (int i = 0; i < n_args; i++)
         if (args[i] >= 0)
@@ -517,7 +540,7 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
 
 static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
+    int *args, *results = WEFT_NEW(m->scratch, int, n->n_outputs + 1);
     weft_value *declared;
     weft_net_op op = {.n_results = n->n_outputs};
 
@@ -531,16 +554,50 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
         results[0] >= 0) {
         int64_t elements = weft_shape_elements(&weft_net_value(s->net, results[0])->shape);
 
-        m->n_constants += elements > 0 ? elements : 0;
+        if (elements > 0 && __builtin_add_overflow(m->n_constants, elements, &m->n_constants))
+            m->n_constants = INT64_MAX;
     }
     return weft_import_define(m, s, n, results);
 }
 
-static weft_status import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+/* Counts the memory taken since the last node was begun, if that was below the main graph. Names,
+ * attributes, constants and lists of reads grow with the nodes unfolded, each in its own way: bytes
+ * bound them all. Nets of bodies are freed, so only growth of the net in use counts. */
+static weft_status check_unfolded(weft_import *m, const weft_scope *s)
+{
+    size_t arena_bytes = weft_arena_mark(m->arena);
+    size_t net_bytes = weft_arena_mark(weft_net_arena(s->net));
+
+    if (s->depth > 0 && arena_bytes > m->arena_bytes)
+        m->unfolded_bytes += arena_bytes - m->arena_bytes;
+    if (s->depth > 0 && m->seen == s->net && net_bytes > m->net_bytes)
+        m->unfolded_bytes += net_bytes - m->net_bytes;
+    m->arena_bytes = arena_bytes;
+    m->net_bytes = net_bytes;
+    m->seen = s->net;
+    if (m->unfolded_bytes >> 20 < MOST_UNFOLDED_MB)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "functions and sub-graphs unfold to more than %d MB",
+                     MOST_UNFOLDED_MB);
+}
+
+/* What a node costs of the budget: below the main graph also its operands, results, attributes and
+ * the search for references of these, since a small file can repeat a large node any number of
+ * times. */
+static int64_t cost_of(const weft_scope *s, const weft_onnx_node *n)
+{
+    int64_t n_parts = (int64_t)n->n_inputs + n->n_outputs + n->n_attrs;
+
+    return s->depth == 0 ? 1 : 1 + n_parts / 16 + (int64_t)n->n_attrs * s->n_bound / 256;
+}
+
+static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
     const weft_onnx_function *f = find_function(m, n);
 
-    if (m->n_budget-- <= 0)
+    WEFT_TRY(check_unfolded(m, s));
+    m->n_budget -= cost_of(s, n);
+    if (m->n_budget < 0)
         return weft_fail(WEFT_E_INPUT, "more than %d nodes after functions are inlined",
                          MOST_NODES);
     if (f)
@@ -548,6 +605,15 @@ static weft_status import_node(weft_import *m, weft_scope *s, const weft_onnx_no
     if (weft_import_is_control(n))
         return weft_import_control(m, s, n);
     return import_operator(m, s, n);
+}
+
+static weft_status import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+{
+    size_t mark = weft_arena_mark(m->scratch);
+    weft_status status = import_any(m, s, n);
+
+    weft_arena_rewind(m->scratch, mark);
+    return status;
 }
 
 /* --- order
@@ -638,8 +704,34 @@ static weft_status sort_from(order *o, int u, visit *stack)
     return WEFT_OK;
 }
 
-weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_node *node,
-                              int n_nodes)
+static bool is_made(const weft_scope *s, weft_slice name)
+{
+    for (; s; s = s->outer)
+        if (weft_map_get(s->values, name.at, name.n) >= 0)
+            return true;
+    return false;
+}
+
+/* Everything the node reads is there already. */
+static bool is_ready(weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+{
+    slice_list reads = {0};
+
+    if (weft_import_is_control(n)) {
+        collect_reads(m, n, &reads);
+    } else {
+        reads.at = (weft_slice *)(uintptr_t)n->input; /* only read below */
+        reads.n = n->n_inputs;
+    }
+    for (int i = 0; i < reads.n; i++)
+        if (reads.at[i].n > 0 && !is_made(s, reads.at[i]))
+            return false;
+    return true;
+}
+
+/* Nodes that stand in any order: sorted first. */
+static weft_status import_unsorted(weft_import *m, weft_scope *s, const weft_onnx_node *node,
+                                   int n_nodes)
 {
     order o = {.m = m, .node = node, .n_nodes = n_nodes, .makers = weft_map_new(m->arena)};
     visit *stack = WEFT_NEW(m->arena, visit, n_nodes + 1);
@@ -655,6 +747,18 @@ weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_nod
     for (int i = 0; i < n_nodes; i++)
         WEFT_TRY(import_node(m, s, &node[o.sorted[i]]));
     return WEFT_OK;
+}
+
+weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_node *node,
+                              int n_nodes)
+{
+    int u = 0;
+
+    /* As a rule the file is sorted, and then nothing needs to be looked up twice. Names made inside
+     * sub-graphs are not made here, so nodes with bodies usually go the long way. */
+    for (; u < n_nodes && is_ready(m, s, &node[u]); u++)
+        WEFT_TRY(import_node(m, s, &node[u]));
+    return u < n_nodes ? import_unsorted(m, s, node + u, n_nodes - u) : WEFT_OK;
 }
 
 /* --- the whole
@@ -801,23 +905,39 @@ weft_status weft_model_from_net(weft_net *net, weft_model *model)
     return WEFT_OK;
 }
 
+/* Inputs, initializers and results of a graph. */
+static int n_values(const weft_onnx_graph *g)
+{
+    int n = g->n_inputs + g->n_initializers;
+
+    for (int u = 0; u < g->n_nodes; u++)
+        n += g->node[u].n_outputs;
+    return n + 1;
+}
+
 /* Reads the document into the scope's net. `before`, for another batch size: the net of the file.
  */
 static weft_status read_net(const weft_onnx *doc, const weft_model_options *options,
                             weft_net *before, weft_net *net, weft_import *m)
 {
     weft_scope s = {.net = net, .prefix = "", .n_opsets = doc->n_opsets, .opset = doc->opset};
+    weft_status status;
 
     *m = (weft_import){.doc = doc,
                        .options = options,
                        .before = before,
                        .arena = weft_net_arena(net),
+                       .scratch = weft_arena_new(),
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);
-    return import_graph(m, &s);
+    weft_net_reserve(net, n_values(doc->graph), doc->graph->n_nodes);
+    weft_map_reserve(s.values, n_values(doc->graph));
+    status = import_graph(m, &s);
+    weft_arena_free(m->scratch);
+    return status;
 }
 
 /* True if --batch asks for another size than the file is fixed to. */

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+enum { MOST_ATTRS = 1000, MOST_NAME_BYTES = 65535 };
+
 typedef struct reader {
     weft_arena *arena;
     int depth; /* of sub-graphs */
@@ -36,10 +38,15 @@ weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_slice *out)
     return WEFT_OK;
 }
 
-/* Names end up in C strings: a NUL would make two of them equal. */
+/* Names end up in C strings: a NUL would make two of them equal. They are printed with an int as
+ * their length and copied for each call of a function: very long ones are refused. */
 weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out)
 {
     WEFT_TRY(weft_onnx_field_bytes(f, out));
+    if (out->n > MOST_NAME_BYTES)
+        return weft_fail(WEFT_E_INPUT,
+                         "byte %zu: the name in field %d has %zu bytes, expected at most %d",
+                         (size_t)(f->body.at - f->body.start), f->number, out->n, MOST_NAME_BYTES);
     if (out->n > 0 && memchr(out->at, '\0', out->n))
         return weft_fail(WEFT_E_INPUT, "byte %zu: the name in field %d contains a NUL byte",
                          (size_t)(f->body.at - f->body.start), f->number);
@@ -357,6 +364,9 @@ static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
     bool more;
 
     WEFT_TRY(weft_wire_count(w, n));
+    if (n[ONNX_NODE_ATTR] > MOST_ATTRS) /* two bytes of the file would take hundreds of memory */
+        return weft_fail(WEFT_E_INPUT, "byte %zu: a node has %d attributes, expected at most %d",
+                         (size_t)(w.at - w.start), n[ONNX_NODE_ATTR], MOST_ATTRS);
     out->input = parts.input = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_INPUT]);
     out->output = parts.output = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_OUTPUT]);
     out->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);

@@ -233,6 +233,14 @@ static void add_draft(draft *d, const char *suffix, int wrt)
                             d->n_args + 1);
 }
 
+/* a * b, both not negative; stops at INT64_MAX. */
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 /* A bias alone is differentiated: the gradient of the result, summed. */
 static void bias_alone(draft *d, int i)
 {
@@ -254,15 +262,16 @@ static void each_operand(draft *d, const weft_op *op)
 {
     bool is_bias_done = false;
 
-    for (int i = d->n_args - 1; i >= 0; i--) { /* dW before dX: the bias rides with dW */
-        bool is_factor = i < 2 || op->nests == weft_nest_einsum; /* all of its operands are */
+    for (int i = d->n_args - 1; i >= 0; i--) {           /* dW before dX: the bias rides with dW */
+        bool is_product = op->nests == weft_nest_einsum; /* of all operands; else of two */
+        bool keeps_all = is_product || op->infer == weft_infer_deform_conv; /* offsets, mask */
 
-        if (!is_factor || !wants_gradient(d->t, d->u, i))
+        if ((i >= 2 && !is_product) || !wants_gradient(d->t, d->u, i))
             continue;
         clear_draft(d);
         read_gradients(d);
         for (int k = 0; k < d->n_args; k++)
-            if (k != i && (k < 2 || is_factor) && operand(d, k) >= 0)
+            if (k != i && (k < 2 || keeps_all) && operand(d, k) >= 0)
                 keep_operand(d, k);
         write_gradient(d, i);
         for (int k = 2; k < d->n_args && i < 2 && !is_bias_done; k++)
@@ -347,10 +356,14 @@ static int gates_gradient(draft *d)
     gates.name = weft_arena_print(d->t->arena, "grad/%s/gates", g->node[d->u].name);
     if (weft_shape_is_static(&x->shape) && weft_shape_is_static(&w->shape)) {
         gates.shape = (weft_shape){
-            3, {x->shape.dim[0], x->shape.dim[1], w->shape.dim[0] * w->shape.dim[1]}
+            3, {x->shape.dim[0], x->shape.dim[1], times(w->shape.dim[0], w->shape.dim[1])}
         };
         gates.elements = weft_shape_elements(&gates.shape);
-        gates.bytes = weft_dtype_bytes(gates.type, gates.elements);
+        gates.bytes = gates.elements < 0 ? -1 : weft_dtype_bytes(gates.type, gates.elements);
+    }
+    if (gates.bytes < 0) { /* larger than any number: as if the size were not known */
+        gates.shape = weft_shape_any(-1);
+        gates.elements = gates.bytes = 0;
     }
     return weft_builder_tensor(d->t->builder, &gates);
 }
@@ -434,7 +447,7 @@ static weft_status add_losses(trainer *t)
             continue;
         loss = backward_node(weft_arena_print(t->arena, "%s/loss", x->name), "Loss", "weft.train");
         loss.has_body = true;
-        loss.body = (weft_work){0, LOSS_FLOPS * x->elements, x->bytes, x->bytes};
+        loss.body = (weft_work){0, times(x->elements, LOSS_FLOPS), x->bytes, x->bytes};
         gradient = new_gradient(t, y);
         WEFT_PUSH(t->arena, t->gradients[y], gradient);
         (void)weft_builder_node(t->builder, &loss, &y, 1, &gradient, 1);
@@ -471,9 +484,9 @@ static void add_update(trainer *t, int w)
         state.value = NULL;
         args[2 + i] = weft_builder_tensor(t->builder, &state);
     }
-    n.body.flops = o->flops * x->elements;
-    n.body.read_bytes = x->bytes * (2 + o->n_states); /* weight, gradient, state */
-    n.body.write_bytes = x->bytes * (1 + o->n_states);
+    n.body.flops = times(x->elements, o->flops);
+    n.body.read_bytes = times(x->bytes, 2 + o->n_states); /* weight, gradient, state */
+    n.body.write_bytes = times(x->bytes, 1 + o->n_states);
     (void)weft_builder_node(t->builder, &n, args, 2 + o->n_states, NULL, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CALL_MESSAGE_BYTES = 768 };
@@ -24,6 +25,128 @@ weft_status weft_call_fail(const weft_call *c, const char *format, ...)
     if (name == NULL || *name == '\0')
         return weft_fail(WEFT_E_INPUT, "node without name (%.100s): %s", c->node->op, text);
     return weft_fail(WEFT_E_INPUT, "node '%.100s' (%.100s): %s", name, c->node->op, text);
+}
+
+/* --- kinds of attributes
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct attr_row {
+    const char *name;
+    weft_attr_kind kind;
+} attr_row;
+
+/* Attributes that have one kind in all operators, as far as rules read them; sorted. */
+static const attr_row attr_rows[] = {
+    {"allowzero",                      WEFT_ATTR_INT  },
+    {"alpha",                          WEFT_ATTR_REAL },
+    {"auto_pad",                       WEFT_ATTR_TEXT },
+    {"axes",                           WEFT_ATTR_INTS },
+    {"axis",                           WEFT_ATTR_INT  },
+    {"batch_dims",                     WEFT_ATTR_INT  },
+    {"beta",                           WEFT_ATTR_REAL },
+    {"bias",                           WEFT_ATTR_REAL },
+    {"blocksize",                      WEFT_ATTR_INT  },
+    {"ceil_mode",                      WEFT_ATTR_INT  },
+    {"coordinate_transformation_mode", WEFT_ATTR_TEXT },
+    {"dilations",                      WEFT_ATTR_INTS },
+    {"direction",                      WEFT_ATTR_TEXT },
+    {"dtype",                          WEFT_ATTR_INT  },
+    {"end",                            WEFT_ATTR_INT  },
+    {"ends",                           WEFT_ATTR_INTS },
+    {"equation",                       WEFT_ATTR_TEXT },
+    {"exclusive",                      WEFT_ATTR_INT  },
+    {"fmod",                           WEFT_ATTR_INT  },
+    {"gamma",                          WEFT_ATTR_REAL },
+    {"group",                          WEFT_ATTR_INT  },
+    {"hidden_size",                    WEFT_ATTR_INT  },
+    {"inverse",                        WEFT_ATTR_INT  },
+    {"keepdims",                       WEFT_ATTR_INT  },
+    {"kernel_shape",                   WEFT_ATTR_INTS },
+    {"lambd",                          WEFT_ATTR_REAL },
+    {"largest",                        WEFT_ATTR_INT  },
+    {"layout",                         WEFT_ATTR_INT  },
+    {"noop_with_empty_axes",           WEFT_ATTR_INT  },
+    {"num_heads",                      WEFT_ATTR_INT  },
+    {"num_scan_inputs",                WEFT_ATTR_INT  },
+    {"onesided",                       WEFT_ATTR_INT  },
+    {"output_datatype",                WEFT_ATTR_INT  },
+    {"output_height",                  WEFT_ATTR_INT  },
+    {"output_padding",                 WEFT_ATTR_INTS },
+    {"output_shape",                   WEFT_ATTR_INTS },
+    {"output_width",                   WEFT_ATTR_INT  },
+    {"paddings",                       WEFT_ATTR_INTS },
+    {"pads",                           WEFT_ATTR_INTS },
+    {"perm",                           WEFT_ATTR_INTS },
+    {"pooled_shape",                   WEFT_ATTR_INTS },
+    {"reduction",                      WEFT_ATTR_TEXT },
+    {"reverse",                        WEFT_ATTR_INT  },
+    {"sample_size",                    WEFT_ATTR_INT  },
+    {"sampling_ratio",                 WEFT_ATTR_INT  },
+    {"scale",                          WEFT_ATTR_REAL },
+    {"scales",                         WEFT_ATTR_REALS},
+    {"scan_input_axes",                WEFT_ATTR_INTS },
+    {"scan_output_axes",               WEFT_ATTR_INTS },
+    {"shape",                          WEFT_ATTR_INTS },
+    {"size",                           WEFT_ATTR_INT  },
+    {"sorted",                         WEFT_ATTR_INT  },
+    {"spatial",                        WEFT_ATTR_INT  },
+    {"split",                          WEFT_ATTR_INTS },
+    {"start",                          WEFT_ATTR_INT  },
+    {"starts",                         WEFT_ATTR_INTS },
+    {"stash_type",                     WEFT_ATTR_INT  },
+    {"strides",                        WEFT_ATTR_INTS },
+    {"to",                             WEFT_ATTR_INT  },
+    {"transA",                         WEFT_ATTR_INT  },
+    {"transB",                         WEFT_ATTR_INT  },
+    {"upper",                          WEFT_ATTR_INT  },
+    {"value_float",                    WEFT_ATTR_REAL },
+    {"value_floats",                   WEFT_ATTR_REALS},
+    {"value_int",                      WEFT_ATTR_INT  },
+    {"value_ints",                     WEFT_ATTR_INTS },
+    {"value_string",                   WEFT_ATTR_TEXT },
+};
+
+static int compare_names(const void *name, const void *row)
+{
+    return strcmp(name, ((const attr_row *)row)->name);
+}
+
+static const char *kind_text(weft_attr_kind kind)
+{
+    switch (kind) {
+    case WEFT_ATTR_INT:
+        return "an integer";
+    case WEFT_ATTR_REAL:
+        return "a number";
+    case WEFT_ATTR_TEXT:
+        return "a text";
+    case WEFT_ATTR_INTS:
+        return "a list of integers";
+    case WEFT_ATTR_REALS:
+        return "a list of numbers";
+    case WEFT_ATTR_TEXTS:
+        return "a list of texts";
+    default:
+        return "a tensor";
+    }
+}
+
+weft_status weft_check_attributes(const weft_call *c)
+{
+    for (int i = 0; i < c->node->n_attrs; i++) {
+        const weft_attr *a = &c->node->attr[i];
+        const attr_row *row = bsearch(a->name, attr_rows, sizeof attr_rows / sizeof *attr_rows,
+                                      sizeof *attr_rows, compare_names);
+
+        /* Files older than IR version 3 do not say of what kind an empty list is. */
+        if (row == NULL || a->kind == row->kind || a->kind == WEFT_ATTR_OTHER)
+            continue;
+        if (strcmp(a->name, "to") == 0 && c->node->opset < 6) /* was the name of a type */
+            continue;
+        return weft_call_fail(c, "attribute '%s' is %s, expected %s", a->name, kind_text(a->kind),
+                              kind_text(row->kind));
+    }
+    return WEFT_OK;
 }
 
 void weft_set_result(weft_call *c, int i, weft_dtype type, const weft_shape *shape)

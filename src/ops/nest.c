@@ -58,6 +58,20 @@ int64_t weft_nest_points(const weft_nest *n)
     return points;
 }
 
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t times_saturated(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 /* Distinct indices of one dimension of `size` elements that the nest touches, from above. */
 static int64_t touched_indices(const weft_nest *n, const weft_index *index, int64_t size)
 {
@@ -189,7 +203,33 @@ static void copy_access(weft_nest *to, const weft_access *from, bool is_result, 
     to->access[to->n_accesses++].slot = slot;
 }
 
-/* How often an axis indexes results alone in its dimension (2), with others (1), never (0). */
+static int64_t magnitude(int64_t factor)
+{
+    return factor < 0 ? times_saturated(factor, -1) : factor;
+}
+
+/* True if different values of the axes give different indices, as in group * channels + channel,
+ * and not as in windows that overlap: each term steps over all that smaller ones reach. */
+static bool is_one_to_one(const weft_nest *n, const weft_index *index)
+{
+    for (int k = 0; k < index->n_terms; k++) {
+        int64_t step = magnitude(index->factor[k]), reach = 0;
+
+        for (int j = 0; j < index->n_terms; j++) {
+            int64_t other = magnitude(index->factor[j]);
+
+            if (j != k && (other < step || (other == step && j < k)))
+                reach = add_saturated(reach,
+                                      times_saturated(other, n->axis[index->axis[j]].extent - 1));
+        }
+        if (n->axis[index->axis[k]].extent > 1 && step <= reach)
+            return false;
+    }
+    return true;
+}
+
+/* How an axis indexes results: so that no other point writes the same place (2), overlapping with
+ * others (1), not at all (0). */
 static int role_in_results(const weft_nest *n, int axis)
 {
     int role = 0;
@@ -199,8 +239,8 @@ static int role_in_results(const weft_nest *n, int axis)
             const weft_index *index = &n->access[i].index[d];
 
             for (int k = 0; k < index->n_terms; k++)
-                if (index->axis[k] == axis && role < (index->n_terms == 1 ? 2 : 1))
-                    role = index->n_terms == 1 ? 2 : 1;
+                if (index->axis[k] == axis && role < 2)
+                    role = is_one_to_one(n, index) ? 2 : 1;
         }
     return role;
 }
@@ -294,20 +334,6 @@ void weft_node_nests(const weft_graph *g, int u, weft_nests *out)
 /* --- work
  * ---------------------------------------------------------------------------------------------- */
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-static int64_t times_saturated(int64_t a, int64_t b)
-{
-    int64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
 void weft_work_add(weft_work *sum, weft_work more)
 {
     sum->macs = add_saturated(sum->macs, more.macs);
@@ -336,12 +362,18 @@ static int64_t slot_bytes(const weft_nests *nests, bool is_result, int slot, con
     return (int64_t)((double)t->bytes / (double)t->elements * (double)most);
 }
 
-static bool read_before(const weft_graph *g, int u, int i)
+enum { FEW_ARGS = 256 };
+
+/* Is operand i one that came before? `seen` marks tensors met so far; NULL: look back. */
+static bool read_before(const weft_graph *g, int u, int i, uint64_t *seen)
 {
-    for (int k = g->arg_at[u]; k < i; k++)
-        if (g->arg[k] == g->arg[i])
-            return true;
-    return false;
+    bool is_seen = seen && weft_bit_get(seen, g->arg[i]);
+
+    if (seen)
+        weft_bit_set(seen, g->arg[i]);
+    for (int k = g->arg_at[u]; k < i && seen == NULL && !is_seen; k++)
+        is_seen = g->arg[k] == g->arg[i];
+    return is_seen;
 }
 
 static bool is_view(const weft_graph *g, int u)
@@ -354,14 +386,22 @@ static bool is_view(const weft_graph *g, int u)
 
 static void count_bytes(const weft_graph *g, int u, const weft_nests *nests, weft_work *w)
 {
+    weft_arena *scratch = NULL;
+    uint64_t *seen = NULL;
+
+    if (g->arg_at[u + 1] - g->arg_at[u] > FEW_ARGS) { /* looking back would take n * n / 2 steps */
+        scratch = weft_arena_new();
+        seen = WEFT_NEW(scratch, uint64_t, weft_bits_words(g->n_tensors));
+    }
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
-        if (g->arg[i] >= 0 && !read_before(g, u, i))
+        if (g->arg[i] >= 0 && !read_before(g, u, i, seen))
             w->read_bytes = add_saturated(
                 w->read_bytes, slot_bytes(nests, false, i - g->arg_at[u], &g->tensor[g->arg[i]]));
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
         if (g->res[i] >= 0)
             w->write_bytes = add_saturated(
                 w->write_bytes, slot_bytes(nests, true, i - g->res_at[u], &g->tensor[g->res[i]]));
+    weft_arena_free(scratch);
 }
 
 weft_work weft_node_work(const weft_graph *g, int u)

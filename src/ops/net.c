@@ -26,12 +26,13 @@ typedef struct opaque {
 
 struct weft_net {
     weft_arena *arena;
+    weft_arena *scratch; /* of one call */
     weft_builder *builder;
-    weft_map *names;      /* of values */
     weft_map *node_names; /* of nodes, to make missing ones up */
     WEFT_VEC(entry) value;
     WEFT_VEC(const char *) warning;
     WEFT_VEC(opaque) opaque;
+    weft_map *opaque_names; /* operator and domain -> index into opaque */
     int n_nodes, n_kept;
     weft_dtype dtype; /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
     int64_t old_batch, new_batch;
@@ -44,9 +45,10 @@ weft_net *weft_net_new(const char *name)
     weft_net *n = WEFT_NEW(a, weft_net, 1);
 
     n->arena = a;
+    n->scratch = weft_arena_new();
     n->builder = weft_builder_new(name);
-    n->names = weft_map_new(a);
     n->node_names = weft_map_new(a);
+    n->opaque_names = weft_map_new(a);
     return n;
 }
 
@@ -55,7 +57,15 @@ void weft_net_free(weft_net *n)
     if (n == NULL)
         return;
     weft_builder_free(n->builder);
+    weft_arena_free(n->scratch);
     weft_arena_free(n->arena);
+}
+
+void weft_net_reserve(weft_net *n, int n_values, int n_nodes)
+{
+    WEFT_RESERVE(n->arena, n->value, n_values);
+    weft_map_reserve(n->node_names, n_nodes);
+    weft_builder_reserve(n->builder, n_values, n_nodes);
 }
 
 weft_arena *weft_net_arena(weft_net *n)
@@ -83,11 +93,6 @@ int weft_net_n_nodes(const weft_net *n)
 int weft_net_n_kept(const weft_net *n)
 {
     return n->n_kept;
-}
-
-int weft_net_find(const weft_net *n, const char *name)
-{
-    return weft_map_get(n->names, name, strlen(name));
 }
 
 int weft_net_count(const weft_net *n)
@@ -134,18 +139,16 @@ const char *weft_net_warning(const weft_net *n, int i)
 /* --- values
  * ---------------------------------------------------------------------------------------- */
 
-static weft_status add_value(weft_net *n, const char *name, const weft_value *value, entry **out)
+/* Names are not copied: they live as long as the net. That no two are equal is checked in the end.
+ */
+static entry *add_value(weft_net *n, const char *name, const weft_value *value)
 {
-    entry e = {.value = *value, .tensor = -1};
+    entry e = {.name = name, .value = *value, .tensor = -1};
 
-    e.name = weft_arena_text(n->arena, name, strlen(name));
     if (n->dtype != WEFT_TYPE_UNKNOWN && weft_dtype_is_float(value->type))
         e.value.type = n->dtype;
-    if (!weft_map_put(n->names, e.name, strlen(name), n->value.n))
-        return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     WEFT_PUSH(n->arena, n->value, e);
-    *out = &n->value.at[n->value.n - 1];
-    return WEFT_OK;
+    return &n->value.at[n->value.n - 1];
 }
 
 /* The tensor of a value in the builder. Sizes past 2^62 bytes are refused. */
@@ -173,14 +176,10 @@ static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, in
     return WEFT_OK;
 }
 
-static weft_status add_given(weft_net *n, const char *name, const weft_value *value, int *out)
+static int add_given(weft_net *n, const char *name, const weft_value *value)
 {
-    entry *e;
-
-    WEFT_TRY(add_value(n, name, value, &e));
-    e->is_given = true;
-    *out = n->value.n - 1;
-    return WEFT_OK;
+    add_value(n, name, value)->is_given = true;
+    return n->value.n - 1;
 }
 
 weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value, int *out)
@@ -188,7 +187,7 @@ weft_status weft_net_input(weft_net *n, const char *name, const weft_value *valu
     weft_value input = {value->type, value->shape, false, false, NULL};
     int tensor;
 
-    WEFT_TRY(add_given(n, name, &input, out));
+    *out = add_given(n, name, &input);
     return need_tensor(n, *out, WEFT_INPUT, &tensor);
 }
 
@@ -197,7 +196,8 @@ weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *v
     weft_value constant = *value;
 
     constant.is_const = true;
-    return add_given(n, name, &constant, out);
+    *out = add_given(n, name, &constant);
+    return WEFT_OK;
 }
 
 void weft_net_output(weft_net *n, int value)
@@ -270,14 +270,36 @@ static void note_opaque(weft_net *n, const weft_node *node)
 {
     opaque o = {weft_arena_text(n->arena, node->op, strlen(node->op)),
                 weft_arena_text(n->arena, node->domain, strlen(node->domain)), 1};
+    const char *key = weft_arena_print(n->arena, "%zu.%s.%s", strlen(o.op), o.op, o.domain);
+    int known = weft_map_get(n->opaque_names, key, strlen(key));
 
-    for (int i = 0; i < n->opaque.n; i++)
-        if (strcmp(n->opaque.at[i].op, node->op) == 0 &&
-            strcmp(n->opaque.at[i].domain, node->domain) == 0) {
-            n->opaque.at[i].n++;
-            return;
-        }
+    if (known >= 0) {
+        n->opaque.at[known].n++;
+        return;
+    }
+    weft_map_set(n->opaque_names, key, strlen(key), n->opaque.n);
     WEFT_PUSH(n->arena, n->opaque, o);
+}
+
+/* Computing elements is worth trying if they are known of all operands; a few rules make do with
+ * less. Activations are the common case, so the test comes first. */
+static bool may_fold(const weft_call *c)
+{
+    void (*fold)(weft_call *) = c->op->fold;
+    bool has_all = true, has_some = false;
+
+    for (int i = 0; i < c->n_args; i++) {
+        bool is_known = c->arg[i] && c->arg[i]->data;
+
+        has_all = has_all && (c->arg[i] == NULL || is_known);
+        has_some = has_some || is_known;
+    }
+    if (has_all || fold == weft_fold_shape || fold == weft_fold_size)
+        return true;
+    if (fold == weft_fold_copy)
+        return c->arg[0] && c->arg[0]->data;
+    return has_some && (fold == weft_fold_concat || fold == weft_fold_where ||
+                        fold == weft_fold_scatter_elements || fold == weft_fold_scatter_nd);
 }
 
 static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
@@ -286,13 +308,14 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
         c->result[i] = (weft_value){.shape = {.rank = -1}};
     if (c->op) {
         WEFT_TRY(check_arity(c));
+        WEFT_TRY(weft_check_attributes(c));
         WEFT_TRY(c->op->infer(c));
     } else {
         note_opaque(n, c->node);
     }
     for (int i = 0; declared && i < c->n_results; i++)
         fill_from_declared(&c->result[i], &declared[i]);
-    if (c->op && c->op->fold)
+    if (c->op && c->op->fold && may_fold(c))
         c->op->fold(c);
     mark_constants(c);
     return WEFT_OK;
@@ -313,7 +336,7 @@ static const char *name_node(weft_net *n, const weft_node *node)
 
 static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results)
 {
-    int *tensors = WEFT_NEW(n->arena, int, op->n_args + op->n_results);
+    int *tensors = WEFT_NEW(n->scratch, int, op->n_args + op->n_results);
     weft_node named = op->node;
 
     for (int i = 0; i < op->n_args + op->n_results; i++) {
@@ -331,25 +354,26 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
     return WEFT_OK;
 }
 
-static weft_status add_results(weft_net *n, const weft_call *c, const weft_net_op *op, int *results,
-                               bool *all_const)
+/* Adds the results that are asked for; true if all of them are constants. */
+static bool add_results(weft_net *n, const weft_call *c, const weft_net_op *op, int *results)
 {
-    *all_const = true;
+    bool all_const = true;
+
     for (int i = 0; i < c->n_results; i++) {
         entry *e;
 
         results[i] = -1;
         if (op->result_name[i] == NULL || *op->result_name[i] == '\0')
             continue;
-        *all_const = *all_const && c->result[i].is_const;
-        WEFT_TRY(add_value(n, op->result_name[i], &c->result[i], &e));
+        all_const = all_const && c->result[i].is_const;
+        e = add_value(n, op->result_name[i], &c->result[i]);
         results[i] = n->value.n - 1;
         /* Quantised weights stay as small as they are stored. */
         if (c->op && c->op->infer == weft_infer_dequantize && c->arg[0])
             e->stored_bytes =
                 weft_dtype_bytes(c->arg[0]->type, weft_shape_elements(&c->arg[0]->shape));
     }
-    return WEFT_OK;
+    return all_const;
 }
 
 /* The shape a value has with the old batch: both networks number their values alike. */
@@ -363,10 +387,10 @@ static const weft_shape *old_shape(const weft_net *n, int value)
     return &b->value.at[value].value.shape;
 }
 
-weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
+static weft_status add_node(weft_net *n, const weft_net_op *op, int *results)
 {
-    weft_value *values = WEFT_NEW(n->arena, weft_value, op->n_args + op->n_results);
-    const weft_value **pointers = WEFT_NEW(n->arena, const weft_value *, op->n_args + 1);
+    weft_value *values = WEFT_NEW(n->scratch, weft_value, op->n_args + op->n_results);
+    const weft_value **pointers = WEFT_NEW(n->scratch, const weft_value *, op->n_args + 1);
     weft_call c = {.node = &op->node,
                    .op = weft_op_find(op->node.domain, op->node.op),
                    .n_args = op->n_args,
@@ -385,7 +409,7 @@ weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
             pointers[i] = &values[i];
         }
     WEFT_TRY(infer(n, &c, op->declared));
-    WEFT_TRY(add_results(n, &c, op, results, &all_const));
+    all_const = add_results(n, &c, op, results);
     n->n_nodes++;
     if (all_const && !op->node.has_body && c.op)
         return WEFT_OK; /* folded: a weight, not work */
@@ -397,13 +421,39 @@ weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
     return add_to_graph(n, op, results);
 }
 
+weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
+{
+    weft_status status = add_node(n, op, results);
+
+    weft_arena_rewind(n->scratch, 0);
+    return status;
+}
+
 /* --- the end
  * ------------------------------------------------------------------------------------------ */
+
+/* No nest has more points than the product of two tensors it touches, but for windows, whose
+ * padding is not part of any tensor: small tensors need no exact count. */
+static bool is_small(const weft_graph *g, int u)
+{
+    const int64_t limit = (int64_t)1 << 28; /* squared, and some operations a point: below 2^62 */
+    const weft_op *op = weft_op_find(g->node[u].domain, g->node[u].op);
+
+    if (op && (op->nests == weft_nest_pool || op->nests == weft_nest_roi_align))
+        return false;
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
+        if (g->arg[i] >= 0 && g->tensor[g->arg[i]].elements > limit)
+            return false;
+    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
+        if (g->res[i] >= 0 && g->tensor[g->res[i]].elements > limit)
+            return false;
+    return true;
+}
 
 static weft_status check_work(const weft_graph *g)
 {
     for (int u = 0; u < g->n_nodes; u++) {
-        weft_work w = weft_node_work(g, u);
+        weft_work w = is_small(g, u) ? (weft_work){0, 0, 0, 0} : weft_node_work(g, u);
 
         if (w.flops == INT64_MAX || w.read_bytes == INT64_MAX || w.write_bytes == INT64_MAX)
             return weft_fail(WEFT_E_INPUT, "node '%s' (%s): its work is more than 2^62 operations",

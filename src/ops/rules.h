@@ -182,6 +182,8 @@ static inline const weft_value *weft_arg(const weft_call *c, int i)
     return i < c->n_args ? c->arg[i] : NULL;
 }
 
+/* Fails if an attribute is of another kind than its name asks for in every operator. */
+WEFT_CHECKED weft_status weft_check_attributes(const weft_call *c);
 /* Sets result i, if it is asked for. */
 void weft_set_result(weft_call *c, int i, weft_dtype type, const weft_shape *shape);
 /* A shape of that rank with unknown dimensions. */

@@ -30,21 +30,30 @@ static void sum_tensors(const weft_graph *g, weft_summary *s)
         s->output_bytes = add(s->output_bytes, g->tensor[g->output[i]].bytes);
 }
 
-/* Row of a node's operator; made on its first use. */
-static weft_op_total *row_of(const weft_node *n, weft_op_total *op, int *n_ops)
+/* Row of a node's operator; made on its first use. `rows` finds it by operator and domain. */
+static weft_op_total *row_of(const weft_node *n, weft_map *rows, weft_arena *a, weft_op_total *op,
+                             int *n_ops)
 {
-    for (int i = 0; i < *n_ops; i++)
-        if (strcmp(op[i].op, n->op) == 0 && strcmp(op[i].domain, n->domain) == 0)
-            return &op[i];
+    size_t mark = weft_arena_mark(a);
+    const char *key = weft_arena_print(a, "%zu.%s.%s", strlen(n->op), n->op, n->domain);
+    int row = weft_map_get(rows, key, strlen(key));
+
+    if (row >= 0) {
+        weft_arena_rewind(a, mark);
+        return &op[row];
+    }
     op[*n_ops] = (weft_op_total){.op = n->op, .domain = n->domain};
+    weft_map_set(rows, key, strlen(key), *n_ops);
     return &op[(*n_ops)++];
 }
 
 static int by_weight(const void *x, const void *y)
 {
     const weft_op_total *a = x, *b = y;
-    const int64_t key_a[] = {a->work.macs, a->work.flops, a->work.read_bytes + a->work.write_bytes};
-    const int64_t key_b[] = {b->work.macs, b->work.flops, b->work.read_bytes + b->work.write_bytes};
+    const int64_t key_a[] = {a->work.macs, a->work.flops,
+                             add(a->work.read_bytes, a->work.write_bytes)};
+    const int64_t key_b[] = {b->work.macs, b->work.flops,
+                             add(b->work.read_bytes, b->work.write_bytes)};
 
     for (int i = 0; i < 3; i++)
         if (key_a[i] != key_b[i])
@@ -56,9 +65,10 @@ static void sum_nodes(const weft_graph *g, weft_arena *a, weft_summary *s)
 {
     weft_work *node = WEFT_NEW(a, weft_work, g->n_nodes);
     weft_op_total *op = WEFT_NEW(a, weft_op_total, g->n_nodes);
+    weft_map *rows = weft_map_new(a);
 
     for (int u = 0; u < g->n_nodes; u++) {
-        weft_op_total *row = row_of(&g->node[u], op, &s->n_ops);
+        weft_op_total *row = row_of(&g->node[u], rows, a, op, &s->n_ops);
 
         node[u] = weft_node_work(g, u);
         row->n_nodes++;

@@ -637,7 +637,7 @@ static weft_value numbered(weft_arena *a, weft_rng *r, weft_shape shape)
     for (int i = 0; i < n; i++)
         ints[i] = weft_rng_below(r, 10) ? i + weft_rng_below(r, 5) : WEFT_UNKNOWN_INT;
     *literal = (weft_literal){n, ints, NULL};
-    return (weft_value){WEFT_I64, shape, true, literal};
+    return (weft_value){.type = WEFT_I64, .shape = shape, .is_const = true, .data = literal};
 }
 
 /* A list of integers as operand. */
@@ -647,8 +647,8 @@ static weft_value list(weft_arena *a, int n, const int64_t *item)
 
     *literal = (weft_literal){n, weft_arena_copy(a, item, (size_t)n * sizeof *item), NULL};
     return (weft_value){
-        WEFT_I64, {.rank = 1, .dim = {n}},
-         true, literal
+        .type = WEFT_I64, .shape = {.rank = 1, .dim = {n}},
+             .is_const = true, .data = literal
     };
 }
 
@@ -678,7 +678,7 @@ static const int64_t *fold_ints(bench *b, weft_dtype type, const weft_shape *sha
     int64_t *out = WEFT_NEW(b->arena, int64_t, n);
 
     b->n_results = 1;
-    b->result[0] = (weft_value){type, *shape, true, NULL};
+    b->result[0] = (weft_value){.type = type, .shape = *shape, .is_const = true, .data = NULL};
     call_fold(b);
     if (b->result[0].data == NULL) {
         for (int64_t i = 0; i < n; i++)
@@ -954,7 +954,7 @@ static weft_value cast(weft_arena *a, weft_value x, weft_dtype type)
 
     add_arg(b, x);
     b->n_results = 1;
-    b->result[0] = (weft_value){type, x.shape, true, NULL};
+    b->result[0] = (weft_value){.type = type, .shape = x.shape, .is_const = true, .data = NULL};
     call_fold(b);
     return b->result[0];
 }
@@ -973,7 +973,9 @@ TEST(sizes_computed_through_floats_are_those_of_the_runtime)
             weft_literal *literal = WEFT_NEW(a, weft_literal, 1);
 
             *literal = (weft_literal){1, NULL, &operand[k]};
-            add_arg(mul, (weft_value){WEFT_F32, {.rank = 0}, true, literal});
+            add_arg(mul,
+                    (weft_value){
+                        .type = WEFT_F32, .shape = {.rank = 0}, .is_const = true, .data = literal});
         }
         mul->n_results = down->n_results = 1;
         mul->result[0].type = down->result[0].type = WEFT_F32;
@@ -998,7 +1000,7 @@ TEST(casting_twice_is_casting_once)
         weft_dtype to = type[weft_rng_below(&r, 10)];
         double real_x = ldexp(weft_rng_real(&r) - 0.5, weft_rng_below(&r, 60) - 25);
         weft_literal literal = {1, NULL, &real_x};
-        weft_value x = {WEFT_F64, {.rank = 0}, true, &literal};
+        weft_value x = {.type = WEFT_F64, .shape = {.rank = 0}, .is_const = true, .data = &literal};
         weft_value once = cast(a, x, to), twice = cast(a, once, to);
 
         CHECK((once.data == NULL) == (twice.data == NULL));
@@ -1023,7 +1025,7 @@ TEST(casts_to_f32_round_as_the_processor_does)
         weft_rng r = weft_rng_seed(seed);
         double real_x = ldexp(weft_rng_real(&r) - 0.5, weft_rng_below(&r, 290) - 160);
         weft_literal literal = {1, NULL, &real_x};
-        weft_value x = {WEFT_F64, {.rank = 0}, true, &literal};
+        weft_value x = {.type = WEFT_F64, .shape = {.rank = 0}, .is_const = true, .data = &literal};
         weft_value y = cast(a, x, WEFT_F32);
 
         CHECK(fabs(y.data->reals[0] - (double)(float)real_x) <= 0);

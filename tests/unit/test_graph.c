@@ -5,9 +5,7 @@
 
 #include "weft/graph.h"
 
-/* --- a builder in one line a thing
- * ----------------------------------------------------------------
- */
+/* --- a builder in one line a thing ----------------------------------------------------------- */
 
 static int add_tensor(weft_builder *b, const char *name, weft_tensor_kind kind, int64_t bytes)
 {
@@ -71,9 +69,7 @@ static void check_ints(const int *at, int n, const int *expected)
         CHECK_INT(at[i], expected[i]);
 }
 
-/* --- builder
- * --------------------------------------------------------------------------------------
- */
+/* --- builder --------------------------------------------------------------------------------- */
 
 TEST(a_graph_without_nodes_is_refused)
 {
@@ -203,9 +199,7 @@ TEST(copies_are_deep)
     weft_graph_free(g);
 }
 
-/* --- order
- * ----------------------------------------------------------------------------------------
- */
+/* --- order ----------------------------------------------------------------------------------- */
 
 static void check_order(const char *text, const char *expected)
 {
@@ -238,9 +232,7 @@ TEST(a_cycle_is_named_by_a_node_on_it)
     CHECK(g == NULL);
 }
 
-/* --- the arrays, written out
- * ----------------------------------------------------------------------
- */
+/* --- the arrays, written out ----------------------------------------------------------------- */
 
 TEST(every_array_of_the_example)
 {
@@ -297,9 +289,7 @@ TEST(a_tensor_read_twice_by_one_node_is_one_edge)
     weft_graph_free(g);
 }
 
-/* --- memory and depth
- * -----------------------------------------------------------------------------
- */
+/* --- memory and depth ------------------------------------------------------------------------ */
 
 static void check_peak(const char *text, int64_t expected)
 {
@@ -365,9 +355,7 @@ TEST(depth_counts_the_nodes_of_a_longest_path)
     check_depth("a b c d e; a>e a>b>c>d>e", 5);
 }
 
-/* --- notation
- * -------------------------------------------------------------------------------------
- */
+/* --- notation -------------------------------------------------------------------------------- */
 
 static void check_text(const char *text, const char *expected)
 {
@@ -435,9 +423,7 @@ TEST(wrong_notation_is_refused_with_column_and_expectation)
     }
 }
 
-/* --- separators
- * -----------------------------------------------------------------------------------
- */
+/* --- separators ------------------------------------------------------------------------------ */
 
 static void check_separators(const char *text, const char *barriers, const char *live)
 {
@@ -491,9 +477,7 @@ TEST(closure_of_a_diamond)
     weft_graph_free(g);
 }
 
-/* --- element types and shapes
- * ---------------------------------------------------------------------
- */
+/* --- element types and shapes ---------------------------------------------------------------- */
 
 TEST(element_types)
 {

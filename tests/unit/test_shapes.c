@@ -571,10 +571,12 @@ TEST(shapes_follow_the_operator_definitions)
     CHECK(N_CASES >= 150);
 }
 
-/* Reshape of `args` in a network of batch 1 that is read with batch 8. */
-static void check_rebatch(const char *args, bool is_const, const char *expected)
+/* Reshape of `args` in a network of batch 1 that is read with batch 8; dimension `grown` of input 0
+ * was 1 before. */
+static void check_rebatch(const char *args, int grown, bool is_const, const char *expected)
 {
     char got[TEXT];
+    weft_shape old;
     fixture f;
 
     fixture_open(&f, "Reshape", 13);
@@ -583,6 +585,9 @@ static void check_rebatch(const char *args, bool is_const, const char *expected)
     f.call.n_results = 1;
     f.call.old_batch = 1;
     f.call.new_batch = 8;
+    old = f.value[0].shape;
+    old.dim[grown] = 1;
+    f.call.old_shape = &old;
     if (f.call.op->infer(&f.call) == WEFT_OK)
         print_results(&f.call, got);
     else
@@ -593,13 +598,15 @@ static void check_rebatch(const char *args, bool is_const, const char *expected)
 
 TEST(a_fixed_batch_in_a_reshape_is_scaled)
 {
-    check_rebatch("8x3x4 [1,12]", false, "8x12");
-    check_rebatch("8x12x4 [12,4]", false, "96x4"); /* batch * heads = 12 */
-    check_rebatch("8x3x4 [1,-1]", false, "8x12");
-    check_rebatch("8x3x4 [8,12]", false, "8x12");
-    check_rebatch("8x3x4 [2,-1]", false, "2x48"); /* not the batch */
-    check_rebatch("8x3x4 [1,-1]", true, "1x96");  /* constants have no batch */
-    check_rebatch("8x3x4 [1,13]", false, "error");
+    check_rebatch("8x3x4 [1,12]", 0, false, "8x12");
+    check_rebatch("8x12x4 [12,4]", 0, false, "96x4"); /* batch * heads = 12 */
+    check_rebatch("8x3x4 [1,-1]", 0, false, "8x12");
+    check_rebatch("8x3x4 [8,12]", 0, false, "8x12");
+    check_rebatch("8x3x4 [2,-1]", 0, false, "2x48"); /* not the batch */
+    check_rebatch("8x3x4 [1,-1]", 0, true, "1x96");  /* constants have no batch */
+    check_rebatch("8x3x4 [1,13]", 0, false, "error");
+    check_rebatch("5x8x6 [5,1,2,3]", 1, false, "5x8x2x3");
+    check_rebatch("5x8x6 [5,2,3]", 1, false, "error"); /* 5 * 8 or 8 * 2? not certain */
 }
 
 /* --- loop nests ------------------------------------------------------------------------------ */
