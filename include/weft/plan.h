@@ -173,6 +173,12 @@ typedef struct weft_plan_file {
     const weft_doc *doc;
 } weft_plan_file;
 
+/* The plan as a document; `measures` is what is claimed of it. */
+weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft_proof *proof,
+                        const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
+/* Reads and validates a plan file; everything lives in `a`. */
+WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
+
 /* The hash of a network: operators, attributes, shapes, names, edges. */
 uint64_t weft_graph_hash(const weft_graph *g);
 

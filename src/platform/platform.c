@@ -216,18 +216,19 @@ bool weft_param_is_whole(const weft_param *p)
 
 weft_status weft_param_check(const weft_param *p, double value)
 {
-    char shown[48], lowest[48], highest[48];
+    bool is_low = !(value >= p->lowest);
+    char shown[48], limit[48];
 
     weft_unit_print(value, p->unit, shown);
     if (weft_param_is_whole(p) && value != floor(value))
         return weft_fail(WEFT_E_INPUT, "%s is %s, expected a whole number", p->key, shown);
-    if (value >= p->lowest && value <= p->highest)
+    if (!is_low && value <= p->highest)
         return WEFT_OK;
-    if (!(value > 0) && p->lowest == POSITIVE)
+    if (is_low && p->lowest == POSITIVE)
         return weft_fail(WEFT_E_INPUT, "%s is %s, expected more than 0", p->key, shown);
-    weft_unit_print(p->lowest, p->unit, lowest);
-    weft_unit_print(p->highest, p->unit, highest);
-    return weft_fail(WEFT_E_INPUT, "%s is %s, expected %s to %s", p->key, shown, lowest, highest);
+    weft_unit_print(is_low ? p->lowest : p->highest, p->unit, limit);
+    return weft_fail(WEFT_E_INPUT, "%s is %s, expected at %s %s", p->key, shown,
+                     is_low ? "least" : "most", limit);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */

@@ -64,13 +64,14 @@ typedef struct draft {
     bool is_stream;
     int n_sends;
     sending *send;
-    int *send_at; /* [n_tensors + 1] */
-    int *get_at;  /* [n_tasks + 1] */
-    int *get;     /* task -> sends it waits for */
-    int *order;   /* [n_tasks] tasks in plan order */
-    int *hop_at;  /* [n_sends + 1] jobs of a send, counted from n_tasks */
-    int *hold;    /* resources of one send at a time, in order of travel */
-    int *seen;    /* [n_resources] the look at a route that met it last */
+    int *send_at;  /* [n_tensors + 1] */
+    int *get_at;   /* [n_tasks + 1] */
+    int *get;      /* task -> sends it waits for */
+    int *order;    /* [n_tasks] tasks in plan order */
+    int n_ordered; /* the rest of order[] contradicts itself */
+    int *hop_at;   /* [n_sends + 1] jobs of a send, counted from n_tasks */
+    int *hold;     /* resources of one send at a time, in order of travel */
+    int *seen;     /* [n_resources] the look at a route that met it last */
     int n_looks;
     int n_queues;    /* resources before links and devices as such */
     int n_resources; /* all */
@@ -463,16 +464,16 @@ static bool make_item(draft *d, int n_items, item *out)
 /* Tasks without length between two others of a device share a rank: they need no order. */
 static void rank_run(draft *d)
 {
-    int *last = WEFT_NEW(d->scratch, int, d->p->n_devices); /* 1 + the last task of a device */
+    int *last = WEFT_NEW(d->scratch, int, d->p->n_devices); /* 1 + its last task without length */
 
     for (int s = 0; s < d->n_sends; s++)
         d->rank[d->p->n_tasks + s] = s;
     for (int i = 0; i < d->p->n_tasks; i++) {
-        int u = d->order[i], *before = &last[d->plan->device[u]];
-        bool is_beside =
-            i<d->n_ordered && * before> 0 && !(task_s(d, u) > 0) && !(task_s(d, *before - 1) > 0);
-        d->rank[u] = is_beside ? d->rank[*before - 1] : (int64_t)d->n_sends + i;
-        *before = u + 1;
+        int u = d->order[i], device = d->plan->device[u];
+        bool has_length = task_s(d, u) > 0;
+        bool is_beside = last[device] > 0 && !has_length && i < d->n_ordered;
+        d->rank[u] = is_beside ? d->rank[last[device] - 1] : (int64_t)d->n_sends + i;
+        last[device] = has_length ? 0 : u + 1;
     }
 }
 
