@@ -142,16 +142,27 @@ static int64_t part(int64_t whole, double parts)
     return share < (double)whole ? (int64_t)share : whole;
 }
 
+/* 1, 2, 4, .. and `most` itself, then beyond it. */
+static double next_parts(double parts, double most)
+{
+    return parts < most ? fmin(2 * parts, most) : most + 1;
+}
+
+/* Places are cut in two ways at once: images and rows. */
 static double simd_part(const weft_array *a, const weft_layer *l, cut by)
 {
-    double of_batch = fmin(by.places, fmax(1, (double)l->batch));
-    weft_layer own = *l;
+    double best = INFINITY;
 
-    own.groups = part(l->groups, by.groups);
-    own.batch = part(l->batch, of_batch);
-    own.r = part(l->r, floor(by.places / of_batch));
-    own.m = part(l->m, by.m);
-    return simd_cycles(a, &own);
+    for (double images = 1; images <= by.places; images = next_parts(images, by.places)) {
+        weft_layer own = *l;
+
+        own.groups = part(l->groups, by.groups);
+        own.batch = part(l->batch, images);
+        own.r = part(l->r, floor(by.places / images));
+        own.m = part(l->m, by.m);
+        best = fmin(best, simd_cycles(a, &own));
+    }
+    return best;
 }
 
 static double product_part(const weft_array *a, const weft_layer *l, cut by)
@@ -163,12 +174,6 @@ static double product_part(const weft_array *a, const weft_layer *l, cut by)
                    .repeats = weft_blocks((double)l->groups, by.groups)};
 
     return product_cycles(a, &own);
-}
-
-/* 1, 2, 4, .. and `most` itself, then beyond it. */
-static double next_parts(double parts, double most)
-{
-    return parts < most ? fmin(2 * parts, most) : most + 1;
 }
 
 double weft_array_cycles(const weft_array *a, const weft_layer *l)

@@ -8,6 +8,8 @@
 
 /* Stands for "no limit" where a model divides by a bandwidth or compares with a buffer. */
 #define WEFT_UNLIMITED 1e30
+/* Lowest value of what must not be 0. */
+#define WEFT_POSITIVE 1e-9
 
 enum {
     WEFT_MOST_DEVICES = 4096,

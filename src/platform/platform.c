@@ -17,21 +17,19 @@
 
 /* --- models and their parameters ------------------------------------------------------------- */
 
-#define POSITIVE 1e-9 /* lowest value of what must not be 0 */
-
 #define ROW_FLOPS                                                                                  \
     {                                                                                              \
-        "peak_flops", WEFT_P_FLOPS, WEFT_UNIT_FLOPS, true, true, 0, POSITIVE, WEFT_UNLIMITED,      \
+        "peak_flops", WEFT_P_FLOPS, WEFT_UNIT_FLOPS, true, true, 0, WEFT_POSITIVE, WEFT_UNLIMITED, \
             "operations a second at best (a multiply-add counts 2)"                                \
     }
 #define ROW_BANDWIDTH                                                                              \
     {                                                                                              \
-        "memory_bandwidth", WEFT_P_BANDWIDTH, WEFT_UNIT_BYTES_PER_S, true, true, 0, POSITIVE,      \
+        "memory_bandwidth", WEFT_P_BANDWIDTH, WEFT_UNIT_BYTES_PER_S, true, true, 0, WEFT_POSITIVE, \
             WEFT_UNLIMITED, "bytes a second between memory and device"                             \
     }
 #define ROW_ETA                                                                                    \
     {                                                                                              \
-        "memory_efficiency", WEFT_P_ETA, WEFT_UNIT_NONE, true, false, 1, POSITIVE, 1,              \
+        "memory_efficiency", WEFT_P_ETA, WEFT_UNIT_NONE, true, false, 1, WEFT_POSITIVE, 1,         \
             "usable part of memory_bandwidth"                                                      \
     }
 #define ROW_OVERHEAD                                                                               \
@@ -41,12 +39,13 @@
     }
 #define ROW_CLOCK                                                                                  \
     {                                                                                              \
-        "clock", WEFT_P_CLOCK, WEFT_UNIT_HERTZ, false, true, 0, POSITIVE, 1e15, "cycles a second"  \
+        "clock", WEFT_P_CLOCK, WEFT_UNIT_HERTZ, false, true, 0, WEFT_POSITIVE, 1e15,               \
+            "cycles a second"                                                                      \
     }
 /* A buffer without limit moves every tensor once, which is what "not given" should mean. */
 #define ROW_SRAM(is_required)                                                                      \
     {                                                                                              \
-        "sram", WEFT_P_SRAM, WEFT_UNIT_BYTES, false, is_required, WEFT_UNLIMITED, POSITIVE,        \
+        "sram", WEFT_P_SRAM, WEFT_UNIT_BYTES, false, is_required, WEFT_UNLIMITED, WEFT_POSITIVE,   \
             WEFT_UNLIMITED, "buffer on chip; if not given, large enough for every tensor"          \
     }
 #define ROW_COUNT(key, place, help)                                                                \
@@ -224,7 +223,7 @@ weft_status weft_param_check(const weft_param *p, double value)
         return weft_fail(WEFT_E_INPUT, "%s is %s, expected a whole number", p->key, shown);
     if (!is_low && value <= p->highest)
         return WEFT_OK;
-    if (is_low && p->lowest == POSITIVE)
+    if (is_low && p->lowest == WEFT_POSITIVE)
         return weft_fail(WEFT_E_INPUT, "%s is %s, expected more than 0", p->key, shown);
     weft_unit_print(is_low ? p->lowest : p->highest, p->unit, limit);
     return weft_fail(WEFT_E_INPUT, "%s is %s, expected at %s %s", p->key, shown,

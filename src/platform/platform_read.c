@@ -51,9 +51,9 @@ static const weft_param power_row = {"power", NO_PLACE, WEFT_UNIT_WATTS, false, 
                                      0,       1e9,      "at full load"};
 static const weft_param idle_row = {
     "idle_power", NO_PLACE, WEFT_UNIT_WATTS, false, false, 0, 0, 1e9, "without work"};
-static const weft_param link_row = {"bandwidth", NO_PLACE,       WEFT_UNIT_BYTES_PER_S,
-                                    false,       true,           0,
-                                    1e-9,        WEFT_UNLIMITED, "of one direction"};
+static const weft_param link_row = {"bandwidth",   NO_PLACE,       WEFT_UNIT_BYTES_PER_S,
+                                    false,         true,           0,
+                                    WEFT_POSITIVE, WEFT_UNLIMITED, "of one direction"};
 static const weft_param latency_row = {"latency", NO_PLACE, WEFT_UNIT_SECONDS, false, false, 0,
                                        0,         1e6,      "of one message"};
 

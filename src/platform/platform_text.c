@@ -75,10 +75,9 @@ static weft_status parse_quantity(parser *p, const char *what, weft_unit unit, d
 static weft_status parse_value(parser *p, weft_device *d, weft_design *design)
 {
     static const char *const keys[] = {"flops", "bw", "mem", "overhead"};
-    const double positive = 1e-9;
     const weft_unit units[] = {WEFT_UNIT_FLOPS, WEFT_UNIT_BYTES_PER_S, WEFT_UNIT_BYTES,
                                WEFT_UNIT_SECONDS};
-    const double lowest[] = {positive, positive, 0, 0};
+    const double lowest[] = {WEFT_POSITIVE, WEFT_POSITIVE, 0, 0};
     double *const to[] = {&design->value[WEFT_P_FLOPS], &design->value[WEFT_P_BANDWIDTH],
                           &d->memory_bytes, &design->value[WEFT_P_OVERHEAD]};
     const char *key = NULL, *near;
@@ -135,6 +134,16 @@ static weft_status parse_device(parser *p, const char *name, int count)
     return WEFT_OK;
 }
 
+/* ":8,1us": bandwidth and perhaps latency. */
+static weft_status parse_speed(parser *p, weft_link *l)
+{
+    WEFT_TRY(need_mark(p, ':'));
+    WEFT_TRY(parse_quantity(p, "bandwidth", WEFT_UNIT_BYTES_PER_S, WEFT_POSITIVE, &l->bytes_per_s));
+    if (weft_scan_mark(&p->scan, ','))
+        WEFT_TRY(parse_quantity(p, "latency", WEFT_UNIT_SECONDS, 0, &l->latency_s));
+    return WEFT_OK;
+}
+
 static weft_status parse_link(parser *p, const char *from)
 {
     const char *to = NULL;
@@ -144,10 +153,7 @@ static weft_status parse_link(parser *p, const char *from)
     WEFT_TRY(parse_name(p, &to));
     WEFT_TRY(weft_machine_find(&p->m, from, &l.a));
     WEFT_TRY(weft_machine_find(&p->m, to, &l.b));
-    WEFT_TRY(need_mark(p, ':'));
-    WEFT_TRY(parse_quantity(p, "bandwidth", WEFT_UNIT_BYTES_PER_S, 1e-9, &l.bytes_per_s));
-    if (weft_scan_mark(&p->scan, ','))
-        WEFT_TRY(parse_quantity(p, "latency", WEFT_UNIT_SECONDS, 0, &l.latency_s));
+    WEFT_TRY(parse_speed(p, &l));
     return weft_machine_link(&p->m, &l);
 }
 
@@ -156,10 +162,7 @@ static weft_status parse_mesh(parser *p)
 {
     weft_link l = {0};
 
-    WEFT_TRY(need_mark(p, ':'));
-    WEFT_TRY(parse_quantity(p, "bandwidth", WEFT_UNIT_BYTES_PER_S, 1e-9, &l.bytes_per_s));
-    if (weft_scan_mark(&p->scan, ','))
-        WEFT_TRY(parse_quantity(p, "latency", WEFT_UNIT_SECONDS, 0, &l.latency_s));
+    WEFT_TRY(parse_speed(p, &l));
     for (int a = 0; a < p->m.device.n; a++)
         for (int b = a + 1; b < p->m.device.n; b++) {
             l.a = 2 * a;
