@@ -3,7 +3,7 @@
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
-#include "weft/report.h"
+#include "weft/place.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -168,7 +168,8 @@ typedef struct weft_plan_file {
     const char **task; /* names */
     const char **device;
     double *start_s;
-    weft_proof proof;         /* path as task numbers of this file */
+    weft_proof proof; /* path as places in `task` */
+    int n_prices;
     const weft_doc *measures; /* claimed numbers, as written */
     const weft_doc *doc;
 } weft_plan_file;

@@ -49,19 +49,15 @@ typedef struct weft_report {
     const weft_problem *problem;
     const weft_solution *solution;
     const weft_plan_origin *origin;
-    double best_single_s; /* value of the best single device; NAN if no device can do all */
+    double best_single_s;    /* value of the best single device; NAN if no device can do all */
     const char *best_single; /* its name, or NULL */
 } weft_report;
 
-/* Measures as a document: value, unit, makespan, period, energy, bytes sent, transfers, devices
- * (busy seconds, utilisation, peak bytes, capacity), links, bottleneck, chain. What plan files claim
- * and `weft check` recomputes: numbers only where they are recomputable. */
-weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_arena *a);
 /* For a terminal: value with unit, speed-up and its ceiling, bound, gap, a table of devices, the
  * chain that explains the makespan, and a small Gantt chart in characters, `width` columns wide. */
 void weft_report_text(const weft_report *r, int width, FILE *to);
-/* Chrome trace JSON, one process a device, rows for links, flow arrows from producer to reader; what
- * Perfetto opens. */
+/* Chrome trace JSON, one process a device, rows for links, flow arrows from producer to reader;
+ * what Perfetto opens. */
 weft_doc *weft_report_trace(const weft_report *r, weft_arena *a);
 /* Graphviz source: tasks coloured by device. */
 void weft_report_dot(const weft_report *r, FILE *to);

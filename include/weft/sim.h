@@ -101,6 +101,11 @@ double weft_goal_value(const weft_problem *p, const weft_measures *m);
 WEFT_CHECKED weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items,
                                      weft_arena *a, double *end_s);
 
+/* Measures as a document: value, unit, makespan, period, energy, bytes sent, transfers, devices
+ * (busy seconds, utilisation, peak bytes, capacity), links, bottleneck, chain. What plan files
+ * claim and `weft check` recomputes: numbers only where they are recomputable. */
+weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_arena *a);
+
 #ifdef __cplusplus
 }
 #endif

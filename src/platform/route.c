@@ -15,27 +15,30 @@
 
 #include "machine.h"
 
-enum { MOST_HOPS = 1 << 28 }; /* of all routes together: 1 GiB */
+enum { MOST_HOPS = 1 << 27 }; /* of all routes together: 512 MiB */
+
+/* A link as seen from the place it leaves. */
+typedef struct way {
+    int to, hop; /* hop: 2 * link + direction */
+    double bytes_per_s;
+} way;
 
 /* Links of each place, and the state of one search. */
 typedef struct search {
     const weft_platform *p;
-    int *at, *half; /* CSR: directed links that leave a place, 2 * link + direction */
-    int *level;     /* links from the source; -1: not reached */
-    int *by;        /* directed link by which a place is reached */
-    double *width;  /* bottleneck bandwidth from the source */
-    int *queue;     /* places in the order of their levels */
+    int *at; /* CSR: ways out of place v are way[at[v]] .. way[at[v + 1] - 1] */
+    way *way;
+    int *level;    /* links from the source; -1: not reached */
+    int *before;   /* place from which a place is reached */
+    int *by;       /* directed link by which it is reached */
+    double *width; /* bottleneck bandwidth from the source */
+    int *queue;    /* places in the order of their levels */
     int n_queue;
 } search;
 
 static int from_of(const weft_platform *p, int hop)
 {
     return hop % 2 ? p->link[hop / 2].b : p->link[hop / 2].a;
-}
-
-static int to_of(const weft_platform *p, int hop)
-{
-    return hop % 2 ? p->link[hop / 2].a : p->link[hop / 2].b;
 }
 
 static search new_search(const weft_platform *p, weft_arena *a)
@@ -45,8 +48,9 @@ static search new_search(const weft_platform *p, weft_arena *a)
     int *fill = WEFT_NEW(a, int, n);
 
     s.at = WEFT_NEW(a, int, n + 1);
-    s.half = WEFT_NEW(a, int, 2 * p->n_links);
+    s.way = WEFT_NEW(a, way, 2 * p->n_links);
     s.level = WEFT_NEW(a, int, n);
+    s.before = WEFT_NEW(a, int, n);
     s.by = WEFT_NEW(a, int, n);
     s.width = WEFT_NEW(a, double, n);
     s.queue = WEFT_NEW(a, int, n);
@@ -57,26 +61,34 @@ static search new_search(const weft_platform *p, weft_arena *a)
         fill[v] = s.at[v];
     }
     for (int hop = 0; hop < 2 * p->n_links; hop++)
-        s.half[fill[from_of(p, hop)]++] = hop;
+        s.way[fill[from_of(p, hop)]++] =
+            (way){from_of(p, hop ^ 1), hop, p->link[hop / 2].bytes_per_s};
     return s;
 }
 
-/* Reaches the other end of a directed link, or improves how it is reached. */
-static void relax(search *s, int hop)
+/* Reaches the places behind u, or improves how they are reached. */
+static void expand(search *s, int u)
 {
-    int u = from_of(s->p, hop), v = to_of(s->p, hop);
-    double width = fmin(s->width[u], s->p->link[hop / 2].bytes_per_s);
+    int next = s->level[u] + 1;
 
-    if (s->level[v] < 0) {
-        s->level[v] = s->level[u] + 1;
-        s->width[v] = 0;
-        s->queue[s->n_queue++] = v;
-    }
-    if (s->level[v] != s->level[u] + 1 || width < s->width[v])
-        return;
-    if (width > s->width[v] || u < from_of(s->p, s->by[v])) {
-        s->width[v] = width;
-        s->by[v] = hop;
+    for (int k = s->at[u]; k < s->at[u + 1]; k++) {
+        const way *e = &s->way[k];
+        int v = e->to;
+        double width;
+
+        if (s->level[v] < 0) {
+            s->level[v] = next;
+            s->width[v] = 0;
+            s->queue[s->n_queue++] = v;
+        }
+        if (s->level[v] != next)
+            continue;
+        width = fmin(s->width[u], e->bytes_per_s);
+        if (width > s->width[v] || (width == s->width[v] && u < s->before[v])) {
+            s->width[v] = width;
+            s->before[v] = u;
+            s->by[v] = e->hop;
+        }
     }
 }
 
@@ -93,10 +105,8 @@ static void search_from(search *s, int source)
     for (int i = 0; i < s->n_queue; i++) {
         int u = s->queue[i];
 
-        if (u != source && u != p->host && u < p->n_devices)
-            continue;
-        for (int k = s->at[u]; k < s->at[u + 1]; k++)
-            relax(s, s->half[k]);
+        if (u == source || u == p->host || u >= p->n_devices)
+            expand(s, u);
     }
 }
 
@@ -109,7 +119,7 @@ static weft_route traced(const search *s, int source, int to, int *hop)
         return (weft_route){.n_hops = -1, .latency_s = INFINITY, .bytes_per_s = DBL_MIN};
     for (int v = to, i = r.n_hops - 1; v != source; i--) {
         hop[i] = s->by[v];
-        v = from_of(s->p, s->by[v]);
+        v = s->before[v];
     }
     for (int i = 0; i < r.n_hops; i++) /* in the order of travel: sums round alike everywhere */
         r.latency_s += s->p->link[hop[i] / 2].latency_s;
