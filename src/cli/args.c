@@ -3,6 +3,7 @@
  * table is the flag --batch: the part after the last dot, with '-' for '_'. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "weft/api.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,4 +223,31 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
                                                              : WEFT_ADAM;
     WEFT_TRY(read_dtype(f->dtype, &out->dtype));
     return read_dims(f->dim, a, out);
+}
+
+weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
+                                 const char *model, weft_arena *a, weft_request *out)
+{
+    *out = (weft_request){.model = model, .platform = w->on, .format = w->format};
+    out->goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
+    return weft_model_flags_read(f, a, &out->options);
+}
+
+/* --- collected output ---------------------------------------------------------------------- */
+
+weft_status weft_collect_begin(weft_collect *c)
+{
+    *c = (weft_collect){NULL, NULL, 0};
+    c->to = open_memstream(&c->text, &c->n);
+    return c->to ? WEFT_OK : weft_fail(WEFT_E_SYSTEM, "no memory for the result");
+}
+
+weft_status weft_collect_emit(weft_collect *c, const char *path)
+{
+    weft_status status;
+
+    fclose(c->to);
+    status = weft_emit(path, c->text, c->n);
+    free(c->text);
+    return status;
 }

@@ -17,10 +17,12 @@ typedef struct weft_command {
     const weft_option *options; /* flags, as --name */
     size_t options_size;
     int min_operands, max_operands;
-    weft_status (*run)(const void *options, const char *const *operand, int n_operands);
+    /* *code is WEFT_EXIT_DONE when it is called. */
+    weft_status (*run)(const void *options, const char *const *operand, int n_operands, int *code);
 } weft_command;
 
-extern const weft_command weft_cmd_inspect, weft_cmd_list;
+extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_inspect, weft_cmd_list,
+    weft_cmd_place;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X"; a text flag given twice is joined by ','. */
@@ -61,6 +63,40 @@ typedef struct weft_model_flags {
         WEFT_TEXT(type, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam",       \
             "sgd|momentum|adam"                                                                    \
     }
+
+/* Flags of commands that put a network on a platform. */
+typedef struct weft_case_flags {
+    const char *on, *goal, *format;
+} weft_case_flags;
+
+#define WEFT_CASE_FLAGS(type)                                                                        \
+    {WEFT_TEXT(type, where.on),                                                                      \
+     0,                                                                                              \
+     0,                                                                                              \
+     0,                                                                                              \
+     "platform: a file, or a preset (weft list platforms)",                                          \
+     "",                                                                                             \
+     NULL},                                                                                          \
+        {WEFT_TEXT(type, where.goal), 0, 0, 0, "what to optimise", "latency", "latency|throughput"}, \
+    {                                                                                                \
+        WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as another project's file: msr", "",     \
+            NULL                                                                                     \
+    }
+
+struct weft_request;
+WEFT_CHECKED weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
+                                              const char *model, weft_arena *a,
+                                              struct weft_request *out);
+
+/* A stream that collects text, and its hand-over to weft_emit. */
+typedef struct weft_collect {
+    FILE *to;
+    char *text;
+    size_t n;
+} weft_collect;
+
+WEFT_CHECKED weft_status weft_collect_begin(weft_collect *c);
+WEFT_CHECKED weft_status weft_collect_emit(weft_collect *c, const char *path);
 
 /* The options of weft_model_open from those flags. */
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c: weft list models|operators. */
-#define _POSIX_C_SOURCE 200809L
+/* cmd_list.c: weft list models|platforms|solvers|operators. */
 #include "cli.h"
-#include "weft/ops.h"
+#include "weft/place.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct list_options {
@@ -120,8 +118,49 @@ static weft_doc *operators_doc(weft_arena *a)
     return list;
 }
 
-/* --- the command
- * ------------------------------------------------------------------------------------------ */
+/* --- platforms and solvers ----------------------------------------------------------------- */
+
+static void platforms_text(FILE *to)
+{
+    fprintf(to, "Platforms; use as --on NAME, or look at one: weft inspect --platform NAME\n\n");
+    for (int i = 0; i < weft_preset_count(); i++)
+        fprintf(to, "  %-18s %s\n", weft_preset_at(i)->name, weft_preset_at(i)->summary);
+}
+
+static void add_row(weft_arena *a, weft_doc *list, const char *name, const char *summary)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_doc_put(a, d, "name", weft_doc_new_text(a, name));
+    weft_doc_put(a, d, "summary", weft_doc_new_text(a, summary));
+    weft_doc_add(a, list, d);
+}
+
+static weft_doc *platforms_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_preset_count(); i++)
+        add_row(a, list, weft_preset_at(i)->name, weft_preset_at(i)->summary);
+    return list;
+}
+
+static void solvers_text(FILE *to)
+{
+    for (int i = 0; i < weft_place_count(); i++)
+        fprintf(to, "  %-12s %s\n", weft_place_at(i)->name, weft_place_at(i)->summary);
+}
+
+static weft_doc *solvers_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_place_count(); i++)
+        add_row(a, list, weft_place_at(i)->name, weft_place_at(i)->summary);
+    return list;
+}
+
+/* --- the command --------------------------------------------------------------------------- */
 
 typedef struct listing {
     const char *name;
@@ -131,6 +170,8 @@ typedef struct listing {
 
 static const listing listings[] = {
     {"models",    models_text,    models_doc   },
+    {"platforms", platforms_text, platforms_doc},
+    {"solvers",   solvers_text,   solvers_doc  },
     {"operators", operators_text, operators_doc},
 };
 
@@ -139,43 +180,42 @@ enum { N_LISTINGS = (int)(sizeof listings / sizeof listings[0]) };
 static weft_status print(const listing *l, const list_options *o)
 {
     weft_arena *a = weft_arena_new();
-    char *text = NULL;
-    size_t n = 0;
-    FILE *to = open_memstream(&text, &n);
-    weft_status status;
+    weft_collect c;
+    weft_status status = weft_collect_begin(&c);
 
-    if (to == NULL) {
-        weft_arena_free(a);
-        return weft_fail(WEFT_E_SYSTEM, "no memory for the result");
+    if (status == WEFT_OK) {
+        if (o->json)
+            fprintf(c.to, "%s\n", weft_doc_json(l->doc(a), 2, a));
+        else
+            l->text(c.to);
+        status = weft_collect_emit(&c, o->output);
     }
-    if (o->json)
-        fprintf(to, "%s\n", weft_doc_json(l->doc(a), 2, a));
-    else
-        l->text(to);
-    fclose(to);
-    status = weft_emit(o->output, text, n);
-    free(text);
     weft_arena_free(a);
     return status;
 }
 
-static weft_status run(const void *options, const char *const *operand, int n_operands)
+static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
+    (void)code;
     (void)n_operands; /* one: the table says so */
     for (int i = 0; i < N_LISTINGS; i++)
         if (strcmp(operand[0], listings[i].name) == 0)
             return print(&listings[i], options);
-    return weft_fail(WEFT_E_INPUT, "list: '%s' cannot be listed, expected models or operators",
-                     operand[0]);
+    return weft_fail(
+        WEFT_E_INPUT,
+        "list: '%s' cannot be listed, expected models, platforms, solvers or operators",
+        operand[0]);
 }
 
 const weft_command weft_cmd_list = {
     .name = "list",
-    .summary = "The built-in models with their parameters, or the known operators",
-    .operands = "models|operators",
-    .description = "Lists what weft brings along: built-in models with their parameters and\n"
-                   "defaults, or the operators whose shapes and work it knows.",
+    .summary = "What weft brings along: models, platforms, solvers, operators",
+    .operands = "models|platforms|solvers|operators",
+    .description =
+        "Lists what weft brings along: built-in models with their parameters and\n"
+        "defaults, platforms, solvers, and the operators whose shapes and work it knows.",
     .examples = "  weft list models\n"
+                "  weft list platforms\n"
                 "  weft list operators --json\n",
     .options = list_table,
     .options_size = sizeof(list_options),

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static const weft_command *const commands[] = {&weft_cmd_inspect, &weft_cmd_list};
+static const weft_command *const commands[] = {&weft_cmd_inspect, &weft_cmd_place,
+                                               &weft_cmd_compare, &weft_cmd_check, &weft_cmd_list};
 
 enum { N_COMMANDS = (int)(sizeof commands / sizeof commands[0]) };
 
@@ -78,13 +79,13 @@ static int run(const weft_command *c, int argc, char **argv)
     weft_arena *a = weft_arena_new();
     void *options = weft_arena_alloc(a, c->options_size);
     const char **operand = WEFT_NEW(a, const char *, argc + 1);
-    int n_operands;
+    int n_operands, code = WEFT_EXIT_DONE;
     weft_status status = weft_args_read(c, argv, argc, options, operand, &n_operands, a);
 
     if (status == WEFT_OK)
-        status = c->run(options, operand, n_operands);
+        status = c->run(options, operand, n_operands, &code);
     weft_arena_free(a);
-    return status == WEFT_OK ? WEFT_EXIT_DONE : complain();
+    return status == WEFT_OK ? code : complain();
 }
 
 int main(int argc, char **argv)

@@ -19,7 +19,7 @@
 #include <math.h>
 
 enum { ASCENT_STEPS = 400, POLISH_ROUNDS = 400 };
-static const double MOST_WORK = 1e8;    /* tasks * devices * steps */
+static const double MOST_WORK = 5e7;    /* tasks * devices * steps */
 static const double FINEST = 1e-10;     /* last factor of the polish, less 1 */
 static const double INDIFFERENT = 1e-9; /* relative difference of costs that counts as none */
 
@@ -36,8 +36,10 @@ static double least_price(const weft_domain *m, const double *price, int u)
     double least = INFINITY;
 
     for (int d = 0; d < m->problem->n_devices; d++) {
-        if (weft_domain_has(m, u, d))
-            least = fmin(least, price[d] * weft_task_s(m->problem, u, d));
+        double cost = price[d] * weft_task_s(m->problem, u, d);
+
+        if (cost < least && weft_domain_has(m, u, d)) /* 0 * INFINITY is not less */
+            least = cost;
     }
     return least;
 }

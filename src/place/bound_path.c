@@ -21,8 +21,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double MOST_WORK = 1e8; /* path length * devices^2, over all ways tried */
-enum { MOST_STARTS = 64 };           /* tasks that ways are drawn from */
+static const double MOST_WORK = 5e7; /* length * devices * (devices + STEP_WORK) of all ways */
+enum { MOST_STARTS = 64, STEP_WORK = 16 }; /* tasks that ways are drawn from; look-ups a step */
 
 typedef struct table {
     const weft_domain *domain;
@@ -150,8 +150,10 @@ static void step(const weft_domain *m, int t, int v, const double *before_s, dou
         double least_s = before_s == NULL ? 0 : INFINITY;
 
         for (int e = 0; before_s != NULL && e < p->n_devices; e++) {
-            if (before_s[e] < INFINITY)
-                least_s = fmin(least_s, before_s[e] + weft_data_s(p, t, e, d));
+            double at_s = before_s[e] + weft_data_s(p, t, e, d);
+
+            if (at_s < least_s)
+                least_s = at_s;
         }
         end_s[d] = INFINITY;
         if (weft_domain_has(m, v, d))
@@ -329,7 +331,7 @@ static int best_path(const table *b, weft_arena *a, int *path, double *value)
                 continue;
             n = draw_path(b, starts[i].task, d, trial);
             trial_value = value_of(b->domain, trial, n, a);
-            work += (double)n * p->n_devices * p->n_devices;
+            work += (double)n * p->n_devices * (p->n_devices + STEP_WORK);
             if (trial_value > *value) {
                 *value = trial_value;
                 n_path = n;

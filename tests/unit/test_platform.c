@@ -310,7 +310,7 @@ TEST(bad_files_are_refused_with_file_line_and_reason)
             n++;
         }
     closedir(folder);
-    CHECK(n >= 45);
+    CHECK(n >= 65);
     weft_arena_free(a);
 }
 

@@ -95,10 +95,12 @@ static const char right_tasks[] =
     " \"link\": [[0, 1], [1, 0]], \"latency\": [[0, 2], [3, 0]],\n"
     " \"capacity\": [null, 1073741824], \"transfer\": \"block\"}\n";
 
-TEST(wrong_task_files_are_refused_with_file_and_line)
+TEST(wrong_tasks_and_devices_are_refused_with_file_and_line)
 {
     weft_problem *p = NULL;
 
+    CHECK_OK(parse(right_tasks, false, &p)); /* as it stands it is right */
+    weft_problem_free(p);
     refused(right_tasks, "weft.tasks/1", "weft.plan/1",
             "dir/some.json:1: 'schema' is 'weft.plan/1', expected 'weft.tasks/1'");
     refused(right_tasks, "\"schema\": \"weft.tasks/1\", ", "", "key 'schema' is missing");
@@ -127,6 +129,12 @@ TEST(wrong_task_files_are_refused_with_file_and_line)
             ":2: task 'alpha' is not supported by any device");
     refused(right_tasks, "[14, 16]", "14", ":2: 'seconds' is 14, expected a list");
     refused(right_tasks, "1048576", "-1", ":3: 'memory' is -1, expected 0 to 1e+18");
+}
+
+TEST(wrong_edges_and_links_are_refused_with_file_and_line)
+{
+    weft_problem *p = NULL;
+
     refused(right_tasks, "\"from\": \"alpha\"", "\"from\": \"alhpa\"",
             ":4: 'from' is 'alhpa', but there is no such task (did you mean 'alpha'?)");
     refused(right_tasks, "\"to\": \"beta\"", "\"to\": \"x-y-z-w\"",
@@ -310,7 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_file_with_everything),
         cmocka_unit_test(a_task_file_may_be_yaml_and_is_named_by_its_file),
-        cmocka_unit_test(wrong_task_files_are_refused_with_file_and_line),
+        cmocka_unit_test(wrong_tasks_and_devices_are_refused_with_file_and_line),
+        cmocka_unit_test(wrong_edges_and_links_are_refused_with_file_and_line),
         cmocka_unit_test(a_dnn_partitioning_file),
         cmocka_unit_test(cpus_share_the_memory_of_the_host),
         cmocka_unit_test(wrong_dnn_partitioning_files_are_refused),

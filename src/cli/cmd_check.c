@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_check.c: weft check PLAN. */
+#include "cli.h"
+#include "weft/api.h"
+
+typedef struct check_options {
+    const char *model, *on;
+    bool json, quiet;
+} check_options;
+
+static const weft_option check_table[] = {
+    {WEFT_TEXT(check_options, model), 0, 0, 0, "the model, if it is not where the plan says",    "",
+     NULL                                                                                                  },
+    {WEFT_TEXT(check_options, on),    0, 0, 0, "the platform, if it is not where the plan says", "",
+     NULL                                                                                                  },
+    {WEFT_FLAG(check_options, json),  0, 0, 1, "the verdict as one JSON document",               NULL, NULL},
+    {WEFT_FLAG(check_options, quiet), 0, 0, 1, "print nothing; the exit code says it",           NULL, NULL},
+    WEFT_OPTIONS_END,
+};
+
+static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
+{
+    char text[48];
+    int listed = v->n_wrong < 100 ? v->n_wrong : 100;
+
+    if (v->n_wrong == 0) {
+        fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
+                weft_unit_print(v->solution.proof.value, WEFT_UNIT_SECONDS, text),
+                c->problem->goal == WEFT_LATENCY ? "latency" : "per item");
+        fprintf(to, "  bound %s, %s\n",
+                weft_unit_print(v->solution.proof.bound, WEFT_UNIT_SECONDS, text),
+                v->is_bound_checked ? "recomputed from its certificate"
+                                    : "which cannot be recomputed without a solver");
+        return;
+    }
+    for (int i = 0; i < listed; i++)
+        fprintf(to, "%s: %s\n", plan, v->wrong[i]);
+    if (v->n_wrong > listed)
+        fprintf(to, "%s: and %d more\n", plan, v->n_wrong - listed);
+}
+
+static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.verdict/1"));
+    weft_doc_put(a, d, "command", weft_doc_new_text(a, "check"));
+    weft_doc_put(a, d, "legal", weft_doc_new_bool(a, v->n_wrong == 0));
+    weft_doc_put(a, d, "bound_recomputed", weft_doc_new_bool(a, v->is_bound_checked));
+    for (int i = 0; i < v->n_wrong && i < 100; i++)
+        weft_doc_add(a, list, weft_doc_new_text(a, v->wrong[i]));
+    weft_doc_put(a, d, "wrong", list);
+    return d;
+}
+
+static weft_status print(const weft_verdict *v, const weft_case *c, const char *plan,
+                         const check_options *o, weft_arena *a)
+{
+    weft_collect text;
+
+    if (o->quiet)
+        return WEFT_OK;
+    WEFT_TRY(weft_collect_begin(&text));
+    if (o->json)
+        fprintf(text.to, "%s\n", weft_doc_json(verdict_doc(v, a), 2, a));
+    else
+        verdict_text(v, c, plan, text.to);
+    return weft_collect_emit(&text, NULL);
+}
+
+static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
+{
+    const check_options *o = options;
+    weft_arena *a = weft_arena_new();
+    weft_verdict v;
+    weft_case c;
+    weft_status status =
+        weft_verify(operand[0], *o->model ? o->model : NULL, *o->on ? o->on : NULL, a, &c, &v);
+
+    (void)n_operands; /* one: the table says so */
+    if (status == WEFT_OK) {
+        *code = v.n_wrong == 0 ? WEFT_EXIT_DONE : WEFT_EXIT_NO;
+        status = print(&v, &c, operand[0], o, a);
+        weft_case_close(&c);
+    }
+    weft_arena_free(a);
+    return status;
+}
+
+const weft_command weft_cmd_check = {
+    .name = "check",
+    .summary = "Is a plan legal, and is it worth what it claims?",
+    .operands = "PLAN",
+    .description =
+        "Opens the model and the platform that a plan file names, and recomputes everything: the\n"
+        "contents have not changed, every task is placed legally, the simulator finds the same\n"
+        "times, every claimed number is found again, and the bound follows from its certificate.\n"
+        "Exit code 1, with one line for each thing that is wrong, if not.",
+    .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
+                "  weft check plan.json\n"
+                "  weft check plan.json --model moved/model.onnx\n",
+    .options = check_table,
+    .options_size = sizeof(check_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

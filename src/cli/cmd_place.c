@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_place.c: weft place MODEL --on PLATFORM, and weft compare, which runs every solver. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "weft/api.h"
+#include "weft/report.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef struct place_options {
+    weft_model_flags flags;
+    weft_case_flags where;
+    const char *solver, *output, *trace, *dot;
+    int64_t seed, threads;
+    bool json, quiet;
+} place_options;
+
+static const weft_option place_table[] = {
+    WEFT_CASE_FLAGS(place_options),
+    {WEFT_TEXT(place_options, solver),  0, 0, 0,    "how to search (weft list solvers)",           "heft", NULL},
+    {WEFT_INT(place_options,  seed),    1, 0, 1e15, "seed of randomised solvers",                  NULL,   NULL},
+    {WEFT_INT(place_options,  threads), 1, 1, 1024, "threads; the answer does not depend on it",
+                     NULL,                                                                                                 NULL},
+    WEFT_MODEL_FLAGS(place_options),
+    {WEFT_TEXT(place_options, output),  0, 0, 0,    "write the plan there (weft check reads it)",  "",
+                     NULL                                                                                                      },
+    {WEFT_TEXT(place_options, trace),   0, 0, 0,    "write a timeline for Perfetto there",         "",     NULL},
+    {WEFT_TEXT(place_options, dot),     0, 0, 0,    "write the graph in Graphviz' language there", "",
+                     NULL                                                                                                      },
+    {WEFT_FLAG(place_options, json),    0, 0, 1,    "the result as one JSON document",             NULL,   NULL},
+    {WEFT_FLAG(place_options, quiet),   0, 0, 1,    "print nothing but errors",                    NULL,   NULL},
+    WEFT_OPTIONS_END,
+};
+
+/* --- what place and compare share ---------------------------------------------------------- */
+
+static weft_status unknown_solver(const char *name)
+{
+    const char *known[64], *near;
+    int n = 0;
+
+    for (; n < weft_place_count() && n < 64; n++)
+        known[n] = weft_place_at(n)->name;
+    near = weft_nearest(name, known, n);
+    return weft_fail(WEFT_E_INPUT, "unknown solver '%s'%s%s%s; see: weft list solvers", name,
+                     near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
+                         int64_t seed, weft_arena *a, weft_solution *out)
+{
+    weft_run run = {seed, 1, INFINITY, weft_arena_new()};
+    void *options = s->options ? weft_arena_alloc(a, s->options_size) : NULL;
+    weft_status status;
+
+    if (s->options)
+        weft_options_default(s->options, options);
+    status = weft_solve(s, p, options, &run, bound, a, out);
+    weft_arena_free(run.scratch);
+    return status;
+}
+
+static bool has_plan(const weft_solution *s)
+{
+    return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
+}
+
+/* Fills the report with the best single device, which every answer is set beside. */
+static weft_status find_single(const weft_problem *p, const weft_proof *bound, weft_arena *a,
+                               weft_report *r)
+{
+    weft_solution single;
+
+    WEFT_TRY(solve(weft_place_find("single"), p, bound, 0, a, &single));
+    r->best_single_s = NAN;
+    if (has_plan(&single)) {
+        r->best_single_s = single.proof.value;
+        r->best_single = p->device_name[single.plan.device[0]];
+    }
+    return WEFT_OK;
+}
+
+static double peak_rss_bytes(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+/* --- place --------------------------------------------------------------------------------- */
+
+static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
+{
+    const weft_proof *proof = &r->solution->proof;
+    const weft_problem *p = r->problem;
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    bool is_stream = p->goal == WEFT_THROUGHPUT;
+
+    weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.result/1"));
+    weft_doc_put(a, d, "command", weft_doc_new_text(a, "place"));
+    weft_doc_put(a, d, "model", weft_doc_new_text(a, r->origin->model));
+    weft_doc_put(a, d, "platform", weft_doc_new_text(a, r->origin->platform));
+    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->goal)));
+    weft_doc_put(a, d, "solver", weft_doc_new_text(a, r->origin->solver));
+    weft_doc_put(a, d, "status", weft_doc_new_text(a, weft_outcome_name(proof->outcome)));
+    weft_doc_put(a, d, "sense", weft_doc_new_text(a, "min"));
+    weft_doc_put(a, d, "value", weft_doc_new_real(a, plan ? proof->value : NAN));
+    weft_doc_put(a, d, "unit", weft_doc_new_text(a, is_stream ? "s/item" : "s"));
+    if (is_stream)
+        weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
+    weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
+    weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
+    weft_doc_put(a, d, "seconds", weft_doc_new_real(a, r->solution->seconds));
+    weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)peak_rss_bytes()));
+    weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));
+    return d;
+}
+
+static weft_status write_doc(const weft_doc *d, const char *path, weft_arena *a)
+{
+    const char *text = weft_doc_json(d, 1, a);
+
+    return weft_emit(path, text, strlen(text));
+}
+
+static weft_status write_dot(const weft_report *r, const char *path)
+{
+    weft_collect c;
+
+    WEFT_TRY(weft_collect_begin(&c));
+    weft_report_dot(r, c.to);
+    return weft_collect_emit(&c, path);
+}
+
+static weft_status write_files(const weft_report *r, const weft_doc *plan, const place_options *o,
+                               weft_arena *a)
+{
+    if (*o->output)
+        WEFT_TRY(write_doc(plan, o->output, a));
+    if (*o->trace)
+        WEFT_TRY(write_doc(weft_report_trace(r, a), o->trace, a));
+    if (*o->dot)
+        WEFT_TRY(write_dot(r, o->dot));
+    return WEFT_OK;
+}
+
+static weft_status show(const weft_report *r, weft_doc *plan, const place_options *o, weft_arena *a)
+{
+    weft_collect c;
+
+    if (o->quiet)
+        return WEFT_OK;
+    WEFT_TRY(weft_collect_begin(&c));
+    if (o->json)
+        fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
+    else if (plan)
+        weft_report_text(r, 80, c.to);
+    else
+        fprintf(c.to, "no plan: solver '%s' found none that fits\n", r->origin->solver);
+    return weft_collect_emit(&c, NULL);
+}
+
+static weft_status place(const weft_case *c, const weft_request *q, const place_options *o,
+                         weft_arena *a, int *code)
+{
+    const weft_solver *solver = weft_place_find(o->solver);
+    weft_plan_origin origin = {q->model,
+                               c->platform ? q->platform : NULL,
+                               *o->where.format ? o->where.format : NULL,
+                               q->options,
+                               o->solver,
+                               o->seed,
+                               c->model_hash,
+                               c->platform_hash,
+                               c->problem->hash};
+    weft_report r = {.problem = c->problem, .origin = &origin};
+    weft_solution solution;
+    weft_proof bound;
+    weft_doc *plan = NULL;
+
+    if (solver == NULL)
+        return unknown_solver(o->solver);
+    weft_place_bound(c->problem, a, &bound);
+    WEFT_TRY(find_single(c->problem, &bound, a, &r));
+    WEFT_TRY(solve(solver, c->problem, &bound, o->seed, a, &solution));
+    r.solution = &solution;
+    if (has_plan(&solution)) {
+        plan = weft_plan_doc(c->problem, &solution.plan, &solution.proof, &origin,
+                             weft_measures_doc(c->problem, &solution.measures, a), a);
+        WEFT_TRY(write_files(&r, plan, o, a));
+    } else {
+        *code = WEFT_EXIT_NO;
+    }
+    return show(&r, plan, o, a);
+}
+
+static weft_status run_place(const void *options, const char *const *operand, int n_operands,
+                             int *code)
+{
+    const place_options *o = options;
+    weft_arena *a = weft_arena_new();
+    weft_request request;
+    weft_case c;
+    weft_status status = weft_case_flags_read(&o->where, &o->flags, operand[0], a, &request);
+
+    (void)n_operands; /* one: the table says so */
+    if (status == WEFT_OK)
+        status = weft_case_open(&request, &c);
+    if (status == WEFT_OK) {
+        status = place(&c, &request, o, a, code);
+        weft_case_close(&c);
+    }
+    weft_arena_free(a);
+    return status;
+}
+
+const weft_command weft_cmd_place = {
+    .name = "place",
+    .summary = "Which operator runs on which device, and when",
+    .operands = "MODEL",
+    .description = "Places a network on the devices of a platform, simulates the plan, and says "
+                   "how far it is\n"
+                   "from the best possible one at most. MODEL is an ONNX file, a built-in model, "
+                   "or a file of\n"
+                   "tasks (weft.tasks/1), which names its own devices.",
+    .examples = "  weft place inception_v3 --on server-cpu-2gpu\n"
+                "  weft place model.onnx --on machines.yaml --goal throughput --solver peft\n"
+                "  weft place resnet50 --on edge-soc -o plan.json --trace trace.json\n"
+                "  weft place tasks.json --json\n",
+    .options = place_table,
+    .options_size = sizeof(place_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_place,
+};
+
+/* --- compare ------------------------------------------------------------------------------- */
+
+typedef struct compare_options {
+    weft_model_flags flags;
+    weft_case_flags where;
+    int64_t seed;
+    bool json, csv;
+    const char *output;
+} compare_options;
+
+static const weft_option compare_table[] = {
+    WEFT_CASE_FLAGS(compare_options),
+    {WEFT_INT(compare_options,  seed),   1, 0, 1e15, "seed of randomised solvers",          NULL, NULL},
+    WEFT_MODEL_FLAGS(compare_options),
+    {WEFT_FLAG(compare_options, json),   0, 0, 1,    "the table as one JSON document",      NULL, NULL},
+    {WEFT_FLAG(compare_options, csv),    0, 0, 1,    "the table as comma-separated values", NULL, NULL},
+    {WEFT_TEXT(compare_options, output), 0, 0, 0,    "write the result there",              "",   NULL},
+    WEFT_OPTIONS_END,
+};
+
+/* One row a solver. */
+typedef struct comparison {
+    const weft_problem *problem;
+    int n;
+    weft_solution *solution; /* [n], as weft_place_at */
+    weft_report single;
+    weft_proof bound;
+} comparison;
+
+static double speed_up(const comparison *c, int i)
+{
+    return c->single.best_single_s / c->solution[i].proof.value;
+}
+
+static void compare_text(const comparison *c, FILE *to)
+{
+    char text[48];
+
+    fprintf(to, "%-12s %14s %9s %14s %8s %10s\n", "solver",
+            c->problem->goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound", "gap",
+            "solved in");
+    for (int i = 0; i < c->n; i++) {
+        const weft_solution *s = &c->solution[i];
+
+        fprintf(to, "%-12s ", weft_place_at(i)->name);
+        if (!has_plan(s)) {
+            fprintf(to, "%14s\n", "no plan fits");
+            continue;
+        }
+        fprintf(to, "%14s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+        if (isnan(c->single.best_single_s))
+            fprintf(to, "%9s ", "-");
+        else
+            fprintf(to, "%8.2fx ", speed_up(c, i));
+        fprintf(to, "%14s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+        fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
+                weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+    }
+    if (!isnan(c->single.best_single_s))
+        fprintf(
+            to,
+            "\nspeed-up over the best single device, %s; at most %.2fx is possible (%s bound)\n",
+            c->single.best_single, c->single.best_single_s / c->bound.bound, c->bound.method);
+}
+
+static void compare_csv(const comparison *c, FILE *to)
+{
+    fprintf(to, "solver,status,value_s,speed_up,bound_s,gap,solve_s\n");
+    for (int i = 0; i < c->n; i++) {
+        const weft_solution *s = &c->solution[i];
+
+        if (has_plan(s))
+            fprintf(to, "%s,%s,%.17g,%.17g,%.17g,%.17g,%.6f\n", weft_place_at(i)->name,
+                    weft_outcome_name(s->proof.outcome), s->proof.value, speed_up(c, i),
+                    s->proof.bound, s->proof.gap, s->seconds);
+        else
+            fprintf(to, "%s,%s,,,,,\n", weft_place_at(i)->name,
+                    weft_outcome_name(s->proof.outcome));
+    }
+}
+
+static weft_doc *compare_doc(const comparison *c, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *rows = weft_doc_new(a, WEFT_DOC_LIST);
+
+    weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.comparison/1"));
+    weft_doc_put(a, d, "command", weft_doc_new_text(a, "compare"));
+    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->goal)));
+    weft_doc_put(a, d, "bound", weft_doc_new_real(a, c->bound.bound));
+    weft_doc_put(a, d, "best_single_device", weft_doc_new_text(a, c->single.best_single));
+    weft_doc_put(a, d, "best_single_value", weft_doc_new_real(a, c->single.best_single_s));
+    for (int i = 0; i < c->n; i++) {
+        const weft_solution *s = &c->solution[i];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        bool ok = has_plan(s);
+
+        weft_doc_put(a, row, "solver", weft_doc_new_text(a, weft_place_at(i)->name));
+        weft_doc_put(a, row, "status", weft_doc_new_text(a, weft_outcome_name(s->proof.outcome)));
+        weft_doc_put(a, row, "value", weft_doc_new_real(a, ok ? s->proof.value : NAN));
+        weft_doc_put(a, row, "speed_up", weft_doc_new_real(a, ok ? speed_up(c, i) : NAN));
+        weft_doc_put(a, row, "bound", weft_doc_new_real(a, s->proof.bound));
+        weft_doc_put(a, row, "gap", weft_doc_new_real(a, ok ? s->proof.gap : NAN));
+        weft_doc_put(a, row, "seconds", weft_doc_new_real(a, s->seconds));
+        weft_doc_add(a, rows, row);
+    }
+    weft_doc_put(a, d, "solvers", rows);
+    return d;
+}
+
+static weft_status compare(const weft_problem *p, const compare_options *o, weft_arena *a,
+                           int *code)
+{
+    comparison c = {.problem = p, .n = weft_place_count()};
+    weft_collect text;
+
+    c.solution = WEFT_NEW(a, weft_solution, c.n);
+    weft_place_bound(p, a, &c.bound);
+    WEFT_TRY(find_single(p, &c.bound, a, &c.single));
+    *code = WEFT_EXIT_NO;
+    for (int i = 0; i < c.n; i++) {
+        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, o->seed, a, &c.solution[i]));
+        if (has_plan(&c.solution[i]))
+            *code = WEFT_EXIT_DONE;
+    }
+    WEFT_TRY(weft_collect_begin(&text));
+    if (o->json)
+        fprintf(text.to, "%s\n", weft_doc_json(compare_doc(&c, a), 2, a));
+    else if (o->csv)
+        compare_csv(&c, text.to);
+    else
+        compare_text(&c, text.to);
+    return weft_collect_emit(&text, o->output);
+}
+
+static weft_status run_compare(const void *options, const char *const *operand, int n_operands,
+                               int *code)
+{
+    const compare_options *o = options;
+    weft_arena *a = weft_arena_new();
+    weft_request request;
+    weft_case c;
+    weft_status status = weft_case_flags_read(&o->where, &o->flags, operand[0], a, &request);
+
+    (void)n_operands; /* one: the table says so */
+    if (status == WEFT_OK)
+        status = weft_case_open(&request, &c);
+    if (status == WEFT_OK) {
+        status = compare(c.problem, o, a, code);
+        weft_case_close(&c);
+    }
+    weft_arena_free(a);
+    return status;
+}
+
+const weft_command weft_cmd_compare = {
+    .name = "compare",
+    .summary = "Every solver side by side: value, speed-up, bound, gap, seconds",
+    .operands = "MODEL",
+    .description =
+        "Runs every solver on the same problem and shows what the simulator says of their\n"
+        "plans, beside the best single device and a lower bound that no plan can beat.",
+    .examples = "  weft compare inception_v3 --on server-cpu-2gpu\n"
+                "  weft compare bert:large --on mixed-fleet --goal throughput --csv\n",
+    .options = compare_table,
+    .options_size = sizeof(compare_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_compare,
+};
