@@ -109,8 +109,9 @@ static double product_cycles(const weft_array *a, const product *p)
         return 0;
     if (a->dataflow != WEFT_DATAFLOW_BEST)
         return flow_cycles(a, p, a->dataflow);
-    return fmin(flow_cycles(a, p, WEFT_DATAFLOW_WS),
-                fmin(flow_cycles(a, p, WEFT_DATAFLOW_OS), flow_cycles(a, p, WEFT_DATAFLOW_IS)));
+    return weft_less(
+        flow_cycles(a, p, WEFT_DATAFLOW_WS),
+        weft_less(flow_cycles(a, p, WEFT_DATAFLOW_OS), flow_cycles(a, p, WEFT_DATAFLOW_IS)));
 }
 
 /* --- SIMD */
@@ -121,10 +122,12 @@ static double simd_cycles(const weft_array *a, const weft_layer *l)
     double taps = (double)l->kh * (double)l->kw;
     double outer = (double)l->groups * (double)l->batch * weft_blocks((double)l->m, a->rows);
     double inner = weft_blocks(n, a->vec) * taps;
-    double cycles = outer * inner * fmin(weft_blocks(c, a->cols) * r, weft_blocks(r, a->cols) * c);
+    double cycles =
+        outer * inner * weft_less(weft_blocks(c, a->cols) * r, weft_blocks(r, a->cols) * c);
 
     if (l->c == 1 && taps == 1)
-        cycles = fmin(cycles, outer * weft_blocks(n, a->vec * a->cols) * r + ceil(log2(a->cols)));
+        cycles =
+            weft_less(cycles, outer * weft_blocks(n, a->vec * a->cols) * r + ceil(log2(a->cols)));
     return cycles > 0 ? cycles + a->rows + a->cols : 0;
 }
 
@@ -145,7 +148,7 @@ static int64_t part(int64_t whole, double parts)
 /* 1, 2, 4, .. and `most` itself, then beyond it. */
 static double next_parts(double parts, double most)
 {
-    return parts < most ? fmin(2 * parts, most) : most + 1;
+    return parts < most ? weft_less(2 * parts, most) : most + 1;
 }
 
 /* Places are cut in two ways at once: images and rows. */
@@ -160,7 +163,7 @@ static double simd_part(const weft_array *a, const weft_layer *l, cut by)
         own.batch = part(l->batch, images);
         own.r = part(l->r, floor(by.places / images));
         own.m = part(l->m, by.m);
-        best = fmin(best, simd_cycles(a, &own));
+        best = weft_less(best, simd_cycles(a, &own));
     }
     return best;
 }
@@ -176,20 +179,26 @@ static double product_part(const weft_array *a, const weft_layer *l, cut by)
     return product_cycles(a, &own);
 }
 
+static double cut_cycles(const weft_array *a, const weft_layer *l, cut by)
+{
+    return a->dataflow == WEFT_DATAFLOW_SIMD ? simd_part(a, l, by) : product_part(a, l, by);
+}
+
 double weft_array_cycles(const weft_array *a, const weft_layer *l)
 {
-    double best = INFINITY, cores = fmin(a->cores, 0x1p40);
+    double best = INFINITY, cores = weft_less(a->cores, 0x1p40);
+    double places = (double)l->batch * (double)l->r * (double)l->c;
 
     for (double g = 1; g <= cores; g = next_parts(g, cores)) {
         double left = floor(cores / g);
 
         for (double p = 1; p <= left; p = next_parts(p, left)) {
-            cut by = {g, p, floor(left / p)};
-            double cycles =
-                a->dataflow == WEFT_DATAFLOW_SIMD ? simd_part(a, l, by) : product_part(a, l, by);
-
-            best = fmin(best, cycles);
+            best = weft_less(best, cut_cycles(a, l, (cut){g, p, floor(left / p)}));
+            if (p >= places) /* parts of one: more of them would only idle */
+                break;
         }
+        if (g >= (double)l->groups)
+            break;
     }
     return best;
 }

@@ -44,7 +44,7 @@ static double largest_tile(double room, double dim)
 
 static double next_tile(double tile, double dim)
 {
-    return tile < dim ? fmin(2 * tile, dim) : INFINITY;
+    return tile < dim ? weft_less(2 * tile, dim) : INFINITY;
 }
 
 static double innermost_elements(const product *p, double tm, double tn)
@@ -60,7 +60,7 @@ static double k_innermost(const product *p, double room)
         double tm = largest_tile((room - p->element * tn) / (p->sum * tn + p->element), p->m);
 
         if (tm >= 1)
-            best = fmin(best, innermost_elements(p, tm, tn));
+            best = weft_less(best, innermost_elements(p, tm, tn));
     }
     return p->element * best;
 }
@@ -74,8 +74,8 @@ static double right_resident(const product *p, double room)
         double tk = largest_tile((room - p->sum * tn) / (p->element * tn + p->element), p->k);
 
         if (tk >= 1)
-            best = fmin(best, p->element * p->left * weft_blocks(p->n, tn) +
-                                  2 * p->sum * p->m * p->n * (weft_blocks(p->k, tk) - 1));
+            best = weft_less(best, p->element * p->left * weft_blocks(p->n, tn) +
+                                       2 * p->sum * p->m * p->n * (weft_blocks(p->k, tk) - 1));
     }
     return best + p->element * (p->right + p->m * p->n);
 }
@@ -85,8 +85,8 @@ static double traffic(const product *p, double sram_bytes)
     product exchanged = {p->n, p->m, p->k, p->right, p->left, p->element, p->sum};
     double room = sram_bytes / 2;
 
-    return fmin(k_innermost(p, room),
-                fmin(right_resident(p, room), right_resident(&exchanged, room)));
+    return weft_less(k_innermost(p, room),
+                     weft_less(right_resident(p, room), right_resident(&exchanged, room)));
 }
 
 double weft_gemm_traffic(int64_t m, int64_t n, int64_t k, int element_bytes, double sram_bytes)
@@ -116,7 +116,8 @@ double weft_layer_traffic(const weft_layer *l, int element_bytes, double sram_by
 
     if (!(p.m > 0 && p.n > 0 && p.k > 0))
         return 0;
-    p.left = fmin(p.m * p.k, input_elements(l)); /* a stride may skip more than windows share */
+    p.left =
+        weft_less(p.m * p.k, input_elements(l)); /* a stride may skip more than windows share */
     p.right = p.k * p.n;
     return (double)l->groups * traffic(&p, sram_bytes);
 }

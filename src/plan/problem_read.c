@@ -280,7 +280,7 @@ static weft_status read_row(reader *r, const weft_doc *row, const char *key, dou
 
     if (row->kind != WEFT_DOC_LIST || row->n != n)
         return weft_doc_fail(row,
-                             "a row of '%s' is %s, expected a list of %d numbers: one for "
+                             "'%s' has %s here, expected a list of %d numbers: one for "
                              "each device",
                              key,
                              row->kind == WEFT_DOC_LIST

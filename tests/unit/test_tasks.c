@@ -150,16 +150,16 @@ TEST(wrong_edges_and_links_are_refused_with_file_and_line)
     refused(right_tasks, "\"edges\": [", "\"edges\": [5, ", ":4: this is 5, expected a map");
     refused(right_tasks, "[[0, 1], [1, 0]]", "[[0, 1]]", ":5: 'link' has 1 rows, expected 2");
     refused(right_tasks, "[[0, 1], [1, 0]]", "[[0, 1], [1]]",
-            ":5: a row of 'link' is a list of 1, expected a list");
+            ":5: 'link' has a list of 1 here, expected a list");
     refused(right_tasks, "[[0, 1], [1, 0]]", "[[0, 1], 3]",
-            ":5: a row of 'link' is 3, expected a list of 2");
+            ":5: 'link' has 3 here, expected a list of 2");
     refused(right_tasks, "[[0, 1], [1, 0]]", "[[0, 1], [1, 4]]",
             "'link' from 'P2' to itself is 4, expected 0");
     refused(right_tasks, "[[0, 1], [1, 0]]", "[[0, -1], [1, 0]]",
             "link is -1, expected a number from 0");
     refused(right_tasks, "[[0, 2], [3, 0]]", "[[0, null], [3, 0]]",
             ":5: latency is null, expected a number from 0");
-    refused(right_tasks, "[null, 1073741824]", "[null]", ":6: a row of 'capacity' is a list of 1");
+    refused(right_tasks, "[null, 1073741824]", "[null]", ":6: 'capacity' has a list of 1 here");
     refused(right_tasks, "[null, 1073741824]", "[null, true]",
             ":6: capacity is true, expected a number");
     refused(right_tasks, "\"block\"", "\"wait\"",

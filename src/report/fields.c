@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* fields.c: what the writers of reports share: fields of documents, names of tensors, and texts that
+ * fit the columns of a terminal.
+ *
+ * Names come from files of others. Control characters never reach a terminal, and a column is a
+ * character of UTF-8: bytes that only continue one do not count. */
+#include "fields.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- documents ------------------------------------------------------------------------------- */
+
+void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
+{
+    weft_doc_put(a, map, key, weft_doc_new_int(a, value));
+}
+
+void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value)
+{
+    weft_doc_put(a, map, key, weft_doc_new_text(a, value));
+}
+
+weft_doc *weft_real_or_null(weft_arena *a, double value)
+{
+    return isfinite(value) ? weft_doc_new_real(a, value) : weft_doc_new(a, WEFT_DOC_NULL);
+}
+
+void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value)
+{
+    weft_doc_put(a, map, key, weft_real_or_null(a, value));
+}
+
+/* --- plans ----------------------------------------------------------------------------------- */
+
+bool weft_report_has_plan(const weft_report *r)
+{
+    return r->solution->plan.device != NULL && r->solution->measures.busy_s != NULL;
+}
+
+double weft_utilisation(const weft_problem *p, const weft_measures *m, int device)
+{
+    double value = weft_goal_value(p, m);
+
+    /* a sum of durations may exceed the makespan by rounding */
+    return value > 0 ? fmin(1.0, m->busy_s[device] / value) : 0.0;
+}
+
+/* The number of a result among those of its task. */
+static int result_number(const weft_problem *p, int t)
+{
+    int u = p->producer[t], k = p->res_at[u];
+
+    while (k < p->res_at[u + 1] && p->res[k] != t)
+        k++;
+    return k - p->res_at[u];
+}
+
+static const char *made_label(const weft_problem *p, int t, weft_arena *a)
+{
+    int u = p->producer[t];
+
+    if (p->res_at[u + 1] - p->res_at[u] < 2)
+        return p->task_name[u];
+    return weft_arena_print(a, "%s:%d", p->task_name[u], result_number(p, t));
+}
+
+const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a)
+{
+    const char **label = WEFT_NEW(a, const char *, p->n_tensors);
+    int n_inputs = 0, n_weights = 0, input = 0;
+
+    for (int t = 0; t < p->n_tensors; t++)
+        n_inputs += p->producer[t] < 0 && !p->is_weight[t];
+    for (int t = 0; t < p->n_tensors; t++)
+        if (p->producer[t] >= 0)
+            label[t] = made_label(p, t, a);
+        else if (p->is_weight[t])
+            label[t] = weft_arena_print(a, "weight:%d", n_weights++);
+        else
+            label[t] = n_inputs == 1 ? "input" : weft_arena_print(a, "input:%d", input++);
+    return label;
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static bool begins_column(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+int weft_columns(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += begins_column(*text);
+    return n;
+}
+
+/* Copies the bytes of columns first .. last - 1 behind the n bytes that are there; returns how many
+ * there are then. Text that is not UTF-8 may have more bytes a column than there is room for. */
+static int copy_columns(const char *name, int first, int last, char *to, int n)
+{
+    int column = -1;
+
+    for (; *name; name++) {
+        column += begins_column(*name);
+        if (column >= last)
+            break;
+        if (column >= first && n + 1 < WEFT_SHORT_BYTES)
+            to[n++] = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
+    }
+    to[n] = '\0';
+    return n;
+}
+
+const char *weft_shorten(const char *name, int columns, char to[WEFT_SHORT_BYTES])
+{
+    int have = weft_columns(name), want = columns < WEFT_SHORT_COLUMNS ? columns : WEFT_SHORT_COLUMNS;
+    int head = (want - 1) / 2, n;
+
+    if (have <= want) {
+        copy_columns(name, 0, have, to, 0);
+        return to;
+    }
+    n = copy_columns(name, 0, head, to, 0);
+    for (int i = 0; i < 2 && n + 1 < WEFT_SHORT_BYTES; i++)
+        to[n++] = '.';
+    copy_columns(name, have - (want - 2 - head), have, to, n);
+    return to;
+}
+
+void weft_print_padded(FILE *to, const char *name, int columns)
+{
+    char text[WEFT_SHORT_BYTES];
+
+    weft_shorten(name, columns, text);
+    fprintf(to, "%s%*s", text, columns - weft_columns(text), "");
+}
+
+void weft_print_wrapped(FILE *to, int indent, int width, const char *text)
+{
+    int used = indent;
+
+    while (*text) {
+        int blanks = (int)strspn(text, " ");
+        const char *word = text + blanks;
+        int bytes = (int)strcspn(word, " "), columns = 0;
+
+        for (int i = 0; i < bytes; i++)
+            columns += begins_column(word[i]);
+        if (used > indent && used + blanks + columns > width) {
+            fprintf(to, "\n%*s", indent, "");
+            used = indent;
+            blanks = 0;
+        }
+        fprintf(to, "%*s%.*s", blanks, "", bytes, word);
+        used += blanks + columns;
+        text = word + bytes;
+    }
+    fputc('\n', to);
+}
+
+const char *weft_print_seconds(double seconds, char to[48])
+{
+    char digits[32];
+
+    if (!(seconds >= 9999.5 && seconds < 1e15)) /* four digits are enough, or none are */
+        return weft_unit_print(seconds, WEFT_UNIT_SECONDS, to);
+    snprintf(to, 48, "%s s", weft_format_integer((int64_t)(seconds + 0.5), digits));
+    return to;
+}
