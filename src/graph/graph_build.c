@@ -458,17 +458,53 @@ static side new_side(const weft_graph *g)
                   WEFT_NEW(g->arena, int, g->n_edges + 1), 0};
 }
 
+enum { FEW_EDGES = 64 };
+
 static void insert_edge(side *s, int first, int to, int tensor)
 {
     int i = s->n++;
+    bool is_sorted = i - first < FEW_EDGES; /* beyond, end_edges sorts */
 
-    for (; i > first && (s->to[i - 1] > to || (s->to[i - 1] == to && s->tensor[i - 1] > tensor));
+    for (; is_sorted && i > first &&
+           (s->to[i - 1] > to || (s->to[i - 1] == to && s->tensor[i - 1] > tensor));
          i--) {
         s->to[i] = s->to[i - 1];
         s->tensor[i] = s->tensor[i - 1];
     }
     s->to[i] = to;
     s->tensor[i] = tensor;
+}
+
+static int compare_ends(const void *x, const void *y)
+{
+    const int *a = x, *b = y;
+
+    if (a[0] != b[0])
+        return a[0] < b[0] ? -1 : 1;
+    return (a[1] > b[1]) - (a[1] < b[1]);
+}
+
+/* Ends the edges of u. Insertion into a long list would take n * n / 4 steps. */
+static void end_edges(side *s, int u, int first)
+{
+    weft_arena *scratch;
+    int(*end)[2], n = s->n - first;
+
+    s->at[u + 1] = s->n;
+    if (n <= FEW_EDGES)
+        return;
+    scratch = weft_arena_new();
+    end = weft_arena_array(scratch, (size_t)n, sizeof end[0]);
+    for (int i = 0; i < n; i++) {
+        end[i][0] = s->to[first + i];
+        end[i][1] = s->tensor[first + i];
+    }
+    qsort(end, (size_t)n, sizeof end[0], compare_ends);
+    for (int i = 0; i < n; i++) {
+        s->to[first + i] = end[i][0];
+        s->tensor[first + i] = end[i][1];
+    }
+    weft_arena_free(scratch);
 }
 
 static void leaving_edges(const weft_graph *g, int u, side *s)
@@ -478,7 +514,7 @@ static void leaving_edges(const weft_graph *g, int u, side *s)
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
         for (int t = g->res[i], k = t < 0 ? 0 : g->use_at[t]; t >= 0 && k < g->use_at[t + 1]; k++)
             insert_edge(s, first, g->use[k], t);
-    s->at[u + 1] = s->n;
+    end_edges(s, u, first);
 }
 
 /* Edges into u: `last` tells whether a tensor was met at u already. */
@@ -494,7 +530,7 @@ static void entering_edges(const weft_graph *g, int u, int *last, side *s)
         last[t] = u + 1;
         insert_edge(s, first, g->tensor[t].producer, t);
     }
-    s->at[u + 1] = s->n;
+    end_edges(s, u, first);
 }
 
 static void freeze_edges(weft_graph *g, weft_arena *scratch)

@@ -67,7 +67,7 @@ static const weft_op table[] = {
     OP("Cosh",                             9,  1, 1,  1, 1,  same,              unary,             elementwise,      ELEMENT, OPERAND,   0x1,  6,  6,  false),
     OP("CumSum",                           11, 2, 2,  1, 1,  same,              cumsum,            scan,             REDUCE,  PASS,      0x1,  1,  1,  false),
     OP("DFT",                              17, 1, 3,  1, 1,  dft,               none,              dft,              NONE,    PASS,      0x1,  5,  5,  false),
-    OP("DeformConv",                       19, 3, 5,  1, 1,  deform_conv,       none,              conv,             TENSOR,  EACH,      0x7,  0,  0,  false),
+    OP("DeformConv",                       19, 3, 5,  1, 1,  deform_conv,       none,              conv,             TENSOR,  EACH,      0x1f, 0,  0,  false),
     OP("DepthToSpace",                     1,  1, 1,  1, 1,  depth_space,       none,              none,             MOVE,    PASS,      0x1,  0,  0,  false),
     OP("DequantizeLinear",                 10, 2, 3,  1, 1,  dequantize,        none,              elementwise,      ELEMENT, PASS,      0x1,  2,  1,  false),
     OP("Det",                              11, 1, 1,  1, 1,  det,               none,              det,              NONE,    BOTH,      0x1,  1,  2,  false),

@@ -289,6 +289,36 @@ TEST(a_tensor_read_twice_by_one_node_is_one_edge)
     weft_graph_free(g);
 }
 
+/* More edges at one node than are sorted by insertion: operands in reverse, results read in
+ * reverse. */
+TEST(many_edges_at_one_node_are_sorted)
+{
+    enum { N = 200 };
+    weft_builder *b = weft_builder_new("g");
+    weft_arena *a = weft_arena_new();
+    int in[N], out[N];
+    weft_node hub = {.name = "hub", .op = "Task", .domain = "weft", .forward = -1, .wrt = -1};
+    weft_graph *g;
+
+    for (int i = 0; i < N; i++) {
+        in[N - 1 - i] = made(b, weft_arena_print(a, "in%d", i), 1);
+        add_node(b, weft_arena_print(a, "maker%d", i), -1, in[N - 1 - i]);
+    }
+    for (int i = 0; i < N; i++)
+        out[i] = made(b, weft_arena_print(a, "out%d", i), 1);
+    (void)weft_builder_node(b, &hub, in, N, out, N);
+    for (int i = N - 1; i >= 0; i--)
+        add_node(b, weft_arena_print(a, "reader%d", i), out[i], -1);
+    g = finished(b); /* which checks the order */
+    CHECK_INT(g->n_edges, 2 * N);
+    for (int i = 0; i < N; i++) {
+        CHECK_INT(g->in_from[g->in_at[N] + i], i);
+        CHECK_INT(g->out_to[g->out_at[N] + i], N + 1 + i);
+    }
+    weft_graph_free(g);
+    weft_arena_free(a);
+}
+
 /* --- memory and depth ------------------------------------------------------------------------ */
 
 static void check_peak(const char *text, int64_t expected)
@@ -575,6 +605,7 @@ int main(void)
         cmocka_unit_test(every_array_of_the_example),
         cmocka_unit_test(a_tensor_with_two_readers_is_one_tensor_and_two_edges),
         cmocka_unit_test(a_tensor_read_twice_by_one_node_is_one_edge),
+        cmocka_unit_test(many_edges_at_one_node_are_sorted),
         cmocka_unit_test(peak_bytes_of_tasks),
         cmocka_unit_test(inputs_live_from_the_start_and_outputs_to_the_end),
         cmocka_unit_test(peak_bytes_beyond_64_bits_stop_at_the_largest_number),

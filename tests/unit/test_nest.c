@@ -46,7 +46,7 @@ static weft_shape shape_of(const char *text)
 static void operand(fixture *f, weft_dtype type, const char *shape)
 {
     weft_value v = {.type = type, .shape = shape_of(shape)};
-    char name[] = {'x', (char)('0' + f->n_args), '\0'};
+    const char *name = weft_arena_print(weft_net_arena(f->net), "x%d", f->n_args);
 
     CHECK_OK(weft_net_input(f->net, name, &v, &f->arg[f->n_args]));
     f->n_args++;
@@ -56,7 +56,7 @@ static void operand(fixture *f, weft_dtype type, const char *shape)
 static void list_operand(fixture *f, int n, const int64_t *ints)
 {
     weft_literal *data = WEFT_NEW(weft_net_arena(f->net), weft_literal, 1);
-    char name[] = {'c', (char)('0' + f->n_args), '\0'};
+    const char *name = weft_arena_print(weft_net_arena(f->net), "c%d", f->n_args);
     weft_value v = {.type = WEFT_I64, .data = data};
 
     data->n = n;
