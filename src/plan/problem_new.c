@@ -3,7 +3,8 @@
  *
  * Task u is node u and tensor t is tensor t of the graph. Weights and the optimizer's states are
  * held where they are read and never sent. A directed link of the problem is a direction of a link
- * of the platform; the two directions of a half-duplex link are one. */
+ * of the platform; the two directions of a half-duplex link are one. Tasks that read a parameter
+ * which training changes share a colour. */
 #include "problem.h"
 
 #include <assert.h>
@@ -138,6 +139,38 @@ static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a
     s->reader = g->use;
 }
 
+/* The first task of a group of tasks that must share a device. */
+static int first_of(int *group, int u)
+{
+    while (group[u] != u)
+        u = group[u] = group[group[u]];
+    return u;
+}
+
+/* A parameter that training changes exists once: all that read it, and its update, share a device.
+ */
+static void use_updates(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
+{
+    int *group = WEFT_NEW(a, int, g->n_nodes), *colour = WEFT_NEW(a, int, g->n_nodes);
+    bool *is_shared = WEFT_NEW(a, bool, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        group[u] = u;
+    for (int u = 0; u < g->n_nodes; u++) {
+        int w = g->node[u].phase == WEFT_UPDATE ? g->arg[g->arg_at[u]] : -1;
+
+        for (int k = w < 0 ? 0 : g->use_at[w]; w >= 0 && k < g->use_at[w + 1]; k++) {
+            int one = first_of(group, u), other = first_of(group, g->use[k]);
+
+            group[one < other ? other : one] = one < other ? one : other;
+            is_shared[u] = is_shared[g->use[k]] = true;
+        }
+    }
+    for (int u = 0; u < g->n_nodes; u++)
+        colour[u] = is_shared[u] ? first_of(group, u) : -1;
+    s->colour = colour;
+}
+
 weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const weft_platform *p,
                              weft_goal goal, weft_problem **out)
 {
@@ -155,6 +188,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     use_devices(p, &s, scratch);
     use_nodes(g, &s, &x, scratch);
     use_tensors(g, &s, scratch);
+    use_updates(g, &s, scratch);
     use_routes(p, &s, &x, scratch);
     status = weft_problem_build(&s, &x, out);
     weft_arena_free(scratch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fields.c: what the writers of reports share: fields of documents, names of tensors, and texts that
- * fit the columns of a terminal.
+/* fields.c: what the writers of reports share: fields of documents, names of tensors, and texts
+ * that fit the columns of a terminal.
  *
  * Names come from files of others. Control characters never reach a terminal, and a column is a
  * character of UTF-8: bytes that only continue one do not count. */
@@ -46,39 +46,29 @@ double weft_utilisation(const weft_problem *p, const weft_measures *m, int devic
     return value > 0 ? fmin(1.0, m->busy_s[device] / value) : 0.0;
 }
 
-/* The number of a result among those of its task. */
-static int result_number(const weft_problem *p, int t)
+static void label_results(const weft_problem *p, int u, const char **label, weft_arena *a)
 {
-    int u = p->producer[t], k = p->res_at[u];
+    int first = p->res_at[u], n = p->res_at[u + 1] - first;
 
-    while (k < p->res_at[u + 1] && p->res[k] != t)
-        k++;
-    return k - p->res_at[u];
-}
-
-static const char *made_label(const weft_problem *p, int t, weft_arena *a)
-{
-    int u = p->producer[t];
-
-    if (p->res_at[u + 1] - p->res_at[u] < 2)
-        return p->task_name[u];
-    return weft_arena_print(a, "%s:%d", p->task_name[u], result_number(p, t));
+    for (int i = 0; i < n; i++)
+        label[p->res[first + i]] =
+            n == 1 ? p->task_name[u] : weft_arena_print(a, "%s:%d", p->task_name[u], i);
 }
 
 const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a)
 {
     const char **label = WEFT_NEW(a, const char *, p->n_tensors);
-    int n_inputs = 0, n_weights = 0, input = 0;
+    int n_inputs = 0, input = 0, weight = 0;
 
     for (int t = 0; t < p->n_tensors; t++)
         n_inputs += p->producer[t] < 0 && !p->is_weight[t];
     for (int t = 0; t < p->n_tensors; t++)
-        if (p->producer[t] >= 0)
-            label[t] = made_label(p, t, a);
-        else if (p->is_weight[t])
-            label[t] = weft_arena_print(a, "weight:%d", n_weights++);
-        else
+        if (p->producer[t] < 0 && p->is_weight[t])
+            label[t] = weft_arena_print(a, "weight:%d", weight++);
+        else if (p->producer[t] < 0)
             label[t] = n_inputs == 1 ? "input" : weft_arena_print(a, "input:%d", input++);
+    for (int u = 0; u < p->n_tasks; u++)
+        label_results(p, u, label, a);
     return label;
 }
 
@@ -117,7 +107,8 @@ static int copy_columns(const char *name, int first, int last, char *to, int n)
 
 const char *weft_shorten(const char *name, int columns, char to[WEFT_SHORT_BYTES])
 {
-    int have = weft_columns(name), want = columns < WEFT_SHORT_COLUMNS ? columns : WEFT_SHORT_COLUMNS;
+    int have = weft_columns(name),
+        want = columns < WEFT_SHORT_COLUMNS ? columns : WEFT_SHORT_COLUMNS;
     int head = (want - 1) / 2, n;
 
     if (have <= want) {

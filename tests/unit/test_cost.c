@@ -427,7 +427,7 @@ TEST(measured_times_replace_the_model)
     CHECK_OK(weft_costs_new(g, &on.platform, &c));
     CHECK_NEAR(seconds_of(c, 0, 0), 0.25);
     CHECK(isinf(seconds_of(c, 1, 0))); /* measured on another device only */
-    CHECK_IS(seconds_of(c, 1, 1), 3); /* flops at 1 flop/s */
+    CHECK_IS(seconds_of(c, 1, 1), 3);  /* flops at 1 flop/s */
     weft_costs_free(c);
     machine_of(&on, designs, 1);
     CHECK_FAILS(weft_costs_new(g, &on.platform, &c), "'b'");
@@ -440,16 +440,14 @@ TEST(profiles_that_are_wrong)
     static const struct {
         const char *text, *part;
     } cases[] = {
-        {"{\"schema\": \"weft.plan/1\", \"times\": []}",                                         "weft.profile/1" },
-        {"{\"schema\": \"weft.profile/1\"}",                                                     "times"          },
-        {"{\"schema\": \"weft.profile/1\", \"times\": [3]}",                                     "expected a time"},
-        {"{\"schema\": \"weft.profile/1\", \"times\": [{\"node\": \"a\", \"device\": \"d0\"}]}",
-         "seconds"                                                                                                },
-        {"{\"schema\": \"weft.profile/1\", \"times\": [{\"node\": \"a\", \"device\": \"d0\", "
-         "\"seconds\": -1}]}",                                                          "-1"             },
-        {"{\"schema\": \"weft.profile/1\", \"times\": ["
-         "{\"node\": \"a\", \"device\": \"d0\", \"seconds\": 1},"
-         "{\"node\": \"a\", \"device\": \"d0\", \"seconds\": 2}]}",                     "two times"      },
+        {"schema: weft.plan/1\ntimes: []",                                      "weft.profile/1" },
+        {"schema: weft.profile/1",                                              "times"          },
+        {"schema: weft.profile/1\ntimes: [3]",                                  "expected a time"},
+        {"schema: weft.profile/1\ntimes: [{node: a, device: d0}]",              "seconds"        },
+        {"schema: weft.profile/1\ntimes: [{node: a, device: d0, seconds: -1}]", "-1"             },
+        {"schema: weft.profile/1\ntimes: [{node: a, device: d0, time: 1}]",     "time"           },
+        {"schema: weft.profile/1\ntimes:\n- {node: a, device: d0, seconds: 1}\n"
+         "- {node: a, device: d0, seconds: 2}",                        "two times"      },
     };
     weft_graph *g = NULL;
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* out_dot.c: a plan as Graphviz source: `dot -Tsvg`.
+ *
+ * A box a task, filled with the colour of its device, an ellipse an input, an edge for each pair of
+ * tasks of which one reads from the other. Edges that cross devices are bold and say how much is
+ * sent (a tensor that several tasks of a device read is sent once but written on each edge). The
+ * colours are those of the legend; with more devices than colours, boxes name their device too. */
+#include "fields.h"
+
+/* Light enough for black text; ColorBrewer's Set3, by Cynthia Brewer. */
+static const char *const palette[] = {"#8dd3c7", "#ffffb3", "#bebada", "#fb8072",
+                                      "#80b1d3", "#fdb462", "#b3de69", "#fccde5",
+                                      "#d9d9d9", "#bc80bd", "#ccebc5", "#ffed6f"};
+
+enum { N_COLOURS = sizeof palette / sizeof palette[0] };
+
+typedef struct drawing {
+    const weft_problem *p;
+    const int *device; /* [n_tasks]; NULL: no plan */
+    bool is_units;     /* amounts are not bytes */
+    double *sent;      /* [n_tasks] amount on the edge from the task at hand */
+    weft_arena *a;
+    FILE *to;
+} drawing;
+
+/* The text between quotes. Control characters and what is special there do not pass. */
+static void put_escaped(FILE *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', to);
+        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, to);
+    }
+}
+
+static const char *colour_of(const drawing *d, int device)
+{
+    return device < 0 || d->device == NULL ? "#ffffff" : palette[device % N_COLOURS];
+}
+
+static const char *amount(const drawing *d, double sent, char to[32])
+{
+    return d->is_units ? weft_format_count(sent, to) : weft_format_bytes(sent, to);
+}
+
+static void draw_task(drawing *d, int u)
+{
+    const weft_problem *p = d->p;
+    int device = d->device ? d->device[u] : -1;
+    char time[48];
+
+    fprintf(d->to, "  t%d [fillcolor=\"%s\" label=\"", u, colour_of(d, device));
+    put_escaped(d->to, p->task_name[u]);
+    fputs("\\n", d->to);
+    put_escaped(d->to, p->task_kind[u]);
+    if (device >= 0)
+        fprintf(d->to, ", %s", weft_print_seconds(weft_task_s(p, u, device), time));
+    if (device >= 0 && p->n_devices > N_COLOURS) {
+        fputs("\\n", d->to);
+        put_escaped(d->to, p->device_name[device]);
+    }
+    fputs("\"];\n", d->to);
+}
+
+/* The end of an edge from a device (-1: everywhere) to a task. */
+static void draw_edge(drawing *d, int from, int v, double sent)
+{
+    char text[32];
+
+    fprintf(d->to, " -> t%d", v);
+    if (d->device != NULL && from >= 0 && from != d->device[v])
+        fprintf(d->to, " [style=bold label=\"%s\"]", amount(d, sent, text));
+    fputs(";\n", d->to);
+}
+
+/* Several tensors from one task to another are one edge. */
+static void draw_edges(drawing *d, int u)
+{
+    const weft_problem *p = d->p;
+
+    for (int i = p->succ_at[u]; i < p->succ_at[u + 1]; i++)
+        d->sent[p->succ[i]] = 0;
+    for (int i = p->res_at[u]; i < p->res_at[u + 1]; i++)
+        for (int k = p->reader_at[p->res[i]]; k < p->reader_at[p->res[i] + 1]; k++)
+            d->sent[p->reader[k]] += p->amount[p->res[i]];
+    for (int i = p->succ_at[u]; i < p->succ_at[u + 1]; i++) {
+        fprintf(d->to, "  t%d", u);
+        draw_edge(d, d->device ? d->device[u] : -1, p->succ[i], d->sent[p->succ[i]]);
+    }
+}
+
+static void draw_inputs(drawing *d)
+{
+    const weft_problem *p = d->p;
+    const char *const *label = weft_tensor_labels(p, d->a);
+
+    for (int t = 0; t < p->n_tensors; t++) {
+        if (p->producer[t] >= 0 || p->is_weight[t] || p->reader_at[t] == p->reader_at[t + 1])
+            continue;
+        fprintf(d->to, "  i%d [shape=ellipse fillcolor=\"%s\" label=\"%s\"];\n", t,
+                colour_of(d, p->host), label[t]);
+        for (int k = p->reader_at[t]; k < p->reader_at[t + 1]; k++) {
+            fprintf(d->to, "  i%d", t);
+            draw_edge(d, p->host, p->reader[k], p->amount[t]);
+        }
+    }
+}
+
+/* Devices that have tasks. */
+static void draw_legend(drawing *d)
+{
+    const weft_problem *p = d->p;
+    bool *is_used = WEFT_NEW(d->a, bool, p->n_devices);
+
+    if (d->device == NULL)
+        return;
+    for (int u = 0; u < p->n_tasks; u++)
+        is_used[d->device[u]] = true;
+    fputs("  subgraph cluster_legend {\n    label=\"devices\";\n", d->to);
+    for (int k = 0; k < p->n_devices; k++) {
+        if (!is_used[k])
+            continue;
+        fprintf(d->to, "    d%d [fillcolor=\"%s\" label=\"", k, colour_of(d, k));
+        put_escaped(d->to, p->device_name[k]);
+        fputs("\"];\n", d->to);
+    }
+    fputs("  }\n", d->to);
+}
+
+static void draw(drawing *d)
+{
+    fputs("digraph \"", d->to);
+    put_escaped(d->to, d->p->name ? d->p->name : "tasks");
+    fputs("\" {\n  node [shape=box style=filled fontname=\"sans-serif\"];\n"
+          "  edge [fontname=\"sans-serif\"];\n",
+          d->to);
+    draw_legend(d);
+    draw_inputs(d);
+    for (int u = 0; u < d->p->n_tasks; u++)
+        draw_task(d, u);
+    for (int u = 0; u < d->p->n_tasks; u++)
+        draw_edges(d, u);
+    fputs("}\n", d->to);
+}
+
+void weft_report_dot(const weft_report *r, FILE *to)
+{
+    drawing d = {
+        .p = r->problem,
+        .device = weft_report_has_plan(r) ? r->solution->plan.device : NULL,
+        .is_units = r->origin != NULL && r->origin->platform == NULL,
+        .a = weft_arena_new(),
+        .to = to,
+    };
+
+    d.sent = WEFT_NEW(d.a, double, r->problem->n_tasks);
+    draw(&d);
+    weft_arena_free(d.a);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/* out_platform.c: a platform for a terminal and as a document.
+ *
+ * The text joins what repeats: neighbours of one kind are one row of the table of devices, equal
+ * links between the same kinds one row of the table of links. The matrix of bandwidths is cut into
+ * blocks of columns that fit the line; of more than 16 devices it shows the first two and the last
+ * of each kind, which on machines made of equal groups are the same group and another one.
+ *
+ * The document has every device and link, numbers in bytes, seconds, watts and joules, null for
+ * what is not limited. The matrices are left out (null) beyond 256 devices: they would be most of
+ * it. */
+#include "fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "weft/ops.h"
+
+enum {
+    WIDTH = 80,
+    LABEL = 16,
+    NAME = 28,         /* columns of names in tables */
+    MOST_LINKS = 64,   /* rows of the table of links */
+    MOST_MATRIX = 16,  /* devices of the matrix of the text */
+    MOST_ENTRIES = 256 /* devices of the matrices of the document */
+};
+
+static const char *const dataflow_names[] = {
+    [WEFT_DATAFLOW_BEST] = "best", [WEFT_DATAFLOW_WS] = "ws",     [WEFT_DATAFLOW_OS] = "os",
+    [WEFT_DATAFLOW_IS] = "is",     [WEFT_DATAFLOW_SIMD] = "simd",
+};
+
+static const char *place_name(const weft_platform *p, int place)
+{
+    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
+}
+
+/* --- text: devices --------------------------------------------------------------------------- */
+
+/* "rows 128", or nothing for what is as if it were not written. */
+static const char *param_text(const weft_design *d, const weft_param *q, weft_arena *a)
+{
+    double value = d->value[q->place];
+    bool is_default = value >= q->fallback && value <= q->fallback;
+    char number[48];
+
+    if (is_default && !q->is_required)
+        return "";
+    if (q->place == WEFT_P_DATAFLOW)
+        return weft_arena_print(a, "%s %s", q->key, dataflow_names[(int)value]);
+    return weft_arena_print(a, "%s %s", q->key, weft_unit_print(value, q->unit, number));
+}
+
+static const char *joined(const char *text, const char *more, weft_arena *a)
+{
+    return *more ? weft_arena_print(a, "%s%s%s", text, *text ? ", " : "", more) : text;
+}
+
+static const char *efficiency_text(const weft_design *d, weft_arena *a)
+{
+    const char *text = "";
+
+    for (int f = 0; f < WEFT_N_FAMILIES; f++)
+        if (d->efficiency[f] < 1)
+            text =
+                joined(text,
+                       weft_arena_print(a, "%.3g %% of the peak for %s operators",
+                                        100 * d->efficiency[f], weft_fusion_name((weft_fusion)f)),
+                       a);
+    return text;
+}
+
+static const char *design_text(const weft_design *d, weft_arena *a)
+{
+    const char *text = "";
+    int n = 0;
+    const weft_param *q = weft_device_params(d->model, &n);
+
+    if (d->profile != NULL)
+        text = weft_arena_print(a, "times of %s", d->profile);
+    for (int i = 0; i < n; i++)
+        text = joined(text, param_text(d, &q[i], a), a);
+    text = joined(text, efficiency_text(d, a), a);
+    for (int i = 0; i < d->n_only; i++)
+        text = joined(text, i == 0 ? weft_arena_print(a, "only %s", d->only[0]) : d->only[i], a);
+    return text;
+}
+
+static const char *design_head(const weft_design *d, weft_arena *a)
+{
+    return weft_arena_print(a, "design %s (%s): ", d->name, weft_device_model_name(d->model));
+}
+
+static const char *watts(double w, char to[48])
+{
+    return w > 0 ? weft_unit_print(w, WEFT_UNIT_WATTS, to) : "-";
+}
+
+/* "gpu0 .. gpu7", of n neighbours. */
+static const char *row_name(const weft_device *d, int n, weft_arena *a)
+{
+    char first[WEFT_SHORT_BYTES], last[WEFT_SHORT_BYTES];
+
+    if (n == 1)
+        return d->name;
+    return weft_arena_print(a, "%s .. %s", weft_shorten(d->name, (NAME - 4) / 2, first),
+                            weft_shorten(d[n - 1].name, (NAME - 4) / 2, last));
+}
+
+static void print_device_row(const weft_device *d, int n, weft_arena *a, FILE *to)
+{
+    char memory[48], power[48], idle[48];
+    const char *capacity = isfinite(d->memory_bytes)
+                               ? weft_unit_print(d->memory_bytes, WEFT_UNIT_BYTES, memory)
+                               : "unlimited";
+
+    fputs("  ", to);
+    weft_print_padded(to, row_name(d, n, a), NAME);
+    fprintf(to, " %5d  %-9s %10s %8s %8s\n", n,
+            d->n_designs == 1 ? weft_device_model_name(d->design->model) : "adaptive", capacity,
+            watts(d->power_w, power), watts(d->idle_w, idle));
+    for (int i = 0; i < d->n_designs; i++) {
+        const char *head = d->n_designs == 1 ? "" : design_head(&d->design[i], a);
+        const char *text = weft_arena_print(a, "%s%s", head, design_text(&d->design[i], a));
+
+        if (*text == '\0')
+            continue;
+        fprintf(to, "    ");
+        weft_print_wrapped(to, 4, WIDTH, text);
+    }
+}
+
+/* Neighbours of device d that are of its kind, itself included. */
+static int count_alike(const weft_platform *p, int d)
+{
+    int n = 1;
+
+    while (d + n < p->n_devices && strcmp(p->device[d + n].kind, p->device[d].kind) == 0)
+        n++;
+    return n;
+}
+
+static void print_devices(const weft_platform *p, weft_arena *a, FILE *to)
+{
+    fprintf(to, "\n  %-*s %5s  %-9s %10s %8s %8s\n", NAME, "device", "count", "model", "memory",
+            "power", "idle");
+    for (int d = 0, n; d < p->n_devices; d += n) {
+        n = count_alike(p, d);
+        print_device_row(&p->device[d], n, a, to);
+    }
+}
+
+/* --- text: links ----------------------------------------------------------------------------- */
+
+/* What tells rows of the table apart; switches are all alike. */
+static const char *place_kind(const weft_platform *p, int place)
+{
+    return place < p->n_devices ? p->device[place].kind : "";
+}
+
+static bool is_alike(const weft_platform *p, const weft_link *x, const weft_link *y)
+{
+    bool is_equal = !(x->bytes_per_s < y->bytes_per_s || x->bytes_per_s > y->bytes_per_s) &&
+                    !(x->latency_s < y->latency_s || x->latency_s > y->latency_s) &&
+                    x->is_half_duplex == y->is_half_duplex;
+
+    return is_equal && strcmp(place_kind(p, x->a), place_kind(p, y->a)) == 0 &&
+           strcmp(place_kind(p, x->b), place_kind(p, y->b)) == 0;
+}
+
+static const char *link_name(const weft_platform *p, const weft_link *l, int columns, weft_arena *a)
+{
+    char one[WEFT_SHORT_BYTES], other[WEFT_SHORT_BYTES];
+
+    return weft_arena_print(a, "%s - %s", weft_shorten(place_name(p, l->a), columns, one),
+                            weft_shorten(place_name(p, l->b), columns, other));
+}
+
+static void print_link_row(const weft_platform *p, const weft_link *l, int n, weft_arena *a,
+                           FILE *to)
+{
+    char bandwidth[48], latency[48];
+    const char *name = link_name(p, l, 16, a);
+
+    if (n > 1)
+        name = weft_arena_print(a, "%s, ..", name);
+    fputs("  ", to);
+    weft_print_padded(to, name, WEFT_SHORT_COLUMNS);
+    fprintf(to, " %5d %12s %10s%s\n", n,
+            weft_unit_print(l->bytes_per_s, WEFT_UNIT_BYTES_PER_S, bandwidth),
+            weft_print_seconds(l->latency_s, latency), l->is_half_duplex ? "  shared" : "");
+}
+
+static void print_links(const weft_platform *p, weft_arena *a, FILE *to)
+{
+    bool has_half = false;
+    int k = 0;
+
+    if (p->n_links == 0)
+        return;
+    fprintf(to, "\n  %-*s %5s %12s %10s\n", WEFT_SHORT_COLUMNS, "link", "count", "bandwidth",
+            "latency");
+    for (int row = 0, n; row < MOST_LINKS && k < p->n_links; row++, k += n) {
+        n = 1;
+        while (k + n < p->n_links && is_alike(p, &p->link[k], &p->link[k + n]))
+            n++;
+        has_half |= p->link[k].is_half_duplex;
+        print_link_row(p, &p->link[k], n, a, to);
+    }
+    if (k < p->n_links)
+        fprintf(to, "  and %d more links\n", p->n_links - k);
+    fprintf(to, "  Bandwidths are of each direction%s.\n",
+            has_half ? "; of shared links, of both together" : "");
+}
+
+/* --- text: matrix ---------------------------------------------------------------------------- */
+
+/* The first two and the last device of each kind, in order; of all if they are few. */
+static int choose_devices(const weft_platform *p, weft_arena *a, int *shown)
+{
+    weft_map *first_of = weft_map_new(a), *last_of = weft_map_new(a);
+    int *n_before = WEFT_NEW(a, int, p->n_devices); /* by the first of the kind */
+    int n = 0;
+
+    for (int d = 0; d < p->n_devices; d++)
+        weft_map_set(last_of, p->device[d].kind, strlen(p->device[d].kind), d);
+    for (int d = 0; d < p->n_devices && n < MOST_MATRIX; d++) {
+        const char *kind = p->device[d].kind;
+        int first;
+
+        (void)weft_map_put(first_of, kind, strlen(kind), d);
+        first = weft_map_get(first_of, kind, strlen(kind));
+        if (p->n_devices <= MOST_MATRIX || n_before[first]++ < 2 ||
+            weft_map_get(last_of, kind, strlen(kind)) == d)
+            shown[n++] = d;
+    }
+    return n;
+}
+
+static const char *cell_text(const weft_platform *p, int from, int to, char text[32])
+{
+    const weft_route *r = &p->route[(size_t)from * (size_t)p->n_devices + (size_t)to];
+
+    if (from == to)
+        return "-";
+    if (r->n_hops < 0)
+        return "none";
+    snprintf(text, 32, "%.4g", r->bytes_per_s / 1e9);
+    return text;
+}
+
+static void print_block(const weft_platform *p, const int *shown, int n, int first, int last,
+                        FILE *to)
+{
+    enum { ROW_NAME = 16, COLUMN = 10 };
+    char text[WEFT_SHORT_BYTES];
+
+    fprintf(to, "  %-*s", ROW_NAME, "from \\ to");
+    for (int k = first; k < last; k++) {
+        weft_shorten(p->device[shown[k]].name, COLUMN - 1, text);
+        fprintf(to, "%*s%s", COLUMN - weft_columns(text), "", text);
+    }
+    fputc('\n', to);
+    for (int i = 0; i < n; i++) {
+        fputs("  ", to);
+        weft_print_padded(to, p->device[shown[i]].name, ROW_NAME);
+        for (int k = first; k < last; k++)
+            fprintf(to, "%*s", COLUMN, cell_text(p, shown[i], shown[k], text));
+        fputc('\n', to);
+    }
+}
+
+static void print_matrix(const weft_platform *p, weft_arena *a, FILE *to)
+{
+    enum { COLUMNS = 6 }; /* of a block; 18 + 6 * 10 = 78 */
+    int shown[MOST_MATRIX];
+    int n = choose_devices(p, a, shown);
+
+    if (p->n_devices < 2)
+        return;
+    fprintf(to, "\n  Bandwidth in GB/s%s\n",
+            n < p->n_devices ? ", first two and last device of each kind" : "");
+    for (int first = 0; first < n; first += COLUMNS)
+        print_block(p, shown, n, first, first + COLUMNS < n ? first + COLUMNS : n, to);
+}
+
+/* --- text: all ------------------------------------------------------------------------------- */
+
+static const char *transfer_text(weft_transfer t)
+{
+    static const char *const text[] = {
+        [WEFT_OVERLAP] = "beside computation and beside each other (overlap)",
+        [WEFT_CONTEND] = "beside computation, one at a time on each link (contend)",
+        [WEFT_BLOCK] = "sender and receiver do not compute meanwhile (block)",
+    };
+
+    return text[t];
+}
+
+static void print_field(FILE *to, const char *label, const char *text)
+{
+    fprintf(to, "  %-*s", LABEL - 2, label);
+    weft_print_wrapped(to, LABEL, WIDTH, text);
+}
+
+void weft_platform_text(const weft_platform *p, FILE *to)
+{
+    weft_arena *a = weft_arena_new();
+    char name[WEFT_SHORT_BYTES];
+    const char *switches = p->n_switches > 0 ? weft_arena_print(a, ", %d switch%s", p->n_switches,
+                                                                p->n_switches == 1 ? "" : "es")
+                                             : "";
+
+    fprintf(to, "%s: %d device%s, %d link%s%s\n\n", weft_shorten(p->name, WEFT_SHORT_COLUMNS, name),
+            p->n_devices, p->n_devices == 1 ? "" : "s", p->n_links, p->n_links == 1 ? "" : "s",
+            switches);
+    print_field(to, "host",
+                p->host < 0 ? "none: inputs are on every device from the start"
+                            : p->device[p->host].name);
+    print_field(to, "transfers", transfer_text(p->transfer));
+    print_devices(p, a, to);
+    print_links(p, a, to);
+    print_matrix(p, a, to);
+    weft_arena_free(a);
+}
+
+/* --- document -------------------------------------------------------------------------------- */
+
+static weft_doc *parameters_doc(const weft_design *d, weft_arena *a)
+{
+    weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
+    char number[48];
+    int n = 0;
+    const weft_param *q = weft_device_params(d->model, &n);
+
+    for (int i = 0; i < n; i++) {
+        double value = d->value[q[i].place];
+        bool is_unlimited = q[i].unit != WEFT_UNIT_NONE &&
+                            strcmp(weft_unit_print(value, q[i].unit, number), "unlimited") == 0;
+
+        if (q[i].place == WEFT_P_DATAFLOW)
+            weft_put_text(a, map, q[i].key, dataflow_names[(int)value]);
+        else
+            weft_put_real(a, map, q[i].key, is_unlimited ? INFINITY : value);
+    }
+    return map;
+}
+
+static weft_doc *design_doc(const weft_design *d, weft_arena *a)
+{
+    weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP), *efficiency = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *only = weft_doc_new(a, d->n_only > 0 ? WEFT_DOC_LIST : WEFT_DOC_NULL);
+
+    weft_put_text(a, map, "name", d->name);
+    weft_put_text(a, map, "model", weft_device_model_name(d->model));
+    weft_doc_put(a, map, "parameters", parameters_doc(d, a));
+    for (int f = 0; f < WEFT_N_FAMILIES; f++)
+        weft_put_real(a, efficiency, weft_fusion_name((weft_fusion)f), d->efficiency[f]);
+    weft_doc_put(a, map, "efficiency", efficiency);
+    for (int i = 0; i < d->n_only; i++)
+        weft_doc_add(a, only, weft_doc_new_text(a, d->only[i]));
+    weft_doc_put(a, map, "only", only);
+    weft_put_text(a, map, "profile", d->profile);
+    return map;
+}
+
+static weft_doc *devices_doc(const weft_platform *p, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int d = 0; d < p->n_devices; d++) {
+        const weft_device *x = &p->device[d];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP), *designs = weft_doc_new(a, WEFT_DOC_LIST);
+
+        weft_put_text(a, row, "name", x->name);
+        weft_put_text(a, row, "kind", x->kind);
+        weft_put_real(a, row, "memory_bytes", x->memory_bytes);
+        weft_put_real(a, row, "power_w", x->power_w > 0 ? x->power_w : NAN);
+        weft_put_real(a, row, "idle_w", x->idle_w > 0 ? x->idle_w : NAN);
+        for (int i = 0; i < x->n_designs; i++)
+            weft_doc_add(a, designs, design_doc(&x->design[i], a));
+        weft_doc_put(a, row, "designs", designs);
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+static weft_doc *links_doc(const weft_platform *p, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int k = 0; k < p->n_links; k++) {
+        const weft_link *l = &p->link[k];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP), *between = weft_doc_new(a, WEFT_DOC_LIST);
+
+        weft_doc_add(a, between, weft_doc_new_text(a, place_name(p, l->a)));
+        weft_doc_add(a, between, weft_doc_new_text(a, place_name(p, l->b)));
+        weft_doc_put(a, row, "between", between);
+        weft_put_real(a, row, "bytes_per_s", l->bytes_per_s);
+        weft_put_real(a, row, "latency_s", l->latency_s);
+        weft_put_text(a, row, "duplex", l->is_half_duplex ? "half" : "full");
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+/* Bandwidths or latencies between devices: [from][to], null on the diagonal and where no route is.
+ */
+static weft_doc *matrix_doc(const weft_platform *p, bool is_latency, weft_arena *a)
+{
+    weft_doc *rows;
+
+    if (p->n_devices > MOST_ENTRIES)
+        return weft_doc_new(a, WEFT_DOC_NULL);
+    rows = weft_doc_new(a, WEFT_DOC_LIST);
+    for (int from = 0; from < p->n_devices; from++) {
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_LIST);
+
+        for (int to = 0; to < p->n_devices; to++) {
+            const weft_route *r = &p->route[from * p->n_devices + to];
+            double value = is_latency ? r->latency_s : r->bytes_per_s;
+
+            weft_doc_add(a, row, weft_real_or_null(a, r->n_hops > 0 ? value : NAN));
+        }
+        weft_doc_add(a, rows, row);
+    }
+    return rows;
+}
+
+weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *switches = weft_doc_new(a, WEFT_DOC_LIST);
+
+    weft_put_text(a, d, "schema", "weft.platform-summary/1");
+    weft_put_text(a, d, "name", p->name);
+    weft_put_text(a, d, "source", p->source);
+    weft_put_text(a, d, "host", p->host < 0 ? NULL : p->device[p->host].name);
+    weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
+    weft_doc_put(a, d, "overlap", weft_doc_new_bool(a, p->hides));
+    weft_put_text(a, d, "hash", weft_arena_print(a, "%016llx", (unsigned long long)p->hash));
+    weft_doc_put(a, d, "devices", devices_doc(p, a));
+    for (int i = 0; i < p->n_switches; i++)
+        weft_doc_add(a, switches, weft_doc_new_text(a, p->switch_name[i]));
+    weft_doc_put(a, d, "switches", switches);
+    weft_doc_put(a, d, "links", links_doc(p, a));
+    weft_doc_put(a, d, "bandwidth_bytes_per_s", matrix_doc(p, false, a));
+    weft_doc_put(a, d, "latency_s", matrix_doc(p, true, a));
+    return d;
+}
