@@ -76,6 +76,8 @@ double weft_collective_s(const weft_platform *p, weft_collective kind, const int
     if (n <= 1)
         return 0;
     s = is_ring ? of_ring(p, member, n) : of_pairs(p, member, n);
+    if (!(s.bytes_per_s > 0)) /* not connected */
+        return INFINITY;
     whole_s = s.alpha_s + bytes / s.bytes_per_s;
     step_s = (n - 1) * s.alpha_s + (n - 1.0) / n * bytes / s.bytes_per_s;
     switch (kind) {

@@ -78,7 +78,7 @@ double weft_design_area(const weft_design *d)
 
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain)
 {
-    const weft_op *row = weft_op_find(domain, op);
+    const weft_op *row = d->n_only ? weft_op_find(domain, op) : NULL;
 
     for (int i = 0; i < d->n_only; i++)
         if (strcmp(d->only[i], op) == 0 ||

@@ -106,7 +106,7 @@ static bool slides_with_place(const factors *f, int axis)
     int64_t step;
     int other = partner(f->a, axis, &step);
 
-    return other >= 0 && indexes(f->result, other);
+    return other >= 0 && indexes(f->result, other) && !indexes(f->b, other);
 }
 
 /* Without accesses to go by: the last unsummed axis is m, the others are places. */
@@ -188,8 +188,8 @@ static weft_fusion family_of(const weft_graph *g, int u)
 
 void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
 {
-    weft_work w = weft_node_work(g, u);
-    weft_nests nests = {.n = 0};
+    weft_nests nests;
+    weft_work w = weft_node_measure(g, u, &nests);
 
     memset(out, 0, sizeof *out); /* keys are compared as bytes */
     out->family = family_of(g, u);
@@ -198,8 +198,6 @@ void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
     out->read_bytes = w.read_bytes;
     out->write_bytes = w.write_bytes;
     out->flops = w.flops - 2 * w.macs;
-    if (!g->node[u].has_body)
-        weft_node_nests(g, u, &nests);
     for (int i = 0; i < nests.n; i++) {
         if (nests.nest[i].is_mac)
             (void)weft_layer_of_nest(&nests.nest[i], &out->layer[out->n_layers++]);

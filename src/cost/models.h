@@ -33,13 +33,6 @@ static inline double weft_compulsory_bytes(const weft_work_key *k)
     return (double)k->read_bytes + (double)k->write_bytes;
 }
 
-static inline double weft_ceil_div(double a, double b)
-{
-    double q = a / b, whole = (double)(int64_t)q;
-
-    return whole < q ? whole + 1 : whole;
-}
-
 /* Measured times (weft.profile/1). */
 typedef struct weft_profile weft_profile;
 WEFT_CHECKED weft_status weft_profile_read(const char *path, weft_arena *a, weft_profile **out);

@@ -404,24 +404,31 @@ static void count_bytes(const weft_graph *g, int u, const weft_nests *nests, wef
     weft_arena_free(scratch);
 }
 
-weft_work weft_node_work(const weft_graph *g, int u)
+weft_work weft_node_measure(const weft_graph *g, int u, weft_nests *nests)
 {
     weft_work w = {0, 0, 0, 0};
-    weft_nests nests;
 
+    nests->n = 0;
     if (g->node[u].has_body)
         return g->node[u].body;
     if (is_view(g, u))
         return w;
-    weft_node_nests(g, u, &nests);
-    for (int i = 0; i < nests.n; i++) {
-        const weft_nest *n = &nests.nest[i];
+    weft_node_nests(g, u, nests);
+    for (int i = 0; i < nests->n; i++) {
+        const weft_nest *n = &nests->nest[i];
         int64_t points = weft_nest_points(n);
 
         points = points < 0 ? INT64_MAX : points;
         w.macs = add_saturated(w.macs, n->is_mac ? points : 0);
         w.flops = add_saturated(w.flops, times_saturated(points, n->is_mac ? 2 : n->point_flops));
     }
-    count_bytes(g, u, &nests, &w);
+    count_bytes(g, u, nests, &w);
     return w;
+}
+
+weft_work weft_node_work(const weft_graph *g, int u)
+{
+    weft_nests nests;
+
+    return weft_node_measure(g, u, &nests);
 }

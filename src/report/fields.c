@@ -74,6 +74,11 @@ const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a)
 
 /* --- text ------------------------------------------------------------------------------------ */
 
+static char shown(char c)
+{
+    return (unsigned char)c < ' ' || c == 0x7f ? '?' : c;
+}
+
 static bool begins_column(char c)
 {
     return ((unsigned char)c & 0xc0) != 0x80;
@@ -99,7 +104,7 @@ static int copy_columns(const char *name, int first, int last, char *to, int n)
         if (column >= last)
             break;
         if (column >= first && n + 1 < WEFT_SHORT_BYTES)
-            to[n++] = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
+            to[n++] = shown(*name);
     }
     to[n] = '\0';
     return n;
@@ -146,7 +151,9 @@ void weft_print_wrapped(FILE *to, int indent, int width, const char *text)
             used = indent;
             blanks = 0;
         }
-        fprintf(to, "%*s%.*s", blanks, "", bytes, word);
+        fprintf(to, "%*s", blanks, "");
+        for (int i = 0; i < bytes; i++)
+            fputc(word[i] == '\t' ? ' ' : shown(word[i]), to);
         used += blanks + columns;
         text = word + bytes;
     }

@@ -35,7 +35,7 @@ const char *weft_shorten(const char *name, int columns, char to[WEFT_SHORT_BYTES
 /* Blanks up to a column of its own. */
 void weft_print_padded(FILE *to, const char *name, int columns);
 /* Words and a new line; what does not fit continues `indent` columns from the left, where the text
- * also begins. */
+ * also begins. A tab is a blank that no line ends at. */
 void weft_print_wrapped(FILE *to, int indent, int width, const char *text);
 /* "1.23 ms", "12,346 s". Returns `to`. */
 const char *weft_print_seconds(double seconds, char to[48]);

@@ -26,7 +26,7 @@ enum {
     MOST_DEVICES = 32, /* rows of the table and of the chart */
     MOST_STEPS = 12,
     MOST_NAME = 24, /* columns of a name */
-    NUMBERS = 51,   /* columns of the table right of the name */
+    NUMBERS = 45,   /* columns of the table right of the name */
 };
 
 typedef struct page {
@@ -46,14 +46,30 @@ static const char *short_name(page *g, const char *name)
     return weft_shorten(name, MOST_NAME, WEFT_NEW(g->a, char, WEFT_SHORT_BYTES));
 }
 
-static const char *seconds(page *g, double s)
+/* A number keeps its unit: between them is a blank at which no line ends. */
+static char *glued(char *text)
 {
-    return weft_print_seconds(s, WEFT_NEW(g->a, char, 48));
+    char *blank = strchr(text, ' ');
+
+    if (blank != NULL)
+        *blank = '\t';
+    return text;
 }
 
-static const char *bytes(page *g, double amount)
+static const char *seconds(page *g, double s)
 {
-    return weft_format_bytes(amount, WEFT_NEW(g->a, char, 32));
+    char *text = WEFT_NEW(g->a, char, 48);
+
+    weft_print_seconds(s, text);
+    return glued(text);
+}
+
+static const char *bytes(page *g, double n)
+{
+    char *text = WEFT_NEW(g->a, char, 32);
+
+    weft_format_bytes(n, text);
+    return glued(text);
 }
 
 /* Amounts sent: files of tasks count them in units of their own. */
@@ -64,7 +80,15 @@ static const char *amount(page *g, double sent)
 
     if (origin == NULL || origin->platform != NULL)
         return bytes(g, sent);
-    return weft_arena_print(g->a, "%s units", weft_format_count(sent, text));
+    return weft_arena_print(g->a, "%s\tunit%s", weft_format_count(sent, text),
+                            sent < 1 || sent > 1 ? "s" : "");
+}
+
+/* A text as it is, without regard to the width. */
+static void put(page *g, const char *text)
+{
+    for (; *text; text++)
+        fputc(*text == '\t' ? ' ' : *text, g->to);
 }
 
 static void field(page *g, const char *label, const char *text)
@@ -142,9 +166,9 @@ static void print_bound(page *g)
         field(g, "bound",
               weft_arena_print(g->a, "%s%s%s  no plan is better", bound, an_item(g), by));
     else if (proof->bound > 0 && isfinite(proof->gap))
-        field(
-            g, "bound",
-            weft_arena_print(g->a, "%s%s%s  gap %.1f %%", bound, an_item(g), by, 100 * proof->gap));
+        field(g, "bound",
+              weft_arena_print(g->a, "%s%s%s  gap %.1f\t%%", bound, an_item(g), by,
+                               100 * proof->gap));
     else if (proof->bound > 0)
         field(g, "bound", weft_arena_print(g->a, "%s%s%s", bound, an_item(g), by));
     else
@@ -160,14 +184,17 @@ static void print_speed_up(page *g)
         field(g, "speed-up", "no single device can run all tasks");
         return;
     }
-    if (!(single_s > 0 && value > 0) || g->r->best_single == NULL)
+    if (!(single_s > 0 && value > 0) || g->r->best_single == NULL || g->p->n_devices == 1)
         return;
     name = short_name(g, g->r->best_single);
     if (g->proof->bound > 0)
         most = weft_arena_print(g->a, "; at most %.2fx is possible", single_s / g->proof->bound);
     field(g, "speed-up",
-          weft_arena_print(g->a, "%.2fx over the best single device (%s: %s%s)%s", single_s / value,
-                           name, seconds(g, single_s), an_item(g), most));
+          single_s < value
+              ? weft_arena_print(g->a, "none: the best single device, %s, takes %s%s%s", name,
+                                 seconds(g, single_s), an_item(g), most)
+              : weft_arena_print(g->a, "%.2fx over the best single device (%s: %s%s)%s",
+                                 single_s / value, name, seconds(g, single_s), an_item(g), most));
 }
 
 /* Platforms need not say what an operation costs: without joules there is nothing to show. */
@@ -179,8 +206,14 @@ static void print_energy(page *g)
         return;
     weft_unit_print(g->m->energy_j, WEFT_UNIT_JOULES, all);
     weft_unit_print(g->m->idle_j, WEFT_UNIT_JOULES, idle);
-    field(g, "energy",
-          g->m->idle_j > 0 ? weft_arena_print(g->a, "%s, of which %s idle", all, idle) : all);
+    glued(all);
+    glued(idle);
+    if (!(g->m->energy_j > g->m->idle_j))
+        field(g, "energy",
+              weft_arena_print(g->a, "%s of idle devices; that of the work is not given", all));
+    else
+        field(g, "energy",
+              g->m->idle_j > 0 ? weft_arena_print(g->a, "%s, of which %s idle", all, idle) : all);
 }
 
 static void print_sent(page *g)
@@ -216,7 +249,7 @@ static void choose_devices(page *g)
 
 static void print_devices(page *g)
 {
-    fprintf(g->to, "\n  %-*s %12s %10s %12s %12s\n", g->name_width, "device", "busy", "utilised",
+    fprintf(g->to, "\n  %-*s %10s %9s %12s %10s\n", g->name_width, "device", "busy", "utilised",
             "peak memory", "of");
     for (int i = 0; i < g->n_shown; i++) {
         int d = g->shown[i];
@@ -224,9 +257,10 @@ static void print_devices(page *g)
 
         fprintf(g->to, "  ");
         weft_print_padded(g->to, g->p->device_name[d], g->name_width);
-        fprintf(g->to, " %12s %8.1f %% %12s %12s\n", seconds(g, g->m->busy_s[d]),
-                100 * weft_utilisation(g->p, g->m, d), bytes(g, g->m->peak_bytes[d]),
-                isfinite(capacity) ? bytes(g, capacity) : "unlimited");
+        put(g,
+            weft_arena_print(g->a, " %10s %7.1f %% %12s %10s\n", seconds(g, g->m->busy_s[d]),
+                             100 * weft_utilisation(g->p, g->m, d), bytes(g, g->m->peak_bytes[d]),
+                             isfinite(capacity) ? bytes(g, capacity) : "unlimited"));
     }
     if (g->n_shown < g->p->n_devices)
         fprintf(g->to, "  and %d more devices%s\n", g->p->n_devices - g->n_shown,
@@ -369,12 +403,12 @@ static void print_steps(page *g, step *s, int n)
     for (int i = n_shown; i < n; i++)
         rest_s += s[i].seconds;
     for (int i = 0; i < n_shown; i++) {
-        fprintf(g->to, "  %*s  ", LABEL - 4, seconds(g, s[i].seconds));
+        put(g, weft_arena_print(g->a, "  %*s  ", LABEL - 4, seconds(g, s[i].seconds)));
         weft_print_wrapped(g->to, LABEL, g->width, step_text(g, &s[i]));
     }
     if (n_shown < n)
-        fprintf(g->to, "  %*s  in %d shorter steps between them\n", LABEL - 4, seconds(g, rest_s),
-                n - n_shown);
+        put(g, weft_arena_print(g->a, "  %*s  in %d shorter steps between them\n", LABEL - 4,
+                                seconds(g, rest_s), n - n_shown));
 }
 
 static void print_chain(page *g)
@@ -470,7 +504,6 @@ static void print_row(page *g, const chart *c, int row, const char *name)
 static void print_chart(page *g)
 {
     chart c = {.n_columns = g->width - g->name_width - 5};
-    const char *end = seconds(g, g->m->makespan_s);
 
     c.slice_s = g->m->makespan_s / c.n_columns;
     if (g->m->jobs == NULL || g->m->timeline == NULL || !(c.slice_s > 0))
@@ -478,15 +511,14 @@ static void print_chart(page *g)
     fill_chart(g, &c);
     fputc('\n', g->to);
     weft_print_wrapped(g->to, 0, g->width,
-                       weft_arena_print(g->a,
-                                        "busy: # more than half of the time, + less, . idle; "
-                                        "a mark is %s",
+                       weft_arena_print(g->a, "busy: # over half, + less, . idle; one mark is %s",
                                         seconds(g, c.slice_s)));
     for (int i = 0; i < g->n_shown; i++)
         print_row(g, &c, g->shown[i], g->p->device_name[g->shown[i]]);
     if (g->m->n_transfers > 0)
         print_row(g, &c, g->p->n_devices, "transfers");
-    fprintf(g->to, "  %*s  0 s%*s\n", g->name_width, "", c.n_columns - 3, end);
+    put(g, weft_arena_print(g->a, "  %*s  0 s%*s\n", g->name_width, "", c.n_columns - 3,
+                            seconds(g, g->m->makespan_s)));
 }
 
 /* --- all ------------------------------------------------------------------------------------- */

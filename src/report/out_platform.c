@@ -20,6 +20,7 @@ enum {
     WIDTH = 80,
     LABEL = 16,
     NAME = 28,         /* columns of names in tables */
+    MOST_ONLY = 12,    /* operators listed for a design */
     MOST_LINKS = 64,   /* rows of the table of links */
     MOST_MATRIX = 16,  /* devices of the matrix of the text */
     MOST_ENTRIES = 256 /* devices of the matrices of the document */
@@ -43,12 +44,17 @@ static const char *param_text(const weft_design *d, const weft_param *q, weft_ar
     double value = d->value[q->place];
     bool is_default = value >= q->fallback && value <= q->fallback;
     char number[48];
+    char *unit;
 
     if (is_default && !q->is_required)
         return "";
     if (q->place == WEFT_P_DATAFLOW)
-        return weft_arena_print(a, "%s %s", q->key, dataflow_names[(int)value]);
-    return weft_arena_print(a, "%s %s", q->key, weft_unit_print(value, q->unit, number));
+        return weft_arena_print(a, "%s\t%s", q->key, dataflow_names[(int)value]);
+    weft_unit_print(value, q->unit, number);
+    unit = strchr(number, ' ');
+    if (unit != NULL)
+        *unit = '\t'; /* a number is not parted from its unit */
+    return weft_arena_print(a, "%s\t%s", q->key, number);
 }
 
 static const char *joined(const char *text, const char *more, weft_arena *a)
@@ -81,8 +87,10 @@ static const char *design_text(const weft_design *d, weft_arena *a)
     for (int i = 0; i < n; i++)
         text = joined(text, param_text(d, &q[i], a), a);
     text = joined(text, efficiency_text(d, a), a);
-    for (int i = 0; i < d->n_only; i++)
+    for (int i = 0; i < d->n_only && i < MOST_ONLY; i++)
         text = joined(text, i == 0 ? weft_arena_print(a, "only %s", d->only[0]) : d->only[i], a);
+    if (d->n_only > MOST_ONLY)
+        text = joined(text, weft_arena_print(a, "and %d more", d->n_only - MOST_ONLY), a);
     return text;
 }
 
@@ -249,39 +257,68 @@ static const char *cell_text(const weft_platform *p, int from, int to, char text
     return text;
 }
 
-static void print_block(const weft_platform *p, const int *shown, int n, int first, int last,
-                        FILE *to)
+typedef struct matrix {
+    const weft_platform *p;
+    int n, shown[MOST_MATRIX];
+    int row_name, column; /* columns of the terminal */
+} matrix;
+
+static void print_block(const matrix *m, int first, int last, FILE *to)
 {
-    enum { ROW_NAME = 16, COLUMN = 10 };
     char text[WEFT_SHORT_BYTES];
 
-    fprintf(to, "  %-*s", ROW_NAME, "from \\ to");
+    fprintf(to, "  %-*s", m->row_name, "from \\ to");
     for (int k = first; k < last; k++) {
-        weft_shorten(p->device[shown[k]].name, COLUMN - 1, text);
-        fprintf(to, "%*s%s", COLUMN - weft_columns(text), "", text);
+        weft_shorten(m->p->device[m->shown[k]].name, m->column - 1, text);
+        fprintf(to, "%*s%s", m->column - weft_columns(text), "", text);
     }
     fputc('\n', to);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < m->n; i++) {
         fputs("  ", to);
-        weft_print_padded(to, p->device[shown[i]].name, ROW_NAME);
+        weft_print_padded(to, m->p->device[m->shown[i]].name, m->row_name);
         for (int k = first; k < last; k++)
-            fprintf(to, "%*s", COLUMN, cell_text(p, shown[i], shown[k], text));
+            fprintf(to, "%*s", m->column, cell_text(m->p, m->shown[i], m->shown[k], text));
         fputc('\n', to);
     }
 }
 
+/* The bandwidth of all pairs if it is one and the same, else 0. */
+static double common_bandwidth(const weft_platform *p)
+{
+    const weft_route *r = p->route;
+    size_t n = (size_t)p->n_devices;
+
+    for (size_t i = 0; i < n * n; i++)
+        if (i / n != i % n && (r[i].n_hops < 0 || r[i].bytes_per_s < r[1].bytes_per_s ||
+                               r[i].bytes_per_s > r[1].bytes_per_s))
+            return 0;
+    return r[1].bytes_per_s;
+}
+
 static void print_matrix(const weft_platform *p, weft_arena *a, FILE *to)
 {
-    enum { COLUMNS = 6 }; /* of a block; 18 + 6 * 10 = 78 */
-    int shown[MOST_MATRIX];
-    int n = choose_devices(p, a, shown);
+    matrix m = {.p = p, .row_name = 16, .column = 8};
+    int n_columns;
+    char text[48];
 
     if (p->n_devices < 2)
         return;
+    m.n = choose_devices(p, a, m.shown);
+    for (int i = 0; i < m.n; i++) {
+        int columns = weft_columns(p->device[m.shown[i]].name) + 1;
+        m.column = columns > m.column ? columns : m.column;
+    }
+    m.column = m.column > m.row_name - 2 ? m.row_name - 2 : m.column;
+    n_columns = (WIDTH - 2 - m.row_name) / m.column;
+    if (m.n > n_columns && common_bandwidth(p) > 0) {
+        fprintf(to, "\n  Between any two devices: %s\n",
+                weft_unit_print(common_bandwidth(p), WEFT_UNIT_BYTES_PER_S, text));
+        return;
+    }
     fprintf(to, "\n  Bandwidth in GB/s%s\n",
-            n < p->n_devices ? ", first two and last device of each kind" : "");
-    for (int first = 0; first < n; first += COLUMNS)
-        print_block(p, shown, n, first, first + COLUMNS < n ? first + COLUMNS : n, to);
+            m.n < p->n_devices ? ", first two and last device of each kind" : "");
+    for (int first = 0; first < m.n; first += n_columns)
+        print_block(&m, first, first + n_columns < m.n ? first + n_columns : m.n, to);
 }
 
 /* --- text: all ------------------------------------------------------------------------------- */

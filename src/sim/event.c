@@ -18,7 +18,7 @@
  * Time O((jobs + dependences + uses) log jobs), and for each use of a link one look at the route of
  * the first in its line. */
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "parts.h"
 
@@ -59,12 +59,59 @@ weft_waiting weft_line_pop(weft_line *l)
     return first;
 }
 
+/* --- sorting by radix, the lowest digit first ------------------------------------------------ */
+
+enum { DIGIT_BITS = 11, N_VALUES = 1 << DIGIT_BITS, N_DIGITS = (64 + DIGIT_BITS - 1) / DIGIT_BITS };
+
+static int digit_of(uint64_t key, int digit)
+{
+    return (int)(key >> (digit * DIGIT_BITS) & (N_VALUES - 1));
+}
+
+uint64_t weft_time_key(double at_s)
+{
+    const uint64_t sign = UINT64_C(1) << 63;
+    uint64_t bits;
+
+    at_s += 0.0; /* one zero only */
+    memcpy(&bits, &at_s, sizeof bits);
+    return bits & sign ? ~bits : bits | sign;
+}
+
+/* One digit, from order to `to`. at[v]: how many have a value below v. */
+static void sort_digit(const uint64_t *key, const int *order, int n, int digit, int *to)
+{
+    int at[N_VALUES + 1] = {0};
+
+    for (int i = 0; i < n; i++)
+        at[digit_of(key[order[i]], digit) + 1]++;
+    for (int v = 1; v <= N_VALUES; v++)
+        at[v] += at[v - 1];
+    for (int i = 0; i < n; i++)
+        to[at[digit_of(key[order[i]], digit)]++] = order[i];
+}
+
+void weft_sort(const uint64_t *key, int *order, int n, weft_arena *scratch)
+{
+    size_t mark = weft_arena_mark(scratch);
+    int *to = WEFT_NEW(scratch, int, n);
+    uint64_t differs = 0;
+
+    for (int i = 1; i < n; i++)
+        differs |= key[order[i]] ^ key[order[0]];
+    for (int digit = 0; digit < N_DIGITS; digit++)
+        if (digit_of(differs, digit) != 0) {
+            sort_digit(key, order, n, digit, to);
+            memcpy(order, to, (size_t)n * sizeof *order);
+        }
+    weft_arena_rewind(scratch, mark);
+}
+
 /* --- the state of a run ---------------------------------------------------------------------- */
 
 /* A place in a queue. */
 typedef struct place {
-    int64_t rank;
-    int resource, job, use;
+    int job, use;
 } place;
 
 typedef struct span {
@@ -93,34 +140,42 @@ typedef struct run {
 
 /* --- queues as dependences ------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+/* Uses of queues by (resource, rank, job) into place[]; returns their number. */
+static int list_places(run *r)
 {
-    const place *x = a, *y = b;
+    const weft_jobs *j = r->j;
+    int n_uses = j->use_at[j->n_jobs], n = 0;
+    uint64_t *key = WEFT_NEW(r->scratch, uint64_t, n_uses);
+    int *order = WEFT_NEW(r->scratch, int, n_uses), *job = WEFT_NEW(r->scratch, int, n_uses);
 
-    if (x->resource != y->resource)
-        return x->resource < y->resource ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return (x->job > y->job) - (x->job < y->job);
+    for (int i = 0; i < j->n_jobs; i++)
+        for (int k = j->use_at[i]; k < j->use_at[i + 1]; k++) {
+            job[k] = i;
+            key[k] = (uint64_t)j->rank[i] ^ UINT64_C(1) << 63; /* the negative first */
+            if (j->is_queue[j->use[k]])
+                order[n++] = k;
+        }
+    weft_sort(key, order, n, r->scratch);
+    for (int k = 0; k < n_uses; k++)
+        key[k] = (uint64_t)j->use[k];
+    weft_sort(key, order, n, r->scratch);
+    r->place = WEFT_NEW(r->scratch, place, n);
+    for (int i = 0; i < n; i++)
+        r->place[i] = (place){job[order[i]], order[i]};
+    return n;
 }
 
 /* Fills `ahead` for queues: the jobs of the next lower rank. */
 static void line_up(run *r)
 {
     const weft_jobs *j = r->j;
-    int n = 0, group = 0,
-        before = 0; /* the jobs of one rank, and of the rank before, start there */
+    int n = list_places(r), group = 0, before = 0; /* where this rank and the one before start */
 
-    for (int i = 0; i < j->n_jobs; i++)
-        for (int k = j->use_at[i]; k < j->use_at[i + 1]; k++)
-            if (j->is_queue[j->use[k]])
-                r->place[n++] = (place){j->rank[i], j->use[k], i, k};
-    qsort(r->place, (size_t)n, sizeof *r->place, by_place);
-    for (int i = 0; i < n; i++) {
-        const place *x = &r->place[i], *last = i > 0 ? x - 1 : x;
-        if (x->resource != last->resource)
+    for (int i = 1; i < n; i++) {
+        const place *x = &r->place[i], *last = x - 1;
+        if (j->use[x->use] != j->use[last->use]) {
             before = group = i;
-        else if (x->rank != last->rank) {
+        } else if (j->rank[x->job] != j->rank[last->job]) {
             before = group;
             group = i;
         }
@@ -190,7 +245,6 @@ static run new_run(const weft_jobs *j, weft_timeline *t)
         .j = j,
         .t = t,
         .pending = WEFT_NEW(a, int, j->n_jobs),
-        .place = WEFT_NEW(a, place, j->use_at[j->n_jobs]),
         .ahead = WEFT_NEW(a, span, j->use_at[j->n_jobs]),
         .before = WEFT_NEW(a, int, j->use_at[j->n_jobs]),
         .user = WEFT_NEW(a, int, j->n_resources),

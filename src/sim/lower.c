@@ -174,33 +174,17 @@ static void list_gets(draft *d)
 
 /* --- the order of tasks ---------------------------------------------------------------------- */
 
-typedef struct turn {
-    double start_s;
-    int device, task;
-} turn;
-
-static int by_turn(const void *a, const void *b)
-{
-    const turn *x = a, *y = b;
-
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    if (x->start_s < y->start_s || x->start_s > y->start_s)
-        return x->start_s < y->start_s ? -1 : 1;
-    return (x->task > y->task) - (x->task < y->task);
-}
-
 /* Tasks of one device with equal starts form a group; a group opens when the one before it on its
  * device is done. An open task all of whose predecessors are done is free to be taken. */
 typedef struct ordering {
     const draft *d;
-    const turn *turn; /* [n_tasks] by device, start, task */
-    int *group_of;    /* [n_tasks] */
-    int *group_at;    /* [n_groups + 1] into turn */
-    int *left;        /* [n_groups] */
-    bool *is_open;    /* [n_groups] */
-    int *pending;     /* [n_tasks] predecessors not done */
-    weft_line free;   /* by start, tasks without length first, number */
+    const int *turn; /* [n_tasks] tasks by device, start, number */
+    int *group_of;   /* [n_tasks] */
+    int *group_at;   /* [n_groups + 1] into turn */
+    int *left;       /* [n_groups] */
+    bool *is_open;   /* [n_groups] */
+    int *pending;    /* [n_tasks] predecessors not done */
+    weft_line free;  /* by start, tasks without length first, number */
     int n_groups;
 } ordering;
 
@@ -214,19 +198,32 @@ static double task_s(const draft *d, int u)
     return weft_task_s(d->p, u, d->plan->device[u]);
 }
 
-static const turn *list_turns(const draft *d)
+static const int *list_turns(const draft *d)
 {
-    turn *turns = WEFT_NEW(d->scratch, turn, d->p->n_tasks);
+    int n = d->p->n_tasks, *turn = WEFT_NEW(d->scratch, int, n);
+    uint64_t *key = WEFT_NEW(d->scratch, uint64_t, n);
 
-    for (int u = 0; u < d->p->n_tasks; u++)
-        turns[u] = (turn){start_of(d, u), d->plan->device[u], u};
-    qsort(turns, (size_t)d->p->n_tasks, sizeof *turns, by_turn);
-    return turns;
+    for (int u = 0; u < n; u++) {
+        turn[u] = u;
+        key[u] = weft_time_key(start_of(d, u));
+    }
+    weft_sort(key, turn, n, d->scratch);
+    for (int u = 0; u < n; u++)
+        key[u] = (uint64_t)d->plan->device[u];
+    weft_sort(key, turn, n, d->scratch);
+    return turn;
 }
 
-static bool starts_group(const turn *t, int i)
+static bool is_first_of_device(const ordering *o, int i)
 {
-    return i == 0 || t[i].device != t[i - 1].device || t[i].start_s > t[i - 1].start_s;
+    const int *device = o->d->plan->device;
+
+    return i == 0 || device[o->turn[i]] != device[o->turn[i - 1]];
+}
+
+static bool is_first_of_group(const ordering *o, int i)
+{
+    return is_first_of_device(o, i) || start_of(o->d, o->turn[i]) > start_of(o->d, o->turn[i - 1]);
 }
 
 static void list_groups(ordering *o)
@@ -234,11 +231,11 @@ static void list_groups(ordering *o)
     int n = o->d->p->n_tasks;
 
     for (int i = 0; i < n; i++) {
-        if (starts_group(o->turn, i)) {
-            o->is_open[o->n_groups] = i == 0 || o->turn[i].device != o->turn[i - 1].device;
+        if (is_first_of_group(o, i)) {
+            o->is_open[o->n_groups] = is_first_of_device(o, i);
             o->group_at[o->n_groups++] = i;
         }
-        o->group_of[o->turn[i].task] = o->n_groups - 1;
+        o->group_of[o->turn[i]] = o->n_groups - 1;
         o->left[o->n_groups - 1]++;
     }
     o->group_at[o->n_groups] = n;
@@ -257,7 +254,7 @@ static void open_group(ordering *o, int g)
 {
     o->is_open[g] = true;
     for (int i = o->group_at[g]; i < o->group_at[g + 1]; i++)
-        free_if_ready(o, o->turn[i].task);
+        free_if_ready(o, o->turn[i]);
 }
 
 static void take(ordering *o, int u)
@@ -310,8 +307,8 @@ static void order_tasks(draft *d)
     d->n_ordered = n;
     /* the rest contradicts itself; by start on each device it stays contradictory */
     for (int i = 0; i < p->n_tasks; i++)
-        if (!is_taken[o.turn[i].task])
-            d->order[n++] = o.turn[i].task;
+        if (!is_taken[o.turn[i]])
+            d->order[n++] = o.turn[i];
 }
 
 /* --- resources ------------------------------------------------------------------------------- */

@@ -20,9 +20,8 @@
  * chain       from the last task back along "waits for", gaps filled by waits; its links add up to
  *             the makespan.
  *
- * Time O(n log n) in jobs and readers: intervals are sorted by time. */
+ * Time O(jobs + readers): intervals are sorted by radix. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "parts.h"
 
@@ -133,23 +132,18 @@ static void measure_energy(measuring *m)
 /* From at_s on, a device holds so many bytes more (or less). */
 typedef struct change {
     double at_s, bytes;
-    int device, number; /* number: the order in which changes were found, to break ties */
+    int device;
 } change;
 
 typedef struct holding {
     measuring *m;
-    WEFT_VEC(change) changes;
+    change *change;
+    int n_changes;
     double *last_s; /* [n_devices] last end of a reader of the tensor at hand */
     int *mark;      /* [n_devices] t + 1: last_s is of tensor t */
     int *sent_at;   /* [n_tensors + 1] */
     int *sent;      /* tensor -> its transfer jobs */
 } holding;
-
-static void add_change(holding *h, int device, double at_s, double bytes)
-{
-    WEFT_PUSH(h->m->scratch, h->changes,
-              ((change){at_s, bytes, device, h->changes.n})); /* ties in order of finding */
-}
 
 /* Tensor t is on the device from start_s to end_s; INFINITY: to the end of the run. */
 static void hold(holding *h, int t, int device, double start_s, double end_s)
@@ -158,9 +152,9 @@ static void hold(holding *h, int t, int device, double start_s, double end_s)
 
     if (!(bytes > 0) || !(end_s > start_s))
         return;
-    add_change(h, device, start_s, bytes);
+    h->change[h->n_changes++] = (change){start_s, bytes, device};
     if (end_s < INFINITY)
-        add_change(h, device, end_s, -bytes);
+        h->change[h->n_changes++] = (change){end_s, -bytes, device};
 }
 
 static void list_sent(holding *h)
@@ -230,32 +224,40 @@ static void hold_tensor(holding *h, int t)
     hold(h, t, home, start_s, p->is_output[t] ? INFINITY : end_s);
 }
 
-static int by_time(const void *a, const void *b)
+/* Changes by device, then time; those at one time in the order in which they were found. */
+static const int *sort_changes(const holding *h)
 {
-    const change *x = a, *y = b;
+    weft_arena *a = h->m->scratch;
+    int n = h->n_changes, *order = WEFT_NEW(a, int, n);
+    uint64_t *key = WEFT_NEW(a, uint64_t, n);
 
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    if (x->at_s < y->at_s || x->at_s > y->at_s)
-        return x->at_s < y->at_s ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
+    for (int i = 0; i < n; i++) {
+        order[i] = i;
+        key[i] = weft_time_key(h->change[i].at_s);
+    }
+    weft_sort(key, order, n, a);
+    for (int i = 0; i < n; i++)
+        key[i] = (uint64_t)h->change[i].device;
+    weft_sort(key, order, n, a);
+    return order;
 }
 
 /* The steps of one device from its n changes in order of time. The first step is at time 0. */
-static weft_sample *list_steps(weft_arena *a, const change *c, int n, int *n_steps)
+static weft_sample *list_steps(const holding *h, const int *order, int n, int *n_steps)
 {
-    weft_sample *step = WEFT_NEW(a, weft_sample, n + 1);
+    weft_sample *step = WEFT_NEW(h->m->a, weft_sample, n + 1);
     double bytes = 0.0;
 
     *n_steps = 1;
     for (int i = 0; i < n; i++) {
-        bytes += c[i].bytes;
-        if (i + 1 < n && c[i + 1].at_s <= c[i].at_s)
+        const change *c = &h->change[order[i]];
+        bytes += c->bytes;
+        if (i + 1 < n && h->change[order[i + 1]].at_s <= c->at_s)
             continue;
         bytes = fmax(bytes, 0.0); /* amounts that are no whole numbers leave rounding behind */
-        if (c[i].at_s > step[*n_steps - 1].at_s)
+        if (c->at_s > step[*n_steps - 1].at_s)
             (*n_steps)++;
-        step[*n_steps - 1] = (weft_sample){c[i].at_s, bytes};
+        step[*n_steps - 1] = (weft_sample){c->at_s, bytes};
     }
     return step;
 }
@@ -269,29 +271,38 @@ static double peak_of(const weft_sample *step, int n)
     return peak;
 }
 
+static holding new_holding(measuring *m)
+{
+    /* a tensor is held at home and where it is read: two changes each */
+    size_t most = (size_t)m->p->n_tensors + (size_t)m->p->reader_at[m->p->n_tensors];
+
+    return (holding){
+        .m = m,
+        .change = WEFT_NEW(m->scratch, change, 2 * most),
+        .last_s = WEFT_NEW(m->scratch, double, m->p->n_devices),
+        .mark = WEFT_NEW(m->scratch, int, m->p->n_devices),
+    };
+}
+
 static void measure_memory(measuring *m)
 {
     int n_devices = m->p->n_devices, first = 0;
-    holding h = {
-        .m = m,
-        .last_s = WEFT_NEW(m->scratch, double, n_devices),
-        .mark = WEFT_NEW(m->scratch, int, n_devices),
-    };
+    holding h = new_holding(m);
     const weft_sample **memory = WEFT_NEW(m->a, const weft_sample *, n_devices);
     int *n_memory = WEFT_NEW(m->a, int, n_devices);
     double *peak_bytes = WEFT_NEW(m->a, double, n_devices);
+    const int *order;
 
     list_sent(&h);
     for (int t = 0; t < m->p->n_tensors; t++)
         hold_tensor(&h, t);
-    if (h.changes.n > 0)
-        qsort(h.changes.at, (size_t)h.changes.n, sizeof *h.changes.at, by_time);
+    order = sort_changes(&h);
     m->out->over_device = -1;
     for (int d = 0; d < n_devices; d++) {
         int n = 0;
-        while (first + n < h.changes.n && h.changes.at[first + n].device == d)
+        while (first + n < h.n_changes && h.change[order[first + n]].device == d)
             n++;
-        memory[d] = list_steps(m->a, h.changes.at + first, n, &n_memory[d]);
+        memory[d] = list_steps(&h, order + first, n, &n_memory[d]);
         first += n;
         peak_bytes[d] = peak_of(memory[d], n_memory[d]);
         if (m->out->over_device < 0 && peak_bytes[d] > m->p->capacity[d] * (1 + capacity_slack))

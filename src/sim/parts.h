@@ -20,6 +20,11 @@ typedef struct weft_line {
 void weft_line_push(weft_line *l, weft_waiting w);
 weft_waiting weft_line_pop(weft_line *l); /* not empty */
 
+/* A key that sorts as the time does; not for NAN. */
+uint64_t weft_time_key(double at_s);
+/* Sorts order[0 .. n - 1] by key[order[i]], ascending; equal keys stay as they are. */
+void weft_sort(const uint64_t *key, int *order, int n, weft_arena *scratch);
+
 /* weft_lower into an arena of the caller; the jobs' own `arena` is NULL. NULL if there would be
  * more jobs, dependences or uses than an int counts. The plan's devices must exist. */
 weft_jobs *weft_lower_in(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a);

@@ -12,7 +12,7 @@ enum {
     N_STREAM_CASES = 1000,
     MOST_TASKS = 12,
     MOST_DEVICES = 4,
-    MOST_PLACES = 6, /* devices and switches */
+    MOST_PLACES = 7, /* switches and devices */
     MOST_TENSORS = 24,
     MOST_READERS = MOST_TENSORS * MOST_TASKS,
     MOST_LINKS = 2 * MOST_PLACES * MOST_PLACES,
@@ -89,7 +89,7 @@ static void draw_tensors(arrays *s, weft_rng *r)
         draw_tensor(s, r, weft_rng_below(r, s->n_tasks), percent);
 }
 
-/* A random tree of places (devices, then switches) and some more links; both directions of a link
+/* A random tree of places (switches, then devices) and some more links; both directions of a link
  * are one resource or two. */
 typedef struct net {
     int n_places, n_links;
@@ -142,15 +142,16 @@ static int path(const net *n, int from, int at, int *to)
 /* Puts routes over shared links in the place of the pairs' own links. */
 static void reroute(weft_problem *p, weft_rng *r)
 {
-    int n = p->n_devices;
+    int n = p->n_devices, first;
     int *at = WEFT_NEW(p->arena, int, n *n + 1),
         *route = WEFT_NEW(p->arena, int, n *n *MOST_PLACES);
     const char **name = WEFT_NEW(p->arena, const char *, MOST_LINKS);
     net wires;
 
     draw_net(&wires, r, n);
+    first = wires.n_places - n;
     for (int k = 0; k < n * n; k++)
-        at[k + 1] = at[k] + (k / n == k % n ? 0 : path(&wires, k / n, k % n, route + at[k]));
+        at[k + 1] = at[k] + path(&wires, first + k / n, first + k % n, route + at[k]);
     for (int k = 0; k < wires.n_links; k++)
         name[k] = weft_arena_print(p->arena, "link%d", k);
     p->route_at = at;

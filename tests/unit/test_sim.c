@@ -497,6 +497,28 @@ TEST(nobody_overtakes_on_a_shared_link)
     weft_arena_free(a);
 }
 
+/* Job 3 depends on jobs 1 and 2 and follows job 0 in a queue; all three end at 2. */
+TEST(a_start_is_explained_by_the_first_dependence)
+{
+    static const bool is_queue[] = {true, true};
+    weft_arena *a = weft_arena_new();
+    weft_jobs j = on_links(4, (const double[]){0, 0, 0, 0}, (const double[]){2, 2, 2, 1},
+                           (const int[]){0, 1, 1, 1, 2}, (const int[]){0, 0});
+    weft_timeline t;
+
+    j.is_queue = is_queue;
+    j.dep_at = (const int[]){0, 0, 0, 0, 2};
+    j.dep = (const int[]){1, 2};
+    t = weft_run_jobs(&j, a);
+    CHECK_NEAR(t.start_s[3], 2.0);
+    CHECK_INT(t.waits_for[3], 1);
+    j.dep = (const int[]){2, 2};
+    j.duration_s = (const double[]){2, 2, 1, 1};
+    t = weft_run_jobs(&j, a);
+    CHECK_INT(t.waits_for[3], 0); /* only the queue decides now */
+    weft_arena_free(a);
+}
+
 TEST(a_release_starts_a_job)
 {
     weft_arena *a = weft_arena_new();
@@ -553,6 +575,7 @@ int main(void)
         cmocka_unit_test(a_pipeline_fills_and_flows),
         cmocka_unit_test(jobs_of_a_stream_are_copies),
         cmocka_unit_test(nobody_overtakes_on_a_shared_link),
+        cmocka_unit_test(a_start_is_explained_by_the_first_dependence),
         cmocka_unit_test(a_release_starts_a_job),
         cmocka_unit_test(a_contradiction_is_stuck),
     };
