@@ -122,13 +122,15 @@ size_t weft_arena_mark(const weft_arena *a)
     return a->last ? a->last->start + a->last->used : 0;
 }
 
+/* The first chunk is kept: arenas that are rewound again and again must not call the allocator. */
 void weft_arena_rewind(weft_arena *a, size_t mark)
 {
-    while (a->last && a->last->start >= mark)
+    while (a->last && a->last->before && a->last->start >= mark)
         drop_last(a);
     if (a->last && a->last->start + a->last->used > mark) {
         a->last->used = mark - a->last->start;
-        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used, a->last->size - a->last->used);
+        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used,
+                                  a->last->size - a->last->used);
     }
 }
 

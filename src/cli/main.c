@@ -88,7 +88,7 @@ static int run(const weft_command *c, int argc, char **argv)
     return status == WEFT_OK ? code : complain();
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     const weft_command *c;
 
@@ -111,4 +111,15 @@ int main(int argc, char **argv)
         return WEFT_EXIT_DONE;
     }
     return run(c, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+
+    if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
+        (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");
+        return complain();
+    }
+    return code;
 }

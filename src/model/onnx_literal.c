@@ -576,14 +576,12 @@ weft_status weft_onnx_literal(const weft_onnx *o, const weft_onnx_tensor *t, int
 
     *out = NULL;
     if (status != WEFT_OK)
-        return weft_fail_in(status, o->file);
+        return status;
     if (elements > most || bits_of(t->data_type) == 0 || formats[t->data_type].kind == KIND_NONE)
         return WEFT_OK;
     scratch = weft_arena_new();
     status = fetch(o, t, elements, scratch, &raw);
-    if (status != WEFT_OK)
-        status = weft_fail_in(status, o->file);
-    else if (raw.at)
+    if (status == WEFT_OK && raw.at)
         *out = decode(t->data_type, (int)elements, raw.at, a);
     weft_arena_free(scratch);
     return status;

@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+enum { SHOWN_BYTES = 600 };
+
+/* A name from a file as a terminal may see it: no control characters, not endless. */
+static const char *shown(const char *name, char to[SHOWN_BYTES])
+{
+    snprintf(to, SHOWN_BYTES, "%s", name);
+    for (unsigned char *p = (unsigned char *)to; *p; p++)
+        if (*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    return to;
+}
+
 static void line(FILE *to, const char *label, const char *exact, const char *rest)
 {
     fprintf(to, "  %-14s %22s  %s\n", label, exact, rest);
@@ -26,9 +38,9 @@ static void bytes_line(FILE *to, const char *label, int64_t bytes, const char *r
 static void print_head(const weft_summary *s, FILE *to)
 {
     const weft_model *m = s->model;
-    char text[128], short_form[32];
+    char text[128], short_form[32], name[SHOWN_BYTES], origin[SHOWN_BYTES];
 
-    fprintf(to, "%s (%s)\n\n", m->name, m->origin);
+    fprintf(to, "%s (%s)\n\n", shown(m->name, name), shown(m->origin, origin));
     snprintf(text, sizeof text, "%d in the source, %d of them left when constants are folded",
              m->n_nodes, s->n_phase_nodes[WEFT_FORWARD]);
     count_line(to, "nodes", m->graph->n_nodes, text);
@@ -90,11 +102,11 @@ static void print_operators(const weft_summary *s, FILE *to)
             "moved");
     for (int i = 0; i < s->n_ops; i++) {
         const weft_op_total *o = &s->op[i];
-        char name[80], macs[32], flops[32], moved[32];
+        char name[80], clean[SHOWN_BYTES], macs[32], flops[32], moved[32];
 
         snprintf(name, sizeof name, "%s%s%s%s", o->domain, *o->domain ? "." : "", o->op,
                  o->is_opaque ? " (unknown)" : "");
-        fprintf(to, "  %-28s %6d %10s %6.1f%% %10s %10s\n", name, o->n_nodes,
+        fprintf(to, "  %-28s %6d %10s %6.1f%% %10s %10s\n", shown(name, clean), o->n_nodes,
                 weft_format_count((double)o->work.macs, macs), share(o->work.macs, s->total.macs),
                 weft_format_count((double)o->work.flops, flops),
                 weft_format_bytes((double)o->work.read_bytes + (double)o->work.write_bytes, moved));
@@ -108,14 +120,14 @@ static void print_layers(const weft_summary *s, FILE *to)
     fprintf(to, "\n  %5s  %-40s %-20s %-20s %10s %10s %10s\n", "node", "name", "operator", "result",
             "MACs", "FLOPs", "moved");
     for (int u = 0; u < g->n_nodes; u++) {
-        char shape[192] = "", macs[32], flops[32], moved[32];
+        char shape[192] = "", macs[32], flops[32], moved[32], name[SHOWN_BYTES], op[SHOWN_BYTES];
         const weft_work *w = &s->node[u];
 
         for (int i = g->res_at[u + 1] - 1; i >= g->res_at[u]; i--)
             if (g->res[i] >= 0)
                 weft_shape_print(&g->tensor[g->res[i]].shape, shape);
-        fprintf(to, "  %5d  %-40s %-20s %-20s %10s %10s %10s\n", u, g->node[u].name, g->node[u].op,
-                shape, weft_format_count((double)w->macs, macs),
+        fprintf(to, "  %5d  %-40s %-20s %-20s %10s %10s %10s\n", u, shown(g->node[u].name, name),
+                shown(g->node[u].op, op), shape, weft_format_count((double)w->macs, macs),
                 weft_format_count((double)w->flops, flops),
                 weft_format_bytes((double)w->read_bytes + (double)w->write_bytes, moved));
     }
@@ -134,6 +146,9 @@ void weft_summary_text(const weft_summary *s, bool with_layers, FILE *to)
                 "\n  %d nodes have shapes that depend on the data; their work and bytes are not "
                 "counted.\n",
                 s->n_dynamic_nodes);
-    for (int i = 0; i < s->model->n_warnings; i++)
-        fprintf(to, "%s  warning: %s\n", i == 0 ? "\n" : "", s->model->warning[i]);
+    for (int i = 0; i < s->model->n_warnings; i++) {
+        char warning[SHOWN_BYTES];
+
+        fprintf(to, "%s  warning: %s\n", i == 0 ? "\n" : "", shown(s->model->warning[i], warning));
+    }
 }

@@ -702,7 +702,7 @@ TEST(external_data_are_read_from_the_folder_of_the_model_only)
     CHECK_OK(external_literal("part.bin/inside", "0", "8", a, &l));
     CHECK(l == NULL);
     CHECK_FAILS(external_literal("part.bin", "12", "8", a, &l),
-                "model.onnx: tensor 'w': needs 8 bytes from byte 12 of 'part.bin', which has 16");
+                "tensor 'w': needs 8 bytes from byte 12 of 'part.bin', which has 16");
     CHECK_FAILS(external_literal("part.bin", "9223372036854775807", "8", a, &l), "needs 8 bytes");
     CHECK_FAILS(external_literal("part.bin", "0", "12", a, &l),
                 "have 12 bytes, its type and dimen");

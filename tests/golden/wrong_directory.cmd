@@ -1,0 +1,1 @@
+mkdir "$TMP/net.onnx"; cd "$TMP"; "$WEFT" inspect net.onnx

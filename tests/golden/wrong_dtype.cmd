@@ -1,0 +1,1 @@
+"$WEFT" inspect resnet50 --dtype int8

@@ -1,0 +1,2 @@
+"$WEFT" inspect resnet50 --json=1
+"$WEFT" inspect resnet50 --batch

@@ -1,0 +1,2 @@
+"$WEFT" inspect
+"$WEFT" inspect resnet50 vgg16
