@@ -3,10 +3,17 @@
 #ifndef WEFT_H
 #define WEFT_H
 
+#include "weft/api.h"
 #include "weft/base.h"
+#include "weft/cost.h"
 #include "weft/graph.h"
 #include "weft/model.h"
 #include "weft/ops.h"
+#include "weft/place.h"
+#include "weft/plan.h"
+#include "weft/platform.h"
 #include "weft/report.h"
+#include "weft/sim.h"
+#include "weft/solve.h"
 
 #endif

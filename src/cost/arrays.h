@@ -14,7 +14,7 @@ static inline double weft_blocks(double a, double b)
 {
     double q = a / b, whole;
 
-    if (!(q < 0x1p62)) /* a whole number anyway, and too large for int64_t */
+    if (!(q < 4611686018427387904.0)) /* a whole number anyway, and too large for int64_t */
         return q;
     whole = (double)(int64_t)q;
     return whole < q ? whole + 1 : whole;

@@ -24,6 +24,7 @@ enum {
     MOST_WIDTH = 1000,
     LABEL = 16,        /* columns before the text of a line */
     MOST_DEVICES = 32, /* rows of the table and of the chart */
+    MOST_IDLE = 12,    /* of more devices, those without work are left out */
     MOST_STEPS = 12,
     MOST_NAME = 24, /* columns of a name */
     NUMBERS = 45,   /* columns of the table right of the name */
@@ -231,7 +232,7 @@ static void print_sent(page *g)
 /* All devices, or of many the first that have something to do. */
 static void choose_devices(page *g)
 {
-    bool is_all = g->p->n_devices <= MOST_DEVICES;
+    bool is_all = g->p->n_devices <= MOST_IDLE;
     int longest = (int)strlen("transfers"), room = g->width - 2 - NUMBERS;
 
     g->shown = WEFT_NEW(g->a, int, MOST_DEVICES);
@@ -264,7 +265,7 @@ static void print_devices(page *g)
     }
     if (g->n_shown < g->p->n_devices)
         fprintf(g->to, "  and %d more devices%s\n", g->p->n_devices - g->n_shown,
-                g->n_shown < MOST_DEVICES ? " without tasks" : "");
+                g->n_shown < MOST_DEVICES ? " without work" : "");
 }
 
 static void print_overflow(page *g, const char *whose)
