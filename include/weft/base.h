@@ -220,6 +220,11 @@ weft_doc *weft_doc_new_bool(weft_arena *a, bool value);
 weft_doc *weft_doc_new_text(weft_arena *a, const char *value);
 void weft_doc_add(weft_arena *a, weft_doc *list, weft_doc *item);
 void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value);
+/* Entries of a map in one call. Text may be NULL (null); reals that are not finite become null. */
+void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value);
+void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value);
+void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value);
+weft_doc *weft_real_or_null(weft_arena *a, double value);
 /* The document as JSON text: indented by `indent` spaces, or on one line if 0. */
 const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a);
 

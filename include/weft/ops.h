@@ -147,8 +147,8 @@ const weft_op *weft_op_find(const char *domain, const char *name); /* NULL: not 
 void weft_node_nests(const weft_graph *g, int u, weft_nests *out);
 weft_work weft_node_work(const weft_graph *g, int u);
 weft_work weft_node_measure(const weft_graph *g, int u, weft_nests *nests); /* both at once */
-void weft_work_add(weft_work *sum, weft_work more);   /* stops at INT64_MAX */
-bool weft_node_is_opaque(const weft_graph *g, int u); /* not in the table */
+void weft_work_add(weft_work *sum, weft_work more);                         /* stops at INT64_MAX */
+bool weft_node_is_opaque(const weft_graph *g, int u);                       /* not in the table */
 bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are known */
 
 /* --- a network under construction: builder, shapes, constants in one

@@ -106,6 +106,12 @@ WEFT_CHECKED weft_status weft_stream(const weft_problem *p, const weft_plan *pla
  * claim and `weft check` recomputes: numbers only where they are recomputable. */
 weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_arena *a);
 
+/* Share of the time that a device computes: of the makespan, or of the period. */
+double weft_utilisation(const weft_problem *p, const weft_measures *m, int device);
+/* What tensors are called, [n_tensors]: by the task that makes them ("conv", or "split:1" if it
+ * makes several), "input" or "input:1", "weight:1". Belongs to `a`. */
+const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a);
+
 #ifdef __cplusplus
 }
 #endif

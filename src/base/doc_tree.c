@@ -295,3 +295,25 @@ weft_status weft_doc_known_keys(const weft_doc *map, const char *const *keys, in
             return fail_unknown(map->item[i], map->key[i], keys, n);
     return WEFT_OK;
 }
+
+/* --- entries in one call -------------------------------------------------------------------- */
+
+void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
+{
+    weft_doc_put(a, map, key, weft_doc_new_int(a, value));
+}
+
+void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value)
+{
+    weft_doc_put(a, map, key, weft_doc_new_text(a, value));
+}
+
+weft_doc *weft_real_or_null(weft_arena *a, double value)
+{
+    return isfinite(value) ? weft_doc_new_real(a, value) : weft_doc_new(a, WEFT_DOC_NULL);
+}
+
+void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value)
+{
+    weft_doc_put(a, map, key, weft_real_or_null(a, value));
+}

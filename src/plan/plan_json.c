@@ -10,24 +10,9 @@
 
 static const char *const schema = "weft.plan/1";
 
-static void put_text(weft_arena *a, weft_doc *map, const char *key, const char *value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_text(a, value)); /* NULL becomes null */
-}
-
-static void put_real(weft_arena *a, weft_doc *map, const char *key, double value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_real(a, value));
-}
-
-static void put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_int(a, value));
-}
-
 static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t hash)
 {
-    put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
+    weft_put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -39,16 +24,16 @@ static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
     const weft_model_options *m = &o->options;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *dims = weft_doc_new(a, WEFT_DOC_MAP);
 
-    put_text(a, d, "source", o->model);
-    put_text(a, d, "format", o->format);
+    weft_put_text(a, d, "source", o->model);
+    weft_put_text(a, d, "format", o->format);
     put_hash(a, d, "hash", o->model_hash);
-    put_int(a, d, "batch", m->batch);
+    weft_put_int(a, d, "batch", m->batch);
     for (int i = 0; i < m->n_dims; i++)
-        put_int(a, dims, m->dim[i].name, m->dim[i].size);
+        weft_put_int(a, dims, m->dim[i].name, m->dim[i].size);
     weft_doc_put(a, d, "dims", dims);
-    put_text(a, d, "dtype", m->dtype ? weft_dtype_name(m->dtype) : NULL);
+    weft_put_text(a, d, "dtype", m->dtype ? weft_dtype_name(m->dtype) : NULL);
     weft_doc_put(a, d, "train", weft_doc_new_bool(a, m->train));
-    put_text(a, d, "optimizer", optimizer_name[m->optimizer]);
+    weft_put_text(a, d, "optimizer", optimizer_name[m->optimizer]);
     return d;
 }
 
@@ -58,7 +43,7 @@ static weft_doc *platform_doc(const weft_plan_origin *o, weft_arena *a)
 
     if (o->platform == NULL)
         return weft_doc_new(a, WEFT_DOC_NULL);
-    put_text(a, d, "source", o->platform);
+    weft_put_text(a, d, "source", o->platform);
     put_hash(a, d, "hash", o->platform_hash);
     return d;
 }
@@ -70,9 +55,9 @@ static weft_doc *decisions_doc(const weft_problem *p, const weft_plan *plan, wef
     for (int u = 0; u < p->n_tasks; u++) {
         weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-        put_text(a, d, "task", p->task_name[u]);
-        put_text(a, d, "device", p->device_name[plan->device[u]]);
-        put_real(a, d, "start_s", plan->start_s[u]);
+        weft_put_text(a, d, "task", p->task_name[u]);
+        weft_put_text(a, d, "device", p->device_name[plan->device[u]]);
+        weft_put_real(a, d, "start_s", plan->start_s[u]);
         weft_doc_add(a, list, d);
     }
     return list;
@@ -84,11 +69,11 @@ static weft_doc *proof_doc(const weft_problem *p, const weft_proof *proof, weft_
     weft_doc *path = weft_doc_new(a, proof->n_path > 0 ? WEFT_DOC_LIST : WEFT_DOC_NULL);
     weft_doc *price = weft_doc_new(a, proof->price ? WEFT_DOC_LIST : WEFT_DOC_NULL);
 
-    put_text(a, d, "status", weft_outcome_name(proof->outcome));
-    put_real(a, d, "value", proof->value);
-    put_real(a, d, "bound", proof->bound);
-    put_real(a, d, "gap", proof->gap);
-    put_text(a, d, "method", proof->method);
+    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
+    weft_put_real(a, d, "value", proof->value);
+    weft_put_real(a, d, "bound", proof->bound);
+    weft_put_real(a, d, "gap", proof->gap);
+    weft_put_text(a, d, "method", proof->method);
     for (int i = 0; i < proof->n_path; i++)
         weft_doc_add(a, path, weft_doc_new_text(a, p->task_name[proof->path[i]]));
     for (int i = 0; proof->price && i < p->n_devices; i++)
@@ -103,14 +88,14 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    put_text(a, d, "schema", schema);
-    put_text(a, d, "kind", "place");
+    weft_put_text(a, d, "schema", schema);
+    weft_put_text(a, d, "kind", "place");
     weft_doc_put(a, d, "model", model_doc(origin, a));
     weft_doc_put(a, d, "platform", platform_doc(origin, a));
-    put_text(a, d, "goal", weft_goal_name(p->goal));
-    put_text(a, d, "transfer", weft_transfer_name(p->transfer));
-    put_text(a, d, "solver", origin->solver);
-    put_int(a, d, "seed", origin->seed);
+    weft_put_text(a, d, "goal", weft_goal_name(p->goal));
+    weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
+    weft_put_text(a, d, "solver", origin->solver);
+    weft_put_int(a, d, "seed", origin->seed);
     put_hash(a, d, "problem_hash", origin->problem_hash);
     weft_doc_put(a, d, "decisions", decisions_doc(p, plan, a));
     weft_doc_put(a, d, "measures", measures);

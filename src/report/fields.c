@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fields.c: what the writers of reports share: fields of documents, names of tensors, and texts
- * that fit the columns of a terminal.
+/* fields.c: what the writers of reports share: what a report has, and texts that fit the
+ * columns of a terminal.
  *
  * Names come from files of others. Control characters never reach a terminal, and a column is a
  * character of UTF-8: bytes that only continue one do not count. */
@@ -9,67 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* --- documents ------------------------------------------------------------------------------- */
-
-void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_int(a, value));
-}
-
-void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_text(a, value));
-}
-
-weft_doc *weft_real_or_null(weft_arena *a, double value)
-{
-    return isfinite(value) ? weft_doc_new_real(a, value) : weft_doc_new(a, WEFT_DOC_NULL);
-}
-
-void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value)
-{
-    weft_doc_put(a, map, key, weft_real_or_null(a, value));
-}
-
 /* --- plans ----------------------------------------------------------------------------------- */
 
 bool weft_report_has_plan(const weft_report *r)
 {
     return r->solution->plan.device != NULL && r->solution->measures.busy_s != NULL;
-}
-
-double weft_utilisation(const weft_problem *p, const weft_measures *m, int device)
-{
-    double value = weft_goal_value(p, m);
-
-    /* a sum of durations may exceed the makespan by rounding */
-    return value > 0 ? fmin(1.0, m->busy_s[device] / value) : 0.0;
-}
-
-static void label_results(const weft_problem *p, int u, const char **label, weft_arena *a)
-{
-    int first = p->res_at[u], n = p->res_at[u + 1] - first;
-
-    for (int i = 0; i < n; i++)
-        label[p->res[first + i]] =
-            n == 1 ? p->task_name[u] : weft_arena_print(a, "%s:%d", p->task_name[u], i);
-}
-
-const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a)
-{
-    const char **label = WEFT_NEW(a, const char *, p->n_tensors);
-    int n_inputs = 0, input = 0, weight = 0;
-
-    for (int t = 0; t < p->n_tensors; t++)
-        n_inputs += p->producer[t] < 0 && !p->is_weight[t];
-    for (int t = 0; t < p->n_tensors; t++)
-        if (p->producer[t] < 0 && p->is_weight[t])
-            label[t] = weft_arena_print(a, "weight:%d", weight++);
-        else if (p->producer[t] < 0)
-            label[t] = n_inputs == 1 ? "input" : weft_arena_print(a, "input:%d", input++);
-    for (int u = 0; u < p->n_tasks; u++)
-        label_results(p, u, label, a);
-    return label;
 }
 
 /* --- text ------------------------------------------------------------------------------------ */

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the writers of reports: fields of documents, names and numbers for people. */
+/* Shared by the writers of reports: names and numbers for people. */
 #ifndef WEFT_REPORT_FIELDS_H
 #define WEFT_REPORT_FIELDS_H
 
 #include "weft/report.h"
 
-/* --- documents ------------------------------------------------------------------------------- */
-
-void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value);
-void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value);
-/* Null if the value is not finite: unknown, or without limit. */
-void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value);
-weft_doc *weft_real_or_null(weft_arena *a, double value);
-
 /* --- plans ----------------------------------------------------------------------------------- */
 
 /* True if there is something to show: the solver found a plan and it was measured. */
 bool weft_report_has_plan(const weft_report *r);
-/* Share of the time that a device computes: of the makespan, or of the period. */
-double weft_utilisation(const weft_problem *p, const weft_measures *m, int device);
-/* What tensors are called, [n_tensors]: by the task that makes them ("conv", or "split:1" if it
- * makes several), "input" or "input:1", "weight:1". Belongs to `a`. */
-const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a);
 
 /* --- text ------------------------------------------------------------------------------------ */
 

@@ -2,16 +2,6 @@
 /* out_json.c: summaries as documents, field by field as docs/formats.md lists them. */
 #include "weft/report.h"
 
-static void put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_int(a, value));
-}
-
-static void put_text(weft_arena *a, weft_doc *map, const char *key, const char *value)
-{
-    weft_doc_put(a, map, key, weft_doc_new_text(a, value));
-}
-
 /* Dimensions; null where they depend on the data, null for the whole if the rank does. */
 static weft_doc *shape_doc(const weft_shape *s, weft_arena *a)
 {
@@ -28,17 +18,17 @@ static weft_doc *tensor_doc(weft_dtype type, const weft_shape *shape, weft_arena
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    put_text(a, d, "type", weft_dtype_name(type));
+    weft_put_text(a, d, "type", weft_dtype_name(type));
     weft_doc_put(a, d, "shape", shape_doc(shape, a));
     return d;
 }
 
 static void put_work(weft_arena *a, weft_doc *map, const weft_work *w)
 {
-    put_int(a, map, "macs", w->macs);
-    put_int(a, map, "flops", w->flops);
-    put_int(a, map, "read_bytes", w->read_bytes);
-    put_int(a, map, "write_bytes", w->write_bytes);
+    weft_put_int(a, map, "macs", w->macs);
+    weft_put_int(a, map, "flops", w->flops);
+    weft_put_int(a, map, "read_bytes", w->read_bytes);
+    weft_put_int(a, map, "write_bytes", w->write_bytes);
 }
 
 static weft_doc *operators_doc(const weft_summary *s, weft_arena *a)
@@ -48,9 +38,9 @@ static weft_doc *operators_doc(const weft_summary *s, weft_arena *a)
     for (int i = 0; i < s->n_ops; i++) {
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
 
-        put_text(a, row, "op", s->op[i].op);
-        put_text(a, row, "domain", s->op[i].domain);
-        put_int(a, row, "nodes", s->op[i].n_nodes);
+        weft_put_text(a, row, "op", s->op[i].op);
+        weft_put_text(a, row, "domain", s->op[i].domain);
+        weft_put_int(a, row, "nodes", s->op[i].n_nodes);
         put_work(a, row, &s->op[i].work);
         weft_doc_put(a, row, "known", weft_doc_new_bool(a, !s->op[i].is_opaque));
         weft_doc_add(a, list, row);
@@ -67,9 +57,9 @@ static weft_doc *layers_doc(const weft_summary *s, weft_arena *a)
     for (int u = 0; u < g->n_nodes; u++) {
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP), *outputs = weft_doc_new(a, WEFT_DOC_LIST);
 
-        put_text(a, row, "name", g->node[u].name);
-        put_text(a, row, "op", g->node[u].op);
-        put_text(a, row, "phase", phase[g->node[u].phase]);
+        weft_put_text(a, row, "name", g->node[u].name);
+        weft_put_text(a, row, "op", g->node[u].op);
+        weft_put_text(a, row, "phase", phase[g->node[u].phase]);
         for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
             if (g->res[i] >= 0)
                 weft_doc_add(a, outputs, weft_doc_new_text(a, g->tensor[g->res[i]].name));
@@ -94,14 +84,14 @@ static weft_doc *training_doc(const weft_summary *s, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    put_int(a, d, "forward_nodes", s->n_phase_nodes[WEFT_FORWARD]);
-    put_int(a, d, "backward_nodes", s->n_phase_nodes[WEFT_BACKWARD]);
-    put_int(a, d, "update_nodes", s->n_phase_nodes[WEFT_UPDATE]);
-    put_int(a, d, "forward_macs", s->phase[WEFT_FORWARD].macs);
-    put_int(a, d, "backward_macs", s->phase[WEFT_BACKWARD].macs);
-    put_int(a, d, "update_flops", s->phase[WEFT_UPDATE].flops);
-    put_int(a, d, "stash_bytes", s->stash_bytes);
-    put_int(a, d, "state_bytes", s->state_bytes);
+    weft_put_int(a, d, "forward_nodes", s->n_phase_nodes[WEFT_FORWARD]);
+    weft_put_int(a, d, "backward_nodes", s->n_phase_nodes[WEFT_BACKWARD]);
+    weft_put_int(a, d, "update_nodes", s->n_phase_nodes[WEFT_UPDATE]);
+    weft_put_int(a, d, "forward_macs", s->phase[WEFT_FORWARD].macs);
+    weft_put_int(a, d, "backward_macs", s->phase[WEFT_BACKWARD].macs);
+    weft_put_int(a, d, "update_flops", s->phase[WEFT_UPDATE].flops);
+    weft_put_int(a, d, "stash_bytes", s->stash_bytes);
+    weft_put_int(a, d, "state_bytes", s->state_bytes);
     return d;
 }
 
@@ -117,22 +107,22 @@ static weft_doc *names_doc(const weft_graph *g, const int *tensor, int n, weft_a
 
 static void put_totals(weft_arena *a, weft_doc *d, const weft_summary *s)
 {
-    put_int(a, d, "nodes", s->model->n_nodes);
-    put_int(a, d, "graph_nodes", s->model->graph->n_nodes);
-    put_int(a, d, "parameters", s->model->n_parameters);
-    put_int(a, d, "constants", s->model->n_constants);
+    weft_put_int(a, d, "nodes", s->model->n_nodes);
+    weft_put_int(a, d, "graph_nodes", s->model->graph->n_nodes);
+    weft_put_int(a, d, "parameters", s->model->n_parameters);
+    weft_put_int(a, d, "constants", s->model->n_constants);
     put_work(a, d, &s->total);
     weft_doc_put(a, d, "flops_per_byte", weft_doc_new_real(a, s->flops_per_byte));
-    put_int(a, d, "weight_bytes", s->weight_bytes);
-    put_int(a, d, "activation_bytes", s->activation_bytes);
-    put_int(a, d, "input_bytes", s->input_bytes);
-    put_int(a, d, "output_bytes", s->output_bytes);
-    put_int(a, d, "peak_live_bytes", s->peak_bytes);
-    put_int(a, d, "edges", s->model->graph->n_edges);
-    put_int(a, d, "longest_path_nodes", s->depth);
-    put_int(a, d, "barriers", s->n_barriers);
-    put_int(a, d, "cuts", s->n_cuts);
-    put_int(a, d, "nodes_without_static_shape", s->n_dynamic_nodes);
+    weft_put_int(a, d, "weight_bytes", s->weight_bytes);
+    weft_put_int(a, d, "activation_bytes", s->activation_bytes);
+    weft_put_int(a, d, "input_bytes", s->input_bytes);
+    weft_put_int(a, d, "output_bytes", s->output_bytes);
+    weft_put_int(a, d, "peak_live_bytes", s->peak_bytes);
+    weft_put_int(a, d, "edges", s->model->graph->n_edges);
+    weft_put_int(a, d, "longest_path_nodes", s->depth);
+    weft_put_int(a, d, "barriers", s->n_barriers);
+    weft_put_int(a, d, "cuts", s->n_cuts);
+    weft_put_int(a, d, "nodes_without_static_shape", s->n_dynamic_nodes);
 }
 
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a)
@@ -140,11 +130,11 @@ weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *
     const weft_model *m = s->model;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *warnings = weft_doc_new(a, WEFT_DOC_LIST);
 
-    put_text(a, d, "schema", "weft.inspect/1");
-    put_text(a, d, "command", "inspect");
-    put_text(a, d, "model", m->name);
-    put_text(a, d, "source", m->source);
-    put_text(a, d, "origin", m->origin);
+    weft_put_text(a, d, "schema", "weft.inspect/1");
+    weft_put_text(a, d, "command", "inspect");
+    weft_put_text(a, d, "model", m->name);
+    weft_put_text(a, d, "source", m->source);
+    weft_put_text(a, d, "origin", m->origin);
     put_totals(a, d, s);
     if (s->n_phase_nodes[WEFT_BACKWARD] > 0)
         weft_doc_put(a, d, "training", training_doc(s, a));

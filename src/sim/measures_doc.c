@@ -1,13 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* out_measures.c: the measures of a plan as a document, field by field as docs/formats.md lists
+/* measures_doc.c: the measures of a plan as a document, field by field as docs/formats.md lists
  * them.
  *
  * Everything is taken from the simulator; only ratios are formed here: per_second = 1 / period_s,
  * utilisation = busy_s / value. No wall time, no seed: the same plan gives the same bytes. What is
  * unknown or without limit is null. */
-#include "fields.h"
+#include "weft/sim.h"
 
 #include <math.h>
+
+double weft_utilisation(const weft_problem *p, const weft_measures *m, int device)
+{
+    double value = weft_goal_value(p, m);
+
+    /* a sum of durations may exceed the makespan by rounding */
+    return value > 0 ? fmin(1.0, m->busy_s[device] / value) : 0.0;
+}
+
+static void label_results(const weft_problem *p, int u, const char **label, weft_arena *a)
+{
+    int first = p->res_at[u], n = p->res_at[u + 1] - first;
+
+    for (int i = 0; i < n; i++)
+        label[p->res[first + i]] =
+            n == 1 ? p->task_name[u] : weft_arena_print(a, "%s:%d", p->task_name[u], i);
+}
+
+const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a)
+{
+    const char **label = WEFT_NEW(a, const char *, p->n_tensors);
+    int n_inputs = 0, input = 0, weight = 0;
+
+    for (int t = 0; t < p->n_tensors; t++)
+        n_inputs += p->producer[t] < 0 && !p->is_weight[t];
+    for (int t = 0; t < p->n_tensors; t++)
+        if (p->producer[t] < 0 && p->is_weight[t])
+            label[t] = weft_arena_print(a, "weight:%d", weight++);
+        else if (p->producer[t] < 0)
+            label[t] = n_inputs == 1 ? "input" : weft_arena_print(a, "input:%d", input++);
+    for (int u = 0; u < p->n_tasks; u++)
+        label_results(p, u, label, a);
+    return label;
+}
 
 static weft_doc *devices_doc(const weft_problem *p, const weft_measures *m, weft_arena *a)
 {

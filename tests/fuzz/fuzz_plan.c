@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_plan.c: plan files from anywhere.
+ *
+ * The bytes become a file in memory, beside a file of three tasks that stands in for whatever model
+ * the plan names. The plan is read, and verified against those tasks: both end with an answer, and
+ * whoever verifies twice hears the same. A plan without a fault is legal by the rules too. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "weft/api.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* a and b on either device, then c, which only d1 can run: the plans among the seeds are of it. */
+static const char tasks[] = "{\"schema\": \"weft.tasks/1\", \"name\": \"three\",\n"
+                            " \"devices\": [\"d0\", \"d1\"],\n"
+                            " \"tasks\": [{\"name\": \"a\", \"seconds\": [1, 2]},\n"
+                            "  {\"name\": \"b\", \"seconds\": [3, 2], \"memory\": 5},\n"
+                            "  {\"name\": \"c\", \"seconds\": [null, 1]}],\n"
+                            " \"edges\": [{\"from\": \"a\", \"to\": \"c\", \"amount\": 2},\n"
+                            "  {\"from\": \"b\", \"to\": \"c\", \"amount\": 1}],\n"
+                            " \"capacity\": [10, 10]}\n";
+
+static void expect(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* A new folder, in memory if the system has a place for that. */
+static const char *make_folder(weft_arena *a)
+{
+    struct stat s;
+    bool has_memory = stat("/dev/shm", &s) == 0 && S_ISDIR(s.st_mode);
+    char *name = weft_arena_print(a, "%s/weft_fuzz_XXXXXX", has_memory ? "/dev/shm" : "/tmp");
+
+    expect(mkdtemp(name) != NULL);
+    return name;
+}
+
+/* Things that are wrong with the plan; -1 if it cannot be judged. */
+static int judge(const char *plan, const char *model)
+{
+    weft_arena *a = weft_arena_new();
+    weft_verdict v;
+    weft_breach breach;
+    weft_case c;
+    int n = -1;
+
+    if (weft_verify(plan, model, NULL, a, &c, &v) == WEFT_OK) {
+        n = v.n_wrong;
+        for (int i = 0; i < n && i < 100; i++)
+            expect(v.wrong[i] != NULL && *v.wrong[i] != '\0');
+        expect(n > 0 || v.has_solution);
+        if (n == 0)
+            expect(weft_plan_check(c.problem, &v.solution.plan, &breach, 1, a) == 0);
+        weft_case_close(&c);
+    }
+    weft_arena_free(a);
+    return n;
+}
+
+static void try_plan(const char *plan, const char *model)
+{
+    weft_arena *a = weft_arena_new();
+    weft_plan_file file;
+    bool is_read = weft_plan_read(plan, a, &file) == WEFT_OK;
+    int n = judge(plan, model);
+
+    expect(is_read || n < 0);
+    expect(judge(plan, model) == n);
+    weft_arena_free(a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    weft_arena *a = weft_arena_new();
+    const char *folder = make_folder(a);
+    const char *plan = weft_arena_print(a, "%s/plan.json", folder);
+    const char *model = weft_arena_print(a, "%s/tasks.json", folder);
+
+    expect(weft_file_write(plan, data, size) == WEFT_OK);
+    expect(weft_file_write(model, tasks, strlen(tasks)) == WEFT_OK);
+    try_plan(plan, model);
+    unlink(plan);
+    unlink(model);
+    rmdir(folder);
+    weft_arena_free(a);
+    return 0;
+}
