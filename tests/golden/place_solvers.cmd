@@ -1,0 +1,6 @@
+# Each solver by its name, on the example of Topcuoglu, Hariri and Wu (2002): single 127, met 82,
+# greedy 88, heft 80, cpop 86 as derived in compare_topcuoglu. The last of two flags counts.
+for solver in single met greedy heft cpop; do
+    echo "$solver: $("$WEFT" place tasks/topcuoglu.json --solver "$solver" --json | grep '^ "value"')"
+done
+"$WEFT" place tasks/topcuoglu.json --solver single --solver met --json | grep '"solver"\|^ "value"'
