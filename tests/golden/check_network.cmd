@@ -17,7 +17,7 @@ devices:
   - {name: cpu, model: roofline, peak_flops: 1e11, memory_bandwidth: 50GB/s}
   - {name: gpu, count: 2, model: roofline, peak_flops: 1e13, memory_bandwidth: 500GB/s}
 links:
-  - {star: cpu, to: [gpu], bandwidth: 12GB/s, latency: 5us}
+  - {star: {center: cpu, to: [gpu]}, bandwidth: 12GB/s, latency: 5us}
 END
-    try squeezenet --on m.yaml
+    try squeezenet1_1 --on m.yaml
 done

@@ -4,6 +4,6 @@
 echo "exit $?"
 cd "$TMP" && ls
 for i in 1 2 3 4 5 6 7 8 9 10; do
-    grep -q "\"name\": \"T$i\"" t.json && grep -q "label=\"T$i[\"\\]" g.dot || echo "T$i is missing"
+    grep -q "\"name\": \"T$i\"" t.json && grep -q "label=\"T${i}[\"\\]" g.dot || echo "T$i is missing"
 done
 grep -c ' -> ' g.dot

@@ -3,4 +3,4 @@
 for solver in single met greedy heft cpop; do
     echo "$solver: $("$WEFT" place tasks/topcuoglu.json --solver "$solver" --json | grep '^ "value"')"
 done
-"$WEFT" place tasks/topcuoglu.json --solver single --solver met --json | grep '"solver"\|^ "value"'
+"$WEFT" place tasks/topcuoglu.json --solver single --solver met --json | grep '^ "solver"\|^ "value"'

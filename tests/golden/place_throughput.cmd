@@ -1,6 +1,7 @@
 # Two tasks of 4 s and 2 s on either of two devices; what is sent takes 1 s. One device alone needs
-# 6 s an item; a on one and b on the other, 4 s: the busiest device. No plan does better, since a
-# takes 4 s wherever it is. The latency of that plan is 4 + 1 + 2 = 7 s, worse than 6 s.
+# 6 s an item; a on one and b on the other, 4 s: the busiest device. The latency of that plan is
+# 4 + 1 + 2 = 7 s, worse than 6 s. The bound is (4 + 2) / 2 = 3 s, as if tasks could be divided; the
+# gap of 6 s is (6 - 3) / 6.
 cat >"$TMP/two.json" <<'END'
 {"schema": "weft.tasks/1", "devices": ["p", "q"],
  "tasks": [{"name": "a", "seconds": [4, 4]}, {"name": "b", "seconds": [2, 2]}],
