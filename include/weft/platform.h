@@ -74,8 +74,7 @@ typedef struct weft_design {
     double efficiency[WEFT_N_FAMILIES]; /* of the peak, by operator family; default 1 */
     int n_only;                         /* operators it supports; 0: all */
     const char *const *only;
-    const char
-        *profile; /* WEFT_PROFILE: path of a weft.profile/1 file, relative to the platform file */
+    const char *profile; /* path of a weft.profile/1 file with measured times, or NULL */
 } weft_design;
 
 typedef struct weft_device {

@@ -166,7 +166,9 @@ void weft_help_command(const weft_command *c, FILE *to)
 
 void weft_help_markdown(const weft_command *c, FILE *to)
 {
-    fprintf(to, "## weft %s\n\n%s.\n\n```text\n", c->name, c->summary);
+    bool is_question = c->summary[strlen(c->summary) - 1] == '?';
+
+    fprintf(to, "## weft %s\n\n%s%s\n\n```text\n", c->name, c->summary, is_question ? "" : ".");
     weft_help_command(c, to);
     fprintf(to, "```\n");
 }

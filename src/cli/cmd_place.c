@@ -49,10 +49,15 @@ static weft_status unknown_solver(const char *name)
                      near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
+/* What the flags say of the run. */
+typedef struct effort {
+    int64_t seed, threads;
+} effort;
+
 static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
-                         int64_t seed, weft_arena *a, weft_solution *out)
+                         effort e, weft_arena *a, weft_solution *out)
 {
-    weft_run run = {seed, 1, INFINITY, weft_arena_new()};
+    weft_run run = {e.seed, (int)e.threads, INFINITY, weft_arena_new()};
     void *options = s->options ? weft_arena_alloc(a, s->options_size) : NULL;
     weft_status status;
 
@@ -74,7 +79,7 @@ static weft_status find_single(const weft_problem *p, const weft_proof *bound, w
 {
     weft_solution single;
 
-    WEFT_TRY(solve(weft_place_find("single"), p, bound, 0, a, &single));
+    WEFT_TRY(solve(weft_place_find("single"), p, bound, (effort){0, 1}, a, &single));
     r->best_single_s = NAN;
     if (has_plan(&single)) {
         r->best_single_s = single.proof.value;
@@ -148,6 +153,20 @@ static weft_status write_files(const weft_report *r, const weft_doc *plan, const
     return WEFT_OK;
 }
 
+static void say_why_not(const weft_report *r, FILE *to)
+{
+    const weft_measures *m = &r->solution->measures;
+    const weft_problem *p = r->problem;
+    char peak[48], room[48];
+
+    fprintf(to, "no plan: solver '%s' found none that fits\n", r->origin->solver);
+    if (m->busy_s && m->over_device >= 0)
+        fprintf(to, "  its best one would hold %s on device '%s', which has %s\n",
+                weft_unit_print(m->peak_bytes[m->over_device], WEFT_UNIT_BYTES, peak),
+                p->device_name[m->over_device],
+                weft_unit_print(p->capacity[m->over_device], WEFT_UNIT_BYTES, room));
+}
+
 static weft_status show(const weft_report *r, weft_doc *plan, const place_options *o, weft_arena *a)
 {
     weft_collect c;
@@ -160,7 +179,7 @@ static weft_status show(const weft_report *r, weft_doc *plan, const place_option
     else if (plan)
         weft_report_text(r, 80, c.to);
     else
-        fprintf(c.to, "no plan: solver '%s' found none that fits\n", r->origin->solver);
+        say_why_not(r, c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -186,7 +205,7 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
         return unknown_solver(o->solver);
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_single(c->problem, &bound, a, &r));
-    WEFT_TRY(solve(solver, c->problem, &bound, o->seed, a, &solution));
+    WEFT_TRY(solve(solver, c->problem, &bound, (effort){o->seed, o->threads}, a, &solution));
     r.solution = &solution;
     if (has_plan(&solution)) {
         plan = weft_plan_doc(c->problem, &solution.plan, &solution.proof, &origin,
@@ -358,7 +377,7 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
     WEFT_TRY(find_single(p, &c.bound, a, &c.single));
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
-        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, o->seed, a, &c.solution[i]));
+        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, (effort){o->seed, 1}, a, &c.solution[i]));
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }

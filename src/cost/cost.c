@@ -41,10 +41,10 @@ weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k)
     weft_effort e;
     double memory_s;
 
-    if (d->model == WEFT_PROFILE)
-        return (weft_cost){INFINITY, 0, 0};
     if (k->is_view)
         return (weft_cost){0, 0, 0};
+    if (d->model == WEFT_PROFILE)
+        return (weft_cost){INFINITY, 0, 0};
     e = models[d->model](d, k);
     memory_s = e.memory_bytes / (d->value[WEFT_P_BANDWIDTH] * d->value[WEFT_P_ETA]);
     return (weft_cost){d->value[WEFT_P_OVERHEAD] + fmax(e.core_s, memory_s),
@@ -134,8 +134,8 @@ typedef struct filler {
 
 static bool same_design(const weft_design *a, const weft_design *b)
 {
-    return a->model == b->model && a->n_only == b->n_only && a->n_only == 0 &&
-           a->model != WEFT_PROFILE && memcmp(a->value, b->value, sizeof a->value) == 0 &&
+    return a->model == b->model && a->n_only == b->n_only && a->n_only == 0 && a->profile == NULL &&
+           b->profile == NULL && memcmp(a->value, b->value, sizeof a->value) == 0 &&
            memcmp(a->efficiency, b->efficiency, sizeof a->efficiency) == 0;
 }
 
@@ -168,16 +168,20 @@ static void put(filler *f, int u, int d, weft_cost c)
     f->bytes[at] = c.memory_bytes;
 }
 
-static weft_status fill_measured(filler *f, int d)
+/* Measured times replace those of the model; a device of model profile has no others. */
+static weft_status use_profile(filler *f, int d)
 {
     const weft_device *device = &f->p->device[d];
     weft_profile *profile;
 
+    if (device->design->profile == NULL)
+        return WEFT_OK;
     WEFT_TRY(weft_profile_read(device->design->profile, f->scratch, &profile));
     for (int u = 0; u < f->g->n_nodes; u++) {
         double seconds = weft_profile_s(profile, f->g->node[u].name, device->name);
 
-        put(f, u, d, (weft_cost){isnan(seconds) ? INFINITY : seconds, 0, 0});
+        if (!isnan(seconds))
+            f->seconds[(size_t)u * (size_t)f->p->n_devices + (size_t)d] = seconds;
     }
     return WEFT_OK;
 }
@@ -188,8 +192,6 @@ static weft_status fill_column(filler *f, int d)
     int equal = equal_device(f->p, d);
     weft_cost *cost;
 
-    if (design->model == WEFT_PROFILE)
-        return fill_measured(f, d);
     if (equal >= 0) {
         copy_column(f, equal, d);
         return WEFT_OK;
@@ -206,7 +208,7 @@ static weft_status fill_column(filler *f, int d)
                 ? cost[f->keys.of_node[u]]
                 : (weft_cost){INFINITY, 0, 0});
     }
-    return WEFT_OK;
+    return use_profile(f, d);
 }
 
 static weft_status check_nodes(const weft_graph *g)

@@ -204,12 +204,12 @@ static bool has_param(weft_device_model model, const char *key)
 
 static bool is_other_param(weft_device_model model, const char *key)
 {
-    if (has_param(model, key) || (model == WEFT_PROFILE && strcmp(key, "profile") == 0))
+    if (has_param(model, key))
         return false;
     for (int other = 0; other < WEFT_N_DEVICE_MODELS; other++)
         if (has_param((weft_device_model)other, key))
             return true;
-    return strcmp(key, "profile") == 0;
+    return false;
 }
 
 /* Refuses keys that neither the model nor, for a device, the device knows. */
@@ -295,16 +295,21 @@ static weft_status read_only(const weft_doc *map, weft_design *out, weft_arena *
     return WEFT_OK;
 }
 
+/* Measured times: all there is for model profile, and before the model's own for the others. The
+ * path is relative to the folder of the platform file. */
 static weft_status read_profile(const weft_doc *map, weft_design *out, weft_arena *a)
 {
-    const char *path = NULL;
+    const char *path = NULL, *slash = strrchr(map->file, '/');
 
-    if (out->model != WEFT_PROFILE)
+    if (out->model != WEFT_PROFILE && weft_doc_get(map, "profile") == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_doc_text(map, "profile", &path));
     if (*path == '\0')
         return weft_doc_fail(map, "'profile' is empty, expected a file of measured times");
-    out->profile = weft_arena_text(a, path, strlen(path));
+    if (*path == '/' || slash == NULL)
+        out->profile = weft_arena_text(a, path, strlen(path));
+    else
+        out->profile = weft_arena_print(a, "%.*s/%s", (int)(slash - map->file), map->file, path);
     return WEFT_OK;
 }
 

@@ -18,7 +18,7 @@ static const char *shown(const char *name, char to[SHOWN_BYTES])
 
 static void line(FILE *to, const char *label, const char *exact, const char *rest)
 {
-    fprintf(to, "  %-14s %22s  %s\n", label, exact, rest);
+    fprintf(to, "  %-14s %22s%s%s\n", label, exact, *rest ? "  " : "", rest);
 }
 
 static void count_line(FILE *to, const char *label, int64_t value, const char *rest)
