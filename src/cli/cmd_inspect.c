@@ -71,7 +71,7 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     bool wants_platform = *o->platform != '\0';
     weft_status status;
 
-    (void)code;
+    *code = WEFT_EXIT_DONE;
     if (wants_platform == (n_operands == 1))
         status = weft_fail(WEFT_E_INPUT, "inspect: expected either MODEL or --platform PLATFORM; "
                                          "see: weft inspect --help");

@@ -132,11 +132,19 @@ typedef struct filler {
     double *seconds, *joules, *bytes;
 } filler;
 
+static bool same_values(const double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 static bool same_design(const weft_design *a, const weft_design *b)
 {
     return a->model == b->model && a->n_only == b->n_only && a->n_only == 0 && a->profile == NULL &&
-           b->profile == NULL && memcmp(a->value, b->value, sizeof a->value) == 0 &&
-           memcmp(a->efficiency, b->efficiency, sizeof a->efficiency) == 0;
+           b->profile == NULL && same_values(a->value, b->value, WEFT_N_PARAMS) &&
+           same_values(a->efficiency, b->efficiency, WEFT_N_FAMILIES);
 }
 
 /* A column of an equal device that is there already, or -1. */

@@ -154,9 +154,9 @@ static double next_parts(double parts, double most)
 /* Places are cut in two ways at once: images and rows. */
 static double simd_part(const weft_array *a, const weft_layer *l, cut by)
 {
-    double best = INFINITY;
+    double best = INFINITY, images = 1;
 
-    for (double images = 1; images <= by.places; images = next_parts(images, by.places)) {
+    while (images <= by.places) {
         weft_layer own = *l;
 
         own.groups = part(l->groups, by.groups);
@@ -164,6 +164,7 @@ static double simd_part(const weft_array *a, const weft_layer *l, cut by)
         own.r = part(l->r, floor(by.places / images));
         own.m = part(l->m, by.m);
         best = weft_less(best, simd_cycles(a, &own));
+        images = next_parts(images, by.places);
     }
     return best;
 }
@@ -184,21 +185,26 @@ static double cut_cycles(const weft_array *a, const weft_layer *l, cut by)
     return a->dataflow == WEFT_DATAFLOW_SIMD ? simd_part(a, l, by) : product_part(a, l, by);
 }
 
+/* The best way to give each of `groups` parts to as many cores as are left. */
+static double best_cut(const weft_array *a, const weft_layer *l, double groups, double left)
+{
+    double places = (double)l->batch * (double)l->r * (double)l->c;
+    double best = INFINITY, p = 1;
+
+    while (p <= left) {
+        best = weft_less(best, cut_cycles(a, l, (cut){groups, p, floor(left / p)}));
+        p = p >= places ? INFINITY : next_parts(p, left); /* parts of one: more would only idle */
+    }
+    return best;
+}
+
 double weft_array_cycles(const weft_array *a, const weft_layer *l)
 {
-    double best = INFINITY, cores = weft_less(a->cores, 0x1p40);
-    double places = (double)l->batch * (double)l->r * (double)l->c;
+    double best = INFINITY, cores = weft_less(a->cores, 0x1p40), g = 1;
 
-    for (double g = 1; g <= cores; g = next_parts(g, cores)) {
-        double left = floor(cores / g);
-
-        for (double p = 1; p <= left; p = next_parts(p, left)) {
-            best = weft_less(best, cut_cycles(a, l, (cut){g, p, floor(left / p)}));
-            if (p >= places) /* parts of one: more of them would only idle */
-                break;
-        }
-        if (g >= (double)l->groups)
-            break;
+    while (g <= cores) {
+        best = weft_less(best, best_cut(a, l, g, floor(cores / g)));
+        g = g >= (double)l->groups ? INFINITY : next_parts(g, cores);
     }
     return best;
 }

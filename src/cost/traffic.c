@@ -54,13 +54,14 @@ static double innermost_elements(const product *p, double tm, double tn)
 
 static double k_innermost(const product *p, double room)
 {
-    double best = innermost_elements(p, 1, 1);
+    double best = innermost_elements(p, 1, 1), tn = 1;
 
-    for (double tn = 1; tn <= p->n; tn = next_tile(tn, p->n)) {
+    while (tn <= p->n) {
         double tm = largest_tile((room - p->element * tn) / (p->sum * tn + p->element), p->m);
 
         if (tm >= 1)
             best = weft_less(best, innermost_elements(p, tm, tn));
+        tn = next_tile(tn, p->n);
     }
     return p->element * best;
 }
@@ -68,14 +69,15 @@ static double k_innermost(const product *p, double room)
 /* The right operand stays in panels of tk x tn, the left one passes once for each panel column. */
 static double right_resident(const product *p, double room)
 {
-    double best = INFINITY;
+    double best = INFINITY, tn = 1;
 
-    for (double tn = 1; tn <= p->n; tn = next_tile(tn, p->n)) {
+    while (tn <= p->n) {
         double tk = largest_tile((room - p->sum * tn) / (p->element * tn + p->element), p->k);
 
         if (tk >= 1)
             best = weft_less(best, p->element * p->left * weft_blocks(p->n, tn) +
                                        2 * p->sum * p->m * p->n * (weft_blocks(p->k, tk) - 1));
+        tn = next_tile(tn, p->n);
     }
     return best + p->element * (p->right + p->m * p->n);
 }

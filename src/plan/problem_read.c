@@ -135,7 +135,7 @@ static weft_status read_item(reader *r, const weft_doc *d, const char *what, dou
 /* A short file can name many nodes and devices: their product is checked before it is allocated. */
 static weft_status check_size(const reader *r, const weft_doc *list)
 {
-    if (list->n > WEFT_MOST_TIMES / r->spec.n_devices)
+    if ((int64_t)list->n * r->spec.n_devices > WEFT_MOST_TIMES)
         return weft_doc_fail(list,
                              "%d tasks on %d devices are too many, expected a product of at "
                              "most %d",

@@ -176,7 +176,7 @@ static weft_status parse_mesh(parser *p)
 /* "@contend" after its mark. */
 static weft_status parse_transfer(parser *p)
 {
-    const char *word = NULL;
+    const char *word = "";
 
     WEFT_TRY(parse_name(p, &word));
     for (int t = WEFT_OVERLAP; t <= WEFT_BLOCK; t++)
@@ -202,7 +202,7 @@ static weft_status parse_host(parser *p)
 
 static weft_status parse_item(parser *p, bool is_link)
 {
-    const char *name = NULL;
+    const char *name = "";
     int count = 0;
 
     if (weft_scan_mark(&p->scan, '@'))

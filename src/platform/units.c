@@ -20,28 +20,28 @@
 
 typedef struct base {
     weft_unit unit;
+    bool has_binary; /* also Ki, Mi, ... */
     const char *text;
     const char *prefixes; /* single letters; "" if none */
-    bool has_binary;      /* also Ki, Mi, ... */
     double parts;         /* so many make one of the unit that is stored */
 } base;
 
 static const base bases[] = {
-    {WEFT_UNIT_BYTES,       "B",      "kMGTP",  true,  1  },
-    {WEFT_UNIT_BYTES,       "bit",    "kMGTP",  false, 8  },
-    {WEFT_UNIT_BYTES_PER_S, "B/s",    "kMGTP",  true,  1  },
-    {WEFT_UNIT_BYTES_PER_S, "bit/s",  "kMGTP",  false, 8  },
-    {WEFT_UNIT_BYTES_PER_S, "bps",    "kMGTP",  false, 8  },
-    {WEFT_UNIT_SECONDS,     "s",      "pnum",   false, 1  },
-    {WEFT_UNIT_HERTZ,       "Hz",     "kMGT",   false, 1  },
-    {WEFT_UNIT_FLOPS,       "FLOP/s", "kMGTPE", false, 1  },
-    {WEFT_UNIT_FLOPS,       "FLOPS",  "kMGTPE", false, 1  },
-    {WEFT_UNIT_FLOPS,       "OP/s",   "kMGTPE", false, 1  },
-    {WEFT_UNIT_FLOPS,       "OPS",    "kMGTPE", false, 1  },
-    {WEFT_UNIT_WATTS,       "W",      "umkM",   false, 1  },
-    {WEFT_UNIT_JOULES,      "J",      "fpnumk", false, 1  },
-    {WEFT_UNIT_MM2,         "mm2",    "",       false, 1  },
-    {WEFT_UNIT_MM2,         "um2",    "",       false, 1e6},
+    {WEFT_UNIT_BYTES,       true,  "B",      "kMGTP",  1  },
+    {WEFT_UNIT_BYTES,       false, "bit",    "kMGTP",  8  },
+    {WEFT_UNIT_BYTES_PER_S, true,  "B/s",    "kMGTP",  1  },
+    {WEFT_UNIT_BYTES_PER_S, false, "bit/s",  "kMGTP",  8  },
+    {WEFT_UNIT_BYTES_PER_S, false, "bps",    "kMGTP",  8  },
+    {WEFT_UNIT_SECONDS,     false, "s",      "pnum",   1  },
+    {WEFT_UNIT_HERTZ,       false, "Hz",     "kMGT",   1  },
+    {WEFT_UNIT_FLOPS,       false, "FLOP/s", "kMGTPE", 1  },
+    {WEFT_UNIT_FLOPS,       false, "FLOPS",  "kMGTPE", 1  },
+    {WEFT_UNIT_FLOPS,       false, "OP/s",   "kMGTPE", 1  },
+    {WEFT_UNIT_FLOPS,       false, "OPS",    "kMGTPE", 1  },
+    {WEFT_UNIT_WATTS,       false, "W",      "umkM",   1  },
+    {WEFT_UNIT_JOULES,      false, "J",      "fpnumk", 1  },
+    {WEFT_UNIT_MM2,         false, "mm2",    "",       1  },
+    {WEFT_UNIT_MM2,         false, "um2",    "",       1e6},
 };
 
 enum { N_BASES = sizeof bases / sizeof bases[0] };
