@@ -25,8 +25,9 @@ extern "C" {
 
 typedef enum weft_status {
     WEFT_OK,
-    WEFT_E_INPUT,  /* the input is wrong: the message names file, element, value, expectation */
-    WEFT_E_SYSTEM, /* the system refused: a file that cannot be written, for example */
+    WEFT_E_INPUT,    /* the input is wrong: the message names file, element, value, expectation */
+    WEFT_E_SYSTEM,   /* the system refused: a file that cannot be written, for example */
+    WEFT_E_INTERNAL, /* weft itself is wrong: a solver's plan that breaks a rule, for example */
 } weft_status;
 
 /* Keeps the message of this thread and returns `status`. Control characters become '?'. */
@@ -264,7 +265,8 @@ typedef struct weft_file {
 
 WEFT_CHECKED weft_status weft_file_open(const char *path, weft_file *out);
 void weft_file_close(weft_file *f);
-/* Writes a whole file or nothing: a temporary beside it is renamed when complete. */
+/* Writes a whole file or nothing: a temporary beside it is renamed when complete. Links are
+ * followed; devices and pipes are written to. */
 WEFT_CHECKED weft_status weft_file_write(const char *path, const void *data, size_t size);
 
 #ifdef __cplusplus

@@ -19,6 +19,10 @@ static weft_status open_tasks(const weft_request *r, weft_case *out)
         return weft_fail(WEFT_E_INPUT, "--format is '%s', expected msr", r->format);
     if (r->platform && *r->platform)
         return weft_fail(WEFT_E_INPUT, "%s names its own devices: leave --on out", r->model);
+    if (r->options.batch || r->options.n_dims || r->options.dtype || r->options.train)
+        return weft_fail(WEFT_E_INPUT,
+                         "%s is a file of tasks: leave --batch, --dim, --dtype and --train out",
+                         r->model);
     WEFT_TRY(weft_problem_read(r->model, is_msr, r->goal, &out->problem));
     out->model_hash = out->problem->hash;
     return WEFT_OK;

@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static const double tolerance = 1e-9;
 
@@ -211,11 +211,16 @@ static double certified_bound(verifier *v, const int *task_of)
         bound = fmax(bound, weft_path_bound_of(p, path, proof->n_path));
         v->out->is_bound_checked = true;
     }
-    if (proof->price && v->file->n_prices == p->n_devices) {
+    if (v->file->n_prices > 0 && v->file->n_prices != p->n_devices) {
+        wrong(v, weft_arena_print(
+                     v->a, "proof.prices has %d entries, expected one for each of %d devices",
+                     v->file->n_prices, p->n_devices));
+    } else if (v->file->n_prices > 0) {
         bound = fmax(bound, weft_load_bound_of(p, proof->price));
         v->out->is_bound_checked = true;
     }
-    return bound;
+    return isfinite(bound) ? bound
+                           : 0; /* an infinite one says that there is no plan: here is one */
 }
 
 static void check_proof(verifier *v, double value, const int *task_of)
@@ -226,7 +231,7 @@ static void check_proof(verifier *v, double value, const int *task_of)
     bool is_optimal = gap <= tolerance;
 
     claim(v, "value", proof->value, value);
-    if (v->out->is_bound_checked && proof->bound > bound * (1 + tolerance))
+    if (proof->bound > bound * (1 + tolerance))
         wrong(v, weft_arena_print(
                      v->a, "proof.bound is claimed to be %.12g, its certificate proves %.12g",
                      proof->bound, bound));
@@ -273,16 +278,34 @@ static void judge(verifier *v)
     v->out->has_solution = true;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/* A model or a platform that comes with weft: "gpt2:xl", "edge-soc". */
+static bool is_built_in(const char *name, weft_arena *a)
+{
+    if (weft_zoo_find(weft_arena_text(a, name, strcspn(name, ":"))))
+        return true;
+    for (int i = 0; i < weft_preset_count(); i++)
+        if (strcmp(weft_preset_at(i)->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* A file that is not where we are may lie beside the plan. Nothing is opened to find out: a plan
  * from elsewhere may name a pipe, which would never answer. */
 static const char *beside(const char *plan_path, const char *name, weft_arena *a)
 {
-    const char *slash = strrchr(plan_path, '/');
+    const char *slash = strrchr(plan_path, '/'), *other;
 
-    if (slash == NULL || name[0] == '/' || access(name, F_OK) == 0)
+    if (slash == NULL || name[0] == '/' || is_built_in(name, a) || is_file(name))
         return name;
-    name = weft_arena_print(a, "%.*s/%s", (int)(slash - plan_path), plan_path, name);
-    return access(name, F_OK) == 0 ? name : NULL;
+    other = weft_arena_print(a, "%.*s/%s", (int)(slash - plan_path), plan_path, name);
+    return is_file(other) ? other : name;
 }
 
 weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
@@ -292,7 +315,6 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
     verifier v = {
         .a = a, .file = file, .c = c, .line = WEFT_NEW(a, const char *, MOST_LINES), .out = out};
     weft_request r;
-    const char *found;
 
     memset(out, 0, sizeof *out);
     memset(c, 0, sizeof *c);
@@ -300,10 +322,10 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
     r = (weft_request){model ? model : file->origin.model,
                        platform ? platform : file->origin.platform, file->origin.format,
                        file->origin.options, file->goal};
-    if (model == NULL && (found = beside(plan_path, r.model, a)) != NULL)
-        r.model = found;
-    if (platform == NULL && r.platform && (found = beside(plan_path, r.platform, a)) != NULL)
-        r.platform = found;
+    if (model == NULL)
+        r.model = beside(plan_path, r.model, a);
+    if (platform == NULL && r.platform)
+        r.platform = beside(plan_path, r.platform, a);
     WEFT_TRY(weft_case_open(&r, c));
     judge(&v);
     out->n_wrong = v.n;

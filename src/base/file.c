@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* file.c: files as a whole: mapped for reading, replaced at once when written. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "weft/base.h"
 
 #include <errno.h>
@@ -67,23 +67,48 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
     return true;
 }
 
+/* A device or a pipe is written to, not replaced. */
+static bool write_in_place(const char *path, const void *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool is_written = fd >= 0 && write_all(fd, data, size);
+
+    if (fd >= 0 && close(fd) != 0)
+        is_written = false;
+    return is_written;
+}
+
+static bool replace(const char *path, const void *data, size_t size, weft_arena *a)
+{
+    char *temporary = weft_arena_print(a, "%s.%ld.part", path, (long)getpid());
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error;
+    bool is_written;
+
+    if (fd < 0)
+        return false;
+    is_written = write_all(fd, data, size);
+    if (close(fd) == 0 && is_written && rename(temporary, path) == 0)
+        return true;
+    error = errno;
+    unlink(temporary);
+    errno = error;
+    return false;
+}
+
 weft_status weft_file_write(const char *path, const void *data, size_t size)
 {
     weft_arena *a = weft_arena_new();
-    char *temporary = weft_arena_print(a, "%s.XXXXXX", path);
-    int fd = mkstemp(temporary);
-    weft_status status = WEFT_OK;
+    char *target = realpath(path, NULL); /* where a link leads; NULL if there is no such file yet */
+    bool is_written;
+    struct stat s;
 
-    if (fd < 0) {
-        status = weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
-    } else {
-        bool is_written = write_all(fd, data, size) && fchmod(fd, 0644) == 0;
-
-        if (close(fd) != 0 || !is_written || rename(temporary, path) != 0) {
-            status = weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
-            unlink(temporary);
-        }
-    }
+    if (target && stat(target, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
+        is_written = write_in_place(target, data, size);
+    else
+        is_written = replace(target ? target : path, data, size, a);
+    free(target);
     weft_arena_free(a);
-    return status;
+    return is_written
+               ? WEFT_OK
+               : weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
 }

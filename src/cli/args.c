@@ -94,6 +94,8 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
         }
         if (strcmp(word, "-o") == 0)
             o = find_flag(c->options, "output", 6);
+        else if (strcmp(word, "-q") == 0)
+            o = find_flag(c->options, "quiet", 5);
         else if (strncmp(word, "--", 2) == 0)
             o = find_flag(c->options, word + 2,
                           equals ? (size_t)(equals - word - 2) : strlen(word + 2));
@@ -178,7 +180,7 @@ void weft_help_markdown(const weft_command *c, FILE *to)
 
 weft_status weft_emit(const char *path, const char *text, size_t n)
 {
-    if (path && *path)
+    if (path && *path && strcmp(path, "-") != 0)
         return weft_file_write(path, text, n);
     if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
         return weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");

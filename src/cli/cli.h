@@ -25,7 +25,8 @@ extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_inspect, we
     weft_cmd_place;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
- * caller's business. "-o X" is short for "--output X"; a text flag given twice is joined by ','. */
+ * caller's business. "-o X" is short for "--output X", "-q" for "--quiet"; a text flag given twice
+ * is joined by ','. */
 WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                                         const char **operand, int *n_operands, weft_arena *a);
 void weft_help_command(const weft_command *c, FILE *to);

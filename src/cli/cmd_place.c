@@ -153,20 +153,6 @@ static weft_status write_files(const weft_report *r, const weft_doc *plan, const
     return WEFT_OK;
 }
 
-static void say_why_not(const weft_report *r, FILE *to)
-{
-    const weft_measures *m = &r->solution->measures;
-    const weft_problem *p = r->problem;
-    char peak[48], room[48];
-
-    fprintf(to, "no plan: solver '%s' found none that fits\n", r->origin->solver);
-    if (m->busy_s && m->over_device >= 0)
-        fprintf(to, "  its best one would hold %s on device '%s', which has %s\n",
-                weft_unit_print(m->peak_bytes[m->over_device], WEFT_UNIT_BYTES, peak),
-                p->device_name[m->over_device],
-                weft_unit_print(p->capacity[m->over_device], WEFT_UNIT_BYTES, room));
-}
-
 static weft_status show(const weft_report *r, weft_doc *plan, const place_options *o, weft_arena *a)
 {
     weft_collect c;
@@ -176,10 +162,8 @@ static weft_status show(const weft_report *r, weft_doc *plan, const place_option
     WEFT_TRY(weft_collect_begin(&c));
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
-    else if (plan)
-        weft_report_text(r, 80, c.to);
     else
-        say_why_not(r, c.to);
+        weft_report_text(r, 80, c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -286,9 +270,12 @@ typedef struct comparison {
     weft_proof bound;
 } comparison;
 
+/* NAN if there is nothing to compare with, or no time at all. */
 static double speed_up(const comparison *c, int i)
 {
-    return c->single.best_single_s / c->solution[i].proof.value;
+    double value = c->solution[i].proof.value, ratio = c->single.best_single_s / value;
+
+    return value > 0 && isfinite(ratio) ? ratio : NAN;
 }
 
 static void compare_text(const comparison *c, FILE *to)
@@ -303,11 +290,12 @@ static void compare_text(const comparison *c, FILE *to)
 
         fprintf(to, "%-12s ", weft_place_at(i)->name);
         if (!has_plan(s)) {
-            fprintf(to, "%14s\n", "no plan fits");
+            fprintf(to, "%14s\n",
+                    s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
             continue;
         }
         fprintf(to, "%14s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
-        if (isnan(c->single.best_single_s))
+        if (isnan(speed_up(c, i)))
             fprintf(to, "%9s ", "-");
         else
             fprintf(to, "%8.2fx ", speed_up(c, i));
@@ -328,13 +316,15 @@ static void compare_csv(const comparison *c, FILE *to)
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
-        if (has_plan(s))
-            fprintf(to, "%s,%s,%.17g,%.17g,%.17g,%.17g,%.6f\n", weft_place_at(i)->name,
-                    weft_outcome_name(s->proof.outcome), s->proof.value, speed_up(c, i),
-                    s->proof.bound, s->proof.gap, s->seconds);
-        else
-            fprintf(to, "%s,%s,,,,,\n", weft_place_at(i)->name,
-                    weft_outcome_name(s->proof.outcome));
+        fprintf(to, "%s,%s,", weft_place_at(i)->name, weft_outcome_name(s->proof.outcome));
+        if (!has_plan(s)) {
+            fprintf(to, ",,,,\n");
+            continue;
+        }
+        fprintf(to, "%.17g,", s->proof.value);
+        if (!isnan(speed_up(c, i)))
+            fprintf(to, "%.17g", speed_up(c, i));
+        fprintf(to, ",%.17g,%.17g,%.6f\n", s->proof.bound, s->proof.gap, s->seconds);
     }
 }
 
@@ -375,6 +365,8 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
     c.solution = WEFT_NEW(a, weft_solution, c.n);
     weft_place_bound(p, a, &c.bound);
     WEFT_TRY(find_single(p, &c.bound, a, &c.single));
+    if (o->json && o->csv)
+        return weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
         WEFT_TRY(solve(weft_place_at(i), p, &c.bound, (effort){o->seed, 1}, a, &c.solution[i]));

@@ -20,10 +20,10 @@ static void print_usage(FILE *to)
                 "3 internal error.\n");
 }
 
-static int complain(void)
+static int complain(weft_status status)
 {
     fprintf(stderr, "weft: %s\n", weft_message());
-    return WEFT_EXIT_WRONG;
+    return status == WEFT_E_INTERNAL ? WEFT_EXIT_INTERNAL : WEFT_EXIT_WRONG;
 }
 
 static const weft_command *find(const char *name)
@@ -43,7 +43,7 @@ static int unknown_command(const char *name)
     near = weft_nearest(name, known, N_COMMANDS);
     (void)weft_fail(WEFT_E_INPUT, "unknown command '%s'%s%s%s; see: weft --help", name,
                     near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-    return complain();
+    return complain(WEFT_E_INPUT);
 }
 
 /* weft help [COMMAND], and the text of docs/cli.md. */
@@ -85,7 +85,7 @@ static int run(const weft_command *c, int argc, char **argv)
     if (status == WEFT_OK)
         status = c->run(options, operand, n_operands, &code);
     weft_arena_free(a);
-    return status == WEFT_OK ? code : complain();
+    return status == WEFT_OK ? code : complain(status);
 }
 
 static int dispatch(int argc, char **argv)
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 
     if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
         (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");
-        return complain();
+        return complain(WEFT_E_INPUT);
     }
     return code;
 }

@@ -4,7 +4,7 @@
  *   {"schema": "weft.profile/1", "times": [{"node": "conv1", "device": "gpu0", "seconds": 1.2e-4,
  *    "spread": 3e-6, "samples": 50}]}
  *
- * A node that was not measured on a device cannot run there. */
+ * They replace the times of the device's model for the nodes they name. */
 #include "models.h"
 
 #include <math.h>

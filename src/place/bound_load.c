@@ -44,7 +44,10 @@ static double least_price(const weft_domain *m, const double *price, int u)
     return least;
 }
 
-/* The bound of any prices: they are divided by their sum. Not prices at all: 0. */
+static const double smallest_sum = 1e-100;
+
+/* The bound of any prices: they are divided by their sum. Not prices at all: 0; so are prices so
+ * small that products with them lose digits. */
 static double value_of(const weft_domain *m, const double *price)
 {
     double sum = 0, value = 0;
@@ -54,18 +57,28 @@ static double value_of(const weft_domain *m, const double *price)
             return 0;
         sum += price[d];
     }
-    if (!(sum > 0) || !(sum < INFINITY))
+    if (!(sum >= smallest_sum) || !(sum < INFINITY))
         return 0;
     for (int u = 0; u < m->problem->n_tasks; u++)
         value += least_price(m, price, u);
     return value / sum;
 }
 
+/* Certificates have prices of sum 1. */
+static bool is_normal(const double *price, int n)
+{
+    double sum = 0;
+
+    for (int d = 0; d < n; d++)
+        sum += price[d];
+    return fabs(sum - 1) <= 1e-9;
+}
+
 double weft_load_bound_of(const weft_problem *p, const double *price)
 {
     weft_arena *a = weft_arena_new();
     weft_domain m = weft_domain_new(p, a);
-    double value = value_of(&m, price);
+    double value = is_normal(price, p->n_devices) ? value_of(&m, price) : 0;
 
     weft_arena_free(a);
     return value;

@@ -9,7 +9,7 @@
  * 4. No two tasks run at once on a device. A task of no length may not start inside another.
  * 5. The weights of the tasks on a device fit its memory together, each counted once.
  *
- * Times may be early by 1e-9 of the makespan, memory over by 1e-9 of the capacity. A task that
+ * Times may be early by 1e-9 of the makespan; bytes are exact. A task that
  * breaks rule 1 is left out of the other rules; one that is not supported counts as of no length.
  * Time O(reads + tasks log tasks + weights * readers). */
 #include "weft/plan.h"
@@ -275,7 +275,7 @@ static void check_memory(checker *c)
             if (c->is_placed[p->reader[k]])
                 hold(&rooms[c->plan->device[p->reader[k]]], t, p->memory[t], p->reader[k]);
     for (int d = 0; d < p->n_devices; d++)
-        if (rooms[d].bytes > p->capacity[d] * (1 + TOLERANCE))
+        if (rooms[d].bytes > p->capacity[d])
             tell(c,
                  "device '%s' has to hold %.0f bytes of weights, but has room for %.0f: %.0f "
                  "bytes too many; the largest belong to task '%s', %.0f bytes",

@@ -252,6 +252,9 @@ static weft_status read_certificate(const weft_doc *d, weft_arena *a, weft_plan_
 
     if (path == NULL || prices == NULL)
         return weft_doc_fail(d, "key '%s' is missing", path ? "prices" : "path");
+    if ((path->kind != WEFT_DOC_LIST && path->kind != WEFT_DOC_NULL) ||
+        (prices->kind != WEFT_DOC_LIST && prices->kind != WEFT_DOC_NULL))
+        return weft_doc_fail(d, "'path' and 'prices' of the proof: expected a list or null");
     for (int i = 0; i < out->n_tasks; i++)
         weft_map_set(index, out->task[i], strlen(out->task[i]), i);
     task = WEFT_NEW(a, int, path->n + 1);

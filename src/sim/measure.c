@@ -25,9 +25,6 @@
 
 #include "parts.h"
 
-/* Relative room for rounding when a peak is compared with a capacity. */
-static const double capacity_slack = 1e-9;
-
 typedef struct measuring {
     const weft_problem *p;
     const weft_jobs *j;
@@ -305,7 +302,7 @@ static void measure_memory(measuring *m)
         memory[d] = list_steps(&h, order + first, n, &n_memory[d]);
         first += n;
         peak_bytes[d] = peak_of(memory[d], n_memory[d]);
-        if (m->out->over_device < 0 && peak_bytes[d] > m->p->capacity[d] * (1 + capacity_slack))
+        if (m->out->over_device < 0 && peak_bytes[d] > m->p->capacity[d])
             m->out->over_device = d;
     }
     m->out->memory = memory;

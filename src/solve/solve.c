@@ -80,11 +80,11 @@ static weft_status check_decisions(const weft_solver *s, const weft_problem *p,
 {
     for (int u = 0; u < p->n_tasks; u++) {
         if (plan->device[u] < 0 || plan->device[u] >= p->n_devices)
-            return weft_fail(WEFT_E_SYSTEM,
+            return weft_fail(WEFT_E_INTERNAL,
                              "internal error: solver '%s' put task '%s' on device %d of %d",
                              s->name, p->task_name[u], plan->device[u], p->n_devices);
         if (!isfinite(plan->start_s[u]))
-            return weft_fail(WEFT_E_SYSTEM,
+            return weft_fail(WEFT_E_INTERNAL,
                              "internal error: solver '%s' starts task '%s' at %g seconds", s->name,
                              p->task_name[u], plan->start_s[u]);
     }
@@ -98,7 +98,7 @@ static weft_status check_rules(const weft_solver *s, const weft_problem *p, cons
 
     if (weft_plan_check(p, plan, &breach, 1, a) == 0)
         return WEFT_OK;
-    return weft_fail(WEFT_E_SYSTEM,
+    return weft_fail(WEFT_E_INTERNAL,
                      "internal error: solver '%s' returned a plan that is not legal: %s", s->name,
                      breach.what);
 }
@@ -109,7 +109,7 @@ static weft_status fill_proof(const weft_solver *s, const weft_problem *p, weft_
     double value = weft_goal_value(p, &out->measures);
 
     if (proof->bound > value * (1 + EXACT))
-        return weft_fail(WEFT_E_SYSTEM,
+        return weft_fail(WEFT_E_INTERNAL,
                          "internal error: the plan of solver '%s' takes %.17g seconds, less than "
                          "the lower bound %.17g by '%s'",
                          s->name, value, proof->bound,
@@ -126,8 +126,8 @@ static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena
 {
     WEFT_TRY(check_decisions(s, p, &out->plan));
     if (weft_evaluate(p, &out->plan, a, &out->measures) != WEFT_OK) {
-        weft_fail_in(WEFT_E_SYSTEM, s->name);
-        return weft_fail_in(WEFT_E_SYSTEM, "internal error: the plan of a solver cannot run");
+        weft_fail_in(WEFT_E_INTERNAL, s->name);
+        return weft_fail_in(WEFT_E_INTERNAL, "internal error: the plan of a solver cannot run");
     }
     if (out->measures.over_device >= 0) {
         drop_plan(out);

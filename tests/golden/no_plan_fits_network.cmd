@@ -5,4 +5,4 @@ name: tiny
 devices:
   - {name: npu, model: roofline, peak_flops: 1e12, memory_bandwidth: 1e11, memory: 100MB}
 END
-"$WEFT" place alexnet --on "$TMP/tiny.yaml"
+cd "$TMP" && "$WEFT" place alexnet --on tiny.yaml

@@ -320,7 +320,7 @@ TEST(any_certificate_is_valid)
         weft_problem *p = small_problem(seed);
         weft_rng r = weft_rng_seed(seed);
         int path[MOST_TASKS], n = 0, u = weft_rng_below(&r, p->n_tasks);
-        double best = optimum(p, p->n_devices), price[3];
+        double best = optimum(p, p->n_devices), price[3], sum = 0;
 
         for (int n_next = 1; n_next > 0;) {
             path[n++] = u;
@@ -329,7 +329,9 @@ TEST(any_certificate_is_valid)
                 u = p->succ[p->succ_at[u] + weft_rng_below(&r, n_next)];
         }
         for (int d = 0; d < p->n_devices; d++)
-            price[d] = weft_rng_real(&r) + 0.001;
+            sum += price[d] = weft_rng_real(&r) + 0.001;
+        for (int d = 0; d < p->n_devices; d++)
+            price[d] /= sum;
         CHECK(is_below(weft_path_bound_of(p, path, n), best));
         CHECK(weft_path_bound_of(p, path, n) > 0);
         CHECK(is_below(weft_load_bound_of(p, price), best));
