@@ -276,7 +276,8 @@ static weft_status add_name(weft_machine *m, const char *name, int place)
 {
     WEFT_TRY(check_name(name));
     if (is_name(m, name) || list_of(m, name) >= 0)
-        return weft_fail(WEFT_E_INPUT, "the name '%s' is used twice", name);
+        return weft_fail(WEFT_E_INPUT, "the name '%s' is used twice, expected a name of its own",
+                         name);
     (void)weft_map_put(m->names, name, strlen(name), place);
     WEFT_PUSH(m->scratch, m->word, name);
     return WEFT_OK;
@@ -287,7 +288,8 @@ static weft_status add_to_list(weft_machine *m, const char *name, int place)
     int i = list_of(m, name);
 
     if (is_name(m, name))
-        return weft_fail(WEFT_E_INPUT, "the name '%s' is used twice", name);
+        return weft_fail(WEFT_E_INPUT, "the name '%s' is used twice, expected a name of its own",
+                         name);
     if (i < 0) {
         i = m->list.n;
         (void)weft_map_put(m->lists, name, strlen(name), i);
@@ -340,8 +342,11 @@ static weft_status fail_unknown(const weft_machine *m, const char *name)
 
     if (near)
         return weft_fail(WEFT_E_INPUT,
-                         "no device or switch is called '%.100s' (did you mean '%s'?)", name, near);
-    return weft_fail(WEFT_E_INPUT, "no device or switch is called '%.100s'", name);
+                         "no device or switch is called '%.100s', expected one of this platform "
+                         "(did you mean '%s'?)",
+                         name, near);
+    return weft_fail(WEFT_E_INPUT,
+                     "no device or switch is called '%.100s', expected one of this platform", name);
 }
 
 weft_status weft_machine_find(weft_machine *m, const char *name, int *place)
