@@ -129,8 +129,7 @@ void weft_arena_rewind(weft_arena *a, size_t mark)
         drop_last(a);
     if (a->last && a->last->start + a->last->used > mark) {
         a->last->used = mark - a->last->start;
-        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used,
-                                  a->last->size - a->last->used);
+        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used, a->last->size - a->last->used);
     }
 }
 
