@@ -42,7 +42,7 @@ void weft_summary_text(const weft_summary *s, bool with_layers, FILE *to);
 /* The same as a document (schema weft.inspect/1). */
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
 
-/* --- plans -------------------------------------------------------------------------------- */
+/* --- plans ----------------------------------------------------------------------------------- */
 
 /* Everything a report of a plan shows. */
 typedef struct weft_report {

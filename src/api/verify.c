@@ -134,7 +134,7 @@ static void check_starts(verifier *v, const weft_plan *stated, const weft_plan *
                                       p->task_name[u], stated->start_s[u], simulated->start_s[u]));
 }
 
-/* --- claimed numbers ----------------------------------------------------------------------- */
+/* --- claimed numbers ------------------------------------------------------------------------- */
 
 static bool is_number(const weft_doc *d)
 {
@@ -187,7 +187,7 @@ static void compare(verifier *v, const char *where, const weft_doc *claimed, con
     }
 }
 
-/* --- the proof ----------------------------------------------------------------------------- */
+/* --- the proof ------------------------------------------------------------------------------- */
 
 static void claim(verifier *v, const char *what, double claimed, double found)
 {
@@ -247,7 +247,7 @@ static void check_proof(verifier *v, double value, const int *task_of)
                                   weft_outcome_name(is_optimal ? WEFT_OPTIMAL : WEFT_BOUNDED)));
 }
 
-/* --- the whole ----------------------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------------------------- */
 
 static void judge(verifier *v)
 {

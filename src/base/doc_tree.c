@@ -296,7 +296,7 @@ weft_status weft_doc_known_keys(const weft_doc *map, const char *const *keys, in
     return WEFT_OK;
 }
 
-/* --- entries in one call -------------------------------------------------------------------- */
+/* --- entries in one call --------------------------------------------------------------------- */
 
 void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
 {

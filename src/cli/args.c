@@ -245,7 +245,7 @@ weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flag
     return weft_model_flags_read(f, a, &out->options);
 }
 
-/* --- collected output ---------------------------------------------------------------------- */
+/* --- collected output ------------------------------------------------------------------------ */
 
 weft_status weft_collect_begin(weft_collect *c)
 {

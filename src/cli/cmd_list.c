@@ -118,7 +118,7 @@ static weft_doc *operators_doc(weft_arena *a)
     return list;
 }
 
-/* --- platforms and solvers ----------------------------------------------------------------- */
+/* --- platforms and solvers ------------------------------------------------------------------- */
 
 static void platforms_text(FILE *to)
 {
@@ -160,7 +160,7 @@ static weft_doc *solvers_doc(weft_arena *a)
     return list;
 }
 
-/* --- the command --------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------- */
 
 typedef struct listing {
     const char *name;

@@ -35,7 +35,7 @@ static const weft_option place_table[] = {
     WEFT_OPTIONS_END,
 };
 
-/* --- what place and compare share ---------------------------------------------------------- */
+/* --- what place and compare share ------------------------------------------------------------ */
 
 static weft_status unknown_solver(const char *name)
 {
@@ -96,7 +96,7 @@ static double peak_rss_bytes(void)
     return (double)usage.ru_maxrss * 1024;
 }
 
-/* --- place --------------------------------------------------------------------------------- */
+/* --- place ----------------------------------------------------------------------------------- */
 
 static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
 {
@@ -241,7 +241,7 @@ const weft_command weft_cmd_place = {
     .run = run_place,
 };
 
-/* --- compare ------------------------------------------------------------------------------- */
+/* --- compare --------------------------------------------------------------------------------- */
 
 typedef struct compare_options {
     weft_model_flags flags;

@@ -16,6 +16,7 @@ typedef struct weft_import {
     size_t arena_bytes;    /* of `arena` and of `seen` when a node was last begun */
     size_t net_bytes;
     const weft_net *seen;
+    weft_map *prefixes;     /* of inlined functions and branches, each once */
     weft_map *functions;    /* name -> first local function of that name */
     int *next_function;     /* the next one of the same name, or -1 */
     int64_t n_constants;    /* elements in Constant nodes of the main graph */
@@ -30,7 +31,10 @@ typedef struct weft_scope {
     weft_map *values;         /* local name -> value of `net` */
     struct weft_scope *outer; /* of sub-graphs: names not found here are captured from there */
     const char *prefix;       /* of value and node names, "" in the main graph */
-    bool shares_net;          /* outer->net == net: an inlined sub-graph */
+    int n_renamed;            /* results of an inlined body that have a name outside */
+    const weft_slice *renamed;
+    const char *const *new_name;
+    bool shares_net; /* outer->net == net: an inlined sub-graph */
     int n_opsets;
     const weft_onnx_opset *opset;
     weft_map *declared; /* name -> index into graph->value, then graph->output; or NULL */
@@ -65,6 +69,12 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
 /* Makes the node's results known in the scope. */
 WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             const int *results);
+
+/* Prefix of the names inside an inlined body: "call:"; never the same twice. */
+const char *weft_import_prefix(weft_import *m, const weft_scope *s, weft_slice node, weft_slice op);
+/* The first n results of a body, called `inside`, are the results of node n: they get its names. */
+void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_node *n,
+                        const weft_slice *inside, weft_scope *inner);
 
 /* If, Loop, Scan. */
 WEFT_CHECKED weft_status weft_import_control(weft_import *m, weft_scope *s,

@@ -212,8 +212,12 @@ static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_
                         .depth = s->depth + 1};
     int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
 
-    inner.prefix = weft_arena_print(m->arena, "%s%.*s@%lld/", s->prefix, (int)n->name.n, n->name.at,
-                                    (long long)m->n_budget);
+    weft_slice *inside = WEFT_NEW(m->arena, weft_slice, n->n_outputs + 1);
+
+    for (int i = 0; i < n->n_outputs; i++)
+        inside[i] = graph->output[i].name;
+    inner.prefix = weft_import_prefix(m, s, n->name, n->op_type);
+    weft_import_rename(m, s, n, inside, &inner);
     weft_import_declared(m, &inner, graph);
     WEFT_TRY(weft_import_weights(m, &inner));
     WEFT_TRY(weft_import_nodes(m, &inner, graph->node, graph->n_nodes));

@@ -45,8 +45,38 @@ static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice n
 {
     if (name.n == 0)
         return "";
+    for (int i = 0; i < s->n_renamed; i++)
+        if (same_text(s->renamed[i], name))
+            return s->new_name[i];
     return *s->prefix ? weft_arena_print(m->arena, "%s%.*s", s->prefix, (int)name.n, name.at)
                       : weft_import_text(m, name);
+}
+
+const char *weft_import_prefix(weft_import *m, const weft_scope *s, weft_slice node, weft_slice op)
+{
+    weft_slice base = node.n > 0 ? node : op;
+    const char *prefix = weft_arena_print(m->arena, "%s%.*s:", s->prefix, (int)base.n, base.at);
+    int n = weft_map_get(m->prefixes, prefix, strlen(prefix));
+
+    weft_map_set(m->prefixes, prefix, strlen(prefix), n < 0 ? 1 : n + 1);
+    return n < 0 ? prefix
+                 : weft_arena_print(m->arena, "%s%.*s#%d:", s->prefix, (int)base.n, base.at, n + 1);
+}
+
+void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_node *n,
+                        const weft_slice *inside, weft_scope *inner)
+{
+    const char **name = WEFT_NEW(m->arena, const char *, n->n_outputs + 1);
+    weft_slice *from = WEFT_NEW(m->arena, weft_slice, n->n_outputs + 1);
+
+    for (int i = 0; i < n->n_outputs; i++) {
+        if (n->output[i].n == 0)
+            continue;
+        from[inner->n_renamed] = inside[i];
+        name[inner->n_renamed++] = with_prefix(m, s, n->output[i]);
+    }
+    inner->renamed = from;
+    inner->new_name = name;
 }
 
 /* --- dimensions
@@ -520,10 +550,8 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
     for (int i = 0; i < n_args; i++)
         if (args[i] >= 0)
             weft_map_set(inner.values, f->input[i].at, f->input[i].n, args[i]);
-    inner.prefix = n->name.n > 0
-                       ? weft_arena_print(m->arena, "%s/", with_prefix(m, s, n->name))
-                       : weft_arena_print(m->arena, "%s%.*s@%lld/", s->prefix, (int)f->name.n,
-                                          f->name.at, (long long)m->n_budget);
+    inner.prefix = weft_import_prefix(m, s, n->name, f->name);
+    weft_import_rename(m, s, n, f->output, &inner);
     bind_attributes(m, n, f, &inner);
     WEFT_TRY(weft_import_nodes(m, &inner, f->node, f->n_nodes));
     for (int i = 0; i < n->n_outputs; i++) {
@@ -930,6 +958,7 @@ static weft_status read_net(const weft_onnx *doc, const weft_model_options *opti
                        .scratch = weft_arena_new(),
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
+    m->prefixes = weft_map_new(m->arena);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);

@@ -221,6 +221,15 @@ static void write_gradient(draft *d, int i)
     WEFT_PUSH(d->t->arena, d->t->gradients[tensor], d->res[i]);
 }
 
+/* Work of a body, backward: every product has two gradients. */
+static weft_work twice(weft_work w)
+{
+    weft_work sum = w;
+
+    weft_work_add(&sum, w);
+    return sum;
+}
+
 static void add_draft(draft *d, const char *suffix, int wrt)
 {
     const weft_node *f = &d->t->g->node[d->u];
@@ -229,6 +238,9 @@ static void add_draft(draft *d, const char *suffix, int wrt)
 
     n.forward = d->u;
     n.wrt = wrt;
+    n.has_body = f->has_body;
+    if (f->has_body)
+        n.body = twice(f->body);
     (void)weft_builder_node(d->t->builder, &n, d->arg, d->n_args + 2 * d->n_res + 1, d->res,
                             d->n_args + 1);
 }

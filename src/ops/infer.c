@@ -205,6 +205,17 @@ weft_status weft_need_rank(const weft_call *c, int i, int lowest, int highest)
                           weft_shape_print(&v->shape, text), v->shape.rank, range);
 }
 
+weft_status weft_need_type(const weft_call *c, int i, int k)
+{
+    const weft_value *a = weft_arg(c, i), *b = weft_arg(c, k);
+
+    if (a == NULL || b == NULL || a->type == b->type || a->type == WEFT_TYPE_UNKNOWN ||
+        b->type == WEFT_TYPE_UNKNOWN)
+        return WEFT_OK;
+    return weft_call_fail(c, "input %d is %s, expected %s like input %d", i,
+                          weft_dtype_name(a->type), weft_dtype_name(b->type), k);
+}
+
 /* Dimension of two that are broadcast together; -2 if they do not agree. */
 static int64_t broadcast_dim(int64_t a, int64_t b)
 {

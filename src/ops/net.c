@@ -354,6 +354,19 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
     return WEFT_OK;
 }
 
+/* Quantised weights stay as small as they are stored, also behind views and transposes. 0: as their
+ * type says. */
+static int64_t stored_bytes(const weft_net *n, const weft_call *c, const weft_net_op *op)
+{
+    if (c->op == NULL || c->n_args == 0 || c->arg[0] == NULL)
+        return 0;
+    if (c->op->infer == weft_infer_dequantize)
+        return weft_dtype_bytes(c->arg[0]->type, weft_shape_elements(&c->arg[0]->shape));
+    if (c->op->fusion == WEFT_FUSE_VIEW || c->op->infer == weft_infer_transpose)
+        return n->value.at[op->arg[0]].stored_bytes;
+    return 0;
+}
+
 /* Adds the results that are asked for; true if all of them are constants. */
 static bool add_results(weft_net *n, const weft_call *c, const weft_net_op *op, int *results)
 {
@@ -368,10 +381,8 @@ static bool add_results(weft_net *n, const weft_call *c, const weft_net_op *op, 
         all_const = all_const && c->result[i].is_const;
         e = add_value(n, op->result_name[i], &c->result[i]);
         results[i] = n->value.n - 1;
-        /* Quantised weights stay as small as they are stored. */
-        if (c->op && c->op->infer == weft_infer_dequantize && c->arg[0])
-            e->stored_bytes =
-                weft_dtype_bytes(c->arg[0]->type, weft_shape_elements(&c->arg[0]->shape));
+        if (c->result[i].is_const)
+            e->stored_bytes = stored_bytes(n, c, op);
     }
     return all_const;
 }
@@ -472,6 +483,8 @@ weft_status weft_net_finish(weft_net *n, weft_graph **out)
                       "cost counts bytes only",
                       n->opaque.at[i].domain, *n->opaque.at[i].domain ? "." : "",
                       n->opaque.at[i].op, n->opaque.at[i].n, n->opaque.at[i].n > 1 ? "s" : "");
+    if (n->n_kept == 0 && n->n_nodes > 0)
+        return weft_fail(WEFT_E_INPUT, "all nodes are constants: there is no work to do");
     WEFT_TRY(weft_builder_finish(n->builder, out));
     status = check_work(*out);
     if (status != WEFT_OK) {

@@ -114,6 +114,7 @@ static weft_status conv_infer(weft_call *c, slots s, weft_dtype type)
 
 weft_status weft_infer_conv(weft_call *c)
 {
+    WEFT_TRY(weft_need_type(c, 1, 0));
     return conv_infer(c, (slots){0, 1, 2}, weft_arg_type(c, 0));
 }
 
@@ -244,6 +245,7 @@ weft_status weft_infer_conv_transpose(weft_call *c)
 {
     conv v;
 
+    WEFT_TRY(weft_need_type(c, 1, 0));
     WEFT_TRY(transposed_read(c, &v));
     return weft_set_sized(c, 0, weft_arg_type(c, 0), &v.result);
 }

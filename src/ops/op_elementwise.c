@@ -36,12 +36,21 @@ static weft_status broadcast_all(const weft_call *c, weft_dtype *type, weft_shap
     return WEFT_OK;
 }
 
+static weft_status need_one_type(const weft_call *c)
+{
+    for (int i = 1; i < c->n_args; i++)
+        WEFT_TRY(weft_need_type(c, i, 0));
+    return WEFT_OK;
+}
+
 weft_status weft_infer_broadcast(weft_call *c)
 {
     weft_shape shape;
     weft_dtype type;
 
     WEFT_TRY(broadcast_all(c, &type, &shape));
+    if (strcmp(c->node->op, "Pow") != 0) /* its exponent may be of another type */
+        WEFT_TRY(need_one_type(c));
     weft_set_result(c, 0, type, &shape);
     return WEFT_OK;
 }
@@ -52,6 +61,7 @@ weft_status weft_infer_compare(weft_call *c)
     weft_dtype type;
 
     WEFT_TRY(broadcast_all(c, &type, &shape));
+    WEFT_TRY(need_one_type(c));
     weft_set_result(c, 0, WEFT_BOOL, &shape);
     return WEFT_OK;
 }
@@ -63,6 +73,7 @@ weft_status weft_infer_where(weft_call *c)
 
     WEFT_TRY(broadcast_all(c, &type, &shape));
     WEFT_TRY(weft_need_rank(c, 2, 0, WEFT_MAX_RANK));
+    WEFT_TRY(weft_need_type(c, 2, 1));
     type = c->arg[1]->type == WEFT_TYPE_UNKNOWN ? c->arg[2]->type : c->arg[1]->type;
     weft_set_result(c, 0, type, &shape);
     return WEFT_OK;

@@ -161,6 +161,7 @@ static weft_dtype common_type(const weft_call *c)
 
 weft_status weft_infer_matmul(weft_call *c)
 {
+    WEFT_TRY(weft_need_type(c, 1, 0));
     return infer_product(c, plain(0, 1), common_type(c));
 }
 
@@ -210,6 +211,7 @@ weft_status weft_infer_gemm(weft_call *c)
     product p = transposed(c);
     weft_shape result = weft_shape_any(2);
 
+    WEFT_TRY(weft_need_type(c, 1, 0));
     WEFT_TRY(weft_need_rank(c, 0, 2, 2));
     WEFT_TRY(weft_need_rank(c, 1, 2, 2));
     WEFT_TRY(read_product(c, &p));

@@ -192,6 +192,8 @@ weft_shape weft_shape_any(int rank);
 WEFT_CHECKED weft_status weft_axis_of(const weft_call *c, int64_t axis, int rank, int *out);
 /* Fails unless operand i is there; its rank, if known, must lie in lowest .. highest. */
 WEFT_CHECKED weft_status weft_need_rank(const weft_call *c, int i, int lowest, int highest);
+/* Fails unless inputs i and k have the same element type, where both are known. */
+WEFT_CHECKED weft_status weft_need_type(const weft_call *c, int i, int k);
 /* numpy broadcasting of b into *a; an error that names both shapes. */
 WEFT_CHECKED weft_status weft_broadcast(const weft_call *c, weft_shape *a, const weft_shape *b);
 /* Integers given as attribute `name`, or as operand `slot` (slot < 0: attribute only). *known

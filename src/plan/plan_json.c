@@ -15,7 +15,7 @@ static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t has
     weft_put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
 }
 
-/* --- writing ------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
 
@@ -103,7 +103,7 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
     return d;
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* Text or null. */
 static weft_status optional_text(const weft_doc *map, const char *key, const char **out)

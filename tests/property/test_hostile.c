@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-/* --- files that are no models ----------------------------------------------------------------- */
+/* --- files that are no models ---------------------------------------------------------------- */
 
 TEST(files_of_other_kinds_are_told_apart)
 {
@@ -95,7 +95,7 @@ TEST(a_model_with_random_damage_is_read_or_refused)
     weft_file_close(&f);
 }
 
-/* --- graphs ----------------------------------------------------------------------------------- */
+/* --- graphs ---------------------------------------------------------------------------------- */
 
 TEST(cycles_missing_and_doubled_tensors)
 {
@@ -168,7 +168,7 @@ TEST(two_inputs_of_one_name_are_refused)
     weft_arena_free(a);
 }
 
-/* --- weights ---------------------------------------------------------------------------------- */
+/* --- weights --------------------------------------------------------------------------------- */
 
 /* A weight "w" added to an input; the fields after type and name are the caller's. */
 typedef struct weight_case {
@@ -242,7 +242,7 @@ TEST(weights_that_do_not_fit_their_data)
     }
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- names ----------------------------------------------------------------------------------- */
 
 /* A node and its result called `name`; it reads `from`. */
 static void write_named(const char *name, size_t n, const char *from, weft_arena *a,
@@ -313,7 +313,7 @@ TEST(names_with_nul_bytes_and_endless_names_are_refused)
     weft_arena_free(a);
 }
 
-/* --- small files that ask for endless work ---------------------------------------------------- */
+/* --- small files that ask for endless work --------------------------------------------------- */
 
 /* `depth` operators, each in the body of the one before. Lengths are known from the inside out, so
  * the document is built from its end: `inside` is the innermost graph. */
@@ -508,7 +508,7 @@ TEST(functions_that_multiply_are_refused_early)
     weft_arena_free(a);
 }
 
-/* --- large files are read in no time ---------------------------------------------------------- */
+/* --- large files are read in no time --------------------------------------------------------- */
 
 /* n nodes in a row, the last one first in the file if `is_reversed`. */
 static void write_chain(weft_wire_out *o, weft_arena *a, int n, bool is_reversed)

@@ -13,8 +13,7 @@
 
 #define CHECK_IS(value, expected) CHECK_NEAR(value, (double)(expected))
 
-/* --- helpers -----------------------------------------------------------------------------------
- */
+/* --- helpers --------------------------------------------------------------------------------- */
 
 static weft_model *open_model(const char *source, bool train)
 {
@@ -126,8 +125,7 @@ static double seconds_of(const weft_costs *c, int u, int d)
     return c->seconds[u * c->n_devices + d];
 }
 
-/* --- layers ------------------------------------------------------------------------------------
- */
+/* --- layers ---------------------------------------------------------------------------------- */
 
 static void check_layers(const weft_graph *g, int *n_layers)
 {
@@ -223,8 +221,7 @@ TEST(layers_of_gradients)
     weft_model_free(m);
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table ------------------------------------------------------------------------------- */
 
 TEST(roofline_table_is_the_work_of_each_node)
 {
@@ -334,8 +331,7 @@ TEST(arrays_stay_below_their_peaks_on_networks)
         }
 }
 
-/* --- support -----------------------------------------------------------------------------------
- */
+/* --- support --------------------------------------------------------------------------------- */
 
 TEST(operators_that_a_design_lacks)
 {
@@ -395,8 +391,7 @@ TEST(shapes_that_depend_on_data_have_no_cost)
     weft_net_free(net);
 }
 
-/* --- measured times ----------------------------------------------------------------------------
- */
+/* --- measured times -------------------------------------------------------------------------- */
 
 /* Writes a profile to a new file whose name replaces the last six letters of `path`. */
 static void write_profile(char *path, const char *text)
@@ -466,8 +461,7 @@ TEST(profiles_that_are_wrong)
     weft_graph_free(g);
 }
 
-/* --- links and collectives ---------------------------------------------------------------------
- */
+/* --- links and collectives ------------------------------------------------------------------- */
 
 static const int first[MOST_DEVICES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 

@@ -180,8 +180,7 @@ static double peak_macs(const weft_design *d)
     }
 }
 
-/* --- systolic arrays ---------------------------------------------------------------------------
- */
+/* --- systolic arrays ------------------------------------------------------------------------- */
 
 TEST(systolic_cycles_by_hand)
 {

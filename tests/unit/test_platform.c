@@ -46,7 +46,7 @@ static int device(const weft_platform *p, const char *name)
     return -1;
 }
 
-/* --- units ------------------------------------------------------------------------------------ */
+/* --- units ----------------------------------------------------------------------------------- */
 
 static double unit(const char *text, weft_unit u)
 {
@@ -137,7 +137,7 @@ TEST(printed_units_are_read_back)
     }
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
+/* --- tables ---------------------------------------------------------------------------------- */
 
 TEST(parameters_have_keys_of_their_own_and_sound_defaults)
 {
@@ -162,7 +162,7 @@ TEST(parameters_have_keys_of_their_own_and_sound_defaults)
     CHECK_TEXT(weft_transfer_name(WEFT_CONTEND), "contend");
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- files ----------------------------------------------------------------------------------- */
 
 TEST(a_small_server_is_read)
 {
@@ -325,7 +325,7 @@ TEST(a_wrong_source_is_explained)
     CHECK(p == NULL);
 }
 
-/* --- notation --------------------------------------------------------------------------------- */
+/* --- notation -------------------------------------------------------------------------------- */
 
 TEST(the_notation_makes_rooflines)
 {
@@ -405,7 +405,7 @@ TEST(wrong_notations_are_refused)
     CHECK(p == NULL);
 }
 
-/* --- routes ----------------------------------------------------------------------------------- */
+/* --- routes ---------------------------------------------------------------------------------- */
 
 enum { MOST_PLACES = 24 };
 
@@ -539,7 +539,7 @@ TEST(large_machines_have_routes)
     weft_platform_free(p);
 }
 
-/* --- hash ------------------------------------------------------------------------------------- */
+/* --- hash ------------------------------------------------------------------------------------ */
 
 static uint64_t hash_of(const char *text)
 {
@@ -612,7 +612,7 @@ TEST(the_hash_sees_every_change)
     }
 }
 
-/* --- presets ---------------------------------------------------------------------------------- */
+/* --- presets --------------------------------------------------------------------------------- */
 
 TEST(all_presets_load)
 {
@@ -711,7 +711,7 @@ TEST(gpus_talk_over_their_fastest_links)
     weft_platform_free(p);
 }
 
-/* --- hostile input ---------------------------------------------------------------------------- */
+/* --- hostile input --------------------------------------------------------------------------- */
 
 /* Damages a copy of a text in a few places. */
 static size_t damaged(weft_rng *r, const char *text, size_t n, char *to)

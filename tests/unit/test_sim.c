@@ -42,8 +42,7 @@ static void check_job(const weft_measures *m, int i, double start_s, double end_
     CHECK_NEAR(m->timeline->end_s[i], end_s);
 }
 
-/* --- latency -------------------------------------------------------------------------------------
- */
+/* --- latency --------------------------------------------------------------------------------- */
 
 TEST(a_result_travels_before_it_is_read)
 {
@@ -187,8 +186,7 @@ TEST(a_blocking_transfer_holds_both_ends)
     weft_arena_free(a);
 }
 
-/* --- order ---------------------------------------------------------------------------------------
- */
+/* --- order ----------------------------------------------------------------------------------- */
 
 TEST(starts_give_the_order_and_are_replaced)
 {
@@ -229,8 +227,7 @@ TEST(a_task_without_length_keeps_its_place)
     weft_arena_free(a);
 }
 
-/* --- measures ------------------------------------------------------------------------------------
- */
+/* --- measures -------------------------------------------------------------------------------- */
 
 /* a on P (2 s) makes a tensor of 4 bytes that takes 3 s to Q, where b (1 s) makes an output of 2
  * bytes. Both read weights of 10 bytes. */
@@ -336,8 +333,7 @@ TEST(the_goal_picks_its_value)
     weft_arena_free(a);
 }
 
-/* --- wrong plans ---------------------------------------------------------------------------------
- */
+/* --- wrong plans ----------------------------------------------------------------------------- */
 
 TEST(wrong_plans_are_refused)
 {
@@ -384,8 +380,7 @@ TEST(an_input_without_route_is_refused)
     weft_arena_free(a);
 }
 
-/* --- streams -------------------------------------------------------------------------------------
- */
+/* --- streams --------------------------------------------------------------------------------- */
 
 /* Three devices that send to each other in a circle: 1 + 1 s of tasks, 2 s in and 2 s out on each.
  */
@@ -454,8 +449,7 @@ TEST(jobs_of_a_stream_are_copies)
     weft_arena_free(a);
 }
 
-/* --- the event loop alone ------------------------------------------------------------------------
- */
+/* --- the event loop alone -------------------------------------------------------------------- */
 
 /* Jobs without dependences on two links. */
 static weft_jobs on_links(int n, const double *release_s, const double *duration_s,

@@ -272,8 +272,7 @@ static int run_output_stationary(products *p, int rows, int cols)
     return m.cycle;
 }
 
-/* --- comparison --------------------------------------------------------------------------------
- */
+/* --- comparison ------------------------------------------------------------------------------ */
 
 static products random_products(weft_rng *rng)
 {
