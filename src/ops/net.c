@@ -34,7 +34,9 @@ struct weft_net {
     WEFT_VEC(opaque) opaque;
     weft_map *opaque_names; /* operator and domain -> index into opaque */
     int n_nodes, n_kept;
-    weft_dtype dtype; /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
+    int n_conflicts;      /* results whose shape or type is not the declared one */
+    const char *conflict; /* the first of them, for the warning */
+    weft_dtype dtype;     /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
     int64_t old_batch, new_batch;
     const weft_net *before; /* with the old batch */
 };
@@ -241,6 +243,24 @@ static void fill_from_declared(weft_value *result, const weft_value *declared)
             result->shape.dim[d] = declared->shape.dim[d];
 }
 
+/* Rules win over what the file declares, but not in silence. */
+static void note_conflict(weft_net *n, const weft_call *c, int i, const weft_value *declared)
+{
+    const weft_value *r = &c->result[i];
+    bool is_shape = weft_shape_is_static(&r->shape) && weft_shape_is_static(&declared->shape) &&
+                    !weft_shape_equal(&r->shape, &declared->shape);
+    bool is_type = r->type && declared->type && r->type != declared->type;
+    char now[192], then[192];
+
+    if (!is_shape && (!is_type || n->dtype))
+        return;
+    if (n->n_conflicts++ == 0)
+        n->conflict = weft_arena_print(
+            n->arena, "output %d of node '%.100s' is %s %s, declared %s %s", i, c->node->name,
+            weft_dtype_name(r->type), weft_shape_print(&r->shape, now),
+            weft_dtype_name(declared->type), weft_shape_print(&declared->shape, then));
+}
+
 static bool is_known(const weft_literal *data)
 {
     for (int i = 0; data && i < data->n; i++)
@@ -313,8 +333,10 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
     } else {
         note_opaque(n, c->node);
     }
-    for (int i = 0; declared && i < c->n_results; i++)
+    for (int i = 0; declared && i < c->n_results; i++) {
+        note_conflict(n, c, i, &declared[i]);
         fill_from_declared(&c->result[i], &declared[i]);
+    }
     if (c->op && c->op->fold && may_fold(c))
         c->op->fold(c);
     mark_constants(c);
@@ -483,6 +505,10 @@ weft_status weft_net_finish(weft_net *n, weft_graph **out)
                       "cost counts bytes only",
                       n->opaque.at[i].domain, *n->opaque.at[i].domain ? "." : "",
                       n->opaque.at[i].op, n->opaque.at[i].n, n->opaque.at[i].n > 1 ? "s" : "");
+    if (n->n_conflicts > 0)
+        weft_net_warn(n, "%s; %d such tensor%s, the inferred one%s used", n->conflict,
+                      n->n_conflicts, n->n_conflicts > 1 ? "s" : "",
+                      n->n_conflicts > 1 ? "s are" : " is");
     if (n->n_kept == 0 && n->n_nodes > 0)
         return weft_fail(WEFT_E_INPUT, "all nodes are constants: there is no work to do");
     WEFT_TRY(weft_builder_finish(n->builder, out));
