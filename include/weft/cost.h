@@ -57,8 +57,7 @@ double weft_systolic_cycles(int64_t m, int64_t n, int64_t k, int64_t rows, int64
 /* Bytes moved between memory and a buffer of `sram` bytes, best tiling; see cost/traffic.c. */
 double weft_gemm_traffic(int64_t m, int64_t n, int64_t k, int element_bytes, double sram_bytes);
 
-/* --- costs of all nodes on all devices
- * ----------------------------------------------------------------- */
+/* --- costs of all nodes on all devices ------------------------------------------------------- */
 
 typedef struct weft_costs {
     int n_nodes, n_devices;
@@ -75,8 +74,7 @@ WEFT_CHECKED weft_status weft_costs_new(const weft_graph *g, const weft_platform
                                         weft_costs **out);
 void weft_costs_free(weft_costs *c);
 
-/* --- links and collectives
- * ------------------------------------------------------------------------------ */
+/* --- links and collectives ------------------------------------------------------------------- */
 
 typedef enum weft_collective {
     WEFT_RING_ALL_REDUCE,

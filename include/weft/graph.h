@@ -208,8 +208,7 @@ const weft_tensor *weft_builder_get(const weft_builder *b, int tensor);
  * owns *out. */
 WEFT_CHECKED weft_status weft_builder_finish(weft_builder *b, weft_graph **out);
 
-/* --- one-line notation
- * ---------------------------------------------------------------------------- */
+/* --- one-line notation ----------------------------------------------------------------------- */
 
 /* Reads "a:2 b:3 c; a>b:8 a>c>b" (docs/formats.md): nodes with their flops, edges with the bytes
  * of the tensor they carry; "a>b,c:8" is one tensor read by b and c. Nodes are operators "Task".
@@ -218,8 +217,7 @@ WEFT_CHECKED weft_status weft_graph_parse(const char *text, weft_graph **out);
 /* The same notation back, for graphs of tasks; edges as in the graph. The text belongs to `a`. */
 const char *weft_graph_text(const weft_graph *g, weft_arena *a);
 
-/* --- reachability and separators
- * -------------------------------------------------------------------- */
+/* --- reachability and separators ------------------------------------------------------------- */
 
 /* Row u of `below` has bit v if a path leads from u to v (u itself not included); `above` reverse.
  */

@@ -56,8 +56,7 @@ void weft_model_free(weft_model *m); /* NULL is allowed; frees the graph */
 WEFT_CHECKED weft_status weft_onnx_import(const void *data, size_t size, const char *file,
                                           const weft_model_options *options, weft_model **out);
 
-/* --- ONNX documents, as stored: what the importer reads and the writer writes
- * ---------------------- */
+/* --- ONNX documents, as stored: what the importer reads and the writer writes ---------------- */
 
 typedef struct weft_onnx weft_onnx;
 
@@ -73,8 +72,7 @@ WEFT_CHECKED weft_status weft_onnx_bytes(const weft_onnx *o, weft_arena *a, cons
 /* Writes it to a file, whole or not at all. */
 WEFT_CHECKED weft_status weft_onnx_write(const weft_onnx *o, const char *path);
 
-/* --- built-in models
- * ---------------------------------------------------------------------------------- */
+/* --- built-in models ------------------------------------------------------------------------- */
 
 typedef struct weft_zoo_model {
     const char *name, *summary;

@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* --- loop nests: the only description of work
- * ------------------------------------------------------ */
+/* --- loop nests: the only description of work ------------------------------------------------ */
 
 typedef enum weft_axis_kind {
     WEFT_AXIS_PARALLEL, /* indexes the result: a cut gives independent parts */
@@ -63,8 +62,7 @@ typedef struct weft_nests {
 
 int64_t weft_nest_points(const weft_nest *n); /* -1 if it does not fit 2^62 */
 
-/* --- rules
- * ------------------------------------------------------------------------------------------- */
+/* --- rules ----------------------------------------------------------------------------------- */
 
 /* What is known of a tensor while a network is read. */
 typedef struct weft_value {
@@ -151,8 +149,7 @@ void weft_work_add(weft_work *sum, weft_work more);                         /* s
 bool weft_node_is_opaque(const weft_graph *g, int u);                       /* not in the table */
 bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are known */
 
-/* --- a network under construction: builder, shapes, constants in one
- * -------------------------------- */
+/* --- a network under construction: builder, shapes, constants in one ------------------------- */
 
 typedef struct weft_net weft_net;
 
@@ -201,8 +198,7 @@ const char *weft_net_warning(const weft_net *n, int i);
 /* The finished graph; the caller owns it. */
 WEFT_CHECKED weft_status weft_net_finish(weft_net *n, weft_graph **out);
 
-/* --- training
- * ----------------------------------------------------------------------------------------- */
+/* --- training -------------------------------------------------------------------------------- */
 
 typedef enum weft_optimizer { WEFT_SGD, WEFT_MOMENTUM, WEFT_ADAM } weft_optimizer;
 

@@ -102,8 +102,7 @@ typedef struct weft_problem_spec {
  * supports is an error naming a task. */
 WEFT_CHECKED weft_status weft_problem_make(const weft_problem_spec *s, weft_problem **out);
 
-/* --- plans
- * --------------------------------------------------------------------------------------------- */
+/* --- plans ----------------------------------------------------------------------------------- */
 
 /* Decisions. The simulator takes device and order (by start, ties by task number) and says when
  * tasks start; a finished plan carries the simulator's times. */
@@ -147,8 +146,7 @@ typedef struct weft_breach {
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
                     weft_arena *a);
 
-/* --- plan files (weft.plan/1)
- * ----------------------------------------------------------------------------- */
+/* --- plan files (weft.plan/1) ---------------------------------------------------------------- */
 
 /* How the problem came about, so that it can be made again. */
 typedef struct weft_plan_origin {

@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* --- lowered plans: jobs on resources, the event loop knows nothing else
- * -------------------------------- */
+/* --- lowered plans: jobs on resources, the event loop knows nothing else --------------------- */
 
 typedef enum weft_job_kind { WEFT_JOB_COMPUTE, WEFT_JOB_TRANSFER } weft_job_kind;
 
@@ -50,8 +49,7 @@ typedef struct weft_timeline {
 /* O((jobs + dependences + uses) log jobs). The arrays belong to `a`. */
 weft_timeline weft_run_jobs(const weft_jobs *j, weft_arena *a);
 
-/* --- measures
- * ---------------------------------------------------------------------------------------------- */
+/* --- measures -------------------------------------------------------------------------------- */
 
 typedef enum weft_chain_kind {
     WEFT_CHAIN_COMPUTE,

@@ -121,8 +121,7 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
     return WEFT_OK;
 }
 
-/* --- help
- * --------------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------ */
 
 static void flag_text(const weft_option *o, char to[96])
 {
@@ -175,8 +174,7 @@ void weft_help_markdown(const weft_command *c, FILE *to)
     fprintf(to, "```\n");
 }
 
-/* --- output
- * ------------------------------------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------------------- */
 
 weft_status weft_emit(const char *path, const char *text, size_t n)
 {
@@ -187,8 +185,7 @@ weft_status weft_emit(const char *path, const char *text, size_t n)
     return WEFT_OK;
 }
 
-/* --- flags of models
- * ------------------------------------------------------------------------------------ */
+/* --- flags of models ------------------------------------------------------------------------- */
 
 /* "N=8,S=128". */
 static weft_status read_dims(const char *text, weft_arena *a, weft_model_options *out)

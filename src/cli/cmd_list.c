@@ -16,8 +16,7 @@ static const weft_option list_table[] = {
     WEFT_OPTIONS_END,
 };
 
-/* --- models
- * ------------------------------------------------------------------------------------------- */
+/* --- models ---------------------------------------------------------------------------------- */
 
 static const char *fallback_of(const weft_option *o, char to[32])
 {
@@ -80,8 +79,7 @@ static weft_doc *models_doc(weft_arena *a)
     return list;
 }
 
-/* --- operators
- * ------------------------------------------------------------------------------------------ */
+/* --- operators ------------------------------------------------------------------------------- */
 
 static void operators_text(FILE *to)
 {

@@ -87,8 +87,7 @@ bool weft_design_supports(const weft_design *d, const char *op, const char *doma
     return d->n_only == 0;
 }
 
-/* --- the table
- * ---------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------- */
 
 /* Keys of all nodes, each kind of work once. */
 typedef struct keys {

@@ -157,8 +157,7 @@ bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
     return true;
 }
 
-/* --- keys
- * ------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------ */
 
 static int element_bytes(const weft_graph *g, int u)
 {

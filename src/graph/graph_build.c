@@ -144,8 +144,7 @@ const weft_tensor *weft_builder_get(const weft_builder *b, int tensor)
     return &b->tensor.at[tensor];
 }
 
-/* --- checks
- * --------------------------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------------------- */
 
 static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 {
@@ -215,8 +214,7 @@ static weft_status check_reads(const weft_builder *b)
     return WEFT_OK;
 }
 
-/* --- order
- * ---------------------------------------------------------------------------------------- */
+/* --- order ----------------------------------------------------------------------------------- */
 
 /* A heap of the nodes that are ready: the lowest number first. */
 typedef struct heap {
@@ -333,8 +331,7 @@ static weft_status sort_nodes(const weft_builder *b, const readers *r, weft_aren
     return WEFT_OK;
 }
 
-/* --- freeze
- * --------------------------------------------------------------------------------------- */
+/* --- freeze ---------------------------------------------------------------------------------- */
 
 static void freeze_tensors(const weft_builder *b, const readers *r, const int *place, int *number,
                            weft_graph *g)

@@ -51,6 +51,8 @@ const char *weft_import_text(weft_import *m, weft_slice s);
 /* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
 WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,
                                              int *out);
+/* One node: an operator, a call of a function, control flow. */
+WEFT_CHECKED weft_status weft_import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n);
 /* All nodes of a list, in topological order. */
 WEFT_CHECKED weft_status weft_import_nodes(weft_import *m, weft_scope *s,
                                            const weft_onnx_node *node, int n_nodes);

@@ -90,8 +90,7 @@ static weft_status open_file(const char *path, const weft_model_options *o, weft
     return hand_over(import(doc, o, m), m, out);
 }
 
-/* --- built-in models
- * ---------------------------------------------------------------------------------- */
+/* --- built-in models ------------------------------------------------------------------------- */
 
 static weft_status unknown_model(const char *name)
 {

@@ -39,8 +39,7 @@ static weft_status find_body(const weft_onnx_node *n, const char *name, const we
                      (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, name);
 }
 
-/* --- one body
- * ------------------------------------------------------------------------------------------- */
+/* --- one body -------------------------------------------------------------------------------- */
 
 static weft_work graph_work(const weft_graph *g)
 {
@@ -116,8 +115,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
     return status;
 }
 
-/* --- the node
- * ------------------------------------------------------------------------------------------- */
+/* --- the node -------------------------------------------------------------------------------- */
 
 /* Keeps of *a what b agrees with; true if something was lost. */
 static bool meet(weft_value *a, const weft_value *b)
@@ -191,9 +189,7 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
     return weft_import_define(m, s, n, results);
 }
 
-/* --- If
- * -------------------------------------------------------------------------------------------------
- */
+/* --- If -------------------------------------------------------------------------------------- */
 
 /* The branch taken, as if its nodes stood in the outer graph. */
 static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_node *n,
@@ -268,8 +264,7 @@ static weft_status import_if(weft_import *m, weft_scope *s, const weft_onnx_node
     return add_control(m, s, n, both, 2, yes.result);
 }
 
-/* --- Loop and Scan
- * ---------------------------------------------------------------------------------------- */
+/* --- Loop and Scan --------------------------------------------------------------------------- */
 
 static weft_status operand_value(weft_import *m, weft_scope *s, const weft_onnx_node *n, int i,
                                  weft_value *out)

@@ -79,8 +79,7 @@ void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_nod
     inner->new_name = name;
 }
 
-/* --- dimensions
- * -------------------------------------------------------------------------------------- */
+/* --- dimensions ------------------------------------------------------------------------------ */
 
 /* Size of a symbolic dimension, or -1. Remembers the name for the check of --dim. */
 static int64_t bound_size(weft_import *m, weft_slice name)
@@ -209,8 +208,7 @@ static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initia
     return WEFT_OK;
 }
 
-/* --- constants
- * ---------------------------------------------------------------------------------------- */
+/* --- constants ------------------------------------------------------------------------------- */
 
 static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_value *v)
 {
@@ -260,8 +258,7 @@ weft_status weft_import_weights(weft_import *m, weft_scope *s)
     return WEFT_OK;
 }
 
-/* --- attributes
- * --------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------ */
 
 static weft_status plain_attr(weft_import *m, const weft_onnx_attr *from, weft_attr *to)
 {
@@ -382,8 +379,7 @@ weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_no
     return WEFT_OK;
 }
 
-/* --- scopes
- * --------------------------------------------------------------------------------------------- */
+/* --- scopes ---------------------------------------------------------------------------------- */
 
 void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph)
 {
@@ -457,8 +453,7 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
     *names = text;
 }
 
-/* --- nodes
- * ---------------------------------------------------------------------------------------------- */
+/* --- nodes ----------------------------------------------------------------------------------- */
 
 static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n, int **args,
                             int *n_args)
@@ -635,7 +630,7 @@ static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_nod
     return import_operator(m, s, n);
 }
 
-static weft_status import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+weft_status weft_import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
     size_t mark = weft_arena_mark(m->scratch);
     weft_status status = import_any(m, s, n);
@@ -644,153 +639,7 @@ static weft_status import_node(weft_import *m, weft_scope *s, const weft_onnx_no
     return status;
 }
 
-/* --- order
- * ---------------------------------------------------------------------------------------------- */
-
-typedef struct visit {
-    int node;
-    int next; /* operand to look at next */
-} visit;
-
-typedef struct order {
-    weft_import *m;
-    const weft_onnx_node *node;
-    int n_nodes;
-    weft_map *makers; /* tensor -> node */
-    int *n_reads;     /* names each node reads, sub-graphs included */
-    weft_slice **reads;
-    char *state; /* 0 unseen, 1 being visited, 2 done */
-    int *sorted;
-    int n_sorted;
-} order;
-
-typedef WEFT_VEC(weft_slice) slice_list;
-
-/* Names read by a node; those read inside its sub-graphs count as its own. */
-static void collect_reads(weft_import *m, const weft_onnx_node *n, slice_list *out)
-{
-    for (int i = 0; i < n->n_inputs; i++)
-        if (n->input[i].n > 0)
-            WEFT_PUSH(m->arena, *out, n->input[i]);
-    for (int i = 0; i < n->n_attrs; i++) {
-        const weft_onnx_graph *g = n->attr[i].graph;
-
-        for (int k = 0; g && k < g->n_nodes; k++)
-            collect_reads(m, &g->node[k], out);
-        for (int k = 0; g && k < g->n_outputs; k++)
-            WEFT_PUSH(m->arena, *out, g->output[k].name);
-    }
-}
-
-static weft_status find_makers(order *o)
-{
-    for (int u = 0; u < o->n_nodes; u++) {
-        slice_list reads = {0};
-
-        for (int i = 0; i < o->node[u].n_outputs; i++) {
-            weft_slice name = o->node[u].output[i];
-
-            if (name.n > 0 && !weft_map_put(o->makers, name.at, name.n, u))
-                return weft_fail(WEFT_E_INPUT, "tensor '%.*s' is made twice", (int)name.n, name.at);
-        }
-        collect_reads(o->m, &o->node[u], &reads);
-        o->reads[u] = reads.at;
-        o->n_reads[u] = reads.n;
-    }
-    return WEFT_OK;
-}
-
-/* Depth first from u with a stack of our own: makers come before readers. */
-static weft_status sort_from(order *o, int u, visit *stack)
-{
-    int depth = 1;
-
-    stack[0] = (visit){u, 0};
-    o->state[u] = 1;
-    while (depth > 0) {
-        visit *top = &stack[depth - 1];
-
-        if (top->next == o->n_reads[top->node]) {
-            o->state[top->node] = 2;
-            o->sorted[o->n_sorted++] = top->node;
-            depth--;
-        } else {
-            weft_slice name = o->reads[top->node][top->next++];
-            int maker = weft_map_get(o->makers, name.at, name.n);
-
-            if (maker >= 0 && o->state[maker] == 1)
-                return weft_fail(
-                    WEFT_E_INPUT, "the graph has a cycle through node '%.*s' (%.*s), tensor '%.*s'",
-                    (int)o->node[maker].name.n, o->node[maker].name.at,
-                    (int)o->node[maker].op_type.n, o->node[maker].op_type.at, (int)name.n, name.at);
-            if (maker >= 0 && o->state[maker] == 0) {
-                o->state[maker] = 1;
-                stack[depth++] = (visit){maker, 0};
-            }
-        }
-    }
-    return WEFT_OK;
-}
-
-static bool is_made(const weft_scope *s, weft_slice name)
-{
-    for (; s; s = s->outer)
-        if (weft_map_get(s->values, name.at, name.n) >= 0)
-            return true;
-    return false;
-}
-
-/* Everything the node reads is there already. */
-static bool is_ready(weft_import *m, const weft_scope *s, const weft_onnx_node *n)
-{
-    slice_list reads = {0};
-
-    if (weft_import_is_control(n)) {
-        collect_reads(m, n, &reads);
-    } else {
-        reads.at = (weft_slice *)(uintptr_t)n->input; /* only read below */
-        reads.n = n->n_inputs;
-    }
-    for (int i = 0; i < reads.n; i++)
-        if (reads.at[i].n > 0 && !is_made(s, reads.at[i]))
-            return false;
-    return true;
-}
-
-/* Nodes that stand in any order: sorted first. */
-static weft_status import_unsorted(weft_import *m, weft_scope *s, const weft_onnx_node *node,
-                                   int n_nodes)
-{
-    order o = {.m = m, .node = node, .n_nodes = n_nodes, .makers = weft_map_new(m->arena)};
-    visit *stack = WEFT_NEW(m->arena, visit, n_nodes + 1);
-
-    o.n_reads = WEFT_NEW(m->arena, int, n_nodes + 1);
-    o.reads = WEFT_NEW(m->arena, weft_slice *, n_nodes + 1);
-    o.state = WEFT_NEW(m->arena, char, n_nodes + 1);
-    o.sorted = WEFT_NEW(m->arena, int, n_nodes + 1);
-    WEFT_TRY(find_makers(&o));
-    for (int u = 0; u < n_nodes; u++)
-        if (o.state[u] == 0)
-            WEFT_TRY(sort_from(&o, u, stack));
-    for (int i = 0; i < n_nodes; i++)
-        WEFT_TRY(import_node(m, s, &node[o.sorted[i]]));
-    return WEFT_OK;
-}
-
-weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_node *node,
-                              int n_nodes)
-{
-    int u = 0;
-
-    /* As a rule the file is sorted, and then nothing needs to be looked up twice. Names made inside
-     * sub-graphs are not made here, so nodes with bodies usually go the long way. */
-    for (; u < n_nodes && is_ready(m, s, &node[u]); u++)
-        WEFT_TRY(import_node(m, s, &node[u]));
-    return u < n_nodes ? import_unsorted(m, s, node + u, n_nodes - u) : WEFT_OK;
-}
-
-/* --- the whole
- * ------------------------------------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------------------------- */
 
 static weft_status check_dims_used(weft_import *m)
 {

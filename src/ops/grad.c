@@ -49,8 +49,7 @@ typedef struct trainer {
     int *n_named;        /* [n_tensors] gradients named so far */
 } trainer;
 
-/* --- what needs a gradient
- * ---------------------------------------------------------------------------- */
+/* --- what needs a gradient ------------------------------------------------------------------- */
 
 static const weft_op *rule_of(const trainer *t, int u)
 {
@@ -103,8 +102,7 @@ static void find_needs(trainer *t)
     }
 }
 
-/* --- pieces of the new graph
- * ---------------------------------------------------------------------------- */
+/* --- pieces of the new graph ----------------------------------------------------------------- */
 
 static void copy_forward(trainer *t)
 {
@@ -169,8 +167,7 @@ static int gradient_of(trainer *t, int tensor)
     return total;
 }
 
-/* --- backward nodes of one forward node
- * ------------------------------------------------------------------ */
+/* --- backward nodes of one forward node ------------------------------------------------------ */
 
 /* The backward nodes of u share its gradients; each is a draft filled in and added. */
 typedef struct draft {
@@ -442,8 +439,7 @@ static void differentiate(trainer *t, int u)
         one_node(&d, op);
 }
 
-/* --- loss and updates
- * -------------------------------------------------------------------------------------- */
+/* --- loss and updates ------------------------------------------------------------------------ */
 
 static weft_status add_losses(trainer *t)
 {
@@ -530,8 +526,7 @@ weft_status weft_graph_train(const weft_graph *g, weft_optimizer optimizer, weft
     return status;
 }
 
-/* --- what training keeps
- * ------------------------------------------------------------------------------------- */
+/* --- what training keeps --------------------------------------------------------------------- */
 
 /* Views share the bytes of what they show. */
 static int root_of(const weft_graph *g, int tensor)

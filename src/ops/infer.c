@@ -27,8 +27,7 @@ weft_status weft_call_fail(const weft_call *c, const char *format, ...)
     return weft_fail(WEFT_E_INPUT, "node '%.100s' (%.100s): %s", name, c->node->op, text);
 }
 
-/* --- kinds of attributes
- * -------------------------------------------------------------------------------------- */
+/* --- kinds of attributes --------------------------------------------------------------------- */
 
 typedef struct attr_row {
     const char *name;

@@ -14,8 +14,7 @@
 
 #include <string.h>
 
-/* --- pieces
- * ---------------------------------------------------------------------------------------- */
+/* --- pieces ---------------------------------------------------------------------------------- */
 
 int weft_nest_axis(weft_nest *n, const char *name, weft_axis_kind kind, int64_t extent)
 {
@@ -97,8 +96,7 @@ static int64_t touched_elements(const weft_nest *n, const weft_access *a, const 
     return elements;
 }
 
-/* --- calls of finished nodes
- * ------------------------------------------------------------------------- */
+/* --- calls of finished nodes ----------------------------------------------------------------- */
 
 /* Rules look at no more operands than a nest has accesses for; the rest is read whole. */
 enum { MOST_OPERANDS = 32 };
@@ -181,8 +179,7 @@ static void forward_nests(const weft_graph *g, int u, weft_nests *out)
     op->nests(&c.call, out);
 }
 
-/* --- backward
- * ------------------------------------------------------------------------------------------ */
+/* --- backward -------------------------------------------------------------------------------- */
 
 static bool has_result(const weft_graph *g, int u, int slot)
 {
@@ -331,8 +328,7 @@ void weft_node_nests(const weft_graph *g, int u, weft_nests *out)
         forward_nests(g, u, out);
 }
 
-/* --- work
- * ---------------------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------ */
 
 void weft_work_add(weft_work *sum, weft_work more)
 {

@@ -138,8 +138,7 @@ const char *weft_net_warning(const weft_net *n, int i)
     return n->warning.at[i];
 }
 
-/* --- values
- * ---------------------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 /* Names are not copied: they live as long as the net. That no two are equal is checked in the end.
  */
@@ -212,8 +211,7 @@ void weft_net_output(weft_net *n, int value)
         weft_builder_output(n->builder, tensor);
 }
 
-/* --- operators
- * --------------------------------------------------------------------------------------- */
+/* --- operators ------------------------------------------------------------------------------- */
 
 static weft_status check_arity(const weft_call *c)
 {
@@ -462,8 +460,7 @@ weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
     return status;
 }
 
-/* --- the end
- * ------------------------------------------------------------------------------------------ */
+/* --- the end --------------------------------------------------------------------------------- */
 
 /* No nest has more points than the product of two tensors it touches, but for windows, whose
  * padding is not part of any tensor: small tensors need no exact count. */

@@ -6,8 +6,7 @@
 
 #include "weft/ops.h"
 
-/* --- shapes: fill type and shape of each result (rank -1, dim -1 where not known)
- * ----------------- */
+/* --- shapes: fill type and shape of each result (rank -1, dim -1 where not known) ------------ */
 
 weft_status weft_infer_affine_grid(weft_call *c);
 weft_status weft_infer_arg_reduce(weft_call *c);
@@ -95,8 +94,7 @@ weft_status weft_infer_upsample(weft_call *c);
 weft_status weft_infer_where(weft_call *c);
 weft_status weft_infer_window(weft_call *c);
 
-/* --- constants: fill result[i].data where the elements follow from known operands
- * ----------------- */
+/* --- constants: fill result[i].data where the elements follow from known operands ------------ */
 
 void weft_fold_binary(weft_call *c);
 void weft_fold_cast(weft_call *c);
@@ -127,8 +125,7 @@ void weft_fold_unary(weft_call *c);
 void weft_fold_variadic(weft_call *c);
 void weft_fold_where(weft_call *c);
 
-/* --- loop nests: called with static shapes only
- * ----------------------------------------------------- */
+/* --- loop nests: called with static shapes only ---------------------------------------------- */
 
 void weft_nest_attention(const weft_call *c, weft_nests *out);
 void weft_nest_batch_norm(const weft_call *c, weft_nests *out);
@@ -173,8 +170,7 @@ void weft_nest_split(const weft_call *c, weft_nests *out);
 void weft_nest_stft(const weft_call *c, weft_nests *out);
 void weft_nest_transpose(const weft_call *c, weft_nests *out);
 
-/* --- shared by rules
- * --------------------------------------------------------------------------------- */
+/* --- shared by rules ------------------------------------------------------------------------- */
 
 /* Operand i, or NULL if it was left out or is beyond the last one. */
 static inline const weft_value *weft_arg(const weft_call *c, int i)

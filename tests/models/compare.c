@@ -41,8 +41,7 @@ static void say(job *j, const char *format, const char *what, int64_t got, int64
         j->trouble = weft_arena_print(j->arena, format, what, (long long)got, (long long)expected);
 }
 
-/* --- numbers of the reference
- * ------------------------------------------------------------------------ */
+/* --- numbers of the reference ---------------------------------------------------------------- */
 
 static int64_t need_int(job *j, const weft_doc *map, const char *key)
 {
@@ -75,8 +74,7 @@ static int64_t dimension(const job *j, const weft_doc *d)
     return d->kind == WEFT_DOC_TEXT ? affine(j, d->text) : -1;
 }
 
-/* --- comparisons
- * ---------------------------------------------------------------------------------------- */
+/* --- comparisons ----------------------------------------------------------------------------- */
 
 static bool is_static(const job *j, const weft_doc *shape)
 {
@@ -154,8 +152,7 @@ static void compare(job *j, const weft_doc *ours, const weft_doc *theirs)
         say(j, "no %s compared%.0lld%.0lld", "tensor was", 0, 0);
 }
 
-/* --- running weft
- * ----------------------------------------------------------------------------------------- */
+/* --- running weft ---------------------------------------------------------------------------- */
 
 /* Standard output of `weft inspect FILE --json [--dim S=N]`; NULL if it fails. */
 static char *run_weft(const char *weft, const job *j, size_t *n)
@@ -206,8 +203,7 @@ static void work(void *context, int i)
         compare(j, ours, theirs);
 }
 
-/* --- the folder
- * --------------------------------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------ */
 
 static int by_name(const void *x, const void *y)
 {
