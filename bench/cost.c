@@ -5,11 +5,11 @@
  * JSON line a network, summed over the presets. An operator cost is seconds, joules and bytes of
  * one node on one device. Rates, in processor time of the best of several rounds:
  *
- *   costs_per_s          the work of the nodes is known, as in a search for designs or platforms:
- *                        each kind of work is modelled once a design and looked up for every node
- *   lowest_costs_per_s   the same on the preset where it is lowest
- *   table_costs_per_s    weft_costs_new: from the graph, finding out the work of all nodes
- *   times_of_plain_pass  time of the first, over that of copying as many bytes as it writes */
+ *   costs_per_s          weft_costs_of: the work of the nodes is known, as in a search for designs
+ * or platforms; each kind is modelled once a design and looked up for every node lowest_costs_per_s
+ * the same on the preset where it is lowest table_costs_per_s    weft_costs_new: from the graph,
+ * finding out the work of all nodes times_of_plain_pass  time of the first, over that of copying as
+ * many bytes as it writes */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -29,83 +29,37 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- a memoised table, of public parts */
-
-typedef struct memo {
-    int n_nodes, n_keys;
-    weft_work_key *key; /* [n_keys] */
-    int *of_node;       /* [n_nodes] */
-    weft_cost *known;   /* [n_keys] of the newest design */
-    weft_cost *table;   /* [n_nodes * n_devices], by device */
-    weft_cost *copy;    /* as large */
-} memo;
-
-static memo memo_of(const weft_graph *g, int n_devices, weft_arena *a)
-{
-    size_t n = (size_t)g->n_nodes * (size_t)n_devices;
-    memo m = {g->n_nodes,
-              0,
-              WEFT_NEW(a, weft_work_key, g->n_nodes),
-              WEFT_NEW(a, int, g->n_nodes),
-              WEFT_NEW(a, weft_cost, g->n_nodes),
-              WEFT_NEW(a, weft_cost, n),
-              WEFT_NEW(a, weft_cost, n)};
-
-    for (int u = 0; u < g->n_nodes; u++) {
-        int k = 0;
-
-        weft_work_key_of(g, u, &m.key[m.n_keys]);
-        while (memcmp(&m.key[k], &m.key[m.n_keys], sizeof m.key[0]) != 0)
-            k++;
-        m.n_keys += k == m.n_keys;
-        m.of_node[u] = k;
-    }
-    return m;
-}
-
-static bool is_same(const weft_design *a, const weft_design *b)
-{
-    return a->model == b->model && memcmp(a->value, b->value, sizeof a->value) == 0 &&
-           memcmp(a->efficiency, b->efficiency, sizeof a->efficiency) == 0;
-}
-
-static void fill(memo *m, const weft_platform *p)
-{
-    for (int d = 0; d < p->n_devices; d++) {
-        const weft_design *design = p->device[d].design;
-        weft_cost *column = m->table + (size_t)d * (size_t)m->n_nodes;
-
-        if (d == 0 || !is_same(design, p->device[d - 1].design))
-            for (int k = 0; k < m->n_keys; k++)
-                m->known[k] = weft_design_cost(design, &m->key[k]);
-        for (int u = 0; u < m->n_nodes; u++)
-            column[u] = m->known[m->of_node[u]];
-    }
-}
-
 /* --- measurement */
 
 /* What is measured; `best_s` of it is kept. */
 typedef struct job {
     const weft_graph *graph;
     const weft_platform *platform;
-    memo memo;
+    const weft_work_keys *keys;
+    double *from, *copy; /* as many numbers as a table of costs */
 } job;
 
 static weft_status run_fills(job *j)
 {
-    for (int i = 0; i < N_FILLS; i++)
-        fill(&j->memo, j->platform);
+    for (int i = 0; i < N_FILLS; i++) {
+        weft_costs *c = NULL;
+
+        WEFT_TRY(weft_costs_of(j->keys, j->platform, &c));
+        weft_costs_free(c);
+    }
     return WEFT_OK;
+}
+
+static size_t n_numbers(const job *j)
+{
+    return 3 * (size_t)j->graph->n_nodes * (size_t)j->platform->n_devices;
 }
 
 static weft_status run_copies(job *j)
 {
-    size_t n = (size_t)j->memo.n_nodes * (size_t)j->platform->n_devices;
-
     for (int i = 0; i < N_FILLS; i++) {
-        memcpy(j->memo.copy, j->memo.table, n * sizeof j->memo.copy[0]);
-        *(volatile double *)&j->memo.copy[0].seconds = i; /* so that no copy is left out */
+        memcpy(j->copy, j->from, n_numbers(j) * sizeof j->copy[0]);
+        *(volatile double *)j->copy = i; /* so that no copy is left out */
     }
     return WEFT_OK;
 }
@@ -154,7 +108,7 @@ static weft_status measure_job(job *j, const char *preset, total *t)
     t->table_s += tables_s / N_TABLES;
     t->fill_s += fills_s / N_FILLS;
     t->copy_s += copies_s / N_FILLS;
-    t->n_keys = j->memo.n_keys;
+    t->n_keys = j->keys->n;
     t->n_platforms++;
     if (t->lowest == NULL || n * N_FILLS / fills_s < t->lowest_per_s) {
         t->lowest_per_s = n * N_FILLS / fills_s;
@@ -167,13 +121,19 @@ static weft_status measure_on(const weft_graph *g, const char *preset, total *t)
 {
     weft_arena *a = weft_arena_new();
     weft_platform *p = NULL;
+    weft_work_keys *k = NULL;
     weft_status status = weft_platform_open(preset, &p);
 
+    if (status == WEFT_OK)
+        status = weft_work_keys_new(g, &k);
     if (status == WEFT_OK) {
-        job j = {g, p, memo_of(g, p->n_devices, a)};
+        job j = {g, p, k, NULL, NULL};
 
+        j.from = WEFT_NEW(a, double, n_numbers(&j));
+        j.copy = WEFT_NEW(a, double, n_numbers(&j));
         status = measure_job(&j, preset, t);
     }
+    weft_work_keys_free(k);
     weft_platform_free(p);
     weft_arena_free(a);
     return status;

@@ -68,6 +68,23 @@ typedef struct weft_costs {
     weft_arena *arena;
 } weft_costs;
 
+/* The work of all nodes, each kind once: what a search over platforms and designs makes once. */
+typedef struct weft_work_keys {
+    const weft_graph *graph; /* must outlive this */
+    int n;
+    const weft_work_key *key; /* [n] */
+    const int *of_node;       /* [n_nodes] */
+    weft_arena *arena;
+} weft_work_keys;
+
+/* A shape that depends on the data is an error naming its node. The caller owns *out. */
+WEFT_CHECKED weft_status weft_work_keys_new(const weft_graph *g, weft_work_keys **out);
+void weft_work_keys_free(weft_work_keys *k);
+/* Costs of known work: a model is asked once for each kind of work and kind of device, everything
+ * else is a look-up. Errors and ownership as below. */
+WEFT_CHECKED weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p,
+                                       weft_costs **out);
+
 /* A node that no device supports, or a shape that depends on the data, is an error naming it. The
  * caller owns *out. Each device costs as its first design. */
 WEFT_CHECKED weft_status weft_costs_new(const weft_graph *g, const weft_platform *p,

@@ -89,30 +89,52 @@ bool weft_design_supports(const weft_design *d, const char *op, const char *doma
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* Keys of all nodes, each kind of work once. */
-typedef struct keys {
-    int n;
-    weft_work_key *key; /* [n] */
-    int *of_node;       /* [n_nodes] */
-} keys;
-
-static keys intern(const weft_graph *g, weft_arena *a)
+static weft_status check_nodes(const weft_graph *g)
 {
-    keys k = {0, WEFT_NEW(a, weft_work_key, g->n_nodes), WEFT_NEW(a, int, g->n_nodes)};
-    weft_map *seen = weft_map_new(a);
+    for (int u = 0; u < g->n_nodes; u++)
+        if (!weft_node_is_static(g, u))
+            return weft_fail(WEFT_E_INPUT,
+                             "node '%s' (%s) has a shape that depends on the data: its cost is "
+                             "unknown",
+                             g->node[u].name, g->node[u].op);
+    return WEFT_OK;
+}
+
+static void intern(const weft_graph *g, weft_work_keys *k)
+{
+    weft_work_key *key = WEFT_NEW(k->arena, weft_work_key, g->n_nodes);
+    int *of_node = WEFT_NEW(k->arena, int, g->n_nodes);
+    weft_map *seen = weft_map_new(k->arena);
 
     for (int u = 0; u < g->n_nodes; u++) {
-        int known;
-
-        weft_work_key_of(g, u, &k.key[k.n]);
-        known = weft_map_get(seen, (const char *)&k.key[k.n], sizeof k.key[0]);
-        if (known < 0) {
-            known = k.n++;
-            (void)weft_map_put(seen, (const char *)&k.key[known], sizeof k.key[0], known);
-        }
-        k.of_node[u] = known;
+        weft_work_key_of(g, u, &key[k->n]);
+        of_node[u] = weft_map_get(seen, (const char *)&key[k->n], sizeof key[0]);
+        if (of_node[u] >= 0)
+            continue;
+        of_node[u] = k->n++;
+        (void)weft_map_put(seen, (const char *)&key[of_node[u]], sizeof key[0], of_node[u]);
     }
-    return k;
+    k->key = key;
+    k->of_node = of_node;
+}
+
+weft_status weft_work_keys_new(const weft_graph *g, weft_work_keys **out)
+{
+    weft_arena *a;
+
+    WEFT_TRY(check_nodes(g));
+    a = weft_arena_new();
+    *out = WEFT_NEW(a, weft_work_keys, 1);
+    (*out)->graph = g;
+    (*out)->arena = a;
+    intern(g, *out);
+    return WEFT_OK;
+}
+
+void weft_work_keys_free(weft_work_keys *k)
+{
+    if (k)
+        weft_arena_free(k->arena);
 }
 
 /* The operator whose name decides support: a backward node's is that of its forward node. */
@@ -126,7 +148,7 @@ static const weft_node *named(const weft_graph *g, int u)
 typedef struct filler {
     const weft_graph *g;
     const weft_platform *p;
-    keys keys;
+    const weft_work_keys *keys;
     weft_arena *scratch;
     double *seconds, *joules, *bytes;
 } filler;
@@ -203,30 +225,19 @@ static weft_status fill_column(filler *f, int d)
         copy_column(f, equal, d);
         return WEFT_OK;
     }
-    cost = WEFT_NEW(f->scratch, weft_cost, f->keys.n);
-    for (int k = 0; k < f->keys.n; k++)
-        cost[k] = weft_design_cost(design, &f->keys.key[k]);
+    cost = WEFT_NEW(f->scratch, weft_cost, f->keys->n);
+    for (int k = 0; k < f->keys->n; k++)
+        cost[k] = weft_design_cost(design, &f->keys->key[k]);
     for (int u = 0; u < f->g->n_nodes; u++) {
         const weft_node *n = named(f->g, u);
-        bool is_free = f->keys.key[f->keys.of_node[u]].is_view;
+        bool is_free = f->keys->key[f->keys->of_node[u]].is_view;
 
         put(f, u, d,
             is_free || weft_design_supports(design, n->op, n->domain)
-                ? cost[f->keys.of_node[u]]
+                ? cost[f->keys->of_node[u]]
                 : (weft_cost){INFINITY, 0, 0});
     }
     return use_profile(f, d);
-}
-
-static weft_status check_nodes(const weft_graph *g)
-{
-    for (int u = 0; u < g->n_nodes; u++)
-        if (!weft_node_is_static(g, u))
-            return weft_fail(WEFT_E_INPUT,
-                             "node '%s' (%s) has a shape that depends on the data: its cost is "
-                             "unknown",
-                             g->node[u].name, g->node[u].op);
-    return WEFT_OK;
 }
 
 static weft_status check_support(const filler *f)
@@ -246,32 +257,42 @@ static weft_status check_support(const filler *f)
 
 static weft_status fill(filler *f)
 {
-    WEFT_TRY(check_nodes(f->g));
-    f->keys = intern(f->g, f->scratch);
     for (int d = 0; d < f->p->n_devices; d++)
         WEFT_TRY(fill_column(f, d));
     return check_support(f);
 }
 
-weft_status weft_costs_new(const weft_graph *g, const weft_platform *p, weft_costs **out)
+weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_costs **out)
 {
-    size_t size = (size_t)g->n_nodes * (size_t)p->n_devices;
+    size_t size = (size_t)k->graph->n_nodes * (size_t)p->n_devices;
     weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
     weft_costs *c = WEFT_NEW(a, weft_costs, 1);
-    filler f = {.g = g,
+    filler f = {.g = k->graph,
                 .p = p,
+                .keys = k,
                 .scratch = scratch,
                 .seconds = WEFT_NEW(a, double, size),
                 .joules = WEFT_NEW(a, double, size),
                 .bytes = WEFT_NEW(a, double, size)};
     weft_status status = fill(&f);
 
-    *c = (weft_costs){g->n_nodes, p->n_devices, f.seconds, f.joules, f.bytes, f.keys.n, a};
+    *c = (weft_costs){k->graph->n_nodes, p->n_devices, f.seconds, f.joules, f.bytes, k->n, a};
     weft_arena_free(scratch);
     if (status != WEFT_OK)
         weft_arena_free(a);
     else
         *out = c;
+    return status;
+}
+
+weft_status weft_costs_new(const weft_graph *g, const weft_platform *p, weft_costs **out)
+{
+    weft_work_keys *k;
+    weft_status status;
+
+    WEFT_TRY(weft_work_keys_new(g, &k));
+    status = weft_costs_of(k, p, out);
+    weft_work_keys_free(k);
     return status;
 }
 

@@ -84,7 +84,7 @@ static weft_status read_channels(const weft_call *c, slots s, const weft_shape *
 
 static weft_status conv_read(const weft_call *c, slots s, conv *out)
 {
-    int n;
+    int n = -1;
     weft_shape x, w;
 
     WEFT_TRY(spatial_rank(c, s, &n));
