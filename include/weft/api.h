@@ -14,7 +14,7 @@ typedef struct weft_request {
     const char *model, *platform; /* platform NULL or empty for task files */
     const char *format;           /* NULL or "msr" for the dnn-partitioning JSON */
     weft_model_options options;
-    weft_goal goal;
+    weft_ask ask;
 } weft_request;
 
 typedef struct weft_case {

@@ -203,7 +203,7 @@ static double certified_bound(verifier *v, const int *task_of)
     const weft_proof *proof = &v->file->proof;
     double bound = 0;
 
-    if (proof->n_path > 0 && p->goal == WEFT_LATENCY) {
+    if (proof->n_path > 0 && p->ask.goal == WEFT_LATENCY) {
         int *path = WEFT_NEW(v->a, int, proof->n_path);
 
         for (int i = 0; i < proof->n_path; i++)
@@ -321,7 +321,7 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
     WEFT_TRY(weft_plan_read(plan_path, a, file));
     r = (weft_request){model ? model : file->origin.model,
                        platform ? platform : file->origin.platform, file->origin.format,
-                       file->origin.options, file->goal};
+                       file->origin.options, file->ask};
     if (model == NULL)
         r.model = beside(plan_path, r.model, a);
     if (platform == NULL && r.platform)

@@ -26,7 +26,7 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
     if (v->n_wrong == 0) {
         fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
                 weft_unit_print(v->solution.proof.value, WEFT_UNIT_SECONDS, text),
-                c->problem->goal == WEFT_LATENCY ? "latency" : "per item");
+                c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item");
         fprintf(to, "  bound %s, %s\n",
                 weft_unit_print(v->solution.proof.bound, WEFT_UNIT_SECONDS, text),
                 v->is_bound_checked ? "recomputed from its certificate"

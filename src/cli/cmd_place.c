@@ -57,7 +57,10 @@ typedef struct effort {
 static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
                          effort e, weft_arena *a, weft_solution *out)
 {
-    weft_run run = {e.seed, (int)e.threads, INFINITY, weft_arena_new()};
+    weft_run run = {.seed = e.seed,
+                    .n_threads = (int)e.threads,
+                    .limit_s = INFINITY,
+                    .scratch = weft_arena_new()};
     void *options = s->options ? weft_arena_alloc(a, s->options_size) : NULL;
     weft_status status;
 
@@ -103,13 +106,13 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
     const weft_proof *proof = &r->solution->proof;
     const weft_problem *p = r->problem;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-    bool is_stream = p->goal == WEFT_THROUGHPUT;
+    bool is_stream = p->ask.goal == WEFT_THROUGHPUT;
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.result/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "place"));
     weft_doc_put(a, d, "model", weft_doc_new_text(a, r->origin->model));
     weft_doc_put(a, d, "platform", weft_doc_new_text(a, r->origin->platform));
-    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->goal)));
+    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->ask.goal)));
     weft_doc_put(a, d, "solver", weft_doc_new_text(a, r->origin->solver));
     weft_doc_put(a, d, "status", weft_doc_new_text(a, weft_outcome_name(proof->outcome)));
     weft_doc_put(a, d, "sense", weft_doc_new_text(a, "min"));
@@ -283,8 +286,8 @@ static void compare_text(const comparison *c, FILE *to)
     char text[48];
 
     fprintf(to, "%-12s %14s %9s %14s %8s %10s\n", "solver",
-            c->problem->goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound", "gap",
-            "solved in");
+            c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound",
+            "gap", "solved in");
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
@@ -334,7 +337,7 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.comparison/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "compare"));
-    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->goal)));
+    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->ask.goal)));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, c->bound.bound));
     weft_doc_put(a, d, "best_single_device", weft_doc_new_text(a, c->single.best_single));
     weft_doc_put(a, d, "best_single_value", weft_doc_new_real(a, c->single.best_single_s));

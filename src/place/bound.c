@@ -19,9 +19,9 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         return;
     }
     weft_load_bound(&m, a, &load);
-    if (p->goal == WEFT_LATENCY)
+    if (p->ask.goal == WEFT_LATENCY)
         weft_path_bound(&m, a, out);
-    if (p->goal != WEFT_LATENCY || load.bound > out->bound)
+    if (p->ask.goal != WEFT_LATENCY || load.bound > out->bound)
         *out = load;
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
         out->outcome = WEFT_INFEASIBLE;

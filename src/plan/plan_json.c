@@ -92,7 +92,7 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
     weft_put_text(a, d, "kind", "place");
     weft_doc_put(a, d, "model", model_doc(origin, a));
     weft_doc_put(a, d, "platform", platform_doc(origin, a));
-    weft_put_text(a, d, "goal", weft_goal_name(p->goal));
+    weft_put_text(a, d, "goal", weft_goal_name(p->ask.goal));
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
     weft_put_text(a, d, "solver", origin->solver);
     weft_put_int(a, d, "seed", origin->seed);
@@ -309,7 +309,7 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
     WEFT_TRY(read_model(model, a, &out->origin));
     WEFT_TRY(read_platform(d, &out->origin));
     WEFT_TRY(read_word(d, "goal", goal_word, 2, &word));
-    out->goal = (weft_goal)word;
+    out->ask.goal = (weft_goal)word;
     WEFT_TRY(read_word(d, "transfer", transfer_word, 3, &word));
     out->transfer = (weft_transfer)word;
     WEFT_TRY(weft_doc_text(d, "solver", &out->origin.solver));

@@ -110,17 +110,17 @@ static void print_title(page *g)
     weft_shorten(name ? name : "tasks", WEFT_SHORT_COLUMNS, model);
     weft_shorten(on ? on : "", WEFT_SHORT_COLUMNS, platform);
     weft_shorten(by ? by : "", MOST_NAME, solver);
-    weft_print_wrapped(
-        g->to, 0, g->width,
-        weft_arena_print(g->a, "%s%s%s, %s%s%s", model, on ? " on " : "", platform,
-                         g->p->goal == WEFT_THROUGHPUT ? "highest throughput" : "lowest latency",
-                         by ? ", solver " : "", solver));
+    weft_print_wrapped(g->to, 0, g->width,
+                       weft_arena_print(g->a, "%s%s%s, %s%s%s", model, on ? " on " : "", platform,
+                                        g->p->ask.goal == WEFT_THROUGHPUT ? "highest throughput"
+                                                                          : "lowest latency",
+                                        by ? ", solver " : "", solver));
     fputc('\n', g->to);
 }
 
 static const char *an_item(const page *g)
 {
-    return g->p->goal == WEFT_THROUGHPUT ? " an item" : "";
+    return g->p->ask.goal == WEFT_THROUGHPUT ? " an item" : "";
 }
 
 /* The resource that sets the pace, and what it does if it also sends. */
@@ -141,7 +141,7 @@ static void print_value(page *g)
 {
     char rate[32];
 
-    if (g->p->goal != WEFT_THROUGHPUT) {
+    if (g->p->ask.goal != WEFT_THROUGHPUT) {
         field(g, "latency", seconds(g, g->m->makespan_s));
         return;
     }
@@ -422,7 +422,7 @@ static void print_chain(page *g)
     fputc('\n', g->to);
     weft_print_wrapped(g->to, 0, g->width,
                        weft_arena_print(g->a, "why %s takes %s: %s",
-                                        g->p->goal == WEFT_THROUGHPUT ? "one item" : "it",
+                                        g->p->ask.goal == WEFT_THROUGHPUT ? "one item" : "it",
                                         seconds(g, g->m->makespan_s), totals_text(g, s, n)));
     print_steps(g, s, n);
 }

@@ -25,6 +25,13 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double weft_run_left_s(const weft_run *run)
+{
+    if (run->stop != NULL && *run->stop)
+        return 0;
+    return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - wall_s()) : INFINITY;
+}
+
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */
 static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena *a)
 {
@@ -61,16 +68,17 @@ static const void *options_or_defaults(const weft_solver *s, const void *options
 static weft_status run_solver(const weft_solver *s, const weft_problem *p, const void *options,
                               weft_run *run, weft_solution *out)
 {
-    double begin_s = wall_s();
-    weft_status status = s->solve(p, options, run, &out->plan, &out->proof);
+    weft_status status;
 
-    out->seconds = wall_s() - begin_s;
+    run->begin_s = wall_s();
+    status = s->solve(p, options, run, &out->plan, &out->proof);
+    out->seconds = wall_s() - run->begin_s;
     return status;
 }
 
 static void drop_plan(weft_solution *out)
 {
-    out->plan = (weft_plan){0, NULL, NULL};
+    out->plan = (weft_plan){0};
     out->proof.value = out->proof.gap = INFINITY;
 }
 

@@ -78,7 +78,7 @@ static void try_one(search *s, int u, int d, int n_done, double value)
     double length_s = weft_task_s(s->p, u, d);
     double end_s = fmax(before_s, arrival_s(s, u, d)) + length_s;
 
-    if (s->p->goal == WEFT_THROUGHPUT) /* the time of a device is then its load */
+    if (s->p->ask.goal == WEFT_THROUGHPUT) /* the time of a device is then its load */
         end_s = before_s + length_s;
     if (s->held_bytes[d] + bytes > s->p->capacity[d])
         return;
@@ -106,7 +106,7 @@ static void try_all(search *s, int n_done, double value)
             if (is_allowed(s, u, d))
                 try_one(s, u, d, n_done, value);
         }
-        if (s->p->goal == WEFT_THROUGHPUT) /* loads do not depend on the order */
+        if (s->p->ask.goal == WEFT_THROUGHPUT) /* loads do not depend on the order */
             break;
     }
 }
@@ -157,7 +157,7 @@ static void restrict_tasks(weft_problem *p, uint64_t seed)
 static weft_solution solve(const weft_problem *p, int i, int64_t seed, const weft_proof *bound,
                            weft_arena *a)
 {
-    weft_run run = {.seed = seed, .n_threads = 1, .deadline_s = INFINITY};
+    weft_run run = {.seed = seed, .n_threads = 1, .limit_s = INFINITY};
     weft_solution s;
 
     run.scratch = weft_arena_new();
@@ -228,7 +228,7 @@ TEST(periods_keep_their_order_too)
     for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
         weft_problem *p = small_problem(seed);
 
-        p->goal = WEFT_THROUGHPUT;
+        p->ask.goal = WEFT_THROUGHPUT;
         check_order(p);
         weft_problem_free(p);
     }
@@ -282,7 +282,7 @@ TEST(every_transfer_model_respects_the_bounds)
         weft_proof bound;
 
         p->transfer = seed % 2 ? WEFT_CONTEND : WEFT_BLOCK;
-        p->goal = seed % 4 < 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
+        p->ask.goal = seed % 4 < 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
         weft_place_bound(p, a, &bound);
         for (int i = 0; i < weft_place_count(); i++) {
             weft_solution s = solve(p, i, 1, &bound, a);
@@ -302,7 +302,7 @@ TEST(certificates_give_their_bounds_again)
         weft_arena *a = weft_arena_new();
         weft_proof bound;
 
-        p->goal = seed % 5 ? WEFT_LATENCY : WEFT_THROUGHPUT;
+        p->ask.goal = seed % 5 ? WEFT_LATENCY : WEFT_THROUGHPUT;
         weft_place_bound(p, a, &bound);
         if (bound.price == NULL)
             CHECK_NEAR(weft_path_bound_of(p, bound.path, bound.n_path), bound.bound);

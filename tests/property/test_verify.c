@@ -19,7 +19,7 @@ typedef struct made {
 static made make_plan(const weft_request *r, const char *solver_name)
 {
     made m = {.arena = weft_arena_new()};
-    weft_run run = {7, 1, INFINITY, weft_arena_new()};
+    weft_run run = {.seed = 7, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
     weft_solution s;
     weft_proof bound;
     weft_case c;
@@ -174,7 +174,7 @@ TEST(no_changed_plan_of_tasks_passes)
 
         snprintf(path, sizeof path, "%s/tasks/%s.json", WEFT_TEST_DATA, files[i]);
         n += mutate_many(&r, (uint64_t)i + 1, 300);
-        r.goal = WEFT_THROUGHPUT;
+        r.ask.goal = WEFT_THROUGHPUT;
         n += mutate_many(&r, (uint64_t)i + 100, 100);
     }
     CHECK(n >= 2000);
