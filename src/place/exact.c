@@ -299,18 +299,24 @@ static void set_taus(engine *g, stretch *s, int begin)
         s->tau[i] = n > 0 ? rest[i * n / N_TAUS] : 0;
 }
 
-/* Delays behind the barrier, by the recursion of heads from its end at time 0, as far as tasks read
- * something from before it. */
-static void set_settle(engine *g, stretch *s)
+static int last_reader(const weft_piece *x, int u)
+{
+    int last = u;
+
+    for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
+        last = x->to[x->out[i]] > last ? x->to[x->out[i]] : last;
+    return last;
+}
+
+/* Delays behind the barrier, by the recursion of heads from its end at time 0, up to the last task
+ * that reads something from before it. */
+static void set_settle(engine *g, stretch *s, int last)
 {
     const weft_piece *x = g->piece;
-    int k = g->k, b = s->barrier, last = b;
+    int k = g->k, b = s->barrier;
     tick *settle;
 
-    for (int u = 0; u < b; u++) {
-        for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
-            last = x->to[x->out[i]] > last ? x->to[x->out[i]] : last;
-    }
+    last = last > b ? last : b;
     s->n_settle = last - b + 1 > MOST_WINDOW * 8 ? MOST_WINDOW * 8 : last - b + 1;
     s->settle = settle = WEFT_NEW(g->arena, tick, (size_t)s->n_settle * (size_t)k);
     for (int v = b + 1; v < b + s->n_settle; v++) {
@@ -335,7 +341,7 @@ static void set_settle(engine *g, stretch *s)
 static void set_stretches(engine *g)
 {
     bool *is_barrier = WEFT_NEW(g->arena, bool, g->n + 1);
-    int begin = 0;
+    int begin = 0, last = 0; /* last reader of what came before u */
 
     weft_piece_barriers(g->piece, is_barrier, g->arena);
     is_barrier[g->n] = true;
@@ -347,6 +353,8 @@ static void set_stretches(engine *g)
         stretch *s = &g->stretches[g->n_stretches];
 
         g->stretch_of[u] = g->n_stretches;
+        if (u > 0 && last_reader(g->piece, u - 1) > last)
+            last = last_reader(g->piece, u - 1);
         if (!is_barrier[u])
             continue;
         s->barrier = u;
@@ -354,7 +362,7 @@ static void set_stretches(engine *g)
             set_prices(g, s, begin);
         set_taus(g, s, begin);
         if (u < g->n)
-            set_settle(g, s);
+            set_settle(g, s, last);
         for (int v = begin; v < u; v++) {
             for (int i = 0; i < s->n_prices; i++) {
                 const double *price = s->price + i * g->k;
