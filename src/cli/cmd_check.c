@@ -27,9 +27,11 @@ static void bound_text(const weft_verdict *v, FILE *to)
     if (v->is_bound_checked)
         fprintf(to, "recomputed from its certificates\n");
     else
-        fprintf(to, "of which %s are recomputed from certificates; the rest was found by a search (%s), "
-                    "which is not repeated\n",
-                weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
+        fprintf(
+            to,
+            "of which %s are recomputed from certificates; the rest was found by a search (%s), "
+            "which is not repeated\n",
+            weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
 }
 
 static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
@@ -106,7 +108,8 @@ const weft_command weft_cmd_check = {
     .description =
         "Opens the model and the platform that a plan file names, and recomputes everything: the\n"
         "contents have not changed, every task is placed legally, the simulator finds the same\n"
-        "times, every claimed number is found again, and the bound follows from its certificates, or\n"
+        "times, every claimed number is found again, and the bound follows from its certificates, "
+        "or\n"
         "rests on a search that is named: that part is not repeated.\n"
         "Exit code 1, with one line for each thing that is wrong, if not.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"

@@ -101,8 +101,8 @@ weft_piece *weft_piece_reverse(const weft_piece *x, weft_arena *a)
 
 static double send_s(const weft_piece *x, int e, int k, int l)
 {
-    return x->send_s[((size_t)e * (size_t)x->n_devices + (size_t)k) * (size_t)x->n_devices +
-                     (size_t)l];
+    return x
+        ->send_s[((size_t)e * (size_t)x->n_devices + (size_t)k) * (size_t)x->n_devices + (size_t)l];
 }
 
 static double plain_head(const weft_piece *x, const double *head_s, int i, int k)
@@ -115,8 +115,7 @@ static double plain_head(const weft_piece *x, const double *head_s, int i, int k
         double least_s = INFINITY;
 
         for (int l = 0; l < n; l++)
-            least_s =
-                fmin(least_s, head_s[p * n + l] + x->time_s[p * n + l] + send_s(x, e, l, k));
+            least_s = fmin(least_s, head_s[p * n + l] + x->time_s[p * n + l] + send_s(x, e, l, k));
         most_s = fmax(most_s, least_s);
     }
     return most_s;
@@ -132,7 +131,8 @@ typedef struct kin {
 typedef struct lineage {
     const weft_piece *x;
     uint64_t above[WEFT_MOST_ANCESTORS]; /* ancestors of each task */
-    double *way_s; /* [((ancestor * n_devices + its device) * n_tasks + task) * n_devices + device] */
+    double
+        *way_s; /* [((ancestor * n_devices + its device) * n_tasks + task) * n_devices + device] */
     double *head_s;
     kin list[WEFT_MOST_ANCESTORS];
     weft_job job[WEFT_MOST_ANCESTORS];
@@ -165,8 +165,7 @@ static double way_to(const lineage *t, const double *row, int a, int l, int i, i
             least_s = send_s(x, e, l, k);
         else if (is_above(t, a, p))
             for (int m = 0; m < n; m++)
-                least_s =
-                    fmin(least_s, row[p * n + m] + x->time_s[p * n + m] + send_s(x, e, m, k));
+                least_s = fmin(least_s, row[p * n + m] + x->time_s[p * n + m] + send_s(x, e, m, k));
         else
             continue;
         most_s = fmax(most_s, least_s);

@@ -7,7 +7,8 @@
  *                           max over S of min over devices of time ),
  * by the argument of bound_load.c.
  *
- * 1. Heads and tails (bound_ancestor.c; ancestors together in small pieces), the least over devices.
+ * 1. Heads and tails (bound_ancestor.c; ancestors together in small pieces), the least over
+ * devices.
  * 2. Start with the prices of all tasks. For each b, tasks by decreasing head enter a sum: one pass
  *    over all (a, b). The best pair is kept.
  * 3. Better prices for the set of that pair, and step 2 again, until nothing is gained.

@@ -20,10 +20,10 @@
 #include <string.h>
 
 enum { ASCENT_STEPS = 400, POLISH_ROUNDS = 400 };
-static const double MOST_WORK = 5e7;    /* tasks * devices * steps */
+static const double MOST_WORK = 5e7;         /* tasks * devices * steps */
 static const double MOST_WORK_OF_PART = 5e5; /* the same for a part of the tasks */
-static const double FINEST = 1e-10;     /* last factor of the polish, less 1 */
-static const double INDIFFERENT = 1e-9; /* relative difference of costs that counts as none */
+static const double FINEST = 1e-10;          /* last factor of the polish, less 1 */
+static const double INDIFFERENT = 1e-9;      /* relative difference of costs that counts as none */
 
 /* Times of some tasks, INFINITY where they cannot run. */
 typedef struct times {
@@ -97,7 +97,8 @@ static times times_of(const weft_domain *m, weft_arena *a)
     for (int u = 0; u < p->n_tasks; u++) {
         task[u] = u;
         for (int d = 0; d < p->n_devices; d++)
-            time_s[u * p->n_devices + d] = weft_domain_has(m, u, d) ? weft_task_s(p, u, d) : INFINITY;
+            time_s[u * p->n_devices + d] =
+                weft_domain_has(m, u, d) ? weft_task_s(p, u, d) : INFINITY;
     }
     return (times){time_s, task, p->n_tasks, p->n_devices};
 }

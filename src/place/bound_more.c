@@ -40,8 +40,8 @@ bool weft_method_is_search(const char *method)
 static bool is_piece(const weft_problem *p)
 {
     double n_sends = (double)p->pred_at[p->n_tasks] * p->n_devices * p->n_devices;
-    bool is_relaxed = p->transfer == WEFT_OVERLAP || p->transfer == WEFT_CONTEND ||
-                      p->transfer == WEFT_BLOCK;
+    bool is_relaxed =
+        p->transfer == WEFT_OVERLAP || p->transfer == WEFT_CONTEND || p->transfer == WEFT_BLOCK;
 
     return p->ask.goal == WEFT_LATENCY && is_relaxed && !p->ask.is_calls && p->n_tasks > 0 &&
            n_sends <= MOST_SENDS;

@@ -44,15 +44,15 @@ static double slack(const weft_piece *x)
 
 typedef struct state {
     const weft_piece *x;
-    weft_piece fore, *back; /* with the devices that are left */
+    weft_piece fore, *back;  /* with the devices that are left */
     double *fore_s, *back_s; /* their times */
     int *n_left;             /* [n_tasks] devices */
     int *next;               /* [n_tasks] the next task of the same group, in a ring */
     double *head_s, *tail_s; /* tails are by task of `back` */
     weft_job *job;
     double *scratch;
-    double limit;  /* what sums must reach */
-    double below;  /* the largest sum that did not */
+    double limit; /* what sums must reach */
+    double below; /* the largest sum that did not */
     double work, most_work;
     bool is_deep;
     weft_arena *a;
@@ -318,8 +318,7 @@ bool weft_refute(const weft_piece *x, double limit_s, bool is_shaving, double mo
                  weft_arena *a)
 {
     size_t mark = weft_arena_mark(a);
-    bool is_refuted =
-        limit_s <= 0 || refute(state_new(x, a), limit_s, is_shaving, most_work);
+    bool is_refuted = limit_s <= 0 || refute(state_new(x, a), limit_s, is_shaving, most_work);
 
     weft_arena_rewind(a, mark);
     return is_refuted;
@@ -350,9 +349,8 @@ static weft_piece *narrow(const state *s, weft_arena *a)
 {
     weft_piece *y = weft_arena_copy(a, s->x, sizeof *s->x);
 
-    y->time_s =
-        weft_arena_copy(a, s->fore_s,
-                        (size_t)s->x->n_tasks * (size_t)s->x->n_devices * sizeof *s->fore_s);
+    y->time_s = weft_arena_copy(
+        a, s->fore_s, (size_t)s->x->n_tasks * (size_t)s->x->n_devices * sizeof *s->fore_s);
     return y;
 }
 
@@ -388,9 +386,9 @@ double weft_refute_bound(const weft_piece *x, double upper, bool is_shaving, dou
 
     if (narrowed != NULL)
         *narrowed = is_whole ? weft_arena_copy(a, x, sizeof *x) : narrow(s, a);
-    bound = is_whole ? upper
-                     : search_limit(s, fmin(upper, some_value(x) * 2), is_shaving,
-                                    most_work - s->work);
+    bound = is_whole
+                ? upper
+                : search_limit(s, fmin(upper, some_value(x) * 2), is_shaving, most_work - s->work);
     weft_arena_free(scratch);
     return bound;
 }

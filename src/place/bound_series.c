@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FINER = 4 }; /* modules of a core are smaller by this factor */
+enum { FINER = 4 };                           /* modules of a core are smaller by this factor */
 static const double LEAST_SHAVING_WORK = 1e7; /* below this share, cores are not shaved */
 
 typedef struct core {
@@ -80,8 +80,7 @@ static void fill_core(const weft_piece *x, int begin, int end, const core *next,
 }
 
 /* Cores from the last to the first; returns how many are not empty. */
-static int find_cores(const weft_piece *x, const int *end, int n_modules, core *list,
-                      weft_arena *a)
+static int find_cores(const weft_piece *x, const int *end, int n_modules, core *list, weft_arena *a)
 {
     size_t mark = weft_arena_mark(a);
     uint64_t *reach = WEFT_NEW(a, uint64_t, x->n_tasks);

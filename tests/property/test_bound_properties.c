@@ -50,7 +50,8 @@ static void draw_rows(drawn *d, weft_rng *r, double unit)
 /* Edges by reader. */
 static void draw_edges(drawn *d, weft_rng *r, double unit)
 {
-    int n = d->x.n_devices, percent = 15 + weft_rng_below(r, 60), longest = 1 + weft_rng_below(r, 30);
+    int n = d->x.n_devices, percent = 15 + weft_rng_below(r, 60),
+        longest = 1 + weft_rng_below(r, 30);
     bool has_gaps = happens(r, 10);
 
     for (int v = 0; v < d->x.n_tasks; v++) {

@@ -128,8 +128,8 @@ static bool mutate(weft_rng *r, made *m)
         return true;
     case 7: { /* more is certified than the certificates prove */
         weft_doc *proof = entry(m->doc, "proof"), *refuted = entry(proof, "refuted");
-        weft_doc *stated = refuted->kind == WEFT_DOC_MAP ? entry(refuted, "value")
-                                                         : entry(proof, "certified");
+        weft_doc *stated =
+            refuted->kind == WEFT_DOC_MAP ? entry(refuted, "value") : entry(proof, "certified");
 
         stated->real *= 1.01;
         return true;

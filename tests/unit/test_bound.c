@@ -174,7 +174,7 @@ TEST(loads_and_bodies_of_the_heft_example)
 
     CHECK(fabs(load_s - 30.785) < 5e-4);
     CHECK_NEAR(price[0] + price[1] + price[2], 1.0);
-    CHECK_NEAR(weft_body_bound(s.x, 1e4, s.a), 52.0);     /* heads along single ways */
+    CHECK_NEAR(weft_body_bound(s.x, 1e4, s.a), 52.0);    /* heads along single ways */
     CHECK_NEAR(weft_body_bound(s.x, ENOUGH, s.a), 63.0); /* ancestors together */
     drop(&s);
 }
@@ -201,7 +201,8 @@ static weft_problem *fans(int chain, int n)
     for (int u = 0; u < chain * size; u++) {
         int length = u % size == 0 || u % size == size - 1 ? 4 : 3;
 
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d %d", u ? "/" : "", length, length);
+        at +=
+            (size_t)snprintf(text + at, sizeof text - at, "%s%d %d", u ? "/" : "", length, length);
     }
     at += (size_t)snprintf(text + at, sizeof text - at, ";");
     for (int c = 0; c < chain; c++) {
