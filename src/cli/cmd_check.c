@@ -27,11 +27,10 @@ static void bound_text(const weft_verdict *v, FILE *to)
     if (v->is_bound_checked)
         fprintf(to, "recomputed from its certificates\n");
     else
-        fprintf(
-            to,
-            "of which %s are recomputed from certificates; the rest was found by a search (%s), "
-            "which is not repeated\n",
-            weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
+        fprintf(to,
+                "of which %s are recomputed from certificates;\n"
+                "  the rest was found by method '%s', a search that is not repeated here\n",
+                weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
 }
 
 static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
