@@ -149,7 +149,7 @@ static void spread_load(pricing *s, int i)
     }
 }
 
-/* A factor near e^x for x in [-1, 1], from exact operations only: the same on every machine. */
+/* A factor near e^x for x in [-1, 1], by operations that all machines round alike. */
 static double growth(double x)
 {
     return (1 + x / 2 + x * x / 12) / (1 - x / 2 + x * x / 12);

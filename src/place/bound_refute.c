@@ -17,9 +17,12 @@
  * one machine. So the assumption is wrong if a task has no device left. Taking devices raises heads
  * and tails, so a refuted limit stays refuted if it is lowered.
  *
- * Rounding: a sum of m numbers that are not negative is too large by a factor of at most 1 + m
- * roundings (1.1e-16 each), and no sum has more than 4 n + 4 numbers. Sums count as reaching the
- * limit only if they do so by `slack`, which is larger. So refutations hold in exact arithmetic.
+ * Rounding: all sums are of numbers that are not negative, so a number that has passed through m
+ * additions is too large by a factor of at most 1 + m * 1.2e-16. Along single ways m is at most
+ * 5 n + 2 (head, tail, the jobs of a machine); with ancestors together each head adds up to n + 2
+ * to that of an ancestor, so m is at most n (n + 3) + 2 with n <= 64. `slack` is larger than both,
+ * and sums count as reaching the limit only if they pass it by that. So refutations hold in exact
+ * arithmetic.
  *
  * The bound: the limit that is hardest to refute is tried first, just below `upper`. A limit that
  * is not refuted tells the largest sum that stayed below it: any limit above that sum leads through

@@ -215,6 +215,21 @@ static weft_problem *fans(int chain, int n)
     return fixture_tasks(text);
 }
 
+TEST(a_value_that_is_optimal_is_proved_so)
+{
+    subject s = take(fixture_heft);
+    weft_proof proof;
+
+    weft_place_bound_more(s.p, 73, ENOUGH, s.a, &proof);
+    CHECK(proof.bound <= 73 && proof.bound >= 73 * (1 - 1e-11));
+    CHECK(proof.is_shaved && proof.refuted_s == proof.bound);
+    CHECK_TEXT(proof.method, "shaving");
+    weft_place_bound_more(s.p, 54, ENOUGH, s.a, &proof); /* the path is enough */
+    CHECK_TEXT(proof.method, "path");
+    CHECK(proof.refuted_s == 0 && proof.again == NULL);
+    drop(&s);
+}
+
 TEST(bounds_by_name_are_certificates)
 {
     weft_arena *a = weft_arena_new();
@@ -249,6 +264,7 @@ int main(void)
         cmocka_unit_test(groups_lose_devices_together),
         cmocka_unit_test(loads_and_bodies_of_the_heft_example),
         cmocka_unit_test(parts_in_series_add_up),
+        cmocka_unit_test(a_value_that_is_optimal_is_proved_so),
         cmocka_unit_test(bounds_by_name_are_certificates),
     };
 
