@@ -18,6 +18,7 @@
  * depend on the number of threads unless only a limit in seconds is set, so with steps the same
  * seed gives the same plan. Ghannane, Abdelfattah, ICCAD 2023 (splitting by modularity; the method
  * here is our own). */
+#include "first.h"
 #include "fuse.h"
 #include "list.h"
 #include "modularity.h"
@@ -86,48 +87,25 @@ typedef struct work {
     schedule *start; /* of the fine level, best first */
     int n_starts, n_streams;
     stream *streams;
-    int64_t steps; /* taken */
-    weft_plan *plan;
-    double value; /* of plan, by the simulator; INFINITY: none yet */
+    int64_t steps;  /* taken */
+    weft_best best; /* by the simulator */
 } work;
 
 /* --- judging --------------------------------------------------------------------------------- */
 
-/* Keeps the plan if the simulator finds it better than the best and its memory suffices. */
-static weft_status judge_plan(work *w, const weft_plan *plan)
-{
-    weft_arena *a = weft_arena_new();
-    weft_plan copy = weft_plan_new(w->problem->n_tasks, a);
-    size_t n = (size_t)w->problem->n_tasks;
-    weft_measures m;
-    weft_status status;
-
-    memcpy(copy.device, plan->device, sizeof *plan->device * n);
-    memcpy(copy.start_s, plan->start_s, sizeof *plan->start_s * n);
-    status = weft_evaluate(w->problem, &copy, a, &m);
-    if (status == WEFT_OK && m.over_device < 0 && weft_goal_value(w->problem, &m) < w->value) {
-        w->value = weft_goal_value(w->problem, &m);
-        memcpy(w->plan->device, plan->device, sizeof *plan->device * n);
-        memcpy(w->plan->start_s, plan->start_s, sizeof *plan->start_s * n);
-    }
-    weft_arena_free(a);
-    return status;
-}
-
 /* The starts of the plan are positions, as those of list schedulers: ties keep their order. */
-static weft_status judge_schedule(work *w, const schedule *s)
+static void judge(work *w, const schedule *s)
 {
+    int n = w->problem->n_tasks;
     weft_arena *a = weft_arena_new();
     weft_timing *t = weft_timing_new(w->piece[FINE], s->device, s->start_s, a);
-    weft_plan plan = weft_plan_new(w->problem->n_tasks, a);
-    weft_status status;
+    weft_plan plan = weft_plan_new(n, a);
 
-    memcpy(plan.device, s->device, sizeof *s->device * (size_t)w->problem->n_tasks);
-    for (int u = 0; u < w->problem->n_tasks; u++)
+    memcpy(plan.device, s->device, sizeof *s->device * (size_t)n);
+    for (int u = 0; u < n; u++)
         plan.start_s[u] = t->place[u];
-    status = judge_plan(w, &plan);
+    weft_best_try(&w->best, w->problem, &plan, a);
     weft_arena_free(a);
-    return status;
 }
 
 /* --- starts ---------------------------------------------------------------------------------- */
@@ -188,11 +166,11 @@ static weft_status start_with(work *w, const weft_solver *solver)
     weft_arena_free(run.scratch);
     if (proof.outcome != WEFT_BOUNDED && proof.outcome != WEFT_OPTIMAL)
         return WEFT_OK;
-    WEFT_TRY(judge_plan(w, &plan));
     memcpy(s.device, plan.device, sizeof *s.device * (size_t)n);
     memcpy(s.start_s, plan.start_s, sizeof *s.start_s * (size_t)n);
     time_schedule(w->piece[FINE], &s);
     add_start(w, &s);
+    weft_best_try(&w->best, w->problem, &plan, w->arena);
     return WEFT_OK;
 }
 
@@ -232,7 +210,7 @@ static bool is_over(const work *w)
     return (w->run->steps > 0 && steps_left(w) <= 0) || weft_run_is_over(w->run);
 }
 
-static weft_status start_stitched(work *w)
+static void start_stitched(work *w)
 {
     weft_stitch_options o = {w->module[COARSE], w->n_modules, w->options->states, MODULE_BEAM};
     schedule coarse = schedule_new(w->piece[COARSE]->n_tasks, w->arena);
@@ -242,11 +220,11 @@ static weft_status start_stitched(work *w)
     coarse.value = weft_stitch(w->piece[COARSE], &o, w->run, coarse.device, coarse.start_s, &steps);
     w->steps += steps;
     if (!(coarse.value < INFINITY))
-        return WEFT_OK;
+        return;
     weft_fused_expand(&w->fused, coarse.device, coarse.start_s, fine.device, fine.start_s);
     time_schedule(w->piece[FINE], &fine);
     add_start(w, &fine);
-    return judge_schedule(w, &fine);
+    judge(w, &fine);
 }
 
 static weft_status find_starts(work *w)
@@ -257,7 +235,8 @@ static weft_status find_starts(work *w)
     if (w->piece[FINE]->n_devices > WEFT_PIECE_DEVICES || is_over(w))
         return WEFT_OK;
     find_modules(w);
-    return start_stitched(w);
+    start_stitched(w);
+    return WEFT_OK;
 }
 
 /* --- streams --------------------------------------------------------------------------------- */
@@ -391,7 +370,7 @@ static void follow(work *w)
         go_coarse(w, worst);
 }
 
-static weft_status run_round(work *w, bool *has_work)
+static void run_round(work *w, bool *has_work)
 {
     int64_t steps = ROUND_STEPS;
 
@@ -407,26 +386,24 @@ static weft_status run_round(work *w, bool *has_work)
         w->steps += s->steps;
         *has_work |= !is_idle(w, s);
         if (s->has_changed)
-            WEFT_TRY(judge_schedule(w, &s->at[FINE]));
+            judge(w, &s->at[FINE]);
         s->has_changed = false;
     }
     follow(w);
-    return WEFT_OK;
 }
 
-static weft_status run_rounds(work *w)
+static void run_rounds(work *w)
 {
     bool has_work = true;
 
     open_streams(w);
     while (has_work && !is_over(w)) {
-        double before = w->value;
+        double before = w->best.value;
 
-        WEFT_TRY(run_round(w, &has_work));
-        if (w->run->progress != NULL && w->value < before)
-            w->run->progress(w->run->context, w->value, 0);
+        run_round(w, &has_work);
+        if (w->run->progress != NULL && w->best.value < before)
+            w->run->progress(w->run->context, w->best.value, 0);
     }
-    return WEFT_OK;
 }
 
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
@@ -438,16 +415,18 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     proof->outcome = m.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
     if (m.is_empty || p->ask.goal != WEFT_LATENCY)
         return WEFT_OK;
-    w.plan = plan;
-    w.value = INFINITY;
+    w.best = weft_best_new(p, w.arena);
     w.piece[FINE] = weft_piece_of(&m, w.arena);
     w.fused = weft_piece_fuse(w.piece[FINE], w.arena);
     w.piece[COARSE] = w.fused.coarse;
     WEFT_TRY(find_starts(&w));
     if (w.n_starts > 0 && w.piece[FINE]->n_devices <= WEFT_PIECE_DEVICES && !is_over(&w))
-        WEFT_TRY(run_rounds(&w));
-    if (w.value < INFINITY)
-        proof->outcome = WEFT_BOUNDED;
+        run_rounds(&w);
+    if (!(w.best.value < INFINITY))
+        return WEFT_OK;
+    memcpy(plan->device, w.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
+    memcpy(plan->start_s, w.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
+    proof->outcome = WEFT_BOUNDED;
     return WEFT_OK;
 }
 
