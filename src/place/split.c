@@ -159,11 +159,13 @@ static weft_status start_with(work *w, const weft_solver *solver)
     weft_plan plan = weft_plan_new(n, w->arena);
     weft_proof proof = {.outcome = WEFT_UNKNOWN};
     schedule s = schedule_new(n, w->arena);
+    weft_status status;
 
     run.scratch = weft_arena_new();
     run.progress = NULL;
-    WEFT_TRY(solver->solve(w->problem, NULL, &run, &plan, &proof));
+    status = solver->solve(w->problem, NULL, &run, &plan, &proof);
     weft_arena_free(run.scratch);
+    WEFT_TRY(status);
     if (proof.outcome != WEFT_BOUNDED && proof.outcome != WEFT_OPTIMAL)
         return WEFT_OK;
     memcpy(s.device, plan.device, sizeof *s.device * (size_t)n);
@@ -230,8 +232,10 @@ static void start_stitched(work *w)
 static weft_status find_starts(work *w)
 {
     w->start = WEFT_NEW(w->arena, schedule, N_STARTERS + 1);
-    for (int i = 0; i < N_STARTERS && !weft_run_is_over(w->run); i++)
-        WEFT_TRY(start_with(w, starters[i]));
+    for (int i = 0; i < N_STARTERS; i++) {
+        if (w->n_starts == 0 || !weft_run_is_over(w->run)) /* a stopped run has a plan, too */
+            WEFT_TRY(start_with(w, starters[i]));
+    }
     if (w->piece[FINE]->n_devices > WEFT_PIECE_DEVICES || is_over(w))
         return WEFT_OK;
     find_modules(w);
