@@ -40,7 +40,10 @@
 static const double SLACK = 1e-12;    /* what a better plan must save, relative */
 static const double MOST_WORK = 1e8;  /* pairs of devices looked at, if the run has no limit */
 static const double MOST_TABLE = 4e6; /* edges * devices^2: beyond there is no search */
-enum { NODES_A_LOOK = 64 };           /* nodes between two looks at the clock */
+enum {
+    NODES_A_LOOK = 64,
+    SIMULATION_WORK = 50
+}; /* between two looks at the clock; a task simulated */
 
 /* A task on a device that may come next. */
 typedef struct branch {
@@ -504,6 +507,7 @@ static void finish_schedule(search *s)
     weft_plan plan = {s->p->n_tasks, s->device, s->position, 1, NULL};
     double value, before = s->best->value;
 
+    s->work += SIMULATION_WORK * (1.0 + s->p->n_tasks + s->p->n_tensors);
     s->status = weft_incumbent_offer(s->best, &plan, &value);
     if (s->best->value < before && s->run->progress != NULL)
         s->run->progress(s->run->context, s->best->value, s->first_bound);
