@@ -40,10 +40,8 @@
 static const double SLACK = 1e-12;    /* what a better plan must save, relative */
 static const double MOST_WORK = 1e8;  /* pairs of devices looked at, if the run has no limit */
 static const double MOST_TABLE = 4e6; /* edges * devices^2: beyond there is no search */
-enum {
-    NODES_A_LOOK = 64,
-    SIMULATION_WORK = 50
-}; /* between two looks at the clock; a task simulated */
+enum { NODES_A_LOOK = 64 };           /* nodes between two looks at the clock */
+enum { SIMULATION_WORK = 50 };        /* of a task or tensor, in units of MOST_WORK */
 
 /* A task on a device that may come next. */
 typedef struct branch {

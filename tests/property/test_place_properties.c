@@ -1,127 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Relations that hold for every problem: bound <= optimum <= value, plans keep all restrictions,
  * scaled costs scale the result, one more device never hurts, the same seed gives the same plan.
- * The optimum is found by trying every order and every device. */
+ * The optimum is found by trying every plan. */
+#include "brute.h"
 #include "check.h"
 #include "fixtures.h"
 #include "weft/place.h"
 
 enum { MOST_TASKS = 7, N_PROBLEMS = 1200 };
-
-/* --- every plan there is --------------------------------------------------------------------- */
-
-typedef struct search {
-    const weft_problem *p;
-    int n_usable; /* devices that may be used */
-    int device[MOST_TASKS];
-    double end_s[MOST_TASKS];
-    double free_s[8], held_bytes[8]; /* by device */
-    double best;
-} search;
-
-static bool is_allowed(const search *s, int u, int d)
-{
-    const weft_problem *p = s->p;
-
-    if (isinf(weft_task_s(p, u, d)) || (p->pin[u] >= 0 && p->pin[u] != d))
-        return false;
-    for (int v = 0; v < p->n_tasks; v++) {
-        if (s->device[v] >= 0 && p->colour[u] >= 0 && p->colour[u] == p->colour[v] &&
-            s->device[v] != d)
-            return false;
-    }
-    return true;
-}
-
-/* The weights of a random problem have one reader each, so they add up. */
-static double weight_bytes(const weft_problem *p, int u)
-{
-    double bytes = 0;
-
-    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++)
-        bytes += p->is_weight[p->arg[i]] ? p->memory[p->arg[i]] : 0;
-    return bytes;
-}
-
-static double arrival_s(const search *s, int u, int d)
-{
-    const weft_problem *p = s->p;
-    double at_s = 0;
-
-    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
-        int t = p->arg[i], from = p->producer[t];
-
-        if (from >= 0)
-            at_s = fmax(at_s, s->end_s[from] + weft_send_s(p, t, s->device[from], d));
-        else if (!p->is_weight[t] && p->host >= 0)
-            at_s = fmax(at_s, weft_send_s(p, t, p->host, d));
-    }
-    return at_s;
-}
-
-static bool is_ready(const search *s, int u)
-{
-    if (s->device[u] >= 0)
-        return false;
-    for (int i = s->p->pred_at[u]; i < s->p->pred_at[u + 1]; i++) {
-        if (s->device[s->p->pred[i]] < 0)
-            return false;
-    }
-    return true;
-}
-
-static void try_all(search *s, int n_done, double value);
-
-static void try_one(search *s, int u, int d, int n_done, double value)
-{
-    double before_s = s->free_s[d], bytes = weight_bytes(s->p, u);
-    double length_s = weft_task_s(s->p, u, d);
-    double end_s = fmax(before_s, arrival_s(s, u, d)) + length_s;
-
-    if (s->p->ask.goal == WEFT_THROUGHPUT) /* the time of a device is then its load */
-        end_s = before_s + length_s;
-    if (s->held_bytes[d] + bytes > s->p->capacity[d])
-        return;
-    s->device[u] = d;
-    s->end_s[u] = s->free_s[d] = end_s;
-    s->held_bytes[d] += bytes;
-    try_all(s, n_done + 1, fmax(value, end_s));
-    s->held_bytes[d] -= bytes;
-    s->free_s[d] = before_s;
-    s->device[u] = -1;
-}
-
-/* Every order that agrees with the edges, every device for each task; what is no better than the
- * best so far cannot become better. */
-static void try_all(search *s, int n_done, double value)
-{
-    if (value >= s->best)
-        return;
-    if (n_done == s->p->n_tasks)
-        s->best = value;
-    for (int u = 0; u < s->p->n_tasks; u++) {
-        if (!is_ready(s, u))
-            continue;
-        for (int d = 0; d < s->n_usable; d++) {
-            if (is_allowed(s, u, d))
-                try_one(s, u, d, n_done, value);
-        }
-        if (s->p->ask.goal == WEFT_THROUGHPUT) /* loads do not depend on the order */
-            break;
-    }
-}
-
-/* INFINITY if there is no plan. */
-static double optimum(const weft_problem *p, int n_usable)
-{
-    search s = {.p = p, .n_usable = n_usable, .best = INFINITY};
-
-    CHECK(p->n_tasks <= MOST_TASKS && p->n_devices <= 8);
-    for (int u = 0; u < p->n_tasks; u++)
-        s.device[u] = -1;
-    try_all(&s, 0, 0);
-    return s.best;
-}
 
 /* --- shorthands ------------------------------------------------------------------------------ */
 
@@ -171,6 +57,16 @@ static bool has_plan(const weft_solution *s)
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
 }
 
+/* The weights of a random problem have one reader each, so they add up. */
+static double weight_bytes(const weft_problem *p, int u)
+{
+    double bytes = 0;
+
+    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++)
+        bytes += p->is_weight[p->arg[i]] ? p->memory[p->arg[i]] : 0;
+    return bytes;
+}
+
 static void check_restrictions(const weft_problem *p, const weft_plan *plan)
 {
     double held_bytes[8] = {0};
@@ -192,7 +88,7 @@ static void check_restrictions(const weft_problem *p, const weft_plan *plan)
 static void check_order(const weft_problem *p)
 {
     weft_arena *a = weft_arena_new();
-    double best = optimum(p, p->n_devices);
+    double best = brute_optimum(p, p->n_devices);
     weft_proof bound;
 
     weft_place_bound(p, a, &bound);
@@ -246,7 +142,7 @@ TEST(restricted_problems_keep_their_order)
         restrict_tasks(p, seed);
         check_order(p);
         s = solve(p, 3, 1, NULL, a);
-        CHECK(has_plan(&s) == isfinite(optimum(p, p->n_devices))); /* memory does not limit */
+        CHECK(has_plan(&s) == isfinite(brute_optimum(p, p->n_devices))); /* memory does not limit */
         n_plans += has_plan(&s);
         weft_arena_free(a);
         weft_problem_free(p);
@@ -320,7 +216,7 @@ TEST(any_certificate_is_valid)
         weft_problem *p = small_problem(seed);
         weft_rng r = weft_rng_seed(seed);
         int path[MOST_TASKS], n = 0, u = weft_rng_below(&r, p->n_tasks);
-        double best = optimum(p, p->n_devices), price[3], sum = 0;
+        double best = brute_optimum(p, p->n_devices), price[3], sum = 0;
 
         for (int n_next = 1; n_next > 0;) {
             path[n++] = u;
@@ -379,8 +275,8 @@ TEST(one_more_device_never_hurts_the_optimum)
     for (uint64_t seed = 1; seed <= 400; seed++) {
         weft_problem *p = random_problem(seed, 2 + (int)(seed % 5), 3);
 
-        CHECK(optimum(p, 3) <= optimum(p, 2));
-        CHECK(optimum(p, 2) <= optimum(p, 1));
+        CHECK(brute_optimum(p, 3) <= brute_optimum(p, 2));
+        CHECK(brute_optimum(p, 2) <= brute_optimum(p, 1));
         weft_problem_free(p);
     }
 }
