@@ -32,10 +32,11 @@
  *
  * Time exponential in the tasks: a node takes O(edges * devices^2). Reaches about 20 tasks on 3
  * devices in a second if several can run side by side, more if the network is narrow. */
-#include "incumbent.h"
+#include "first.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double SLACK = 1e-12;    /* what a better plan must save, relative */
 static const double MOST_WORK = 1e8;  /* pairs of devices looked at, if the run has no limit */
@@ -54,8 +55,7 @@ typedef struct search {
     weft_domain domain;
     weft_run *run;
     weft_arena *a;
-    weft_incumbent *best;
-    weft_status status;
+    weft_best *best;
     /* the network by pairs: edges that enter a task, by task; the largest of its tensors counts */
     const int *in_at, *in; /* task -> tasks it waits for, as pred of the problem */
     double *send_s;        /* [(edge * n_devices + from) * n_devices + to] */
@@ -492,7 +492,7 @@ static void take_back(search *s, const branch *b, const undo *before)
 
 static bool is_time_over(search *s)
 {
-    if (s->is_over || s->status != WEFT_OK)
+    if (s->is_over)
         return true;
     s->is_over = s->n_nodes >= s->most_nodes || s->work >= s->most_work;
     if (!s->is_over && s->n_nodes % NODES_A_LOOK == 0)
@@ -502,13 +502,17 @@ static bool is_time_over(search *s)
 
 static void finish_schedule(search *s)
 {
-    weft_plan plan = {s->p->n_tasks, s->device, s->position, 1, NULL};
-    double value, before = s->best->value;
+    size_t n = (size_t)s->p->n_tasks, mark = weft_arena_mark(s->a);
+    weft_plan plan = weft_plan_new(s->p->n_tasks, s->a);
+    double before = s->best->value;
 
+    memcpy(plan.device, s->device, n * sizeof *plan.device);
+    memcpy(plan.start_s, s->position, n * sizeof *plan.start_s);
+    weft_best_try(s->best, s->p, &plan, s->a);
     s->work += SIMULATION_WORK * (1.0 + s->p->n_tasks + s->p->n_tensors);
-    s->status = weft_incumbent_offer(s->best, &plan, &value);
     if (s->best->value < before && s->run->progress != NULL)
         s->run->progress(s->run->context, s->best->value, s->first_bound);
+    weft_arena_rewind(s->a, mark);
 }
 
 /* `bound` holds for everything below this node. */
@@ -564,7 +568,7 @@ static void raise_bound(weft_proof *proof, double bound)
     proof->method = "search";
 }
 
-static weft_status run_search(search *s, weft_proof *proof)
+static void run_search(search *s, weft_proof *proof)
 {
     fill_sends(s);
     fill_inputs(s);
@@ -575,14 +579,12 @@ static weft_status run_search(search *s, weft_proof *proof)
     set_limits(s);
     s->first_bound = proof->bound;
     explore(s, s->first_bound);
-    WEFT_TRY(s->status);
     if (s->is_over)
         raise_bound(proof, fmin(s->open_bound, s->best->value));
-    else if (s->best->has_plan)
+    else if (s->best->value < INFINITY)
         raise_bound(proof, s->best->value);
     else
         proof->outcome = WEFT_INFEASIBLE;
-    return WEFT_OK;
 }
 
 /* Is the simulator's value no less than the value under overlap, for every plan? */
@@ -598,7 +600,7 @@ static bool is_searchable(const weft_problem *p)
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
-    weft_incumbent best = weft_incumbent_new(p, run, plan);
+    weft_best best = weft_best_new(p, run->scratch);
     search s = {.p = p, .run = run, .a = run->scratch, .best = &best};
     weft_proof load = {.outcome = WEFT_UNKNOWN};
 
@@ -606,14 +608,16 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     weft_place_bound(p, run->scratch, proof);
     if (proof->outcome == WEFT_INFEASIBLE)
         return WEFT_OK;
-    WEFT_TRY(weft_incumbent_begin(&best));
+    WEFT_TRY(weft_best_first(&best, p, run));
     s.domain = weft_domain_new(p, run->scratch);
     weft_load_bound(&s.domain, run->scratch, &load);
     s.price = load.price;
     if (is_searchable(p) && !is_beaten(&s, proof->bound))
-        WEFT_TRY(run_search(&s, proof));
-    if (best.has_plan)
+        run_search(&s, proof);
+    if (best.value < INFINITY) {
+        weft_best_copy(&best, plan);
         proof->outcome = WEFT_BOUNDED;
+    }
     return WEFT_OK;
 }
 

@@ -33,7 +33,7 @@
  * the clock unless the run has a limit in seconds. A step is STEP_UNITS of that count. Memory of Z3
  * is freed with its context. Exponential time; good to about 20 tasks on 3 devices.
  * De Moura, Bjorner, TACAS 2008. */
-#include "incumbent.h"
+#include "first.h"
 
 #include <limits.h>
 #include <math.h>
@@ -519,31 +519,29 @@ static bool read_plan(model *m, Z3_model found, weft_plan *plan, int64_t *end)
     return value_of(m, found, m->end, end);
 }
 
-/* Offers the plan of Z3's model; *most becomes the largest end to ask for next. */
-static weft_status take_model(model *m, weft_incumbent *best, int64_t *most)
+/* Tries the plan of Z3's model; *most becomes the largest end to ask for next. */
+static void take_model(model *m, weft_best *best, int64_t *most)
 {
     size_t mark = weft_arena_mark(m->a);
     Z3_model found = Z3_solver_get_model(m->z, m->solver);
     weft_plan plan = weft_plan_new(m->p->n_tasks, m->a);
-    weft_status status = WEFT_OK;
-    double value = INFINITY;
+    double value;
     int64_t end = 0;
 
     Z3_model_inc_ref(m->z, found);
     m->has_failed |= !read_plan(m, found, &plan, &end);
     Z3_model_dec_ref(m->z, found);
     if (!m->has_failed) {
-        status = weft_incumbent_offer(best, &plan, &value);
+        value = weft_best_try(best, m->p, &plan, m->a);
         if (value < (double)end * m->tick_s)
             end = (int64_t)floor(value / m->tick_s);
         *most = end - 1;
     }
     weft_arena_rewind(m->a, mark);
-    return status;
 }
 
 /* Steps 2 and 3. *bound is set if Z3 proves one. */
-static weft_status descend(model *m, weft_incumbent *best, double *bound, bool *is_infeasible)
+static void descend(model *m, weft_best *best, double *bound, bool *is_infeasible)
 {
     int64_t units = MOST_UNITS, most = INT64_MAX;
     Z3_lbool answer;
@@ -552,20 +550,19 @@ static weft_status descend(model *m, weft_incumbent *best, double *bound, bool *
         units = m->run->steps < INT64_MAX / STEP_UNITS ? m->run->steps * STEP_UNITS : INT64_MAX;
     else if (m->run->limit_s < INFINITY)
         units = INT64_MAX;
-    if (best->has_plan) {
+    if (best->value < INFINITY) {
         most = (int64_t)floor(best->value / m->tick_s) - 1;
         add_limit(m, most);
     }
     while ((answer = ask(m, &units)) == Z3_L_TRUE) {
-        WEFT_TRY(take_model(m, best, &most));
+        take_model(m, best, &most);
         if (m->has_failed)
-            return WEFT_OK;
+            return;
         add_limit(m, most);
     }
     if (answer == Z3_L_FALSE && most < INT64_MAX)
         *bound = (double)(most + 1) * m->tick_s;
     *is_infeasible = answer == Z3_L_FALSE && most == INT64_MAX;
-    return WEFT_OK;
 }
 
 static void build(model *m, double most_s)
@@ -621,18 +618,16 @@ static double longest_s(const weft_problem *p)
     return sum_s;
 }
 
-static weft_status search(const weft_problem *p, weft_run *run, weft_incumbent *best,
-                          weft_proof *proof)
+static void search(const weft_problem *p, weft_run *run, weft_best *best, weft_proof *proof)
 {
-    double most_s = best->has_plan ? best->value : longest_s(p), bound = 0;
+    double most_s = best->value < INFINITY ? best->value : longest_s(p), bound = 0;
     model m = {.p = p, .run = run, .a = run->scratch};
     bool is_infeasible = false;
-    weft_status status;
 
     m.domain = weft_domain_new(p, run->scratch);
     m.tick_s = choose_tick(p, most_s);
     build(&m, most_s);
-    status = descend(&m, best, &bound, &is_infeasible);
+    descend(&m, best, &bound, &is_infeasible);
     Z3_solver_dec_ref(m.z, m.solver);
     Z3_del_context(m.z);
     if (is_infeasible)
@@ -642,26 +637,27 @@ static weft_status search(const weft_problem *p, weft_run *run, weft_incumbent *
         proof->bound = bound;
         proof->method = "search";
     }
-    return status;
 }
 
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
-    weft_incumbent best = weft_incumbent_new(p, run, plan);
+    weft_best best = weft_best_new(p, run->scratch);
     bool is_open;
 
     (void)options;
     weft_place_bound(p, run->scratch, proof);
     if (proof->outcome == WEFT_INFEASIBLE)
         return WEFT_OK;
-    WEFT_TRY(weft_incumbent_begin(&best));
+    WEFT_TRY(weft_best_first(&best, p, run));
     is_open = !(best.value <= proof->bound) && best.value > 0;
     if (p->ask.goal == WEFT_LATENCY && !p->ask.is_calls && is_open &&
         count_clauses(p) <= MOST_CLAUSES)
-        WEFT_TRY(search(p, run, &best, proof));
-    if (best.has_plan)
+        search(p, run, &best, proof);
+    if (best.value < INFINITY) {
+        weft_best_copy(&best, plan);
         proof->outcome = WEFT_BOUNDED;
+    }
     return WEFT_OK;
 }
 
