@@ -299,18 +299,24 @@ static void set_taus(engine *g, stretch *s, int begin)
         s->tau[i] = n > 0 ? rest[i * n / N_TAUS] : 0;
 }
 
-/* Delays behind the barrier, by the recursion of heads from its end at time 0, as far as tasks read
- * something from before it. */
-static void set_settle(engine *g, stretch *s)
+static int last_reader(const weft_piece *x, int u)
+{
+    int last = u;
+
+    for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
+        last = x->to[x->out[i]] > last ? x->to[x->out[i]] : last;
+    return last;
+}
+
+/* Delays behind the barrier, by the recursion of heads from its end at time 0, up to the last task
+ * that reads something from before it. */
+static void set_settle(engine *g, stretch *s, int last)
 {
     const weft_piece *x = g->piece;
-    int k = g->k, b = s->barrier, last = b;
+    int k = g->k, b = s->barrier;
     tick *settle;
 
-    for (int u = 0; u < b; u++) {
-        for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
-            last = x->to[x->out[i]] > last ? x->to[x->out[i]] : last;
-    }
+    last = last > b ? last : b;
     s->n_settle = last - b + 1 > MOST_WINDOW * 8 ? MOST_WINDOW * 8 : last - b + 1;
     s->settle = settle = WEFT_NEW(g->arena, tick, (size_t)s->n_settle * (size_t)k);
     for (int v = b + 1; v < b + s->n_settle; v++) {
@@ -335,7 +341,7 @@ static void set_settle(engine *g, stretch *s)
 static void set_stretches(engine *g)
 {
     bool *is_barrier = WEFT_NEW(g->arena, bool, g->n + 1);
-    int begin = 0;
+    int begin = 0, last = 0; /* last reader of what came before u */
 
     weft_piece_barriers(g->piece, is_barrier, g->arena);
     is_barrier[g->n] = true;
@@ -347,6 +353,8 @@ static void set_stretches(engine *g)
         stretch *s = &g->stretches[g->n_stretches];
 
         g->stretch_of[u] = g->n_stretches;
+        if (u > 0 && last_reader(g->piece, u - 1) > last)
+            last = last_reader(g->piece, u - 1);
         if (!is_barrier[u])
             continue;
         s->barrier = u;
@@ -354,7 +362,7 @@ static void set_stretches(engine *g)
             set_prices(g, s, begin);
         set_taus(g, s, begin);
         if (u < g->n)
-            set_settle(g, s);
+            set_settle(g, s, last);
         for (int v = begin; v < u; v++) {
             for (int i = 0; i < s->n_prices; i++) {
                 const double *price = s->price + i * g->k;
@@ -616,66 +624,73 @@ static ideal *find_ideal(engine *g, level *l, const name *m, const ideal *from, 
 
 /* --- judging a state ------------------------------------------------------------------------- */
 
-/* Least time by which work w can be done on devices that are free from free[]. */
-static double finish_of(const engine *g, const tick *free, const double *price, double work)
+/* Devices that may still take a task, by the time they are free. Returns how many. */
+static int sort_devices(const engine *g, const tick *free, int *order)
 {
-    double have = 0, rate = 0, at = 0;
-    bool used[WEFT_PIECE_DEVICES] = {false};
+    int n = 0;
 
-    for (int round = 0; round < g->k; round++) {
-        int next = -1;
+    for (int d = 0; d < g->k; d++) {
+        int at = n;
 
-        for (int d = 0; d < g->k; d++) {
-            if (!used[d] && free[d] < NEVER && (next < 0 || free[d] < free[next]))
-                next = d;
-        }
-        if (next < 0)
-            break;
-        if (rate > 0 && have + rate * ((double)free[next] - at) >= work)
-            return at + (work - have) / rate;
-        have += rate * ((double)free[next] - at);
-        at = (double)free[next];
-        rate += price[next];
-        used[next] = true;
+        if (free[d] >= NEVER)
+            continue;
+        for (; at > 0 && free[order[at - 1]] > free[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+        n++;
     }
-    if (rate > 0)
-        return at + (work - have) / rate;
-    return work > 0 ? (double)NEVER : 0;
+    return n;
 }
 
+/* The bound of the work that is left. Work done by time X grows piece by piece with X; `at` is the
+ * begin of a piece, `have` what is done by then. */
 static tick work_bound(const engine *g, const ideal *o, const tick *free)
 {
     const stretch *s = &g->stretches[o->stretch];
+    int order[WEFT_PIECE_DEVICES], n = sort_devices(g, free, order);
     double best = 0;
 
     for (int i = 0; i < s->n_prices; i++) {
-        for (int t = 0; t < N_TAUS; t++) {
-            double work = o->work[i * N_TAUS + t];
+        const double *price = s->price + i * g->k, *work = o->work + i * N_TAUS;
+        double have = 0, rate = 0, at = 0;
+        int t = N_TAUS - 1; /* from the largest threshold, that is the least work, on */
 
-            if (work > 0)
-                best =
-                    fmax(best, finish_of(g, free, s->price + i * g->k, work) + (double)s->tau[t]);
+        for (int j = 0; j <= n && t >= 0; j++) {
+            double next = j < n ? (double)free[order[j]] : (double)NEVER;
+            double then = have + rate * (next - at);
+
+            for (; t >= 0 && (work[t] <= then || j == n); t--) {
+                double end = rate > 0 ? at + (work[t] - have) / rate : (double)NEVER;
+
+                if (work[t] > 0 && end + (double)s->tau[t] > best)
+                    best = end + (double)s->tau[t];
+            }
+            have = then;
+            at = next;
+            rate += j < n ? price[order[j]] : 0;
         }
     }
-    return (tick)(best * (1 - 1e-13));
+    return best < (double)NEVER ? (tick)(best * (1 - 1e-13)) : NEVER;
 }
 
-/* Heads of a window; returns the bound they give, NEVER if some task has no device left. */
-static tick sweep(engine *g, const ideal *o, tick *at, tick bound)
+/* Heads of a window; returns the bound they give, NEVER if some task has no device left. k is the
+ * number of devices: where the compiler knows it, it unrolls the loops. */
+static inline tick sweep_k(engine *g, const ideal *o, const tick *at, tick bound, const int k)
 {
     const weft_piece *x = g->piece;
-    int k = g->k;
 
     for (int j = 0; j < o->n_window; j++) {
         int u = o->window[j];
-        tick *head = g->head + cell(g, u, 0), *end = g->end + cell(g, u, 0), least = NEVER;
+        tick *head = g->head + u * k, *end = g->end + u * k, least = NEVER;
         const tick *own =
-            o->window_front[j] < 0 ? g->release + cell(g, u, 0) : at + k * (1 + o->window_front[j]);
+            o->window_front[j] < 0 ? g->release + u * k : at + k * (1 + o->window_front[j]);
+
+        const tick *time = g->time + u * k, *tail = g->tail + u * k;
 
         for (int d = 0; d < k; d++)
             head[d] = own[d] > at[d] ? own[d] : at[d];
         for (int i = o->edge_at[j]; i < o->edge_at[j + 1]; i++) {
-            const tick *from = g->end + cell(g, x->from[o->edge[i]], 0);
+            const tick *from = g->end + x->from[o->edge[i]] * k;
             const tick *send = g->send + (size_t)o->edge[i] * (size_t)(k * k);
 
             for (int d = 0; d < k; d++) {
@@ -690,9 +705,9 @@ static tick sweep(engine *g, const ideal *o, tick *at, tick bound)
             }
         }
         for (int d = 0; d < k; d++) {
-            tick value = head[d] + g->time[cell(g, u, d)] + g->tail[cell(g, u, d)];
+            tick value = head[d] + time[d] + tail[d];
 
-            end[d] = head[d] + g->time[cell(g, u, d)];
+            end[d] = head[d] + time[d];
             if (value >= g->upper) {
                 head[d] = end[d] = NEVER;
                 continue;
@@ -704,6 +719,20 @@ static tick sweep(engine *g, const ideal *o, tick *at, tick bound)
         bound = least > bound ? least : bound;
     }
     return bound;
+}
+
+static tick sweep(engine *g, const ideal *o, const tick *at, tick bound)
+{
+    switch (g->k) {
+    case 2:
+        return sweep_k(g, o, at, bound, 2);
+    case 3:
+        return sweep_k(g, o, at, bound, 3);
+    case 4:
+        return sweep_k(g, o, at, bound, 4);
+    default:
+        return sweep_k(g, o, at, bound, g->k);
+    }
 }
 
 /* Raises a state to what the heads of the sweep imply. */

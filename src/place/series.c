@@ -24,10 +24,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct known {
-    double value; /* above the base of the tails */
-} known;
-
 typedef struct solver {
     const weft_piece *piece;
     const weft_series_effort *effort;
@@ -35,8 +31,8 @@ typedef struct solver {
     double *tail_s;
     double grid_s;
     weft_series *out;
-    weft_map *index; /* content of a part -> place in known */
-    WEFT_VEC(known) parts;
+    weft_map *index;        /* content of a part -> place in parts */
+    WEFT_VEC(double) parts; /* values above the base of the tails */
 } solver;
 
 static size_t cell(const solver *s, int u, int d)
@@ -92,6 +88,20 @@ static const char *key_of(const weft_piece *x, weft_arena *a, size_t *size)
     return key;
 }
 
+static double search_part(solver *s, const weft_piece *x)
+{
+    int64_t left = s->effort->most_states - s->out->n_states, most = s->effort->part_states;
+    weft_effort e = {.upper = INFINITY,
+                     .most_states = left < most ? (left > 1 ? left : 1) : most,
+                     .run = s->effort->run};
+    weft_answer r = weft_piece_solve(x, &e, s->arena);
+
+    s->out->n_states += r.n_states;
+    s->out->n_parts++;
+    s->out->n_open += !r.is_closed;
+    return r.is_closed ? r.value : r.bound;
+}
+
 /* The least value of a part, or a bound of it. */
 static double solve_part(solver *s, const weft_part *part)
 {
@@ -102,21 +112,11 @@ static double solve_part(solver *s, const weft_part *part)
     int at = weft_map_get(s->index, key, size);
 
     if (at < 0) {
-        weft_effort e = {.upper = INFINITY,
-                         .most_states = s->effort->most_states,
-                         .most_beam = s->effort->most_beam,
-                         .run = s->effort->run};
-        weft_answer r = weft_piece_solve(x, &e, s->arena);
-        known k = {r.is_closed ? r.value : r.bound};
-
         at = s->parts.n;
-        WEFT_PUSH(s->arena, s->parts, k);
+        WEFT_PUSH(s->arena, s->parts, search_part(s, x));
         weft_map_set(s->index, key, size, at);
-        s->out->n_states += r.n_states;
-        s->out->n_parts++;
-        s->out->n_open += !r.is_closed;
     }
-    return base_s + s->parts.at[at].value;
+    return base_s + s->parts.at[at];
 }
 
 /* Tails of tasks begin .. end - 1 but for the last, whose tails are known if it is a barrier. */
@@ -146,18 +146,9 @@ static double first_part(solver *s, int end, bool has_exit)
 {
     weft_part part = {0, end, -1, -1, has_exit, s->tail_s};
     weft_piece *x = weft_piece_part(s->piece, &part, s->arena);
-    weft_effort e = {.upper = INFINITY,
-                     .most_states = s->effort->most_states,
-                     .most_beam = s->effort->most_beam,
-                     .run = s->effort->run};
-    weft_answer r;
 
     memcpy((void *)x->free_s, s->piece->free_s, sizeof *x->free_s * (size_t)x->n_devices);
-    r = weft_piece_solve(x, &e, s->arena);
-    s->out->n_states += r.n_states;
-    s->out->n_parts++;
-    s->out->n_open += !r.is_closed;
-    return r.is_closed ? r.value : r.bound;
+    return search_part(s, x);
 }
 
 weft_series weft_series_tails(const weft_piece *x, const weft_series_effort *e, weft_arena *a)
