@@ -33,7 +33,7 @@ enum {
     STEPS_PER_LOOK = 256, /* between two looks at the clock */
 };
 /* Found by trial on the public instances; temperatures and weights in parts of the bound. */
-static const double HOT[] = {0.05, 0.2, 1}, COLD = 1e-3; /* first and last temperature */
+static const double HOT[] = {0.05, 0.05, 0.2, 1}, COLD = 1e-3; /* first and last temperature */
 static const double OVER_FIRST = 0.3,
                     OVER_LAST = 1;    /* price of a memory that is exceeded by 100 % */
 static const double SUM_SHARE = 0.03; /* of the sum of all calls */
@@ -190,7 +190,7 @@ static void count_step(search *x)
 /* One round of n steps from the start; `at` runs from 0 to 1. */
 static void anneal(search *x, int64_t n)
 {
-    double hot = HOT[weft_rng_below(&x->rng, 3)];
+    double hot = HOT[weft_rng_below(&x->rng, 4)];
     bool is_strict = weft_rng_below(&x->rng, 2) == 0;
     merit now, next;
 
