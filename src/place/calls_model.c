@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: MIT */
+/* calls_model.c: blocks, tensors and loads of a stream under `calls`.
+ *
+ * 1. Tasks of one colour form a group (domain.c): one device.
+ * 2. Pipelines only: stages form a chain, so no path of forward tasks leaves a stage and comes
+ *    back. Groups on a cycle of the graph of groups (forward edges only) would need such a path
+ *    unless they share a stage: each strong component is one block.
+ * 3. A block g whose time is 0 wherever its only neighbour h may be joins h, if its weights cannot
+ *    matter (it has none, or all weights together fit every device). Nothing is lost: take any
+ *    plan and move g to the device of h. Every tensor that g touches is made by g and read by h
+ *    only, or made by h; the first kind is no longer sent, the second has one reader less
+ *    elsewhere. So no load grows. A chain of stages stays one: all edges of g lead to h.
+ * 4. Forward blocks get topological numbers, depth first; blocks of backward tasks alone follow.
+ *
+ * Time O((tasks + edges) * rounds of step 3), a round for each link of the longest chain of merges
+ * at worst. A move of a block costs its tensors and weights. */
+#include "calls.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct maker {
+    const weft_problem *p;
+    weft_domain domain;
+    weft_arena *a, *scratch;
+    bool is_contiguous, is_roomy;
+    int n_groups;
+    int *task_at, *task; /* group -> tasks */
+    int *root;           /* [n_groups] union-find */
+    double *time_s;      /* [group * n_devices + device], kept at roots */
+    bool *has_weight;    /* [n_groups] the same */
+    int *next;           /* [n_groups] ring of the groups of a block */
+} maker;
+
+static int root_of(maker *k, int g)
+{
+    while (k->root[g] != g)
+        g = k->root[g] = k->root[k->root[g]];
+    return g;
+}
+
+static void list_tasks(maker *k)
+{
+    int n = k->p->n_tasks;
+    int *place = WEFT_NEW(k->scratch, int, k->n_groups + 1);
+
+    k->task_at = WEFT_NEW(k->scratch, int, k->n_groups + 1);
+    k->task = WEFT_NEW(k->scratch, int, n);
+    for (int u = 0; u < n; u++)
+        k->task_at[k->domain.group[u] + 1]++;
+    for (int g = 0; g < k->n_groups; g++)
+        place[g + 1] = k->task_at[g + 1] += k->task_at[g];
+    for (int u = 0; u < n; u++)
+        k->task[place[k->domain.group[u]]++] = u;
+}
+
+/* An accelerator that cannot exchange with the host is of no use to more than single blocks. */
+static bool is_linked(const weft_problem *p, int d)
+{
+    int there = p->host * p->n_devices + d, back = d * p->n_devices + p->host;
+
+    return d == p->host || (isfinite(p->latency_s[there]) && isfinite(p->second_per_byte[there]) &&
+                            isfinite(p->latency_s[back]) && isfinite(p->second_per_byte[back]));
+}
+
+static void sum_times(maker *k, weft_calls *m)
+{
+    int n_devices = k->p->n_devices;
+
+    k->time_s = weft_arena_array(k->scratch, (size_t)k->n_groups * (size_t)n_devices,
+                                 sizeof *k->time_s);
+    for (int d = 0; d < n_devices; d++)
+        m->is_restricted |= !is_linked(k->p, d);
+    for (int u = 0; u < k->p->n_tasks; u++) {
+        for (int d = 0; d < n_devices; d++) {
+            bool is_there = weft_domain_has(&k->domain, u, d) && is_linked(k->p, d);
+
+            k->time_s[k->domain.group[u] * n_devices + d] +=
+                is_there ? weft_task_s(k->p, u, d) : INFINITY;
+        }
+    }
+}
+
+static void find_room(maker *k)
+{
+    double bytes = 0;
+
+    for (int t = 0; t < k->p->n_tensors; t++)
+        bytes += k->p->is_weight[t] ? k->p->memory[t] : 0;
+    k->is_roomy = true;
+    for (int d = 0; d < k->p->n_devices; d++)
+        k->is_roomy &= bytes <= k->p->capacity[d];
+    k->has_weight = WEFT_NEW(k->scratch, bool, k->n_groups);
+    for (int g = 0; g < k->n_groups; g++)
+        k->has_weight[g] = k->domain.weight_at[g + 1] > k->domain.weight_at[g];
+}
+
+/* g becomes part of h; both are roots. */
+static void join(maker *k, int g, int h)
+{
+    int n_devices = k->p->n_devices, next = k->next[g];
+
+    k->root[g] = h;
+    for (int d = 0; d < n_devices; d++)
+        k->time_s[h * n_devices + d] += k->time_s[g * n_devices + d];
+    k->has_weight[h] |= k->has_weight[g];
+    k->next[g] = k->next[h];
+    k->next[h] = next;
+}
+
+/* --- step 2: strong components of the forward graph of groups (Tarjan), without recursion ------ */
+
+typedef struct component {
+    maker *k;
+    int *index, *low; /* [n_groups] 0: not seen */
+    int *at, *edge;   /* [n_groups] place among the tasks of the group, and among its successors */
+    int *stack, *path;
+    bool *is_open;
+    int n_seen, n_stack, n_path;
+} component;
+
+static void enter(component *c, int g)
+{
+    c->index[g] = c->low[g] = ++c->n_seen;
+    c->at[g] = c->k->task_at[g];
+    c->edge[g] = -1;
+    c->is_open[g] = true;
+    c->stack[c->n_stack++] = c->path[c->n_path++] = g;
+}
+
+/* The next group that a forward edge of g leads to, or -1. */
+static int next_group(component *c, int g)
+{
+    const weft_problem *p = c->k->p;
+
+    for (; c->at[g] < c->k->task_at[g + 1]; c->at[g]++, c->edge[g] = -1) {
+        int u = c->k->task[c->at[g]];
+
+        if (p->is_backward[u])
+            continue;
+        if (c->edge[g] < 0)
+            c->edge[g] = p->succ_at[u];
+        while (c->edge[g] < p->succ_at[u + 1]) {
+            int v = p->succ[c->edge[g]++];
+
+            if (!p->is_backward[v] && c->k->domain.group[v] != g)
+                return c->k->domain.group[v];
+        }
+    }
+    return -1;
+}
+
+static void leave(component *c, int g)
+{
+    int h;
+
+    c->n_path--;
+    if (c->n_path > 0 && c->low[g] < c->low[c->path[c->n_path - 1]])
+        c->low[c->path[c->n_path - 1]] = c->low[g];
+    if (c->low[g] != c->index[g])
+        return;
+    do {
+        h = c->stack[--c->n_stack];
+        c->is_open[h] = false;
+        if (h != g)
+            join(c->k, h, g);
+    } while (h != g);
+}
+
+static void visit(component *c, int first)
+{
+    enter(c, first);
+    while (c->n_path > 0) {
+        int g = c->path[c->n_path - 1], h = next_group(c, g);
+
+        if (h < 0)
+            leave(c, g);
+        else if (c->index[h] == 0)
+            enter(c, h);
+        else if (c->is_open[h] && c->index[h] < c->low[g])
+            c->low[g] = c->index[h];
+    }
+}
+
+static void join_components(maker *k)
+{
+    size_t mark = weft_arena_mark(k->scratch);
+    int n = k->n_groups;
+    component c = {.k = k,
+                   .index = WEFT_NEW(k->scratch, int, n),
+                   .low = WEFT_NEW(k->scratch, int, n),
+                   .at = WEFT_NEW(k->scratch, int, n),
+                   .edge = WEFT_NEW(k->scratch, int, n),
+                   .stack = WEFT_NEW(k->scratch, int, n),
+                   .path = WEFT_NEW(k->scratch, int, n),
+                   .is_open = WEFT_NEW(k->scratch, bool, n)};
+
+    for (int g = 0; g < n; g++) {
+        if (c.index[g] == 0)
+            visit(&c, g);
+    }
+    weft_arena_rewind(k->scratch, mark);
+}
+
+/* --- step 3: blocks without work ---------------------------------------------------------------- */
+
+/* The only block that g has an edge to or from, -1 if there is none or more than one. */
+static int only_neighbour(maker *k, int g)
+{
+    const weft_problem *p = k->p;
+    int only = -1, part = g;
+
+    do {
+        for (int i = k->task_at[part]; i < k->task_at[part + 1]; i++) {
+            int u = k->task[i], n_pred = p->pred_at[u + 1] - p->pred_at[u];
+            int n_succ = p->succ_at[u + 1] - p->succ_at[u];
+
+            for (int e = 0; e < n_pred + n_succ; e++) {
+                int v = e < n_pred ? p->pred[p->pred_at[u] + e]
+                                   : p->succ[p->succ_at[u] + e - n_pred];
+                int h = root_of(k, k->domain.group[v]);
+
+                if (h == g || h == only)
+                    continue;
+                if (only >= 0)
+                    return -1;
+                only = h;
+            }
+        }
+        part = k->next[part];
+    } while (part != g);
+    return only;
+}
+
+static bool is_idle(const maker *k, int g, int h)
+{
+    int n_devices = k->p->n_devices;
+
+    if (k->has_weight[g] && !k->is_roomy)
+        return false;
+    for (int d = 0; d < n_devices; d++) {
+        if (isfinite(k->time_s[h * n_devices + d]) && k->time_s[g * n_devices + d] != 0)
+            return false;
+    }
+    return true;
+}
+
+static void join_idle(maker *k)
+{
+    bool is_changed = true;
+
+    while (is_changed) {
+        is_changed = false;
+        for (int g = 0; g < k->n_groups; g++) {
+            int h = k->root[g] == g ? only_neighbour(k, g) : -1;
+
+            if (h >= 0 && is_idle(k, g, h)) {
+                join(k, g, h);
+                is_changed = true;
+            }
+        }
+    }
+}
+
+/* --- step 4: numbers ---------------------------------------------------------------------------- */
+
+static bool has_forward(const maker *k, int g)
+{
+    int part = g;
+
+    do {
+        for (int i = k->task_at[part]; i < k->task_at[part + 1]; i++) {
+            if (!k->p->is_backward[k->task[i]])
+                return true;
+        }
+        part = k->next[part];
+    } while (part != g);
+    return false;
+}
+
+/* Numbers by root: forward blocks first. Returns how many blocks there are. */
+static int number_roots(maker *k, int *number, int *n_forward)
+{
+    int n = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int g = 0; g < k->n_groups; g++) {
+            if (k->root[g] == g && has_forward(k, g) == (pass == 0))
+                number[g] = n++;
+        }
+        if (pass == 0)
+            *n_forward = n;
+    }
+    return n;
+}
+
+/* Two arrays of CSR from pairs (key, value); each pair once, ascending. */
+typedef struct pairs {
+    int64_t *pair;
+    int n;
+} pairs;
+
+static int by_number(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void add_pair(pairs *x, int key, int value)
+{
+    x->pair[x->n++] = (int64_t)key << 32 | (int64_t)value;
+}
+
+static void index_pairs(pairs *x, int n_keys, weft_arena *a, const int **at, const int **to)
+{
+    int *place = WEFT_NEW(a, int, n_keys + 1), *value = WEFT_NEW(a, int, x->n);
+    int n = 0;
+
+    qsort(x->pair, (size_t)x->n, sizeof *x->pair, by_number);
+    for (int i = 0; i < x->n; i++) {
+        if (i > 0 && x->pair[i] == x->pair[i - 1])
+            continue;
+        place[(x->pair[i] >> 32) + 1]++;
+        value[n++] = (int)(x->pair[i] & INT32_MAX);
+    }
+    for (int i = 0; i < n_keys; i++)
+        place[i + 1] += place[i];
+    *at = place;
+    *to = value;
+}
+
+/* Edges between forward blocks, from tasks to their predecessors. */
+static void link_blocks(maker *k, weft_calls *m, weft_arena *a)
+{
+    const weft_problem *p = k->p;
+    int n_edges = p->pred_at[p->n_tasks];
+    size_t size = sizeof(int64_t);
+    pairs back = {weft_arena_array(k->scratch, (size_t)n_edges, size), 0};
+    pairs there = {weft_arena_array(k->scratch, (size_t)n_edges, size), 0};
+
+    for (int v = 0; v < p->n_tasks; v++) {
+        for (int e = p->pred_at[v]; e < p->pred_at[v + 1] && !p->is_backward[v]; e++) {
+            int u = p->pred[e];
+
+            if (p->is_backward[u] || m->block[u] == m->block[v])
+                continue;
+            add_pair(&back, m->block[v], m->block[u]);
+            add_pair(&there, m->block[u], m->block[v]);
+        }
+    }
+    index_pairs(&back, m->n_forward, a, &m->pred_at, &m->pred);
+    index_pairs(&there, m->n_forward, a, &m->succ_at, &m->succ);
+}
+
+/* Topological numbers, depth first: of the blocks that are ready, the one that became so last. */
+static void order_blocks(maker *k, const weft_calls *m, int *number)
+{
+    int n = m->n_forward, n_ready = 0, n_done = 0;
+    int *missing = WEFT_NEW(k->scratch, int, n), *ready = WEFT_NEW(k->scratch, int, n);
+
+    for (int b = n - 1; b >= 0; b--) {
+        missing[b] = m->pred_at[b + 1] - m->pred_at[b];
+        if (missing[b] == 0)
+            ready[n_ready++] = b;
+    }
+    while (n_ready > 0) {
+        int b = ready[--n_ready];
+
+        number[b] = n_done++;
+        for (int e = m->succ_at[b + 1] - 1; e >= m->succ_at[b]; e--) {
+            if (--missing[m->succ[e]] == 0)
+                ready[n_ready++] = m->succ[e];
+        }
+    }
+}
+
+static void set_blocks(maker *k, weft_calls *m)
+{
+    int *number = WEFT_NEW(k->scratch, int, k->n_groups);
+    int *block = WEFT_NEW(k->a, int, k->p->n_tasks);
+
+    m->n_blocks = number_roots(k, number, &m->n_forward);
+    for (int u = 0; u < k->p->n_tasks; u++)
+        block[u] = number[root_of(k, k->domain.group[u])];
+    m->block = block;
+    if (k->is_contiguous) {
+        int *order = WEFT_NEW(k->scratch, int, m->n_forward);
+
+        link_blocks(k, m, k->scratch);
+        order_blocks(k, m, order);
+        for (int u = 0; u < k->p->n_tasks; u++) {
+            if (block[u] < m->n_forward)
+                block[u] = order[block[u]];
+        }
+    }
+    link_blocks(k, m, k->a);
+}
+
+/* --- what blocks cost --------------------------------------------------------------------------- */
+
+static void set_times(maker *k, weft_calls *m)
+{
+    int n_devices = k->p->n_devices;
+    double *time_s = weft_arena_array(k->a, (size_t)m->n_blocks * (size_t)n_devices,
+                                      sizeof *time_s);
+
+    for (int u = 0; u < k->p->n_tasks; u++) {
+        int g = k->domain.group[u];
+
+        if (k->root[g] == g) {
+            for (int d = 0; d < n_devices; d++)
+                time_s[m->block[u] * n_devices + d] = k->time_s[g * n_devices + d];
+        }
+    }
+    for (int b = 0; b < m->n_blocks; b++) {
+        bool is_somewhere = false;
+
+        for (int d = 0; d < n_devices; d++)
+            is_somewhere |= isfinite(time_s[b * n_devices + d]);
+        m->is_empty |= !is_somewhere;
+    }
+    m->time_s = time_s;
+}
+
+/* Tensors that leave their block, with their readers; the arrays are as long as all tensors. */
+static void set_tensors(maker *k, weft_calls *m)
+{
+    const weft_problem *p = k->p;
+    size_t n_reads = (size_t)p->reader_at[p->n_tensors], size = sizeof(int64_t);
+    int *maker_of = WEFT_NEW(k->a, int, p->n_tensors);
+    int *origin = WEFT_NEW(k->scratch, int, p->n_tensors);
+    pairs readers = {weft_arena_array(k->scratch, n_reads, size), 0};
+    pairs makes = {weft_arena_array(k->scratch, (size_t)p->n_tensors, size), 0};
+    pairs reads = {weft_arena_array(k->scratch, n_reads, size), 0};
+    double *in_s, *out_s;
+
+    for (int t = 0; t < p->n_tensors; t++) {
+        int b = p->producer[t] < 0 || p->is_weight[t] ? -1 : m->block[p->producer[t]];
+        int before = readers.n;
+
+        for (int i = p->reader_at[t]; i < p->reader_at[t + 1] && b >= 0; i++) {
+            if (m->block[p->reader[i]] == b)
+                continue;
+            add_pair(&readers, m->n_tensors, m->block[p->reader[i]]);
+            add_pair(&reads, m->block[p->reader[i]], m->n_tensors);
+        }
+        if (readers.n == before)
+            continue;
+        add_pair(&makes, b, m->n_tensors);
+        maker_of[m->n_tensors] = b;
+        origin[m->n_tensors++] = t;
+    }
+    index_pairs(&readers, m->n_tensors, k->a, &m->reader_at, &m->reader);
+    index_pairs(&makes, m->n_blocks, k->a, &m->made_at, &m->made);
+    index_pairs(&reads, m->n_blocks, k->a, &m->read_at, &m->read);
+    in_s = weft_arena_array(k->a, (size_t)m->n_tensors * (size_t)p->n_devices, sizeof *in_s);
+    out_s = weft_arena_array(k->a, (size_t)m->n_tensors * (size_t)p->n_devices, sizeof *out_s);
+    for (int t = 0; t < m->n_tensors; t++) {
+        for (int d = 0; d < p->n_devices; d++) {
+            if (!is_linked(p, d))
+                continue; /* no block is there */
+            in_s[t * p->n_devices + d] = weft_send_s(p, origin[t], p->host, d);
+            out_s[t * p->n_devices + d] = weft_send_s(p, origin[t], d, p->host);
+        }
+    }
+    m->maker = maker_of;
+    m->in_s = in_s;
+    m->out_s = out_s;
+}
+
+static void set_weights(maker *k, weft_calls *m)
+{
+    const weft_problem *p = k->p;
+    pairs held = {weft_arena_array(k->scratch, (size_t)p->arg_at[p->n_tasks], sizeof(int64_t)), 0};
+    int *number = WEFT_NEW(k->scratch, int, p->n_tensors);
+    double *bytes = WEFT_NEW(k->a, double, p->n_tensors);
+
+    for (int t = 0; t < p->n_tensors && !k->is_roomy; t++) {
+        if (p->is_weight[t] && p->memory[t] > 0) {
+            number[t] = m->n_weights;
+            bytes[m->n_weights++] = p->memory[t];
+        }
+    }
+    for (int u = 0; u < p->n_tasks && !k->is_roomy; u++) {
+        for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
+            int t = p->arg[i];
+
+            if (p->is_weight[t] && p->memory[t] > 0)
+                add_pair(&held, m->block[u], number[t]);
+        }
+    }
+    index_pairs(&held, m->n_blocks, k->a, &m->weight_at, &m->weight);
+    m->weight_bytes = bytes;
+}
+
+weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, weft_arena *a)
+{
+    weft_arena *scratch = weft_arena_new();
+    weft_calls *m = WEFT_NEW(a, weft_calls, 1);
+    maker k = {.p = p,
+               .domain = weft_domain_new(p, scratch),
+               .a = a,
+               .scratch = scratch,
+               .is_contiguous = is_contiguous};
+
+    m->problem = p;
+    m->n_devices = p->n_devices;
+    m->is_contiguous = is_contiguous;
+    k.n_groups = k.domain.n_groups;
+    k.root = WEFT_NEW(scratch, int, k.n_groups);
+    k.next = WEFT_NEW(scratch, int, k.n_groups);
+    for (int g = 0; g < k.n_groups; g++)
+        k.root[g] = k.next[g] = g;
+    list_tasks(&k);
+    sum_times(&k, m);
+    find_room(&k);
+    if (is_contiguous)
+        join_components(&k);
+    join_idle(&k);
+    set_blocks(&k, m);
+    set_times(&k, m);
+    set_tensors(&k, m);
+    set_weights(&k, m);
+    weft_arena_free(scratch);
+    return m;
+}
+
+/* --- loads ------------------------------------------------------------------------------------- */
+
+weft_calls_loads weft_calls_loads_new(const weft_calls *m, weft_arena *a)
+{
+    size_t n_devices = (size_t)m->n_devices;
+    weft_calls_loads l = {.calls = m};
+
+    l.device = WEFT_NEW(a, int, m->n_blocks);
+    l.load_s = WEFT_NEW(a, double, m->n_devices);
+    l.bytes = WEFT_NEW(a, double, m->n_devices);
+    l.n_readers = weft_arena_array(a, (size_t)m->n_tensors * n_devices, sizeof *l.n_readers);
+    l.n_placed = WEFT_NEW(a, int, m->n_tensors);
+    l.n_holders = weft_arena_array(a, (size_t)m->n_weights * n_devices, sizeof *l.n_holders);
+    for (int b = 0; b < m->n_blocks; b++)
+        l.device[b] = -1;
+    return l;
+}
+
+/* Adds (or with sign -1 takes off) a reader of tensor t on device d. */
+static void count_reader(weft_calls_loads *l, int t, int d, int sign)
+{
+    const weft_calls *m = l->calls;
+    int k = m->n_devices, home = l->device[m->maker[t]];
+    int before = l->n_readers[t * k + d], after = before + sign;
+    int elsewhere;
+
+    l->n_readers[t * k + d] = after;
+    l->n_placed[t] += sign;
+    if (d == home || home < 0)
+        return;
+    if (before == 0 || after == 0)
+        l->load_s[d] += sign * m->in_s[t * k + d];
+    elsewhere = l->n_placed[t] - l->n_readers[t * k + home];
+    if (elsewhere == (sign > 0 ? 1 : 0))
+        l->load_s[home] += sign * m->out_s[t * k + home];
+}
+
+/* The maker of t comes to (or with sign -1 leaves) device d. */
+static void count_maker(weft_calls_loads *l, int t, int d, int sign)
+{
+    const weft_calls *m = l->calls;
+    int k = m->n_devices;
+
+    if (l->n_placed[t] > l->n_readers[t * k + d])
+        l->load_s[d] += sign * m->out_s[t * k + d];
+    for (int e = 0; e < k; e++) {
+        if (e != d && l->n_readers[t * k + e] > 0)
+            l->load_s[e] += sign * m->in_s[t * k + e];
+    }
+}
+
+static void count_block(weft_calls_loads *l, int b, int d, int sign)
+{
+    const weft_calls *m = l->calls;
+    int k = m->n_devices;
+
+    l->load_s[d] += sign * m->time_s[b * k + d];
+    for (int i = m->made_at[b]; i < m->made_at[b + 1]; i++)
+        count_maker(l, m->made[i], d, sign);
+    for (int i = m->read_at[b]; i < m->read_at[b + 1]; i++)
+        count_reader(l, m->read[i], d, sign);
+    for (int i = m->weight_at[b]; i < m->weight_at[b + 1]; i++) {
+        int w = m->weight[i];
+        int before = l->n_holders[w * k + d];
+
+        l->n_holders[w * k + d] += sign;
+        if (before == 0 || before + sign == 0)
+            l->bytes[d] += sign * m->weight_bytes[w];
+    }
+}
+
+void weft_calls_move(weft_calls_loads *l, int block, int device)
+{
+    if (l->device[block] >= 0)
+        count_block(l, block, l->device[block], -1);
+    l->device[block] = device;
+    if (device >= 0)
+        count_block(l, block, device, 1);
+}
+
+void weft_calls_renew(weft_calls_loads *l)
+{
+    const weft_calls *m = l->calls;
+    int k = m->n_devices;
+
+    for (int d = 0; d < k; d++)
+        l->load_s[d] = l->bytes[d] = 0;
+    for (int b = 0; b < m->n_blocks; b++) {
+        if (l->device[b] >= 0)
+            l->load_s[l->device[b]] += m->time_s[b * k + l->device[b]];
+    }
+    for (int t = 0; t < m->n_tensors; t++) {
+        int home = l->device[m->maker[t]];
+
+        if (home >= 0)
+            count_maker(l, t, home, 1);
+    }
+    for (int w = 0; w < m->n_weights; w++) {
+        for (int d = 0; d < k; d++)
+            l->bytes[d] += l->n_holders[w * k + d] > 0 ? m->weight_bytes[w] : 0;
+    }
+}
+
+double weft_calls_period(const weft_calls_loads *l)
+{
+    double period_s = 0;
+
+    for (int d = 0; d < l->calls->n_devices; d++)
+        period_s = fmax(period_s, l->load_s[d]);
+    return period_s;
+}
+
+bool weft_calls_fits(const weft_calls_loads *l)
+{
+    for (int d = 0; d < l->calls->n_devices; d++) {
+        if (l->bytes[d] > l->calls->problem->capacity[d])
+            return false;
+    }
+    return true;
+}
+
+void weft_calls_plan(const weft_calls *m, const int *device, weft_plan *plan)
+{
+    for (int u = 0; u < m->problem->n_tasks; u++) {
+        plan->device[u] = device[m->block[u]];
+        plan->start_s[u] = u;
+    }
+}
