@@ -18,6 +18,8 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out);
 /* Bound values again from the certificate alone; what `weft check` uses. */
 double weft_path_bound_of(const weft_problem *p, const int *path, int n);
 double weft_load_bound_of(const weft_problem *p, const double *price);
+/* Latency under WEFT_CALLS; 0 for other problems and for what is no path. */
+double weft_calls_path_bound_of(const weft_problem *p, const int *path, int n);
 
 #ifdef __cplusplus
 }

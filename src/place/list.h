@@ -85,7 +85,8 @@ typedef struct weft_list_rule {
 } weft_list_rule;
 
 /* The outcome is WEFT_BOUNDED, WEFT_INFEASIBLE if the domain is empty, or WEFT_UNKNOWN if a task
- * finds no device. The plan's starts are positions: the simulator reads their order only. */
+ * finds no device or the plan has no calls or stages where these are asked for. The plan's starts
+ * are positions: the simulator reads their order only. */
 void weft_list_run(weft_list *l, const weft_list_rule *rule, weft_plan *plan, weft_proof *proof);
 
 /* --- ranks: [n_tasks] or [n_tensors] arrays of the list's arena ------------------------------ */
@@ -106,5 +107,6 @@ extern const weft_solver weft_place_single, weft_place_met, weft_place_greedy, w
 /* Bounds with their certificates, which belong to `a`. The domain must not be empty. */
 void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
 void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
+void weft_calls_bound(const weft_domain *m, weft_arena *a, weft_proof *out); /* calls, latency */
 
 #endif
