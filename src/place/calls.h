@@ -27,6 +27,8 @@ typedef struct weft_calls {
     const int *made;         /* block -> tensors it makes */
     const int *read_at;      /* [n_blocks + 1] */
     const int *read;         /* block -> tensors it reads */
+    const int *near_at;      /* [n_blocks + 1] */
+    const int *near;         /* block -> blocks that read what it makes or make what it reads */
     int n_weights;           /* 0: memory cannot matter */
     const int *weight_at;    /* [n_blocks + 1] */
     const int *weight;       /* block -> weights it reads, each once */
@@ -40,9 +42,10 @@ typedef struct weft_calls {
 
 /* Blocks are the groups of the problem's colours. With is_contiguous, groups that a pipeline cannot
  * take apart are one block, and forward blocks are numbered in topological order. Blocks without
- * work whose only neighbour is one other block are part of that block. No merge loses the best
- * plan (calls_model.c). Belongs to `a`. */
-weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, weft_arena *a);
+ * work that are never worse off beside a neighbour are part of it. No merge loses the best plan, if
+ * its period is below cutoff_s (calls_model.c). Belongs to `a`. */
+weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cutoff_s,
+                           weft_arena *a);
 
 /* A placement of blocks and its loads, kept up to date move by move. A block may be nowhere. */
 typedef struct weft_calls_loads {

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* calls_model.c: blocks, tensors and loads of a stream under `calls`.
  *
- * 1. Tasks of one colour form a group (domain.c): one device.
+ * 1. Tasks of one colour form a group (domain.c): one device. If only plans better than a cutoff
+ *    are of interest, the maker and the readers of a tensor join whose sending costs every
+ *    accelerator that much: of two different devices one is an accelerator, and it would pay.
  * 2. Pipelines only: stages form a chain, so no path of forward tasks leaves a stage and comes
  *    back. Groups on a cycle of the graph of groups (forward edges only) would need such a path
  *    unless they share a stage: each strong component is one block.
- * 3. A block g whose time is 0 wherever its only neighbour h may be joins h, if its weights cannot
- *    matter (it has none, or all weights together fit every device). Nothing is lost: take any
- *    plan and move g to the device of h. Every tensor that g touches is made by g and read by h
- *    only, or made by h; the first kind is no longer sent, the second has one reader less
- *    elsewhere. So no load grows. A chain of stages stays one: all edges of g lead to h.
+ * 3. A block g whose time is 0 wherever its neighbour h may be joins h if
+ *      - its weights cannot matter (it has none, or all weights together fit every device);
+ *      - on each accelerator, the tensors that only g and h touch cost h at least as much as all
+ *        other tensors of g would cost the device of g, and cost g at least as much as those
+ *        would cost the device of their other ends (tensors that h makes do not count: g is one
+ *        reader of many);
+ *      - pipelines: h comes before g and all other forward edges of g leave it, or the reverse, or
+ *        it has no others.
+ *    Nothing is lost: take any plan and move g to the device of h. The device of h no longer pays
+ *    for the first kind of tensors, but perhaps for the second; so does the device that g leaves;
+ *    all others pay what they paid. So no load grows. The stage of h lies on the right side of
+ *    everything that g is connected to, so stages stay a chain.
  * 4. Forward blocks get topological numbers, depth first; blocks of backward tasks alone follow.
  *
  * Time O((tasks + edges) * rounds of step 3), a round for each link of the longest chain of merges
@@ -25,11 +34,13 @@ typedef struct maker {
     weft_arena *a, *scratch;
     bool is_contiguous, is_roomy;
     int n_groups;
+    int *group;          /* [n_tasks] */
     int *task_at, *task; /* group -> tasks */
     int *root;           /* [n_groups] union-find */
     double *time_s;      /* [group * n_devices + device], kept at roots */
     bool *has_weight;    /* [n_groups] the same */
     int *next;           /* [n_groups] ring of the groups of a block */
+    int *seen, n_seen;   /* [n_tensors] last count that met the tensor */
 } maker;
 
 static int root_of(maker *k, int g)
@@ -37,6 +48,59 @@ static int root_of(maker *k, int g)
     while (k->root[g] != g)
         g = k->root[g] = k->root[k->root[g]];
     return g;
+}
+
+/* An accelerator that cannot exchange with the host is of no use to more than single blocks. */
+static bool is_linked(const weft_problem *p, int d)
+{
+    int there = p->host * p->n_devices + d, back = d * p->n_devices + p->host;
+
+    return d == p->host || (isfinite(p->latency_s[there]) && isfinite(p->second_per_byte[there]) &&
+                            isfinite(p->latency_s[back]) && isfinite(p->second_per_byte[back]));
+}
+
+/* --- step 1: groups ------------------------------------------------------------------------------- */
+
+/* The least that sending tensor t costs some accelerator; INFINITY without accelerators. */
+static double least_send_s(const weft_problem *p, int t)
+{
+    double least_s = INFINITY;
+
+    for (int d = 0; d < p->n_devices; d++) {
+        if (d != p->host)
+            least_s = fmin(least_s, fmin(weft_send_s(p, t, p->host, d), weft_send_s(p, t, d, p->host)));
+    }
+    return least_s;
+}
+
+/* Colours, and tensors that are too dear to be sent. */
+static void set_groups(maker *k, double cutoff_s)
+{
+    const weft_problem *p = k->p;
+    int n = k->domain.n_groups, *number;
+
+    k->group = WEFT_NEW(k->scratch, int, p->n_tasks);
+    k->root = WEFT_NEW(k->scratch, int, n);
+    number = WEFT_NEW(k->scratch, int, n);
+    for (int g = 0; g < n; g++)
+        k->root[g] = g;
+    for (int t = 0; t < p->n_tensors && cutoff_s < INFINITY; t++) {
+        if (p->producer[t] < 0 || p->is_weight[t] || least_send_s(p, t) < cutoff_s)
+            continue;
+        for (int i = p->reader_at[t]; i < p->reader_at[t + 1]; i++) {
+            int g = root_of(k, k->domain.group[p->producer[t]]);
+
+            k->root[root_of(k, k->domain.group[p->reader[i]])] = g;
+        }
+    }
+    for (int g = 0; g < n; g++) {
+        if (root_of(k, g) == g)
+            number[g] = k->n_groups++;
+    }
+    for (int u = 0; u < p->n_tasks; u++)
+        k->group[u] = number[root_of(k, k->domain.group[u])];
+    for (int g = 0; g < k->n_groups; g++)
+        k->root[g] = g;
 }
 
 static void list_tasks(maker *k)
@@ -47,20 +111,11 @@ static void list_tasks(maker *k)
     k->task_at = WEFT_NEW(k->scratch, int, k->n_groups + 1);
     k->task = WEFT_NEW(k->scratch, int, n);
     for (int u = 0; u < n; u++)
-        k->task_at[k->domain.group[u] + 1]++;
+        k->task_at[k->group[u] + 1]++;
     for (int g = 0; g < k->n_groups; g++)
         place[g + 1] = k->task_at[g + 1] += k->task_at[g];
     for (int u = 0; u < n; u++)
-        k->task[place[k->domain.group[u]]++] = u;
-}
-
-/* An accelerator that cannot exchange with the host is of no use to more than single blocks. */
-static bool is_linked(const weft_problem *p, int d)
-{
-    int there = p->host * p->n_devices + d, back = d * p->n_devices + p->host;
-
-    return d == p->host || (isfinite(p->latency_s[there]) && isfinite(p->second_per_byte[there]) &&
-                            isfinite(p->latency_s[back]) && isfinite(p->second_per_byte[back]));
+        k->task[place[k->group[u]]++] = u;
 }
 
 static void sum_times(maker *k, weft_calls *m)
@@ -75,7 +130,7 @@ static void sum_times(maker *k, weft_calls *m)
         for (int d = 0; d < n_devices; d++) {
             bool is_there = weft_domain_has(&k->domain, u, d) && is_linked(k->p, d);
 
-            k->time_s[k->domain.group[u] * n_devices + d] +=
+            k->time_s[k->group[u] * n_devices + d] +=
                 is_there ? weft_task_s(k->p, u, d) : INFINITY;
         }
     }
@@ -91,8 +146,10 @@ static void find_room(maker *k)
     for (int d = 0; d < k->p->n_devices; d++)
         k->is_roomy &= bytes <= k->p->capacity[d];
     k->has_weight = WEFT_NEW(k->scratch, bool, k->n_groups);
-    for (int g = 0; g < k->n_groups; g++)
-        k->has_weight[g] = k->domain.weight_at[g + 1] > k->domain.weight_at[g];
+    for (int u = 0; u < k->p->n_tasks; u++) {
+        for (int i = k->p->arg_at[u]; i < k->p->arg_at[u + 1]; i++)
+            k->has_weight[k->group[u]] |= k->p->is_weight[k->p->arg[i]];
+    }
 }
 
 /* g becomes part of h; both are roots. */
@@ -143,8 +200,8 @@ static int next_group(component *c, int g)
         while (c->edge[g] < p->succ_at[u + 1]) {
             int v = p->succ[c->edge[g]++];
 
-            if (!p->is_backward[v] && c->k->domain.group[v] != g)
-                return c->k->domain.group[v];
+            if (!p->is_backward[v] && c->k->group[v] != g)
+                return c->k->group[v];
         }
     }
     return -1;
@@ -204,32 +261,114 @@ static void join_components(maker *k)
 
 /* --- step 3: blocks without work ---------------------------------------------------------------- */
 
-/* The only block that g has an edge to or from, -1 if there is none or more than one. */
-static int only_neighbour(maker *k, int g)
-{
-    const weft_problem *p = k->p;
-    int only = -1, part = g;
+/* What moving g next to h saves and costs, for each device: [n_devices] each. */
+typedef struct bargain {
+    maker *k;
+    int g, h;
+    double *saved_h_s, *saved_g_s; /* tensors between g and h alone: where h is, where g is */
+    double *new_h_s, *new_g_s;     /* other tensors of g: where h is, where g was */
+    bool is_before, is_after;      /* some forward edge goes from g to others, from others to g */
+    bool goes_to, comes_from;      /* the same for h */
+} bargain;
 
+static void add_cost(const weft_problem *p, int t, bool is_in, double *cost_s)
+{
+    for (int d = 0; d < p->n_devices; d++) {
+        if (d != p->host && is_linked(p, d))
+            cost_s[d] += is_in ? weft_send_s(p, t, p->host, d) : weft_send_s(p, t, d, p->host);
+    }
+}
+
+/* Tensor t of block g; is_made: g makes it. */
+static void weigh_tensor(bargain *x, int t, bool is_made)
+{
+    const weft_problem *p = x->k->p;
+    int home = root_of(x->k, x->k->group[p->producer[t]]);
+    bool has_h = home == x->h, has_other = home != x->g && home != x->h;
+
+    if (x->k->seen[t] == x->k->n_seen)
+        return; /* two tasks of g read it */
+    x->k->seen[t] = x->k->n_seen;
+    for (int i = p->reader_at[t]; i < p->reader_at[t + 1]; i++) {
+        int b = root_of(x->k, x->k->group[p->reader[i]]);
+
+        has_h |= b == x->h;
+        has_other |= b != x->g && b != x->h;
+    }
+    if (has_h && !has_other) {
+        add_cost(p, t, is_made, x->saved_h_s);
+        add_cost(p, t, !is_made, x->saved_g_s);
+    } else if (has_other && home != x->h) {
+        add_cost(p, t, !is_made, x->new_h_s);
+        add_cost(p, t, is_made, x->new_g_s);
+    }
+}
+
+/* Edges of task u of block g, for the order of stages. */
+static void note_edges(bargain *x, int u)
+{
+    const weft_problem *p = x->k->p;
+    int n_pred = p->pred_at[u + 1] - p->pred_at[u], n_succ = p->succ_at[u + 1] - p->succ_at[u];
+
+    for (int e = 0; e < n_pred + n_succ && !p->is_backward[u]; e++) {
+        bool is_pred = e < n_pred;
+        int v = is_pred ? p->pred[p->pred_at[u] + e] : p->succ[p->succ_at[u] + e - n_pred];
+        int b = root_of(x->k, x->k->group[v]);
+
+        if (p->is_backward[v] || b == x->g)
+            continue;
+        x->goes_to |= b == x->h && !is_pred;
+        x->comes_from |= b == x->h && is_pred;
+        x->is_before |= b != x->h && !is_pred;
+        x->is_after |= b != x->h && is_pred;
+    }
+}
+
+static void weigh_block(bargain *x)
+{
+    maker *k = x->k;
+    const weft_problem *p = k->p;
+    int part = x->g;
+
+    k->n_seen++;
     do {
         for (int i = k->task_at[part]; i < k->task_at[part + 1]; i++) {
-            int u = k->task[i], n_pred = p->pred_at[u + 1] - p->pred_at[u];
-            int n_succ = p->succ_at[u + 1] - p->succ_at[u];
+            int u = k->task[i];
 
-            for (int e = 0; e < n_pred + n_succ; e++) {
-                int v = e < n_pred ? p->pred[p->pred_at[u] + e]
-                                   : p->succ[p->succ_at[u] + e - n_pred];
-                int h = root_of(k, k->domain.group[v]);
+            note_edges(x, u);
+            for (int e = p->res_at[u]; e < p->res_at[u + 1]; e++)
+                weigh_tensor(x, p->res[e], true);
+            for (int e = p->arg_at[u]; e < p->arg_at[u + 1]; e++) {
+                int t = p->arg[e];
 
-                if (h == g || h == only)
-                    continue;
-                if (only >= 0)
-                    return -1;
-                only = h;
+                if (p->producer[t] >= 0 && !p->is_weight[t] &&
+                    root_of(k, k->group[p->producer[t]]) != x->g)
+                    weigh_tensor(x, t, false);
             }
         }
         part = k->next[part];
-    } while (part != g);
-    return only;
+    } while (part != x->g);
+}
+
+/* Is g never worse off where h is? */
+static bool is_better_there(maker *k, int g, int h)
+{
+    size_t mark = weft_arena_mark(k->scratch);
+    int n = k->p->n_devices;
+    bargain x = {.k = k, .g = g, .h = h};
+    bool is_better;
+
+    x.saved_h_s = WEFT_NEW(k->scratch, double, n);
+    x.saved_g_s = WEFT_NEW(k->scratch, double, n);
+    x.new_h_s = WEFT_NEW(k->scratch, double, n);
+    x.new_g_s = WEFT_NEW(k->scratch, double, n);
+    weigh_block(&x);
+    is_better = !k->is_contiguous || (!x.is_before && !x.is_after) ||
+                (x.comes_from && !x.is_after) || (x.goes_to && !x.is_before);
+    for (int d = 0; d < n; d++)
+        is_better &= x.new_h_s[d] <= x.saved_h_s[d] && x.new_g_s[d] <= x.saved_g_s[d];
+    weft_arena_rewind(k->scratch, mark);
+    return is_better;
 }
 
 static bool is_idle(const maker *k, int g, int h)
@@ -245,6 +384,43 @@ static bool is_idle(const maker *k, int g, int h)
     return true;
 }
 
+/* The first neighbour that block g may join, or -1. */
+static int find_partner(maker *k, int g)
+{
+    const weft_problem *p = k->p;
+    int part = g, last = -1;
+
+    do {
+        for (int i = k->task_at[part]; i < k->task_at[part + 1]; i++) {
+            int u = k->task[i], n_pred = p->pred_at[u + 1] - p->pred_at[u];
+            int n_succ = p->succ_at[u + 1] - p->succ_at[u];
+
+            for (int e = 0; e < n_pred + n_succ; e++) {
+                int v =
+                    e < n_pred ? p->pred[p->pred_at[u] + e] : p->succ[p->succ_at[u] + e - n_pred];
+                int h = root_of(k, k->group[v]);
+
+                if (h == g || h == last)
+                    continue;
+                last = h;
+                if (is_idle(k, g, h) && is_better_there(k, g, h))
+                    return h;
+            }
+        }
+        part = k->next[part];
+    } while (part != g);
+    return -1;
+}
+
+static bool has_time(const maker *k, int g)
+{
+    bool is_idle_somewhere = false;
+
+    for (int d = 0; d < k->p->n_devices; d++)
+        is_idle_somewhere |= k->time_s[g * k->p->n_devices + d] == 0;
+    return !is_idle_somewhere;
+}
+
 static void join_idle(maker *k)
 {
     bool is_changed = true;
@@ -252,9 +428,9 @@ static void join_idle(maker *k)
     while (is_changed) {
         is_changed = false;
         for (int g = 0; g < k->n_groups; g++) {
-            int h = k->root[g] == g ? only_neighbour(k, g) : -1;
+            int h = k->root[g] == g && !has_time(k, g) ? find_partner(k, g) : -1;
 
-            if (h >= 0 && is_idle(k, g, h)) {
+            if (h >= 0) {
                 join(k, g, h);
                 is_changed = true;
             }
@@ -382,7 +558,7 @@ static void set_blocks(maker *k, weft_calls *m)
 
     m->n_blocks = number_roots(k, number, &m->n_forward);
     for (int u = 0; u < k->p->n_tasks; u++)
-        block[u] = number[root_of(k, k->domain.group[u])];
+        block[u] = number[root_of(k, k->group[u])];
     m->block = block;
     if (k->is_contiguous) {
         int *order = WEFT_NEW(k->scratch, int, m->n_forward);
@@ -406,7 +582,7 @@ static void set_times(maker *k, weft_calls *m)
                                       sizeof *time_s);
 
     for (int u = 0; u < k->p->n_tasks; u++) {
-        int g = k->domain.group[u];
+        int g = k->group[u];
 
         if (k->root[g] == g) {
             for (int d = 0; d < n_devices; d++)
@@ -433,6 +609,7 @@ static void set_tensors(maker *k, weft_calls *m)
     pairs readers = {weft_arena_array(k->scratch, n_reads, size), 0};
     pairs makes = {weft_arena_array(k->scratch, (size_t)p->n_tensors, size), 0};
     pairs reads = {weft_arena_array(k->scratch, n_reads, size), 0};
+    pairs near = {weft_arena_array(k->scratch, 2 * n_reads, size), 0};
     double *in_s, *out_s;
 
     for (int t = 0; t < p->n_tensors; t++) {
@@ -444,6 +621,8 @@ static void set_tensors(maker *k, weft_calls *m)
                 continue;
             add_pair(&readers, m->n_tensors, m->block[p->reader[i]]);
             add_pair(&reads, m->block[p->reader[i]], m->n_tensors);
+            add_pair(&near, m->block[p->reader[i]], b);
+            add_pair(&near, b, m->block[p->reader[i]]);
         }
         if (readers.n == before)
             continue;
@@ -454,6 +633,7 @@ static void set_tensors(maker *k, weft_calls *m)
     index_pairs(&readers, m->n_tensors, k->a, &m->reader_at, &m->reader);
     index_pairs(&makes, m->n_blocks, k->a, &m->made_at, &m->made);
     index_pairs(&reads, m->n_blocks, k->a, &m->read_at, &m->read);
+    index_pairs(&near, m->n_blocks, k->a, &m->near_at, &m->near);
     in_s = weft_arena_array(k->a, (size_t)m->n_tensors * (size_t)p->n_devices, sizeof *in_s);
     out_s = weft_arena_array(k->a, (size_t)m->n_tensors * (size_t)p->n_devices, sizeof *out_s);
     for (int t = 0; t < m->n_tensors; t++) {
@@ -494,7 +674,8 @@ static void set_weights(maker *k, weft_calls *m)
     m->weight_bytes = bytes;
 }
 
-weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, weft_arena *a)
+weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cutoff_s,
+                           weft_arena *a)
 {
     weft_arena *scratch = weft_arena_new();
     weft_calls *m = WEFT_NEW(a, weft_calls, 1);
@@ -507,11 +688,11 @@ weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, weft_arena
     m->problem = p;
     m->n_devices = p->n_devices;
     m->is_contiguous = is_contiguous;
-    k.n_groups = k.domain.n_groups;
-    k.root = WEFT_NEW(scratch, int, k.n_groups);
+    set_groups(&k, cutoff_s);
     k.next = WEFT_NEW(scratch, int, k.n_groups);
     for (int g = 0; g < k.n_groups; g++)
-        k.root[g] = k.next[g] = g;
+        k.next[g] = g;
+    k.seen = WEFT_NEW(scratch, int, p->n_tensors);
     list_tasks(&k);
     sum_times(&k, m);
     find_room(&k);

@@ -41,14 +41,18 @@
 
 #include <math.h>
 #include <string.h>
+#include <stdlib.h>
 
 enum {
-    MOST_IDEALS = 400000, /* beyond, the search gives up: memory */
-    MOST_LABELS = 3000000,
+    MOST_IDEALS = 200000, /* beyond, the search gives up: memory */
+    MOST_LABELS = 1000000,
+    MOST_USES = 1 << 20,   /* ways to use up devices */
+    MOST_LOOSE = 12,       /* backward blocks that are tried as members */
     MOST_MASK_CLASSES = 3, /* more classes share one set of weights in step 4 */
     CHECK_EVERY = 4096     /* blocks taken between two looks at the clock */
 };
 static const double LIMIT_GROWTH = 1.05;
+static const double MOST_S = 1e290; /* no limit; products with prices stay finite */
 static const double ROUNDING = 1e-11; /* relative: sums of loads differ by less */
 
 enum { OPEN, PAST, STAGE, OUT }; /* where a block is, seen from a stage that grows */
@@ -80,13 +84,15 @@ typedef struct chain {
     weft_run *run;
     weft_arena *a;
     int n, n_words; /* members of the sets: blocks 0 .. n - 1 */
-    int n_classes, n_used, n_masks;
+    int n_classes, n_masks;
+    bool is_partial; /* not all devices are considered */
     int *class_of;                 /* [n_devices] */
     int *first, *count, *stride;   /* [n_classes] a device of the class; devices; radix */
     double *price;                 /* [n_classes] */
     double *weight;                /* [block * n_masks + mask] of step 4 */
     double *total;                 /* [n_masks] */
     int *n_readers;                /* [n_tensors] among the members */
+    int *first_rest;               /* [n_tensors] first reader that is no member, or -1 */
     uint64_t *key;                 /* [n] for hashes */
     /* sets found */
     WEFT_VEC(ideal) ideals;
@@ -155,19 +161,20 @@ static void find_classes(chain *x)
     }
 }
 
-/* False if there are more ways to use up devices than can be numbered. */
-static bool number_uses(chain *x)
+/* If there are more ways to use up devices than MOST_USES, some devices are left out. */
+static void number_uses(chain *x)
 {
-    int64_t n = 1;
+    int n = 1;
 
+    x->is_partial = x->m->is_restricted;
     for (int c = 0; c < x->n_classes; c++) {
-        x->stride[c] = (int)n;
+        x->stride[c] = n;
+        if (x->count[c] > MOST_USES / n - 1) {
+            x->count[c] = MOST_USES / n - 1;
+            x->is_partial = true;
+        }
         n *= x->count[c] + 1;
-        if (n > 1 << 24)
-            return false;
     }
-    x->n_used = (int)n;
-    return true;
 }
 
 static int used_of(const chain *x, int used, int c)
@@ -204,19 +211,28 @@ static void weigh(chain *x, const double *device_price)
     }
 }
 
-/* Can the blocks outside the current ideal be done in time by what `used` leaves? */
-static bool is_rest_possible(const chain *x, int used)
+/* What the devices that `used` leaves can take, at a limit of 1 second; *mask says which weights
+ * count. */
+static double room_of(const chain *x, int used, int *mask)
 {
     double room = 0;
-    int mask = 0;
 
+    *mask = 0;
     for (int c = 0; c < x->n_classes; c++) {
         int left = x->count[c] - used_of(x, used, c);
 
         room += left * x->price[c];
-        mask |= (left > 0) << c;
+        *mask |= (x->n_masks > 1 && left > 0) << c;
     }
-    mask = x->n_masks == 1 ? 0 : mask;
+    return room;
+}
+
+/* Can the blocks outside the current ideal be done in time by what `used` leaves? */
+static bool is_rest_possible(const chain *x, int used)
+{
+    int mask = 0;
+    double room = room_of(x, used, &mask);
+
     return x->total[mask] - x->covered[mask] <=
            room * x->limit_s + (x->total[mask] + x->limit_s) * ROUNDING;
 }
@@ -292,12 +308,42 @@ static int add_label(chain *x, int i, label new)
     return x->labels.n - 1;
 }
 
+/* The least that a block outside the sets adds to the load, in the stage or elsewhere. What it
+ * shares with other such blocks is left out; of several that read a tensor the first one pays. */
+static double least_rest_s(const chain *x, int b)
+{
+    const weft_calls *m = x->m;
+    int k = m->n_devices, d = x->device;
+    double here_s = m->time_s[b * k + d], there_s = 0;
+
+    for (int i = m->made_at[b]; i < m->made_at[b + 1]; i++) {
+        int t = m->made[i];
+
+        here_s += x->n_in[t] < x->n_readers[t] ? m->out_s[t * k + d] : 0;
+        there_s += x->n_in[t] > 0 ? m->in_s[t * k + d] : 0;
+    }
+    for (int i = m->read_at[b]; i < m->read_at[b + 1]; i++) {
+        int t = m->read[i], home = m->maker[t];
+
+        if (home >= x->n || x->first_rest[t] != b)
+            continue;
+        if (x->place[home] == STAGE)
+            there_s += x->n_in[t] == x->n_readers[t] ? m->out_s[t * k + d] : 0;
+        else
+            here_s += x->n_in[t] == 0 ? m->in_s[t * k + d] : 0;
+    }
+    return fmin(here_s, there_s);
+}
+
 /* The current set is a step from x->origin: labels for it. */
 static void arrive(chain *x)
 {
+    double load_s = x->load_s;
     int found = -1;
 
-    if (!(x->load_s < x->limit_s))
+    for (int b = x->n; b < x->m->n_blocks && load_s < x->limit_s; b++)
+        load_s += least_rest_s(x, b);
+    if (!(load_s < x->limit_s))
         return;
     for (int k = x->ideals.at[x->origin].label; k >= 0; k = x->labels.at[k].next) {
         label from = x->labels.at[k];
@@ -308,7 +354,7 @@ static void arrive(chain *x)
             continue;
         if (found < 0)
             found = find_ideal(x);
-        from.value_s = fmax(from.value_s, x->load_s);
+        from.value_s = fmax(from.value_s, load_s);
         new = add_label(x, found, (label){from.value_s, used, -1, k, found, x->klass});
         if (x->now_size == x->n && new >= 0) {
             x->limit_s = from.value_s;
@@ -403,6 +449,7 @@ static void leave_out(chain *x, int b)
     }
 }
 
+/* Undoes leave_out; `fixed` is restored by the caller. */
 static void let_in(chain *x, int b)
 {
     const weft_calls *m = x->m;
@@ -454,7 +501,7 @@ static void restore_missing(chain *x, int b)
 static bool is_time_over(chain *x)
 {
     x->n_taken++;
-    if (x->run->steps > 0 && x->n_taken > x->run->steps)
+    if (x->run->steps > 0 && x->n_taken > x->run->steps && !x->is_linear)
         x->is_over = true;
     if (x->n_taken >= x->next_check) {
         x->next_check = x->n_taken + CHECK_EVERY;
@@ -598,6 +645,7 @@ static bool search(chain *x, double limit_s, bool is_linear)
         for (int i = x->by_size[s]; i >= 0 && !x->is_over; i = x->ideals.at[i].next)
             expand(x, i);
     }
+    if (getenv("V")) fprintf(stderr, "n %d limit %.6f ideals %d labels %d taken %lld best %d\n", x->n, limit_s*1e3, x->ideals.n, x->labels.n, (long long)x->n_taken, x->best);
     return x->best >= 0;
 }
 
@@ -629,8 +677,11 @@ static void set_members(chain *x, int n)
     x->n_words = weft_bits_words(n);
     memset(x->n_readers, 0, sizeof *x->n_readers * (size_t)m->n_tensors);
     for (int t = 0; t < m->n_tensors; t++) {
-        for (int i = m->reader_at[t]; i < m->reader_at[t + 1]; i++)
+        x->first_rest[t] = -1;
+        for (int i = m->reader_at[t + 1] - 1; i >= m->reader_at[t]; i--) {
             x->n_readers[t] += m->reader[i] < n;
+            x->first_rest[t] = m->reader[i] < n ? x->first_rest[t] : m->reader[i];
+        }
     }
     for (int mask = 0; mask < x->n_masks; mask++) {
         x->total[mask] = 0;
@@ -646,13 +697,14 @@ static chain new_chain(const weft_calls *m, const double *price, weft_run *run)
     int n = m->n_blocks;
 
     find_classes(&x);
-    number_uses(&x);
     weigh(&x, price);
+    number_uses(&x);
     x.table = WEFT_NEW(x.a, int, x.table_size);
     x.by_size = WEFT_NEW(x.a, int, n + 1);
     x.place = WEFT_NEW(x.a, char, n);
     x.missing = WEFT_NEW(x.a, int, n);
     x.n_readers = WEFT_NEW(x.a, int, m->n_tensors);
+    x.first_rest = WEFT_NEW(x.a, int, m->n_tensors);
     x.n_in = WEFT_NEW(x.a, int, m->n_tensors);
     x.n_past = WEFT_NEW(x.a, int, m->n_tensors);
     x.n_out = WEFT_NEW(x.a, int, m->n_tensors);
@@ -665,4 +717,161 @@ static chain new_chain(const weft_calls *m, const double *price, weft_run *run)
     for (int b = 0; b < n; b++)
         x.key[b] = weft_rng_next(&rng);
     return x;
+}
+
+/* What is known while the search goes on. */
+typedef struct knowledge {
+    int *device;    /* [n_tasks] the best so far */
+    double value_s; /* INFINITY: none yet */
+    double bound_s; /* of all pipelines */
+} knowledge;
+
+/* Places the backward blocks: each in turn where the largest load stays least, then again and again
+ * while that helps. On a tie the sum of loads decides, then the number of the device. */
+static void place_rest(weft_calls_loads *l, int n_members)
+{
+    const weft_calls *m = l->calls;
+    bool is_better = true;
+
+    for (int round = 0; is_better && round < 100; round++) {
+        is_better = false;
+        for (int b = n_members; b < m->n_blocks; b++) {
+            int home = l->device[b], best = home;
+            double least_s = INFINITY, least_sum_s = INFINITY;
+
+            for (int i = -1; i < m->n_devices; i++) {
+                int d = i < 0 ? home : i;
+                double sum_s = 0, period_s;
+
+                if (d < 0 || !isfinite(m->time_s[b * m->n_devices + d]))
+                    continue;
+                weft_calls_move(l, b, d);
+                period_s = weft_calls_fits(l) ? weft_calls_period(l) : INFINITY;
+                for (int e = 0; e < m->n_devices; e++)
+                    sum_s += l->load_s[e];
+                if (period_s < least_s * (1 - ROUNDING) ||
+                    (period_s <= least_s && sum_s < least_sum_s * (1 - ROUNDING))) {
+                    least_s = period_s;
+                    least_sum_s = sum_s;
+                    best = d;
+                }
+            }
+            is_better |= best != home;
+            weft_calls_move(l, b, best);
+        }
+    }
+}
+
+static bool is_whole(const weft_calls_loads *l)
+{
+    for (int b = 0; b < l->calls->n_blocks; b++) {
+        if (l->device[b] < 0)
+            return false; /* no room was left for it */
+    }
+    return weft_calls_fits(l);
+}
+
+/* Takes over a chain if it is better than what is known. */
+static void take_chain(const chain *x, knowledge *k)
+{
+    size_t mark = weft_arena_mark(x->a);
+    weft_calls_loads l = weft_calls_loads_new(x->m, x->a);
+    int *device = WEFT_NEW(x->a, int, x->m->n_blocks);
+
+    read_chain(x, device);
+    for (int b = 0; b < x->n; b++)
+        weft_calls_move(&l, b, device[b]);
+    place_rest(&l, x->n);
+    weft_calls_renew(&l);
+    if (is_whole(&l) && weft_calls_period(&l) < k->value_s) {
+        k->value_s = weft_calls_period(&l);
+        for (int u = 0; u < x->m->problem->n_tasks; u++)
+            k->device[u] = l.device[x->m->block[u]];
+    }
+    weft_arena_rewind(x->a, mark);
+}
+
+/* Step 5 for the members that are set. Raises the bound and improves the value. */
+static void climb(chain *x, knowledge *k)
+{
+    double limit_s = k->bound_s * (1 + ROUNDING), growth = LIMIT_GROWTH;
+    bool is_last = false;
+
+    while (!x->is_over && !is_last && k->bound_s < k->value_s * (1 - ROUNDING)) {
+        double most_s = k->value_s < INFINITY ? k->value_s * (1 - ROUNDING) : MOST_S;
+
+        limit_s = limit_s > 0 && limit_s * growth < most_s ? limit_s * growth : most_s;
+        growth *= growth;
+        is_last = search(x, limit_s, false) || limit_s == most_s;
+        if (!x->is_over && !x->is_partial)
+            k->bound_s = x->best >= 0 ? x->limit_s : is_last ? k->value_s : limit_s;
+        if (x->best >= 0)
+            take_chain(x, k);
+        if (x->run->progress != NULL)
+            x->run->progress(x->run->context, k->value_s, k->bound_s);
+    }
+}
+
+/* A first pipeline: the best of one order. */
+static void solve_linear(const weft_problem *p, const double *price, weft_run *run, knowledge *k)
+{
+    weft_calls *m = weft_calls_new(p, true, INFINITY, run->scratch);
+    chain x;
+
+    if (m->is_empty)
+        return;
+    x = new_chain(m, price, run);
+    set_members(&x, m->n_forward);
+    if (search(&x, MOST_S, true))
+        take_chain(&x, k);
+}
+
+/* The best of all, among those better than what is known. */
+static void solve_ideals(const weft_problem *p, const double *price, weft_run *run, knowledge *k)
+{
+    weft_calls *m = weft_calls_new(p, true, k->value_s, run->scratch);
+    chain x;
+
+    if (m->is_empty) { /* what must share a device cannot */
+        k->bound_s = m->is_restricted ? k->bound_s : k->value_s;
+        return;
+    }
+    x = new_chain(m, price, run);
+    set_members(&x, m->n_forward);
+    climb(&x, k);
+    if (x.is_over || k->bound_s >= k->value_s * (1 - ROUNDING) ||
+        m->n_blocks - m->n_forward > MOST_LOOSE)
+        return;
+    set_members(&x, m->n_blocks);
+    climb(&x, k);
+}
+
+weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_plan *plan,
+                                  weft_proof *proof)
+{
+    weft_domain domain = weft_domain_new(p, run->scratch);
+    knowledge k = {.value_s = INFINITY};
+
+    proof->outcome = domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
+    if (domain.is_empty)
+        return WEFT_OK;
+    weft_load_bound(&domain, run->scratch, proof);
+    proof->certified = k.bound_s = proof->bound;
+    k.device = WEFT_NEW(run->scratch, int, p->n_tasks);
+    solve_linear(p, proof->price, run, &k);
+    solve_ideals(p, proof->price, run, &k);
+    if (k.value_s < INFINITY) {
+        for (int u = 0; u < p->n_tasks; u++) {
+            plan->device[u] = k.device[u];
+            plan->start_s[u] = u;
+        }
+        proof->outcome = WEFT_BOUNDED; /* the driver compares value and bound */
+    } else if (!(k.bound_s < INFINITY)) {
+        proof->outcome = WEFT_INFEASIBLE;
+    }
+    if (k.bound_s > proof->bound) {
+        proof->bound = k.bound_s * (1 - ROUNDING);
+        proof->method = "ideals";
+    }
+    return WEFT_OK;
 }
