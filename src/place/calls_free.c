@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* calls_free.c: placements of a stream under `calls` without stages, by annealing.
  *
- * 1. Start: the best pipeline (calls_stream.c), whose own limits are a part of the run's.
- * 2. Only plans that are better matter from here on, so blocks whose tensors are too dear to be
- *    sent are joined (calls_model.c): the moves act on what can still change.
- * 3. ROUNDS rounds of annealing, each from the best placement so far. A move takes a block, or a
+ * 1. Start: the best pipeline that a short search finds (calls_stream.c); if there is none, blocks
+ *    one by one where the largest load stays least.
+ * 2. ROUNDS rounds of annealing, each from the best placement so far. A move takes a block, or a
  *    block and connected blocks of the same device, to another device, or swaps two blocks. What is
  *    made smaller is a norm of the loads that tends to the largest load; the temperature falls from
  *    START to END of the value. Loads are kept up to date move by move; a move costs the tensors of
  *    its blocks.
- * 4. The best placement ever met is kept, by its largest load.
+ * 3. The best placement ever met is kept, by its largest load.
  *
  * No guarantee but the load bound, whose prices are its certificate: transfers can only add to
  * loads. The same seed and steps give the same plan; a limit in seconds may end it earlier. */
@@ -19,11 +18,11 @@
 
 #include <math.h>
 #include <string.h>
-#include <stdlib.h>
 
 enum {
     ROUNDS = 8,
-    STEPS = 1 << 21, /* moves of a round, unless the run says how many in all */
+    PIPELINE_STEPS = 1 << 19, /* of the search for the start */
+    STEPS = 1 << 20, /* moves of a round, unless the run says how many in all */
     LOOK = 1 << 12,  /* moves between two looks at the clock */
     RENEW = 1 << 16, /* moves between two renewals of the loads */
     MOST_CLUSTER = 12,
@@ -139,6 +138,16 @@ static void try_move(tempering *x)
 
 /* --- annealing ------------------------------------------------------------------------------------ */
 
+/* Is every block where it may be, and is there room? */
+static bool is_allowed(const tempering *x)
+{
+    for (int b = 0; b < x->m->n_blocks; b++) {
+        if (!isfinite(x->m->time_s[b * x->m->n_devices + x->l.device[b]]))
+            return false;
+    }
+    return weft_calls_fits(&x->l);
+}
+
 static void keep_best(tempering *x)
 {
     double period_s = weft_calls_period(&x->l);
@@ -198,50 +207,94 @@ static bool anneal(tempering *x, int64_t n)
 
 /* --- the whole ------------------------------------------------------------------------------------ */
 
-/* The placement of the plan in blocks; false if it breaks blocks apart. */
-static bool read_plan(const weft_calls *m, const weft_plan *plan, int *device)
+/* Blocks one after the other where the largest load stays least, the last resort for a start. False
+ * if one of them finds no room. */
+static bool place_greedily(tempering *x)
 {
-    for (int u = 0; u < m->problem->n_tasks; u++)
-        device[m->block[u]] = plan->device[u];
-    for (int u = 0; u < m->problem->n_tasks; u++) {
-        if (device[m->block[u]] != plan->device[u])
+    const weft_calls *m = x->m;
+
+    for (int b = 0; b < m->n_blocks; b++) {
+        double least_s = INFINITY;
+        int best = -1;
+
+        for (int d = 0; d < m->n_devices; d++) {
+            if (!isfinite(m->time_s[b * m->n_devices + d]))
+                continue;
+            weft_calls_move(&x->l, b, d);
+            if (weft_calls_fits(&x->l) && weft_calls_period(&x->l) < least_s) {
+                least_s = weft_calls_period(&x->l);
+                best = d;
+            }
+        }
+        weft_calls_move(&x->l, b, best);
+        if (best < 0)
             return false;
     }
     return true;
 }
 
-static void search(tempering *x)
+/* The best pipeline of a short search; else the greedy one. False: no placement is known. Blocks of
+ * a pipeline may be larger than those here, never smaller, but for blocks without work: these go
+ * where the first of their tasks is. */
+static weft_status start(tempering *x, weft_plan *plan, weft_proof *proof, bool *has_start)
+{
+    weft_run run = *x->run;
+
+    run.steps = x->run->steps > 0 && x->run->steps < PIPELINE_STEPS ? x->run->steps : PIPELINE_STEPS;
+    run.progress = NULL;
+    WEFT_TRY(weft_calls_contiguous(x->m->problem, &run, plan, proof));
+    *has_start = false;
+    if (proof->outcome == WEFT_BOUNDED) {
+        for (int u = x->m->problem->n_tasks - 1; u >= 0; u--)
+            weft_calls_move(&x->l, x->m->block[u], plan->device[u]);
+        *has_start = is_allowed(x);
+    }
+    if (!*has_start) {
+        for (int b = 0; b < x->m->n_blocks; b++)
+            weft_calls_move(&x->l, b, -1);
+        *has_start = place_greedily(x);
+    }
+    return WEFT_OK;
+}
+
+static void search(tempering *x, double bound_s)
 {
     int64_t n = x->run->steps > 0 ? (x->run->steps + ROUNDS - 1) / ROUNDS : STEPS;
 
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS && x->best_s > bound_s * (1 + ROUNDING); round++) {
         x->rng = weft_rng_seed((uint64_t)x->run->seed * ROUNDS + (uint64_t)round);
         if (!anneal(x, n))
             return;
         if (x->run->progress != NULL)
-            x->run->progress(x->run->context, x->best_s, 0);
+            x->run->progress(x->run->context, x->best_s, bound_s);
     }
 }
 
 weft_status weft_calls_free(const weft_problem *p, weft_run *run, weft_plan *plan,
                             weft_proof *proof)
 {
-    tempering x = {.run = run};
+    weft_domain domain = weft_domain_new(p, run->scratch);
+    tempering x = {.run = run, .best_s = INFINITY};
     weft_proof pipeline = {0};
+    bool has_start = false;
 
-    WEFT_TRY(weft_calls_contiguous(p, run, plan, &pipeline));
+    proof->outcome = domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
+    if (domain.is_empty)
+        return WEFT_OK;
+    weft_load_bound(&domain, run->scratch, proof);
+    proof->certified = proof->bound;
     x.m = weft_calls_new(p, false, INFINITY, run->scratch);
+    if (x.m->is_empty)
+        return WEFT_OK;
     x.l = weft_calls_loads_new(x.m, run->scratch);
     x.best = WEFT_NEW(run->scratch, int, x.m->n_blocks);
-    x.best_s = INFINITY;
-    if (!read_plan(x.m, plan, x.best)) abort();
-    place_all(&x, x.best);
+    WEFT_TRY(start(&x, plan, &pipeline, &has_start));
+    if (!has_start)
+        return WEFT_OK;
+    weft_calls_renew(&x.l);
     keep_best(&x);
-    search(&x);
+    search(&x, proof->bound);
     weft_calls_plan(x.m, x.best, plan);
-    proof->outcome = WEFT_BOUNDED;
-    proof->bound = proof->certified = pipeline.certified;
-    proof->price = pipeline.price;
-    proof->method = "load";
+    proof->outcome = WEFT_BOUNDED; /* the driver compares value and bound */
     return WEFT_OK;
 }
