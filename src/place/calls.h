@@ -47,6 +47,12 @@ typedef struct weft_calls {
 weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cutoff_s,
                            weft_arena *a);
 
+/* Do two devices cost the same, whatever is placed on them? The host is like no other. */
+bool weft_calls_is_same(const weft_calls *m, int d, int e);
+/* A lower bound of the period: the largest over blocks of what a device that has the block takes at
+ * least (calls_cut.c). If blocks were joined for a cutoff, of periods below it. */
+double weft_calls_cut_bound(const weft_calls *m, weft_arena *a);
+
 /* A placement of blocks and its loads, kept up to date move by move. A block may be nowhere. */
 typedef struct weft_calls_loads {
     const weft_calls *calls;

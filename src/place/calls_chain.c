@@ -111,24 +111,6 @@ typedef struct weft_chain {
 
 /* --- classes of devices ------------------------------------------------------------------------- */
 
-static bool is_same_device(const weft_calls *m, int d, int e)
-{
-    int k = m->n_devices;
-
-    if ((d == m->problem->host) != (e == m->problem->host) ||
-        m->problem->capacity[d] != m->problem->capacity[e])
-        return false;
-    for (int b = 0; b < m->n_blocks; b++) {
-        if (m->time_s[b * k + d] != m->time_s[b * k + e])
-            return false;
-    }
-    for (int t = 0; t < m->n_tensors; t++) {
-        if (m->in_s[t * k + d] != m->in_s[t * k + e] || m->out_s[t * k + d] != m->out_s[t * k + e])
-            return false;
-    }
-    return true;
-}
-
 static void find_classes(chain *x)
 {
     const weft_calls *m = x->m;
@@ -140,7 +122,7 @@ static void find_classes(chain *x)
     for (int d = 0; d < m->n_devices; d++) {
         int c = 0;
 
-        while (c < x->n_classes && !is_same_device(m, x->first[c], d))
+        while (c < x->n_classes && !weft_calls_is_same(m, x->first[c], d))
             c++;
         if (c == x->n_classes)
             x->first[x->n_classes++] = d;

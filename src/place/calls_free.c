@@ -10,8 +10,10 @@
  *    its blocks.
  * 3. The best placement ever met is kept, by its largest load.
  *
- * No guarantee but the load bound, whose prices are its certificate: transfers can only add to
- * loads. The same seed and steps give the same plan; a limit in seconds may end it earlier. */
+ * 4. Between rounds the bound is raised (calls_cut.c), and if the value meets it the search ends.
+ *
+ * No guarantee but the bound: the load bound, whose prices are its certificate (transfers can only
+ * add to loads), or what a block costs its device at least, whichever is larger. The same seed and steps give the same plan; a limit in seconds may end it earlier. */
 #include "calls_stream.h"
 
 #include "calls.h"
@@ -182,8 +184,8 @@ static void place_all(tempering *x, const int *device)
     weft_calls_renew(&x->l);
 }
 
-/* One round of n steps; false if time is over. */
-static bool anneal(tempering *x, int64_t n)
+/* One round of n steps. */
+static void anneal(tempering *x, int64_t n)
 {
     double value_s = x->best_s;
 
@@ -193,7 +195,7 @@ static bool anneal(tempering *x, int64_t n)
             double part = (double)i / (double)n;
 
             if (weft_run_is_over(x->run))
-                return false;
+                return;
             if (i % RENEW == 0)
                 weft_calls_renew(&x->l);
             x->heat_s = value_s * START * pow(END / START, part);
@@ -202,7 +204,6 @@ static bool anneal(tempering *x, int64_t n)
         }
         step(x);
     }
-    return true;
 }
 
 /* --- the whole ------------------------------------------------------------------------------------ */
@@ -233,9 +234,9 @@ static bool place_greedily(tempering *x)
     return true;
 }
 
-/* The best pipeline of a short search; else the greedy one. False: no placement is known. Blocks of
- * a pipeline may be larger than those here, never smaller, but for blocks without work: these go
- * where the first of their tasks is. */
+/* The best pipeline of a short search, else a greedy placement; *has_start: there is one. A pipeline
+ * may break a block apart, as some without work are joined here only: it goes where its first task
+ * is. */
 static weft_status start(tempering *x, weft_plan *plan, weft_proof *proof, bool *has_start)
 {
     weft_run run = *x->run;
@@ -257,16 +258,40 @@ static weft_status start(tempering *x, weft_plan *plan, weft_proof *proof, bool 
     return WEFT_OK;
 }
 
-static void search(tempering *x, double bound_s)
+/* What a block costs its device at least, if that is more than the bound so far. */
+static void raise_bound(const tempering *x, weft_proof *proof)
+{
+    size_t mark = weft_arena_mark(x->run->scratch);
+    weft_calls *m = weft_calls_new(x->m->problem, false, x->best_s, x->run->scratch);
+    double bound_s = m->is_empty ? x->best_s : weft_calls_cut_bound(m, x->run->scratch);
+
+    bound_s = fmin(bound_s, x->best_s) * (1 - ROUNDING);
+    if (bound_s > proof->bound && !m->is_restricted) {
+        proof->bound = bound_s;
+        proof->method = "cut";
+    }
+    weft_arena_rewind(x->run->scratch, mark);
+}
+
+/* Rounds until the value meets the bound, which grows as the value falls: more tensors are too dear
+ * for what is left to find. */
+static void search(tempering *x, weft_proof *proof)
 {
     int64_t n = x->run->steps > 0 ? (x->run->steps + ROUNDS - 1) / ROUNDS : STEPS;
+    double bounded_s = INFINITY; /* value that the bound was raised for */
 
-    for (int round = 0; round < ROUNDS && x->best_s > bound_s * (1 + ROUNDING); round++) {
-        x->rng = weft_rng_seed((uint64_t)x->run->seed * ROUNDS + (uint64_t)round);
-        if (!anneal(x, n))
-            return;
+    for (int round = 0; round <= ROUNDS; round++) {
+        if (x->best_s < bounded_s) {
+            raise_bound(x, proof);
+            bounded_s = x->best_s;
+        }
         if (x->run->progress != NULL)
-            x->run->progress(x->run->context, x->best_s, bound_s);
+            x->run->progress(x->run->context, x->best_s, proof->bound);
+        if (round == ROUNDS || x->best_s * (1 - 10 * ROUNDING) <= proof->bound ||
+            weft_run_is_over(x->run))
+            return;
+        x->rng = weft_rng_seed((uint64_t)x->run->seed * ROUNDS + (uint64_t)round);
+        anneal(x, n);
     }
 }
 
@@ -293,7 +318,7 @@ weft_status weft_calls_free(const weft_problem *p, weft_run *run, weft_plan *pla
         return WEFT_OK;
     weft_calls_renew(&x.l);
     keep_best(&x);
-    search(&x, proof->bound);
+    search(&x, proof);
     weft_calls_plan(x.m, x.best, plan);
     proof->outcome = WEFT_BOUNDED; /* the driver compares value and bound */
     return WEFT_OK;

@@ -706,3 +706,21 @@ weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cut
     weft_arena_free(scratch);
     return m;
 }
+
+bool weft_calls_is_same(const weft_calls *m, int d, int e)
+{
+    int k = m->n_devices;
+
+    if ((d == m->problem->host) != (e == m->problem->host) ||
+        m->problem->capacity[d] != m->problem->capacity[e])
+        return false;
+    for (int b = 0; b < m->n_blocks; b++) {
+        if (m->time_s[b * k + d] != m->time_s[b * k + e])
+            return false;
+    }
+    for (int t = 0; t < m->n_tensors; t++) {
+        if (m->in_s[t * k + d] != m->in_s[t * k + e] || m->out_s[t * k + d] != m->out_s[t * k + e])
+            return false;
+    }
+    return true;
+}

@@ -40,6 +40,7 @@ typedef struct pursuit {
     int *device;    /* [n_tasks] the best so far */
     double value_s; /* INFINITY: none yet */
     double bound_s; /* of all pipelines */
+    const char *method; /* where the bound comes from */
 } pursuit;
 
 /* --- step 4: backward blocks ------------------------------------------------------------------------ */
@@ -124,6 +125,16 @@ static void take_chain(pursuit *x)
     weft_arena_rewind(a, mark);
 }
 
+/* Pipelines below the value at hand are not below bound_s. */
+static void raise_bound(pursuit *x, double bound_s, const char *method)
+{
+    bound_s = fmin(bound_s, x->value_s);
+    if (!(bound_s > x->bound_s))
+        return;
+    x->bound_s = bound_s;
+    x->method = method;
+}
+
 static bool is_closed(const pursuit *x)
 {
     return x->bound_s >= x->value_s * (1 - ROUNDING);
@@ -149,7 +160,8 @@ static void climb(pursuit *x)
         is_found = weft_chain_search(x->chain, limit_s, false);
         is_last = is_found || limit_s == most_s;
         if (weft_chain_is_proof(x->chain))
-            x->bound_s = is_found ? weft_chain_value(x->chain) : is_last ? x->value_s : limit_s;
+            raise_bound(x, is_found ? weft_chain_value(x->chain) : is_last ? x->value_s : limit_s,
+                        "ideals");
         if (is_found)
             take_chain(x);
         if (x->run->progress != NULL)
@@ -164,9 +176,12 @@ static bool set_blocks(pursuit *x)
 {
     x->m = weft_calls_new(x->p, true, x->value_s, x->run->scratch);
     if (x->m->is_empty) { /* what must share a device cannot */
-        x->bound_s = x->m->is_restricted ? x->bound_s : x->value_s;
+        if (!x->m->is_restricted)
+            raise_bound(x, x->value_s, "cut");
         return false;
     }
+    if (!x->m->is_restricted)
+        raise_bound(x, weft_calls_cut_bound(x->m, x->run->scratch), "cut");
     x->chain = weft_chain_new(x->m, x->price, x->run);
     set_members(x, x->m->n_forward);
     return true;
@@ -212,7 +227,7 @@ weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_pla
     }
     if (x.bound_s > proof->bound) {
         proof->bound = x.bound_s * (1 - ROUNDING);
-        proof->method = "ideals";
+        proof->method = x.method;
     }
     return WEFT_OK;
 }
