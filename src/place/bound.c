@@ -20,13 +20,12 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         out->method = "domain";
         return;
     }
-    if (p->transfer == WEFT_CALLS && p->ask.goal == WEFT_LATENCY) {
+    if (p->ask.goal == WEFT_LATENCY && p->transfer == WEFT_CALLS)
         weft_calls_bound(&m, a, out);
-        return;
-    }
-    weft_load_bound(&m, a, &load);
-    if (p->ask.goal == WEFT_LATENCY)
+    else if (p->ask.goal == WEFT_LATENCY)
         weft_path_bound(&m, a, out);
+    if (p->ask.goal != WEFT_LATENCY || p->transfer != WEFT_CALLS)
+        weft_load_bound(&m, a, &load);
     if (p->ask.goal != WEFT_LATENCY || load.bound > out->bound)
         *out = load;
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
