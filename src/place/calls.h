@@ -14,24 +14,24 @@
 typedef struct weft_calls {
     const weft_problem *problem;
     int n_devices, n_blocks;
-    int n_forward;           /* blocks with forward tasks: 0 .. n_forward - 1 */
-    const int *block;        /* [n_tasks] */
-    const double *time_s;    /* [block * n_devices + device]; INFINITY: not there */
-    int n_tensors;           /* those that more than one block touches */
-    const int *maker;        /* [n_tensors] block */
-    const int *reader_at;    /* [n_tensors + 1] */
-    const int *reader;       /* tensor -> blocks that read it but its maker, each once */
-    const double *in_s;      /* [tensor * n_devices + device]; 0 on the host */
-    const double *out_s;     /* the same */
-    const int *made_at;      /* [n_blocks + 1] */
-    const int *made;         /* block -> tensors it makes */
-    const int *read_at;      /* [n_blocks + 1] */
-    const int *read;         /* block -> tensors it reads */
-    const int *near_at;      /* [n_blocks + 1] */
-    const int *near;         /* block -> blocks that read what it makes or make what it reads */
-    int n_weights;           /* 0: memory cannot matter */
-    const int *weight_at;    /* [n_blocks + 1] */
-    const int *weight;       /* block -> weights it reads, each once */
+    int n_forward;              /* blocks with forward tasks: 0 .. n_forward - 1 */
+    const int *block;           /* [n_tasks] */
+    const double *time_s;       /* [block * n_devices + device]; INFINITY: not there */
+    int n_tensors;              /* those that more than one block touches */
+    const int *maker;           /* [n_tensors] block */
+    const int *reader_at;       /* [n_tensors + 1] */
+    const int *reader;          /* tensor -> blocks that read it but its maker, each once */
+    const double *in_s;         /* [tensor * n_devices + device]; 0 on the host */
+    const double *out_s;        /* the same */
+    const int *made_at;         /* [n_blocks + 1] */
+    const int *made;            /* block -> tensors it makes */
+    const int *read_at;         /* [n_blocks + 1] */
+    const int *read;            /* block -> tensors it reads */
+    const int *near_at;         /* [n_blocks + 1] */
+    const int *near;            /* block -> blocks that read what it makes or make what it reads */
+    int n_weights;              /* 0: memory cannot matter */
+    const int *weight_at;       /* [n_blocks + 1] */
+    const int *weight;          /* block -> weights it reads, each once */
     const double *weight_bytes; /* [n_weights] */
     /* Edges between forward blocks; every edge goes to a higher number if is_contiguous. */
     const int *pred_at, *pred, *succ_at, *succ;
@@ -56,12 +56,12 @@ double weft_calls_cut_bound(const weft_calls *m, weft_arena *a);
 /* A placement of blocks and its loads, kept up to date move by move. A block may be nowhere. */
 typedef struct weft_calls_loads {
     const weft_calls *calls;
-    int *device;      /* [n_blocks] or -1 */
-    double *load_s;   /* [n_devices] */
-    double *bytes;    /* [n_devices] weights held */
-    int *n_readers;   /* [tensor * n_devices + device] */
-    int *n_placed;    /* [n_tensors] readers that are somewhere */
-    int *n_holders;   /* [weight * n_devices + device] */
+    int *device;    /* [n_blocks] or -1 */
+    double *load_s; /* [n_devices] */
+    double *bytes;  /* [n_devices] weights held */
+    int *n_readers; /* [tensor * n_devices + device] */
+    int *n_placed;  /* [n_tensors] readers that are somewhere */
+    int *n_holders; /* [weight * n_devices + device] */
 } weft_calls_loads;
 
 weft_calls_loads weft_calls_loads_new(const weft_calls *m, weft_arena *a); /* nothing placed */
@@ -69,8 +69,8 @@ weft_calls_loads weft_calls_loads_new(const weft_calls *m, weft_arena *a); /* no
 void weft_calls_move(weft_calls_loads *l, int block, int device);
 /* Loads and bytes again from the devices alone: what moves have rounded is gone. */
 void weft_calls_renew(weft_calls_loads *l);
-double weft_calls_period(const weft_calls_loads *l);  /* largest load */
-bool weft_calls_fits(const weft_calls_loads *l);      /* memory of every device */
+double weft_calls_period(const weft_calls_loads *l); /* largest load */
+bool weft_calls_fits(const weft_calls_loads *l);     /* memory of every device */
 
 /* Devices of tasks from devices of blocks; starts are positions. */
 void weft_calls_plan(const weft_calls *m, const int *device, weft_plan *plan);

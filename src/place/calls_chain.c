@@ -48,7 +48,7 @@ enum { OPEN, PAST, STAGE, OUT }; /* where a block is, seen from a stage that gro
 /* A level of the depth-first search: candidates from .. to - 1, the next one at `at`. */
 typedef struct level {
     int from, at, to;
-    int taken; /* block that led here; -1 at the root */
+    int taken;              /* block that led here; -1 at the root */
     double load_s, fixed_s; /* before it was taken */
 } level;
 
@@ -73,15 +73,15 @@ typedef struct weft_chain {
     weft_arena *a;
     int n, n_words; /* members of the sets: blocks 0 .. n - 1 */
     int n_classes, n_masks;
-    bool is_partial; /* not all devices are considered */
-    int *class_of;                 /* [n_devices] */
-    int *first, *count, *stride;   /* [n_classes] a device of the class; devices; radix */
-    double *price;                 /* [n_classes] */
-    double *weight;                /* [block * n_masks + mask] of step 4 */
-    double *total;                 /* [n_masks] */
-    int *n_readers;                /* [n_tensors] among the members */
-    int *first_rest;               /* [n_tensors] first reader that is no member, or -1 */
-    uint64_t *key;                 /* [n] for hashes */
+    bool is_partial;             /* not all devices are considered */
+    int *class_of;               /* [n_devices] */
+    int *first, *count, *stride; /* [n_classes] a device of the class; devices; radix */
+    double *price;               /* [n_classes] */
+    double *weight;              /* [block * n_masks + mask] of step 4 */
+    double *total;               /* [n_masks] */
+    int *n_readers;              /* [n_tensors] among the members */
+    int *first_rest;             /* [n_tensors] first reader that is no member, or -1 */
+    uint64_t *key;               /* [n] for hashes */
     /* sets found */
     WEFT_VEC(ideal) ideals;
     WEFT_VEC(uint64_t) bits; /* [ideal * n_words + word] */
@@ -89,9 +89,9 @@ typedef struct weft_chain {
     int *table, table_size;
     int *by_size; /* [n + 1] first ideal */
     /* the stage that grows */
-    int device, klass, origin; /* origin: the ideal below */
-    char *place;               /* [n] */
-    int *missing;              /* [n] predecessors not yet taken */
+    int device, klass, origin;  /* origin: the ideal below */
+    char *place;                /* [n] */
+    int *missing;               /* [n] predecessors not yet taken */
     int *n_in, *n_past, *n_out; /* [n_tensors] readers in the stage, before it, left out */
     int *n_held;                /* [n_weights] */
     int *candidate;
@@ -109,7 +109,8 @@ typedef struct weft_chain {
     int64_t n_taken, next_check;
 } chain;
 
-/* --- classes of devices ------------------------------------------------------------------------- */
+/* --- classes of devices -------------------------------------------------------------------------
+ */
 
 static void find_classes(chain *x)
 {
@@ -152,7 +153,8 @@ static int used_of(const chain *x, int used, int c)
     return used / x->stride[c] % (x->count[c] + 1);
 }
 
-/* --- step 4: what the rest costs at least --------------------------------------------------------- */
+/* --- step 4: what the rest costs at least
+ * --------------------------------------------------------- */
 
 static void weigh(chain *x, const double *device_price)
 {
@@ -207,7 +209,8 @@ static bool is_rest_possible(const chain *x, int used)
            room * x->limit_s + (x->total[mask] + x->limit_s) * ROUNDING;
 }
 
-/* --- sets and labels ----------------------------------------------------------------------------- */
+/* --- sets and labels -----------------------------------------------------------------------------
+ */
 
 static const uint64_t *bits_of(const chain *x, int i)
 {
@@ -333,7 +336,8 @@ static void arrive(chain *x)
     }
 }
 
-/* --- the stage that grows ------------------------------------------------------------------------- */
+/* --- the stage that grows
+ * ------------------------------------------------------------------------- */
 
 static void take_tensors(chain *x, int b)
 {
@@ -530,7 +534,8 @@ static void grow_stage(chain *x)
     }
 }
 
-/* --- one search ------------------------------------------------------------------------------------ */
+/* --- one search
+ * ------------------------------------------------------------------------------------ */
 
 static void count_past(chain *x)
 {
@@ -633,7 +638,8 @@ void weft_chain_read(const chain *x, int *device)
     }
 }
 
-/* --- interface ------------------------------------------------------------------------------------ */
+/* --- interface
+ * ------------------------------------------------------------------------------------ */
 
 void weft_chain_members(chain *x, int n)
 {

@@ -3,9 +3,8 @@
  *
  * Some device has block b. If it is the host, its load is at least the time of b there. If it is
  * accelerator d with the set S of blocks, its load is
- *     sum over S of time_s + in_s of tensors read in S and made outside + out_s of tensors made in S
- *     and read outside,
- * so at least the minimum over all sets that hold b. That is a minimum cut:
+ *     sum over S of time_s + in_s of tensors read in S and made outside + out_s of tensors made in
+ * S and read outside, so at least the minimum over all sets that hold b. That is a minimum cut:
  *     source -> b without limit; v -> sink with the time of v on d (v in S is the source's side);
  *     for a tensor of maker m, nodes y, z:  m -> y with out_s, y -> reader without limit,
  *                                           reader -> z without limit, z -> m with in_s.
@@ -19,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double MOST_WORK = 4e7; /* arcs * layers looked at, about */
+static const double MOST_WORK = 4e7;    /* arcs * layers looked at, about */
 static const double NEGLIGIBLE = 1e-12; /* of the largest arc: capacities below count as none */
 
 typedef struct network {

@@ -13,7 +13,8 @@
  * 4. Between rounds the bound is raised (calls_cut.c), and if the value meets it the search ends.
  *
  * No guarantee but the bound: the load bound, whose prices are its certificate (transfers can only
- * add to loads), or what a block costs its device at least, whichever is larger. The same seed and steps give the same plan; a limit in seconds may end it earlier. */
+ * add to loads), or what a block costs its device at least, whichever is larger. The same seed and
+ * steps give the same plan; a limit in seconds may end it earlier. */
 #include "calls_stream.h"
 
 #include "calls.h"
@@ -24,14 +25,14 @@
 enum {
     ROUNDS = 8,
     PIPELINE_STEPS = 1 << 19, /* of the search for the start */
-    STEPS = 1 << 20, /* moves of a round, unless the run says how many in all */
-    LOOK = 1 << 12,  /* moves between two looks at the clock */
-    RENEW = 1 << 16, /* moves between two renewals of the loads */
+    STEPS = 1 << 20,          /* moves of a round, unless the run says how many in all */
+    LOOK = 1 << 12,           /* moves between two looks at the clock */
+    RENEW = 1 << 16,          /* moves between two renewals of the loads */
     MOST_CLUSTER = 12,
     FIRST_POWER = 3, /* of the norm: 2^3 at first, doubled as the rounds go on, */
     LAST_POWER = 5   /* 2^5 at last */
 };
-static const double START = 0.02, END = 1e-5;       /* temperature, of the value */
+static const double START = 0.02, END = 1e-5; /* temperature, of the value */
 static const double ROUNDING = 1e-11;
 
 typedef struct tempering {
@@ -39,7 +40,7 @@ typedef struct tempering {
     weft_run *run;
     weft_calls_loads l;
     weft_rng rng;
-    int *best;           /* [n_blocks] */
+    int *best; /* [n_blocks] */
     double best_s;
     int power; /* the norm is that of 2^power */
     double heat_s, norm_s;
@@ -66,7 +67,8 @@ static double norm_of(const tempering *x)
     return most_s * sum;
 }
 
-/* --- moves ---------------------------------------------------------------------------------------- */
+/* --- moves
+ * ---------------------------------------------------------------------------------------- */
 
 static bool may_go(const tempering *x, int b, int d)
 {
@@ -138,7 +140,8 @@ static void try_move(tempering *x)
     }
 }
 
-/* --- annealing ------------------------------------------------------------------------------------ */
+/* --- annealing
+ * ------------------------------------------------------------------------------------ */
 
 /* Is every block where it may be, and is there room? */
 static bool is_allowed(const tempering *x)
@@ -168,8 +171,7 @@ static void step(tempering *x)
     if (x->n_moved == 0)
         return;
     norm_s = weft_calls_fits(&x->l) ? norm_of(x) : INFINITY;
-    if (norm_s > x->norm_s &&
-        !(weft_rng_real(&x->rng) < exp((x->norm_s - norm_s) / x->heat_s))) {
+    if (norm_s > x->norm_s && !(weft_rng_real(&x->rng) < exp((x->norm_s - norm_s) / x->heat_s))) {
         undo(x);
         return;
     }
@@ -206,7 +208,8 @@ static void anneal(tempering *x, int64_t n)
     }
 }
 
-/* --- the whole ------------------------------------------------------------------------------------ */
+/* --- the whole
+ * ------------------------------------------------------------------------------------ */
 
 /* Blocks one after the other where the largest load stays least, the last resort for a start. False
  * if one of them finds no room. */
@@ -234,14 +237,15 @@ static bool place_greedily(tempering *x)
     return true;
 }
 
-/* The best pipeline of a short search, else a greedy placement; *has_start: there is one. A pipeline
- * may break a block apart, as some without work are joined here only: it goes where its first task
- * is. */
+/* The best pipeline of a short search, else a greedy placement; *has_start: there is one. A
+ * pipeline may break a block apart, as some without work are joined here only: it goes where its
+ * first task is. */
 static weft_status start(tempering *x, weft_plan *plan, weft_proof *proof, bool *has_start)
 {
     weft_run run = *x->run;
 
-    run.steps = x->run->steps > 0 && x->run->steps < PIPELINE_STEPS ? x->run->steps : PIPELINE_STEPS;
+    run.steps =
+        x->run->steps > 0 && x->run->steps < PIPELINE_STEPS ? x->run->steps : PIPELINE_STEPS;
     run.progress = NULL;
     WEFT_TRY(weft_calls_contiguous(x->m->problem, &run, plan, proof));
     *has_start = false;

@@ -350,4 +350,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_calls = {
-    "calls", "semantics calls: calls by annealing with a path bound; streams, pipelines proved optimal", NULL, 0, solve};
+    "calls",
+    "semantics calls: calls by annealing with a path bound; streams, pipelines proved optimal",
+    NULL, 0, solve};

@@ -59,7 +59,8 @@ static bool is_linked(const weft_problem *p, int d)
                             isfinite(p->latency_s[back]) && isfinite(p->second_per_byte[back]));
 }
 
-/* --- step 1: groups ------------------------------------------------------------------------------- */
+/* --- step 1: groups
+ * ------------------------------------------------------------------------------- */
 
 /* The least that sending tensor t costs some accelerator; INFINITY without accelerators. */
 static double least_send_s(const weft_problem *p, int t)
@@ -68,7 +69,8 @@ static double least_send_s(const weft_problem *p, int t)
 
     for (int d = 0; d < p->n_devices; d++) {
         if (d != p->host)
-            least_s = fmin(least_s, fmin(weft_send_s(p, t, p->host, d), weft_send_s(p, t, d, p->host)));
+            least_s =
+                fmin(least_s, fmin(weft_send_s(p, t, p->host, d), weft_send_s(p, t, d, p->host)));
     }
     return least_s;
 }
@@ -122,16 +124,15 @@ static void sum_times(maker *k, weft_calls *m)
 {
     int n_devices = k->p->n_devices;
 
-    k->time_s = weft_arena_array(k->scratch, (size_t)k->n_groups * (size_t)n_devices,
-                                 sizeof *k->time_s);
+    k->time_s =
+        weft_arena_array(k->scratch, (size_t)k->n_groups * (size_t)n_devices, sizeof *k->time_s);
     for (int d = 0; d < n_devices; d++)
         m->is_restricted |= !is_linked(k->p, d);
     for (int u = 0; u < k->p->n_tasks; u++) {
         for (int d = 0; d < n_devices; d++) {
             bool is_there = weft_domain_has(&k->domain, u, d) && is_linked(k->p, d);
 
-            k->time_s[k->group[u] * n_devices + d] +=
-                is_there ? weft_task_s(k->p, u, d) : INFINITY;
+            k->time_s[k->group[u] * n_devices + d] += is_there ? weft_task_s(k->p, u, d) : INFINITY;
         }
     }
 }
@@ -165,7 +166,8 @@ static void join(maker *k, int g, int h)
     k->next[h] = next;
 }
 
-/* --- step 2: strong components of the forward graph of groups (Tarjan), without recursion ------ */
+/* --- step 2: strong components of the forward graph of groups (Tarjan), without recursion ------
+ */
 
 typedef struct component {
     maker *k;
@@ -259,7 +261,8 @@ static void join_components(maker *k)
     weft_arena_rewind(k->scratch, mark);
 }
 
-/* --- step 3: blocks without work ---------------------------------------------------------------- */
+/* --- step 3: blocks without work ----------------------------------------------------------------
+ */
 
 /* What moving g next to h saves and costs, for each device: [n_devices] each. */
 typedef struct bargain {
@@ -438,7 +441,8 @@ static void join_idle(maker *k)
     }
 }
 
-/* --- step 4: numbers ---------------------------------------------------------------------------- */
+/* --- step 4: numbers ----------------------------------------------------------------------------
+ */
 
 static bool has_forward(const maker *k, int g)
 {
@@ -573,13 +577,14 @@ static void set_blocks(maker *k, weft_calls *m)
     link_blocks(k, m, k->a);
 }
 
-/* --- what blocks cost --------------------------------------------------------------------------- */
+/* --- what blocks cost ---------------------------------------------------------------------------
+ */
 
 static void set_times(maker *k, weft_calls *m)
 {
     int n_devices = k->p->n_devices;
-    double *time_s = weft_arena_array(k->a, (size_t)m->n_blocks * (size_t)n_devices,
-                                      sizeof *time_s);
+    double *time_s =
+        weft_arena_array(k->a, (size_t)m->n_blocks * (size_t)n_devices, sizeof *time_s);
 
     for (int u = 0; u < k->p->n_tasks; u++) {
         int g = k->group[u];

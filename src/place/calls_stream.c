@@ -36,14 +36,15 @@ typedef struct pursuit {
     const double *price;
     weft_calls *m;
     weft_chain *chain;
-    int n;          /* members */
-    int *device;    /* [n_tasks] the best so far */
-    double value_s; /* INFINITY: none yet */
-    double bound_s; /* of all pipelines */
+    int n;              /* members */
+    int *device;        /* [n_tasks] the best so far */
+    double value_s;     /* INFINITY: none yet */
+    double bound_s;     /* of all pipelines */
     const char *method; /* where the bound comes from */
 } pursuit;
 
-/* --- step 4: backward blocks ------------------------------------------------------------------------ */
+/* --- step 4: backward blocks
+ * ------------------------------------------------------------------------ */
 
 /* The device where block b leaves the least period, on a tie the least sum of loads, then where it
  * is, then the least number; -1 if there is room nowhere. The block is left wherever it was tried
@@ -102,7 +103,8 @@ static bool is_whole(const weft_calls_loads *l)
     return weft_calls_fits(l);
 }
 
-/* --- step 3 ------------------------------------------------------------------------------------------ */
+/* --- step 3
+ * ------------------------------------------------------------------------------------------ */
 
 /* Takes over the chain found if it is better than what is known. */
 static void take_chain(pursuit *x)
@@ -160,7 +162,10 @@ static void climb(pursuit *x)
         is_found = weft_chain_search(x->chain, limit_s, false);
         is_last = is_found || limit_s == most_s;
         if (weft_chain_is_proof(x->chain))
-            raise_bound(x, is_found ? weft_chain_value(x->chain) : is_last ? x->value_s : limit_s,
+            raise_bound(x,
+                        is_found  ? weft_chain_value(x->chain)
+                        : is_last ? x->value_s
+                                  : limit_s,
                         "ideals");
         if (is_found)
             take_chain(x);
@@ -169,7 +174,8 @@ static void climb(pursuit *x)
     }
 }
 
-/* --- the whole --------------------------------------------------------------------------------------- */
+/* --- the whole
+ * --------------------------------------------------------------------------------------- */
 
 /* The blocks for plans below the value at hand. False if there is nothing to search. */
 static bool set_blocks(pursuit *x)

@@ -6,7 +6,8 @@
 
 enum { MOST_TASKS = 7, MOST_DEVICES = 4, MOST_TENSORS = 32, MOST_READS = 96 };
 
-/* --- random problems --------------------------------------------------------------------------- */
+/* --- random problems ---------------------------------------------------------------------------
+ */
 
 typedef struct draft {
     weft_rng rng;
@@ -166,7 +167,8 @@ static weft_problem *draw(uint64_t seed, bool is_contiguous)
     return p;
 }
 
-/* --- the definition ------------------------------------------------------------------------------ */
+/* --- the definition ------------------------------------------------------------------------------
+ */
 
 static bool is_legal(const weft_problem *p, const int *device)
 {
@@ -255,7 +257,8 @@ static double least_period(const weft_problem *p)
     return least_s;
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ---------------------------------------------------------------------------------------
+ */
 
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
@@ -293,8 +296,7 @@ TEST(pipelines_are_the_best_of_all)
             CHECK_INT(s.proof.outcome, WEFT_INFEASIBLE);
             n_none++;
         } else {
-            if (fabs(s.proof.value - least_s) > 1e-9 * least_s ||
-                s.proof.outcome != WEFT_OPTIMAL)
+            if (fabs(s.proof.value - least_s) > 1e-9 * least_s || s.proof.outcome != WEFT_OPTIMAL)
                 fail_msg("seed %d: value %g (%s), least %g", (int)seed, s.proof.value,
                          weft_outcome_name(s.proof.outcome), least_s);
             CHECK_NEAR(period_of(p, s.plan.device), s.proof.value);
