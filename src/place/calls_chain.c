@@ -39,7 +39,8 @@ enum {
     MOST_LABELS = 1000000,
     MOST_USES = 1 << 20,   /* ways to use up devices */
     MOST_MASK_CLASSES = 3, /* more classes share one set of weights in step 4 */
-    CHECK_EVERY = 4096     /* blocks taken between two looks at the clock */
+    MOST_LINEAR = 64,      /* labels of an ideal in a linear search */
+    CHECK_EVERY = 1 << 13, /* steps of work between two looks at the clock */
 };
 static const double ROUNDING = 1e-11; /* relative: sums of loads differ by less */
 
@@ -106,7 +107,8 @@ typedef struct weft_chain {
     double limit_s;
     int best; /* label of a whole chain, or -1 */
     bool is_linear, is_over;
-    int64_t n_taken, next_check;
+    int64_t n_taken;            /* blocks */
+    int64_t n_work, next_check; /* blocks taken and labels looked at */
 } chain;
 
 /* --- classes of devices -------------------------------------------------------------------------
@@ -261,10 +263,13 @@ static bool uses_no_more(const chain *x, int used, int other)
     return true;
 }
 
-/* Adds a label to an ideal; its number, or -1 if another one makes it needless. */
+/* Adds a label to an ideal; its number, or -1 if another one makes it needless. Linear searches keep
+ * the MOST_LINEAR best of an ideal. */
 static int add_label(chain *x, int i, label new)
 {
-    for (int k = x->ideals.at[i].label; k >= 0; k = x->labels.at[k].next) {
+    int n = 0, worst = -1;
+
+    for (int k = x->ideals.at[i].label; k >= 0; k = x->labels.at[k].next, n++) {
         label *old = &x->labels.at[k];
 
         if (old->value_s <= new.value_s && uses_no_more(x, old->used, new.used))
@@ -274,6 +279,16 @@ static int add_label(chain *x, int i, label new)
             *old = new; /* nothing follows it yet: larger sets come later */
             return k;
         }
+        if (worst < 0 || old->value_s > x->labels.at[worst].value_s)
+            worst = k;
+    }
+    x->n_work += n;
+    if (x->is_linear && n >= MOST_LINEAR) {
+        if (!(new.value_s < x->labels.at[worst].value_s))
+            return -1;
+        new.next = x->labels.at[worst].next;
+        x->labels.at[worst] = new;
+        return worst;
     }
     new.next = x->ideals.at[i].label;
     x->ideals.at[i].label = x->labels.n;
@@ -475,10 +490,11 @@ static void restore_missing(chain *x, int b)
 static bool is_time_over(chain *x)
 {
     x->n_taken++;
+    x->n_work++;
     if (x->run->steps > 0 && x->n_taken > x->run->steps && !x->is_linear)
         x->is_over = true;
-    if (x->n_taken >= x->next_check) {
-        x->next_check = x->n_taken + CHECK_EVERY;
+    if (x->n_work >= x->next_check) {
+        x->next_check = x->n_work + CHECK_EVERY;
         x->is_over |= weft_run_is_over(x->run);
     }
     x->is_over |= x->ideals.n > MOST_IDEALS || x->labels.n > MOST_LABELS;

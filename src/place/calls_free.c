@@ -32,6 +32,7 @@ enum {
     FIRST_POWER = 3, /* of the norm: 2^3 at first, doubled as the rounds go on, */
     LAST_POWER = 5   /* 2^5 at last */
 };
+static const double PIPELINE_SHARE = 0.25; /* of the time */
 static const double START = 0.02, END = 1e-5; /* temperature, of the value */
 static const double ROUNDING = 1e-11;
 
@@ -246,6 +247,7 @@ static weft_status start(tempering *x, weft_plan *plan, weft_proof *proof, bool 
 
     run.steps =
         x->run->steps > 0 && x->run->steps < PIPELINE_STEPS ? x->run->steps : PIPELINE_STEPS;
+    run.limit_s *= PIPELINE_SHARE;
     run.progress = NULL;
     WEFT_TRY(weft_calls_contiguous(x->m->problem, &run, plan, proof));
     *has_start = false;
