@@ -52,6 +52,9 @@ bool weft_calls_is_same(const weft_calls *m, int d, int e);
 /* A lower bound of the period: the largest over blocks of what a device that has the block takes at
  * least (calls_cut.c). If blocks were joined for a cutoff, of periods below it. */
 double weft_calls_cut_bound(const weft_calls *m, weft_arena *a);
+/* The same from the problem alone: no period is below, if a plan of period upper_s is known;
+ * upper_s INFINITY: none is. What a check computes again. 0: no bound. */
+double weft_calls_cut_of(const weft_problem *p, bool is_contiguous, double upper_s);
 
 /* A placement of blocks and its loads, kept up to date move by move. A block may be nowhere. */
 typedef struct weft_calls_loads {

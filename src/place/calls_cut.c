@@ -214,3 +214,15 @@ double weft_calls_cut_bound(const weft_calls *m, weft_arena *a)
     weft_arena_rewind(a, mark);
     return bound_s;
 }
+
+double weft_calls_cut_of(const weft_problem *p, bool is_contiguous, double upper_s)
+{
+    weft_arena *a = weft_arena_new();
+    weft_calls *m = weft_calls_new(p, is_contiguous, upper_s, a);
+    double bound_s = 0;
+
+    if (!m->is_restricted)
+        bound_s = fmin(upper_s, m->is_empty ? INFINITY : weft_calls_cut_bound(m, a));
+    weft_arena_free(a);
+    return bound_s;
+}

@@ -32,7 +32,7 @@ enum {
     FIRST_POWER = 3, /* of the norm: 2^3 at first, doubled as the rounds go on, */
     LAST_POWER = 5   /* 2^5 at last */
 };
-static const double PIPELINE_SHARE = 0.25; /* of the time */
+static const double PIPELINE_SHARE = 0.25;    /* of the time */
 static const double START = 0.02, END = 1e-5; /* temperature, of the value */
 static const double ROUNDING = 1e-11;
 
@@ -267,16 +267,12 @@ static weft_status start(tempering *x, weft_plan *plan, weft_proof *proof, bool 
 /* What a block costs its device at least, if that is more than the bound so far. */
 static void raise_bound(const tempering *x, weft_proof *proof)
 {
-    size_t mark = weft_arena_mark(x->run->scratch);
-    weft_calls *m = weft_calls_new(x->m->problem, false, x->best_s, x->run->scratch);
-    double bound_s = m->is_empty ? x->best_s : weft_calls_cut_bound(m, x->run->scratch);
+    double bound_s = weft_calls_cut_of(x->m->problem, false, x->best_s) * (1 - ROUNDING);
 
-    bound_s = fmin(bound_s, x->best_s) * (1 - ROUNDING);
-    if (bound_s > proof->bound && !m->is_restricted) {
+    if (bound_s > proof->bound) {
         proof->bound = bound_s;
         proof->method = "cut";
     }
-    weft_arena_rewind(x->run->scratch, mark);
 }
 
 /* Rounds until the value meets the bound, which grows as the value falls: more tensors are too dear
