@@ -7,7 +7,9 @@
  *    device. Half of the moves out of a call take along all tasks of the call behind that task (or
  *    all before it): so calls stay convex, and the border between two of them shifts.
  * 3. What is annealed is the latency, a little of the sum of all calls (progress beside the longest
- *    chain), and memory that is missing, whose weight grows. Placements whose calls wait for each
+ *    chain), and memory that is missing, whose weight grows; or no move into missing memory is
+ *    accepted. This and the first temperature are drawn for each round: which of them leads to the
+ *    best placement differs from network to network. Placements whose calls wait for each
  *    other in a circle are never accepted; the best one that fits every memory is kept.
  * 4. Rounds of annealing start anew from step 1. Their lengths follow the sequence of Luby et al.
  *    (1 1 2 1 1 2 4 ...), which suits searches whose chance of success is not known. Between rounds
@@ -27,12 +29,12 @@
 
 enum {
     STEPS_PER_TASK = 160, /* of a round of one unit */
-    LEAST_STEPS = 4000,
-    DEFAULT_UNITS = 32,
+    LEAST_STEPS = 1000,
+    DEFAULT_UNITS = 40,
     STEPS_PER_LOOK = 256, /* between two looks at the clock */
 };
 /* Found by trial on the public instances; temperatures and weights in parts of the bound. */
-static const double HOT = 0.05, COLD = 1e-3; /* first and last temperature */
+static const double HOT[] = {0.05, 0.2, 1}, COLD = 1e-3; /* first and last temperature */
 static const double OVER_FIRST = 0.3,
                     OVER_LAST = 1;    /* price of a memory that is exceeded by 100 % */
 static const double SUM_SHARE = 0.03; /* of the sum of all calls */
@@ -189,6 +191,8 @@ static void count_step(search *x)
 /* One round of n steps from the start; `at` runs from 0 to 1. */
 static void anneal(search *x, int64_t n)
 {
+    double hot = HOT[weft_rng_below(&x->rng, 3)];
+    bool is_strict = weft_rng_below(&x->rng, 2) == 0;
     merit now, next;
 
     weft_calls_state_set(x->s, x->start);
@@ -196,7 +200,7 @@ static void anneal(search *x, int64_t n)
     keep_if_best(x, &now);
     for (int64_t i = 0; i < n && !x->is_over && !is_proved(x); i++) {
         double at = (double)i / (double)n, worse_s;
-        double heat_s = x->scale_s * HOT * pow(COLD / HOT, at);
+        double heat_s = x->scale_s * hot * pow(COLD / hot, at);
         double over_s = x->scale_s * OVER_FIRST * pow(OVER_LAST / OVER_FIRST, at);
         int to = 0;
 
@@ -204,6 +208,8 @@ static void anneal(search *x, int64_t n)
         if (propose(x, &to)) {
             apply(x, to);
             next = merit_of(x);
+            if (is_strict && next.over > now.over)
+                next.value_s = INFINITY;
             worse_s = next.value_s - now.value_s + SUM_SHARE * (next.sum_s - now.sum_s) +
                       over_s * (next.over - now.over);
             if (worse_s <= 0 || weft_rng_real(&x->rng) < exp(-worse_s / heat_s)) {
