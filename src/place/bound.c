@@ -3,7 +3,7 @@
  * paths and by loads, and the larger is kept (the path on a tie). A task that has no device proves
  * that there is no plan: the bound is then INFINITY. Under calls a period is still no less than a
  * load, but the host works on many tasks at once and transfers are not paid task by task: a
- * makespan is bounded by calls_bound.c alone. */
+ * makespan is bounded by calls_bound.c alone. All carry certificates. */
 #include "list.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
     *out = load;
     if (m.is_empty) {
         out->outcome = WEFT_INFEASIBLE;
-        out->bound = INFINITY;
+        out->bound = out->certified = INFINITY;
         out->method = "domain";
         return;
     }
@@ -28,6 +28,7 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         weft_load_bound(&m, a, &load);
     if (p->ask.goal != WEFT_LATENCY || load.bound > out->bound)
         *out = load;
+    out->certified = out->bound;
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
         out->outcome = WEFT_INFEASIBLE;
 }
