@@ -89,7 +89,7 @@ typedef struct ideal {
 
 /* Between two barriers. */
 typedef struct stretch {
-    int barrier; /* the task that ends it, or n_tasks */
+    int barrier;     /* the task that ends it, or n_tasks */
     weft_span *span; /* the work up to there */
     const tick
         *settle; /* [(front task - barrier) * n_devices + d] least delay behind the barrier */

@@ -314,11 +314,11 @@ static double least_end(const double *price, const double *from, int k, double w
 }
 
 /* One class and one exit, all prices: raises best[price]. */
-static double end_of(const weft_span *s, int i, int c, int l, const double *work, const double *from,
-                     double latest, double priced_free)
+static double end_of(const weft_span *s, int i, int c, int l, const double *work,
+                     const double *from, double latest, double priced_free)
 {
-    double all = work[i * CLASSES + c] + priced_free +
-                 s->leaving[(i * CLASSES + c) * s->n_exits + l];
+    double all =
+        work[i * CLASSES + c] + priced_free + s->leaving[(i * CLASSES + c) * s->n_exits + l];
 
     if (all >= latest)
         return all;
@@ -347,7 +347,8 @@ double weft_span_bound(const weft_span *s, const double *work, const int64_t *fr
                     from[d] = free[d] < never ? (double)free[d] + leave[d] : INFINITY;
                     latest = fmax(latest, from[d]);
                 }
-                least = fmin(least, s->rest[l] + end_of(s, i, c, l, work, from, latest, priced_free));
+                least =
+                    fmin(least, s->rest[l] + end_of(s, i, c, l, work, from, latest, priced_free));
             }
             best = fmax(best, least);
         }
