@@ -8,11 +8,13 @@
  * 4. `auto`: while the gap is open, windows of the plan are searched again (window.c).
  * 5. Steps 2 and 3 are repeated with more states for each part and wider beams.
  *
- * `exact` leaves step 4 out. The best plan and the largest bound are kept, whoever found them, so
- * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
- * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
- * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
- * answer is the same on every machine. */
+ * `exact` leaves step 4 out and knows no calls; `auto` leaves latency under calls to
+ * calls_latency.c. The best plan and the largest bound are kept, whoever found them, so the answer
+ * is never worse than that of a list scheduler. Under `overlap`, and with room for activations,
+ * both are optimal unless a limit stops them. Under other transfer models the bounds still hold,
+ * and plans are judged by the simulator. With a limit of steps instead of time the answer is the
+ * same on every machine. */
+#include "calls_latency.h"
 #include "first.h"
 #include "series.h"
 
@@ -191,7 +193,7 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .has_windows = has_windows};
 
     proof->outcome = WEFT_UNKNOWN;
-    if (p->ask.goal != WEFT_LATENCY)
+    if (p->ask.goal != WEFT_LATENCY || p->transfer == WEFT_CALLS) /* pieces know no calls */
         return WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
     if (s.best.value < INFINITY) {
@@ -212,7 +214,8 @@ static weft_status solve_exact(const weft_problem *p, const void *options, weft_
 static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
                               weft_plan *plan, weft_proof *proof)
 {
-    (void)options;
+    if (p->transfer == WEFT_CALLS && p->ask.goal == WEFT_LATENCY)
+        return weft_place_calls.solve(p, options, run, plan, proof);
     return solve(p, true, run, plan, proof);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c: the placement solvers by number and by name, from the simplest to the most elaborate.
  * A new one is a file and a row. */
+#include "calls_latency.h"
 #include "list.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ static const weft_solver *const solvers[] = {
 #ifdef WEFT_Z3
     &weft_place_z3,
 #endif
-    &weft_place_split,   &weft_place_exact,        &weft_place_auto,
+    &weft_place_split,   &weft_place_calls,        &weft_place_exact,     &weft_place_auto,
 };
 
 int weft_place_count(void)
