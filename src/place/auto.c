@@ -8,12 +8,11 @@
  * 4. `auto`: while the gap is open, windows of the plan are searched again (window.c).
  * 5. Steps 2 and 3 are repeated with more states for each part and wider beams.
  *
- * `exact` leaves step 4 out and knows no calls; `auto` leaves latency under calls to
- * calls_latency.c. The best plan and the largest bound are kept, whoever found them, so the answer
- * is never worse than that of a list scheduler. Under `overlap`, and with room for activations,
- * both are optimal unless a limit stops them. Under other transfer models the bounds still hold,
- * and plans are judged by the simulator. With a limit of steps instead of time the answer is the
- * same on every machine. */
+ * `exact` leaves step 4 out. The best plan and the largest bound are kept, whoever found them, so
+ * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
+ * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
+ * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
+ * answer is the same on every machine. */
 #include "calls_latency.h"
 #include "first.h"
 #include "series.h"
@@ -72,7 +71,7 @@ static int64_t states_for(const search *s, int64_t wanted)
 /* Tails and bound from the parts; true if all of them are closed. */
 static bool search_parts(search *s, int64_t most_states)
 {
-    weft_series_effort e = {s->best.value, states_for(s, most_states), s->steps_left, s->run};
+    weft_series_effort e = {s->bound, states_for(s, most_states), s->steps_left, s->run};
     weft_series r = weft_series_tails(s->piece, &e, s->a);
 
     spend(s, r.n_states + 1);
@@ -174,7 +173,7 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
-    if (s->best.value < INFINITY && s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
+    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
         WEFT_TRY(run_rounds(s));
     }
@@ -193,7 +192,9 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .has_windows = has_windows};
 
     proof->outcome = WEFT_UNKNOWN;
-    if (p->ask.goal != WEFT_LATENCY || p->transfer == WEFT_CALLS) /* pieces know no calls */
+    if (p->transfer == WEFT_CALLS) /* the host runs tasks side by side: pieces are no relaxation */
+        return weft_place_calls.solve(p, NULL, run, plan, proof);
+    if (p->ask.goal != WEFT_LATENCY)
         return WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
     if (s.best.value < INFINITY) {
@@ -214,8 +215,7 @@ static weft_status solve_exact(const weft_problem *p, const void *options, weft_
 static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
                               weft_plan *plan, weft_proof *proof)
 {
-    if (p->transfer == WEFT_CALLS && p->ask.goal == WEFT_LATENCY)
-        return weft_place_calls.solve(p, options, run, plan, proof);
+    (void)options;
     return solve(p, true, run, plan, proof);
 }
 

@@ -22,6 +22,7 @@
 #include "calls_latency.h"
 
 #include "calls_state.h"
+#include "calls_stream.h"
 
 #include <math.h>
 #include <string.h>
@@ -332,8 +333,11 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 
     (void)options;
     proof->outcome = m.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
-    if (m.is_empty || p->transfer != WEFT_CALLS || p->ask.goal != WEFT_LATENCY)
+    if (m.is_empty || p->transfer != WEFT_CALLS)
         return WEFT_OK;
+    if (p->ask.goal == WEFT_THROUGHPUT)
+        return p->ask.is_contiguous ? weft_calls_contiguous(p, run, plan, proof)
+                                    : weft_calls_free(p, run, plan, proof);
     x = new_search(&m, run);
     if (x.bound.bound < INFINITY && find_start(&x)) {
         x.scale_s = x.bound.bound > 0 ? x.bound.bound : weft_calls_state_value(x.s);
@@ -351,5 +355,15 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
+static bool applies(const weft_problem *p)
+{
+    return p->transfer == WEFT_CALLS;
+}
+
 const weft_solver weft_place_calls = {
-    "calls", "semantics calls, latency: annealing of calls, with a path bound", NULL, 0, solve};
+    "calls",
+    "semantics calls: calls by annealing with a path bound; streams, pipelines proved optimal",
+    NULL,
+    0,
+    solve,
+    applies};

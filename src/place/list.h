@@ -99,6 +99,10 @@ double *weft_list_upward(const weft_list *l, const double *mean_s, const double 
  * of least number. */
 int *weft_list_order(const weft_list *l, const double *priority);
 
+/* Is the least latency asked for, of tasks on devices that run one at a time? For solvers that know
+ * nothing else. */
+bool weft_is_schedule(const weft_problem *p);
+
 /* --- members --------------------------------------------------------------------------------- */
 
 extern const weft_solver weft_place_single, weft_place_met, weft_place_greedy, weft_place_heft,

@@ -34,3 +34,8 @@ const weft_solver *weft_place_find(const char *name)
     }
     return NULL;
 }
+
+bool weft_is_schedule(const weft_problem *p)
+{
+    return p->ask.goal == WEFT_LATENCY && p->transfer != WEFT_CALLS;
+}

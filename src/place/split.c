@@ -435,5 +435,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_split = {
-    "split", "modules and windows solved exactly, one after the other; for large networks", table,
-    sizeof(split_options), solve};
+    "split", "modules and windows solved exactly, one after the other; for large networks",
+    table,   sizeof(split_options),
+    solve,   weft_is_schedule};
