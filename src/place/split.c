@@ -410,6 +410,12 @@ static void run_rounds(work *w)
     }
 }
 
+/* Pieces say nothing of calls, whose host runs tasks side by side. */
+static bool applies(const weft_problem *p)
+{
+    return p->ask.goal == WEFT_LATENCY && p->transfer != WEFT_CALLS;
+}
+
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
@@ -437,4 +443,4 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 const weft_solver weft_place_split = {
     "split", "modules and windows solved exactly, one after the other; for large networks",
     table,   sizeof(split_options),
-    solve,   weft_is_schedule};
+    solve,   applies};
