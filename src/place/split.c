@@ -410,12 +410,6 @@ static void run_rounds(work *w)
     }
 }
 
-/* Pieces say nothing of calls, whose host runs tasks side by side. */
-static bool applies(const weft_problem *p)
-{
-    return p->ask.goal == WEFT_LATENCY && p->transfer != WEFT_CALLS;
-}
-
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
