@@ -25,6 +25,13 @@ typedef struct weft_ask {
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
 } weft_ask;
 
+/* Does a plan of this latency and period keep the limits? Times may be over by 1e-9 of them. */
+static inline bool weft_ask_allows(const weft_ask *ask, double latency_s, double period_s)
+{
+    return (!(ask->most_latency_s > 0) || latency_s <= ask->most_latency_s * (1 + 1e-9)) &&
+           (!(ask->most_period_s > 0) || period_s <= ask->most_period_s * (1 + 1e-9));
+}
+
 /* Tasks in topological order on devices. A tensor is made by one task, or is there from the start
  * (on the host, if there is one), and read by some; it is sent once to each device that reads it
  * and did not make it. Weights are not sent: they lie where they are read, once a device. */
@@ -150,6 +157,7 @@ typedef struct weft_proof {
     int n_path;         /* certificate of a path bound: tasks, first to last */
     const int *path;
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
+    const char *reason;  /* without a plan: why, in one line for the user; or NULL */
 } weft_proof;
 
 /* Breaks of the rules, one line each. `what` names task, rule and amount. */

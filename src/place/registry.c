@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c: the placement solvers by number and by name, from the simplest to the most elaborate.
  * A new one is a file and a row. */
-#include "list.h"
+#include "load.h"
 
 #include <string.h>
 
 static const weft_solver *const solvers[] = {
-    &weft_place_single, &weft_place_met,  &weft_place_greedy,    &weft_place_heft,
-    &weft_place_cpop,   &weft_place_peft, &weft_place_lookahead, &weft_place_random,
+    &weft_place_single,    &weft_place_met,    &weft_place_greedy,
+    &weft_place_heft,      &weft_place_cpop,   &weft_place_peft,
+    &weft_place_lookahead, &weft_place_random, &weft_place_load,
 };
 
 int weft_place_count(void)
