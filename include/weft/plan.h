@@ -189,11 +189,13 @@ typedef struct weft_plan_file {
     weft_plan_origin origin;
     weft_ask ask;
     weft_transfer transfer;
+    int n_ways;    /* 1, or more: a mix */
+    double *share; /* [n_ways] */
     int n_tasks;
-    const char **task; /* names */
-    const char **device;
-    double *start_s;
-    weft_proof proof; /* path as places in `task` */
+    const char **task;   /* [n_tasks] names */
+    const char **device; /* [n_ways * n_tasks] in the order of `task` */
+    double *start_s;     /* the same */
+    weft_proof proof;    /* path as places in `task` */
     int n_prices;
     const weft_doc *measures; /* claimed numbers, as written */
     const weft_doc *doc;

@@ -67,7 +67,9 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *format;
+    const char *on, *goal, *format, *deadline;
+    double min_throughput;
+    bool contiguous, mix;
 } weft_case_flags;
 
 #define WEFT_CASE_FLAGS(type)                                                                        \
@@ -79,6 +81,28 @@ typedef struct weft_case_flags {
      "",                                                                                             \
      NULL},                                                                                          \
         {WEFT_TEXT(type, where.goal), 0, 0, 0, "what to optimise", "latency", "latency|throughput"}, \
+        {WEFT_TEXT(type, where.deadline), 0, 0, 0, "the longest latency allowed (10ms)", "", NULL},  \
+        {WEFT_REAL(type, where.min_throughput),                                                      \
+         0,                                                                                          \
+         0,                                                                                          \
+         1e18,                                                                                       \
+         "the least throughput allowed, in items a second; 0: any",                                  \
+         NULL,                                                                                       \
+         NULL},                                                                                      \
+        {WEFT_FLAG(type, where.contiguous),                                                          \
+         0,                                                                                          \
+         0,                                                                                          \
+         1,                                                                                          \
+         "throughput: the tasks of each device form a pipeline stage",                               \
+         NULL,                                                                                       \
+         NULL},                                                                                      \
+        {WEFT_FLAG(type, where.mix),                                                                 \
+         0,                                                                                          \
+         0,                                                                                          \
+         1,                                                                                          \
+         "throughput: items may take different ways (data parallel)",                                \
+         NULL,                                                                                       \
+         NULL},                                                                                      \
     {                                                                                                \
         WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as another project's file: msr", "",     \
             NULL                                                                                     \

@@ -80,9 +80,14 @@ static bool has_plan(const weft_solution *s)
 static weft_status find_single(const weft_problem *p, const weft_proof *bound, weft_arena *a,
                                weft_report *r)
 {
+    weft_problem free = *p; /* one device alone, whether it keeps the limits or not */
+    weft_proof reach = *bound;
     weft_solution single;
 
-    WEFT_TRY(solve(weft_place_find("single"), p, bound, (effort){0, 1}, a, &single));
+    free.ask = (weft_ask){.goal = p->ask.goal, .is_calls = p->ask.is_calls};
+    if (reach.reason != NULL && reach.bound < INFINITY)
+        reach.outcome = WEFT_UNKNOWN;
+    WEFT_TRY(solve(weft_place_find("single"), &free, &reach, (effort){0, 1}, a, &single));
     r->best_single_s = NAN;
     if (has_plan(&single)) {
         r->best_single_s = single.proof.value;
@@ -122,6 +127,7 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
         weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
     weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
+    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
     weft_doc_put(a, d, "seconds", weft_doc_new_real(a, r->solution->seconds));
     weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)peak_rss_bytes()));
     weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));

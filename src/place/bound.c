@@ -16,6 +16,7 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         out->outcome = WEFT_INFEASIBLE;
         out->bound = INFINITY;
         out->method = "domain";
+        weft_limits_explain(&m, a, out);
         return;
     }
     weft_load_bound(&m, a, &load);
@@ -25,4 +26,5 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         *out = load;
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
         out->outcome = WEFT_INFEASIBLE;
+    weft_limits_check(&m, load.bound, a, out);
 }

@@ -349,7 +349,7 @@ int64_t weft_load_steps(const weft_problem *p)
 {
     double steps = 150.0 * p->n_tasks * p->n_devices;
 
-    return steps < 60000 ? 60000 : steps > 1000000 ? 1000000 : (int64_t)steps;
+    return steps < 8000 ? 8000 : steps > 1000000 ? 1000000 : (int64_t)steps;
 }
 
 int64_t weft_load_search(const weft_load_task *task, int *device, weft_candidates *found,

@@ -531,7 +531,10 @@ static void print_no_plan(page *g)
     else
         weft_print_wrapped(g->to, 0, g->width,
                            "  No plan was found; whether there is one is not known.");
-    print_overflow(g, "The best attempt");
+    if (g->proof->reason != NULL)
+        weft_print_wrapped(g->to, 2, g->width, weft_arena_print(g->a, "  %s", g->proof->reason));
+    else
+        print_overflow(g, "The best attempt");
 }
 
 static void print_plan(page *g)
