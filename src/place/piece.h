@@ -13,6 +13,8 @@
 
 #include "list.h"
 
+enum { WEFT_PIECE_DEVICES = 64 }; /* exact solvers take no more */
+
 typedef struct weft_piece {
     int n_tasks, n_devices, n_edges;
     const double *time_s;    /* [task * n_devices + device]; INFINITY: not there */
@@ -65,5 +67,24 @@ double weft_piece_time(const weft_piece *x, const int *device, const int *order,
  * (at least tail_s). [task * n_devices + device], of `a`. */
 double *weft_piece_heads(const weft_piece *x, weft_arena *a);
 double *weft_piece_tails(const weft_piece *x, weft_arena *a);
+/* One step of the recursion of tails: raises out[n_devices] to what the readers of u demand. */
+void weft_piece_tail_of(const weft_piece *x, int u, const double *tail_s, double *out);
+/* The same piece without edges that never decide anything. Belongs to `a`, shares arrays with x. */
+weft_piece *weft_piece_thin(const weft_piece *x, weft_arena *a);
+/* is_barrier[u]: every other task precedes or follows u. */
+void weft_piece_barriers(const weft_piece *x, bool *is_barrier, weft_arena *a);
+
+/* Tasks begin .. end - 1 of a piece after one of its barriers. Time 0 is the end of the barrier
+ * `entry` on entry_device (entry -1: the part begins with the piece). Data from before the barrier
+ * is taken to be everywhere already, so a bound of the part is a bound; memory and groups are left
+ * out. tail_s are tails of the whole piece for tasks from end - 1 on; with has_exit the last task is
+ * a barrier and its tails are taken as they are. */
+typedef struct weft_part {
+    int begin, end, entry, entry_device;
+    bool has_exit;
+    const double *tail_s;
+} weft_part;
+
+weft_piece *weft_piece_part(const weft_piece *x, const weft_part *part, weft_arena *a);
 
 #endif
