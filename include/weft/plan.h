@@ -173,6 +173,10 @@ typedef struct weft_breach {
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
                     weft_arena *a);
 
+/* A device that is no pipeline stage: forward tasks of the way give from it to others and back to
+ * it, directly or not; or -1. device: [n_tasks]. */
+int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a);
+
 /* --- plan files (weft.plan/1) ---------------------------------------------------------------- */
 
 /* How the problem came about, so that it can be made again. */

@@ -16,6 +16,9 @@
  * a seed and a number of steps. */
 #include "load.h"
 
+#include "mix.h"
+#include "stages.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -108,18 +111,19 @@ typedef struct starting {
 static void consider(starting *s, const int *device)
 {
     double period_s;
+    int n_cut; /* and 1 if stages form a cycle */
 
     weft_mapping_set(&s->map, device);
     period_s = weft_mapping_period(&s->map);
-    if (s->map.n_cut == 0 && !(s->map.over_bytes > 0))
+    n_cut = s->map.n_cut + !weft_mapping_is_staged(&s->map);
+    if (n_cut == 0 && !(s->map.over_bytes > 0))
         weft_candidates_add(s->found, device, period_s);
-    if (s->map.n_cut > s->n_cut)
+    if (n_cut > s->n_cut)
         return;
-    if (s->map.n_cut == s->n_cut &&
-        (s->map.over_bytes > s->over_bytes ||
-         (!(s->map.over_bytes < s->over_bytes) && !(period_s < s->best_s))))
+    if (n_cut == s->n_cut && (s->map.over_bytes > s->over_bytes ||
+                              (!(s->map.over_bytes < s->over_bytes) && !(period_s < s->best_s))))
         return;
-    s->n_cut = s->map.n_cut;
+    s->n_cut = n_cut;
     s->over_bytes = s->map.over_bytes;
     s->best_s = period_s;
     memcpy(s->best, device, (size_t)s->domain->problem->n_tasks * sizeof *device);
@@ -186,6 +190,18 @@ static void round_prices(const weft_domain *m, const weft_mapping *map, const do
     weft_arena_rewind(scratch, mark);
 }
 
+static void consider_stages(starting *s, int *device, weft_proof *bound)
+{
+    weft_stages stages = weft_stages_fill(&s->map, s->scratch, device);
+
+    if (stages.is_found)
+        consider(s, device);
+    if (stages.bound_s > bound->bound) {
+        bound->bound = stages.bound_s;
+        bound->method = "search";
+    }
+}
+
 /* --- all ------------------------------------------------------------------------------------- */
 
 enum { N_ROUNDS = 6, MOST_EXACT_GROUPS = 40, MOST_EXACT_NODES = 400000 };
@@ -202,7 +218,7 @@ static int64_t steps_of(const weft_problem *p, const weft_run *run)
     return run->steps > 0 ? run->steps : weft_load_steps(p);
 }
 
-void weft_load_candidates(const weft_domain *m, const weft_proof *bound, weft_run *run,
+void weft_load_candidates(const weft_domain *m, weft_proof *bound, weft_run *run,
                           weft_candidates *found)
 {
     const weft_problem *p = m->problem;
@@ -227,6 +243,10 @@ void weft_load_candidates(const weft_domain *m, const weft_proof *bound, weft_ru
     consider_solver(&s, &weft_place_heft, run);
     round_prices(m, &s.map, bound->price, device, a);
     consider(&s, device);
+    if (p->ask.is_contiguous) {
+        consider_stages(&s, device, bound);
+        memcpy(device, s.best, (size_t)p->n_tasks * sizeof *device);
+    }
     for (int i = 0; i < N_ROUNDS && !weft_run_is_over(run) && !is_met(found, bound);
          i++, task.seed++) {
         const int *from = i == 0 || found->n == 0 ? device : i == 1 ? s.best : found->device[0];
@@ -274,6 +294,8 @@ weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *pla
     weft_load_bound(&m, run->scratch, proof);
     proof->certified = proof->bound;
     weft_load_candidates(&m, proof, run, &found);
+    if (p->ask.is_mixed)
+        return weft_mix_solve(&m, &found, run, plan, proof);
     prove(&m, run, &found, proof);
     if (!(proof->bound < INFINITY))
         proof->outcome = WEFT_INFEASIBLE;

@@ -59,8 +59,9 @@ int64_t weft_load_search(const weft_load_task *task, int *device, weft_candidate
 int64_t weft_load_steps(const weft_problem *p);
 
 /* The mappings of least period that the search finds from all its starts. `bound` is the load bound
- * with its prices. */
-void weft_load_candidates(const weft_domain *m, const weft_proof *bound, weft_run *run,
+ * with its prices; it is raised if pipeline stages are asked for and their least period is found.
+ */
+void weft_load_candidates(const weft_domain *m, weft_proof *bound, weft_run *run,
                           weft_candidates *found);
 
 /* Every mapping that may be better than `upper`, depth first (load_exact.c). True: the search ended

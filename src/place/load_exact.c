@@ -8,8 +8,9 @@
  * 3. A second one is by prices pi >= 0 with sum 1: sum of pi * load of the devices so far, plus for
  *    each group to come the least pi[d] * time. Average <= maximum, as in bound_load.c. Prices
  * used: those of the load bound, and equal ones.
- * 4. A part is left when a bound reaches the best period, when weights exceed a memory, or when a
- *    transfer has no route.
+ * 4. A part is left when a bound reaches the best period, when weights exceed a memory, when a
+ *    transfer has no route, or when devices that should be pipeline stages form a cycle: what is
+ *    added later takes none of these back.
  *
  * Complete: every mapping is reached or left by a valid bound. So if it ends, the best period found
  * (or `upper`) is the least. Live tensors are not counted in memory: mappings that exceed it on
@@ -171,7 +172,8 @@ static void descend(search *s, int i)
     int *list = s->choice + (size_t)i * (size_t)s->map.problem->n_devices, n;
     double *saved = s->saved + (size_t)i * n_resources;
 
-    if (s->map.n_cut > 0 || s->map.over_bytes > 0 || bound_of(s, i) >= s->upper * (1 - EXACT))
+    if (s->map.n_cut > 0 || s->map.over_bytes > 0 || !weft_mapping_is_staged(&s->map) ||
+        bound_of(s, i) >= s->upper * (1 - EXACT))
         return;
     if (i == s->n_groups) {
         s->upper = weft_mapping_period(&s->map);

@@ -27,6 +27,12 @@ enum {
 static const double LAST_HEAT = 1e-5; /* temperature over energy */
 static const double EXACT = 1e-12;
 
+/* How far a mapping is from being possible at all. */
+typedef struct distance {
+    int n_cut; /* and 1 more if stages form a cycle */
+    double over_bytes;
+} distance;
+
 typedef struct search {
     const weft_load_task *task;
     weft_mapping map;
@@ -35,6 +41,7 @@ typedef struct search {
     double scale_s; /* loads are divided by it before powers are taken */
     double value;   /* of the mapping at hand: largest load or priced sum */
     double energy;  /* the same */
+    distance away;  /* the same */
     double best;    /* value of `kept`; INFINITY if it breaks a limit */
     int *kept;      /* [n_tasks] the best so far */
     int *copy;      /* [n_tasks] */
@@ -72,9 +79,14 @@ static double value_of(const search *s)
                                   : weft_mapping_period(&s->map);
 }
 
+static distance distance_of(const search *s)
+{
+    return (distance){s->map.n_cut + !weft_mapping_is_staged(&s->map), s->map.over_bytes};
+}
+
 static bool is_legal(const search *s)
 {
-    return s->map.n_cut == 0 && !(s->map.over_bytes > 0);
+    return s->map.n_cut == 0 && !(s->map.over_bytes > 0) && weft_mapping_is_staged(&s->map);
 }
 
 /* Remembers the mapping at hand if it is the best. */
@@ -97,6 +109,7 @@ static void settle(search *s, const int *device)
     s->scale_s = most_s > 0 ? most_s : 1;
     s->value = value_of(s);
     s->energy = energy_of(s);
+    s->away = distance_of(s);
     s->n_kept_moves = 0;
 }
 
@@ -230,12 +243,6 @@ static bool propose(search *s)
 
 /* --- acceptance ------------------------------------------------------------------------------ */
 
-/* How far a mapping is from being possible at all. */
-typedef struct distance {
-    int n_cut;
-    double over_bytes;
-} distance;
-
 static int compare(distance x, distance y)
 {
     if (x.n_cut != y.n_cut)
@@ -248,6 +255,7 @@ static void keep(search *s, double value, double energy)
     weft_mapping_keep(&s->map);
     s->value = value;
     s->energy = energy;
+    s->away = distance_of(s);
     if (++s->n_kept_moves >= RESUM_EVERY)
         settle(s, s->map.device);
     note(s);
@@ -259,13 +267,13 @@ static void anneal(search *s, int64_t steps)
     double cooling = pow(LAST_HEAT / s->task->heat, 1.0 / (double)steps);
 
     for (int64_t i = 0; i < steps && has_steps(s); i++, temperature *= cooling) {
-        distance before = {s->map.n_cut, s->map.over_bytes}, after;
+        distance before = s->away, after;
         double energy, rise;
         int closer;
 
         if (!propose(s))
             continue;
-        after = (distance){s->map.n_cut, s->map.over_bytes};
+        after = distance_of(s);
         closer = compare(after, before);
         energy = energy_of(s);
         rise = energy - s->energy;
@@ -280,11 +288,11 @@ static void anneal(search *s, int64_t steps)
 /* --- polish ---------------------------------------------------------------------------------- */
 
 /* Keeps the trial if it is better than what was; else undoes it. */
-static bool keep_if_better(search *s, distance before)
+static bool keep_if_better(search *s)
 {
-    distance after = {s->map.n_cut, s->map.over_bytes};
+    distance after = distance_of(s);
     double value = value_of(s), energy = energy_of(s);
-    int closer = compare(after, before);
+    int closer = compare(after, s->away);
     bool is_better =
         value < s->value * (1 - EXACT) || (value <= s->value && energy < s->energy * (1 - 1e-9));
 
@@ -303,14 +311,12 @@ static bool polish_moves(search *s)
 
     for (int g = 0; g < s->map.domain->n_groups; g++)
         for (int d = 0; d < n_devices; d++) {
-            distance before = {s->map.n_cut, s->map.over_bytes};
-
             if (!may_go(s, g, d))
                 continue;
             if (!has_steps(s))
                 return false;
             weft_mapping_move(&s->map, g, d);
-            is_better |= keep_if_better(s, before);
+            is_better |= keep_if_better(s);
         }
     return is_better;
 }
@@ -322,12 +328,10 @@ static bool polish_pairs(search *s)
 
     for (int g = 0; g < n; g++)
         for (int h = g + 1; h < n; h++) {
-            distance before = {s->map.n_cut, s->map.over_bytes};
-
             if (!has_steps(s))
                 return false;
             if (exchange(s, g, h))
-                is_better |= keep_if_better(s, before);
+                is_better |= keep_if_better(s);
         }
     return is_better;
 }

@@ -113,6 +113,26 @@ static void count_results(weft_mapping *m, int u, int d, int sign)
     }
 }
 
+/* Forward edges between u on d and its neighbours elsewhere. */
+static void count_edges(weft_mapping *m, int u, int d, int sign)
+{
+    const weft_problem *p = m->problem;
+    int n = p->n_devices;
+
+    for (int i = p->pred_at[u]; i < p->pred_at[u + 1]; i++) {
+        int e = m->device[p->pred[i]];
+
+        if (e >= 0 && e != d && !p->is_backward[p->pred[i]])
+            m->n_edges[e * n + d] += sign;
+    }
+    for (int i = p->succ_at[u]; i < p->succ_at[u + 1]; i++) {
+        int e = m->device[p->succ[i]];
+
+        if (e >= 0 && e != d && !p->is_backward[p->succ[i]])
+            m->n_edges[d * n + e] += sign;
+    }
+}
+
 static void count_task(weft_mapping *m, int u, int d, int sign)
 {
     const weft_problem *p = m->problem;
@@ -123,6 +143,8 @@ static void count_task(weft_mapping *m, int u, int d, int sign)
             count_reader(m, p->arg[i], d, sign);
     if (m->is_sending)
         count_results(m, u, d, sign);
+    if (m->n_edges != NULL && !p->is_backward[u])
+        count_edges(m, u, d, sign);
 }
 
 static void move_group(weft_mapping *m, int g, int d)
@@ -215,6 +237,10 @@ weft_mapping weft_mapping_new(const weft_domain *domain, weft_arena *a)
         .arena = a,
     };
 
+    if (p->ask.is_contiguous) {
+        m.n_edges = WEFT_NEW(a, int, (size_t)p->n_devices *(size_t)p->n_devices);
+        m.n_fed = WEFT_NEW(a, int, p->n_devices);
+    }
     list_members(&m, a);
     WEFT_RESERVE(a, m.moved, domain->n_groups + 1);
     return m;
@@ -228,6 +254,8 @@ void weft_mapping_clear(weft_mapping *m)
     memset(m->n_readers, 0, n_counts * sizeof *m->n_readers);
     memset(m->load_s, 0, (size_t)m->n_resources * sizeof *m->load_s);
     memset(m->held_bytes, 0, (size_t)p->n_devices * sizeof *m->held_bytes);
+    if (m->n_edges != NULL)
+        memset(m->n_edges, 0, (size_t)p->n_devices * (size_t)p->n_devices * sizeof *m->n_edges);
     m->over_bytes = 0;
     m->n_cut = 0;
     for (int u = 0; u < p->n_tasks; u++)
@@ -246,6 +274,34 @@ void weft_mapping_set(weft_mapping *m, const int *device)
         count_task(m, u, device[u], 1);
     }
     weft_mapping_keep(m);
+}
+
+/* Devices that nothing feeds are taken away, one after the other; a cycle stays. */
+bool weft_mapping_is_staged(const weft_mapping *m)
+{
+    int n = m->problem->n_devices, n_left = n;
+    bool is_moving = true;
+
+    if (m->n_edges == NULL)
+        return true;
+    for (int d = 0; d < n; d++) {
+        m->n_fed[d] = 0;
+        for (int e = 0; e < n; e++)
+            m->n_fed[d] += m->n_edges[e * n + d] > 0;
+    }
+    while (is_moving) {
+        is_moving = false;
+        for (int d = 0; d < n; d++) {
+            if (m->n_fed[d] != 0)
+                continue;
+            m->n_fed[d] = -1; /* gone */
+            for (int e = 0; e < n; e++)
+                m->n_fed[e] -= m->n_edges[d * n + e] > 0;
+            n_left--;
+            is_moving = true;
+        }
+    }
+    return n_left == 0;
 }
 
 double weft_mapping_period(const weft_mapping *m)

@@ -18,16 +18,18 @@ typedef struct weft_mapping {
     const weft_domain *domain;
     const weft_problem *problem;
     int n_resources;
-    bool is_sending;        /* transfers change loads, or may be impossible */
-    const int *member_at;   /* [n_groups + 1] */
-    const int *member;      /* group -> its tasks, ascending */
-    int *device;            /* [n_tasks] */
-    int *home;              /* [n_groups] the same by group */
-    double *load_s;         /* [n_resources] */
-    double *held_bytes;     /* [n_devices] weights, each once a device */
-    double over_bytes;      /* sum of what exceeds the capacities */
-    int n_cut;              /* transfers between devices that are not connected */
-    int *n_readers;         /* [tensor * n_devices + device] */
+    bool is_sending;      /* transfers change loads, or may be impossible */
+    const int *member_at; /* [n_groups + 1] */
+    const int *member;    /* group -> its tasks, ascending */
+    int *device;          /* [n_tasks] */
+    int *home;            /* [n_groups] the same by group */
+    double *load_s;       /* [n_resources] */
+    double *held_bytes;   /* [n_devices] weights, each once a device */
+    double over_bytes;    /* sum of what exceeds the capacities */
+    int n_cut;            /* transfers between devices that are not connected */
+    int *n_readers;       /* [tensor * n_devices + device] */
+    int *n_edges;         /* [from * n_devices + to] forward edges; NULL unless stages are asked */
+    int *n_fed;           /* [n_devices] scratch of weft_mapping_is_staged */
     weft_mapping_undo *was; /* loads before the moves that are not kept yet */
     int n_was;
     int *stamp; /* [n_resources] the trial that noted a load last */
@@ -45,6 +47,8 @@ void weft_mapping_set(weft_mapping *m, const int *device);
 void weft_mapping_move(weft_mapping *m, int group, int device);
 void weft_mapping_keep(weft_mapping *m);
 void weft_mapping_undo_all(weft_mapping *m);
+/* True unless pipeline stages are asked for and forward edges between devices form a cycle. */
+bool weft_mapping_is_staged(const weft_mapping *m);
 /* The largest load. */
 double weft_mapping_period(const weft_mapping *m);
 /* A price for each resource: sum of price * load. */

@@ -386,43 +386,57 @@ static void check_period(checker *c, const weft_plan *plan, int n_ways)
 
 /* --- pipeline stages ------------------------------------------------------------------------- */
 
-/* Takes devices away that no other waits for, until none is left; those left form a cycle. */
-static void check_stages(checker *c)
+/* feeds[d * n + e]: a forward task on d gives to one on e. */
+static bool *list_feeds(const weft_problem *p, const int *device, weft_arena *a)
 {
-    const weft_problem *p = c->problem;
-    const int *device = c->plan->device;
-    size_t n = (size_t)p->n_devices;
-    bool *feeds = WEFT_NEW(c->arena, bool, n *n), *is_gone = WEFT_NEW(c->arena, bool, n);
-    bool is_moving = true;
+    int n = p->n_devices;
+    bool *feeds = WEFT_NEW(a, bool, (size_t)n *(size_t)n);
 
     for (int v = 0; v < p->n_tasks; v++)
         for (int k = p->pred_at[v]; k < p->pred_at[v + 1]; k++) {
-            int u = p->pred[k];
+            int d = device[p->pred[k]], e = device[v];
 
-            if (!p->is_backward[u] && !p->is_backward[v] && c->is_placed[u] && c->is_placed[v] &&
-                device[u] != device[v])
-                feeds[(size_t)device[u] * n + (size_t)device[v]] = true;
+            if (!p->is_backward[p->pred[k]] && !p->is_backward[v] && d >= 0 && d < n && e >= 0 &&
+                e < n && d != e)
+                feeds[d * n + e] = true;
         }
+    return feeds;
+}
+
+/* Takes devices away that no other feeds, until none is left; those left form a cycle. */
+int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a)
+{
+    int n = p->n_devices;
+    const bool *feeds = list_feeds(p, device, a);
+    bool *is_gone = WEFT_NEW(a, bool, n), is_moving = true;
+
     while (is_moving) {
         is_moving = false;
-        for (size_t d = 0; d < n; d++) {
+        for (int d = 0; d < n; d++) {
             bool is_fed = false;
 
-            for (size_t e = 0; e < n; e++)
+            for (int e = 0; e < n; e++)
                 is_fed = is_fed || (feeds[e * n + d] && !is_gone[e]);
             if (is_gone[d] || is_fed)
                 continue;
             is_gone[d] = is_moving = true;
         }
     }
-    for (size_t d = 0; d < n; d++)
-        if (!is_gone[d]) {
-            tell(c,
-                 "device '%s' is no pipeline stage: what it makes comes back to it by way of "
-                 "other devices",
-                 p->device_name[d]);
-            return;
-        }
+    for (int d = 0; d < n; d++)
+        if (!is_gone[d])
+            return d;
+    return -1;
+}
+
+static void check_stages(checker *c)
+{
+    int d = weft_plan_loop(c->problem, c->plan->device, c->arena);
+
+    if (d >= 0)
+        tell(c,
+             "device '%s' is no pipeline stage: what it makes comes back to it by way of other "
+             "devices",
+             c->problem->device_name[d]);
 }
 
 /* --- all rules ------------------------------------------------------------------------------- */

@@ -48,7 +48,7 @@ static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena 
     return copy;
 }
 
-/* A plan of several ways is made by its solver, perhaps in scratch memory. */
+/* A plan that its solver made itself may lie in scratch memory. */
 static weft_plan copy_plan(const weft_plan *plan, weft_arena *a)
 {
     weft_plan copy = *plan;
@@ -220,6 +220,23 @@ static const char *limit_reason(const weft_problem *p, const weft_measures *m, w
                             weft_format_count(1 / ask->most_period_s, most));
 }
 
+/* Few solvers know of pipeline stages. */
+static const char *loop_reason(const weft_problem *p, const weft_plan *plan, weft_arena *a)
+{
+    int n_ways = plan->n_ways > 1 ? plan->n_ways : 1;
+
+    for (int w = 0; w < n_ways && p->ask.is_contiguous; w++) {
+        int d = weft_plan_loop(p, plan->device + (size_t)w * (size_t)p->n_tasks, a);
+
+        if (d >= 0)
+            return weft_arena_print(a,
+                                    "the best attempt has no pipeline stages: what '%s' makes "
+                                    "comes back to it by way of other devices",
+                                    p->device_name[d]);
+    }
+    return NULL;
+}
+
 /* The reason why the simulated plan does not count; NULL: it does. */
 static const char *refusal(const weft_problem *p, const weft_solution *s, weft_arena *a)
 {
@@ -227,7 +244,9 @@ static const char *refusal(const weft_problem *p, const weft_solution *s, weft_a
 
     if (m->over_device >= 0)
         return memory_reason(p, &s->plan, m, a);
-    return weft_ask_allows(&p->ask, m->makespan_s, m->period_s) ? NULL : limit_reason(p, m, a);
+    if (!weft_ask_allows(&p->ask, m->makespan_s, m->period_s))
+        return limit_reason(p, m, a);
+    return loop_reason(p, &s->plan, a);
 }
 
 static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena *a,
@@ -253,16 +272,18 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
 {
     size_t mark = weft_arena_mark(run->scratch);
     weft_status status;
+    const int *room;
 
     *out = (weft_solution){.plan = weft_plan_new(p->n_tasks, a), .measures.over_device = -1};
     out->proof.outcome = WEFT_UNKNOWN;
+    room = out->plan.device;
     options = options_or_defaults(s, options, a);
     status = run_solver(s, p, options, run, out);
     if (status == WEFT_OK) {
         if (bound != NULL)
             take_bound(&out->proof, bound);
         out->proof = copy_proof(&out->proof, p->n_devices, a);
-        if (out->plan.n_ways > 1)
+        if (out->plan.device != room)
             out->plan = copy_plan(&out->plan, a);
     }
     if (run->scratch != a)

@@ -4,6 +4,8 @@
 #include "check.h"
 #include "fixtures.h"
 #include "load.h"
+#include "price.h"
+#include "weft/opt.h"
 
 enum { MOST_TASKS = 7, MOST_DEVICES = 3, N_PROBLEMS = 3600 };
 
@@ -47,9 +49,20 @@ static void add_tensor(const weft_problem *p, int t, const int *device, loads *l
 
 /* INFINITY: not a mapping at all, or weights do not fit. Links are by pairs: so are the routes of
  * problems made by fixtures. */
-static double period_of(const weft_problem *p, const int *device)
+static loads loads_of(const weft_problem *p, const int *device)
 {
     loads l = {0};
+
+    for (int u = 0; u < p->n_tasks; u++)
+        l.device_s[device[u]] += weft_task_s(p, u, device[u]);
+    for (int t = 0; t < p->n_tensors; t++)
+        add_tensor(p, t, device, &l);
+    return l;
+}
+
+static double period_of(const weft_problem *p, const int *device)
+{
+    loads l;
     double most_s = 0;
 
     for (int u = 0; u < p->n_tasks; u++) {
@@ -58,10 +71,8 @@ static double period_of(const weft_problem *p, const int *device)
                 return INFINITY;
         if ((p->pin[u] >= 0 && p->pin[u] != device[u]) || isinf(weft_task_s(p, u, device[u])))
             return INFINITY;
-        l.device_s[device[u]] += weft_task_s(p, u, device[u]);
     }
-    for (int t = 0; t < p->n_tensors; t++)
-        add_tensor(p, t, device, &l);
+    l = loads_of(p, device);
     for (int d = 0; d < p->n_devices; d++) {
         if (l.held[d] > p->capacity[d])
             return INFINITY;
@@ -83,15 +94,68 @@ static bool next_mapping(const weft_problem *p, int *device)
     return false;
 }
 
+/* Forward edges reach from device to device without a cycle: by the closure of "gives to". */
+static bool is_pipeline(const weft_problem *p, const int *device)
+{
+    bool reaches[MOST_DEVICES][MOST_DEVICES] = {{false}};
+
+    for (int v = 0; v < p->n_tasks; v++)
+        for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++)
+            if (device[v] != device[p->pred[i]] && !p->is_backward[v] &&
+                !p->is_backward[p->pred[i]])
+                reaches[device[p->pred[i]]][device[v]] = true;
+    for (int k = 0; k < p->n_devices; k++)
+        for (int d = 0; d < p->n_devices; d++)
+            for (int e = 0; e < p->n_devices; e++)
+                reaches[d][e] |= reaches[d][k] && reaches[k][e];
+    for (int d = 0; d < p->n_devices; d++)
+        if (reaches[d][d])
+            return false;
+    return true;
+}
+
 static double least_period(const weft_problem *p)
 {
     int device[MOST_TASKS] = {0};
     double least = INFINITY;
 
     do {
-        least = fmin(least, period_of(p, device));
+        if (!p->ask.is_contiguous || is_pipeline(p, device))
+            least = fmin(least, period_of(p, device));
     } while (next_mapping(p, device));
     return least;
+}
+
+/* The least period of a mix of all mappings, and of those whose weights fit alone. */
+static double least_mix(const weft_problem *p)
+{
+    int device[MOST_TASKS] = {0}, n_rows = p->n_devices * (1 + p->n_devices);
+    weft_arena *a = weft_arena_new();
+    weft_milp *m = weft_milp_new("all");
+    weft_milp_options o = {.limit_s = INFINITY, .is_relaxed = true, .least_value = -INFINITY};
+    weft_milp_result r;
+    double period_s;
+
+    for (int i = 0; i < n_rows; i++)
+        weft_milp_row(m, NULL, -INFINITY, 1);
+    do {
+        loads l;
+        int c;
+
+        if (isinf(period_of(p, device)))
+            continue;
+        l = loads_of(p, device);
+        c = weft_milp_column(m, NULL, 0, INFINITY, -1, false);
+        for (int d = 0; d < p->n_devices; d++)
+            weft_milp_term(m, d, c, l.device_s[d]);
+        for (int k = 0; p->transfer == WEFT_CONTEND && k < p->n_devices * p->n_devices; k++)
+            weft_milp_term(m, p->n_devices + k, c, l.link_s[k]);
+    } while (next_mapping(p, device));
+    CHECK_OK(weft_milp_solve(m, NULL, &o, a, &r));
+    period_s = weft_milp_n_columns(m) == 0 ? INFINITY : -1 / r.value;
+    weft_milp_free(m);
+    weft_arena_free(a);
+    return period_s;
 }
 
 /* --- problems -------------------------------------------------------------------------------- */
@@ -220,6 +284,162 @@ TEST(small_problems_are_solved_and_proved)
     CHECK(n_plans > N_PROBLEMS / 2);
 }
 
+TEST(pipeline_stages_are_solved_and_proved)
+{
+    int n_plans = 0;
+
+    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+        weft_problem *p = drawn(seed);
+        double least;
+        answer x;
+
+        if (seed % 4 == 0) {
+            bool *is_backward = WEFT_NEW(p->arena, bool, p->n_tasks);
+
+            is_backward[p->n_tasks - 1] = true;
+            p->is_backward = is_backward;
+        }
+        p->ask.is_contiguous = true;
+        least = least_period(p);
+        x = solved(p, "load");
+        if (isinf(least)) {
+            CHECK_INT(x.s.proof.outcome, WEFT_INFEASIBLE);
+        } else {
+            CHECK_INT(x.s.proof.outcome, WEFT_OPTIMAL);
+            CHECK_NEAR(x.s.proof.value, least);
+            CHECK(is_pipeline(p, x.s.plan.device));
+            n_plans++;
+        }
+        weft_arena_free(x.a);
+        weft_problem_free(p);
+    }
+    CHECK(n_plans > N_PROBLEMS / 2);
+}
+
+/* A chain whose stages are intervals: the bisection alone proves them, also where no search ends.
+ */
+TEST(stages_of_long_chains_are_proved)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        enum { N = 120, K = 4 };
+        static char text[16 * N * (K + 1)];
+        weft_rng rng = weft_rng_seed(seed);
+        int at = 0;
+        weft_problem *p;
+        answer x;
+
+        for (int u = 0; u < N; u++) {
+            at += snprintf(text + at, sizeof text - (size_t)at, "%s", u == 0 ? "" : "/");
+            for (int d = 0; d < K; d++)
+                at += snprintf(text + at, sizeof text - (size_t)at, "%d ",
+                               1 + weft_rng_below(&rng, 30));
+        }
+        for (int u = 1; u < N; u++)
+            at += snprintf(text + at, sizeof text - (size_t)at, "%s%d-%d:1 ", u == 1 ? ";" : "",
+                           u - 1, u);
+        p = fixture_tasks(text);
+        p->ask = (weft_ask){.goal = WEFT_THROUGHPUT, .is_contiguous = true};
+        x = solved(p, "load");
+        CHECK_INT(x.s.proof.outcome, WEFT_OPTIMAL);
+        weft_arena_free(x.a);
+        weft_problem_free(p);
+    }
+}
+
+TEST(pricing_finds_the_cheapest_mapping)
+{
+    int n_exact = 0;
+
+    for (uint64_t seed = 1; seed <= 1200; seed++) {
+        weft_problem *p = drawn(2 * seed); /* memory is not limited: pricing does not regard it */
+        weft_arena *a = weft_arena_new();
+        weft_rng rng = weft_rng_seed(seed);
+        weft_domain m = weft_domain_new(p, a);
+        weft_mapping map = weft_mapping_new(&m, a);
+        double price[MOST_DEVICES * (MOST_DEVICES + 1)], value, least = INFINITY;
+        int device[MOST_TASKS] = {0}, found[MOST_TASKS];
+
+        for (int r = 0; r < map.n_resources; r++)
+            price[r] = weft_rng_below(&rng, 4);
+        if (!m.is_empty && weft_price_exact(&map, price, a, found, &value)) {
+            do {
+                if (isinf(period_of(p, device)))
+                    continue;
+                weft_mapping_set(&map, device);
+                least = fmin(least, weft_mapping_cost(&map, price));
+            } while (next_mapping(p, device));
+            CHECK_NEAR(value, least);
+            weft_mapping_set(&map, found);
+            CHECK_NEAR(weft_mapping_cost(&map, price), least);
+            n_exact++;
+        }
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n_exact > 1000);
+}
+
+/* Without limits of memory the mix is the best of all mixes; with them, no worse than the best
+ * mapping and no better than a mix of all mappings that fit alone. */
+TEST(mixes_are_the_best_there_are)
+{
+    int n_mixed = 0;
+
+    for (uint64_t seed = 1; seed <= 900; seed++) {
+        weft_problem *p = drawn(seed);
+        double least = least_period(p), mixed = least_mix(p);
+        answer x;
+
+        p->ask.is_mixed = true;
+        x = solved(p, "load");
+        if (isfinite(least)) {
+            CHECK(has_plan(&x.s));
+            CHECK(x.s.proof.value <= least * (1 + 1e-9));
+            CHECK(x.s.proof.value >= mixed * (1 - 1e-7));
+            CHECK(x.s.proof.bound <= mixed * (1 + 1e-7));
+            if (seed % 2 == 0)
+                CHECK(fabs(x.s.proof.value - mixed) <= 1e-6 * mixed);
+            n_mixed += x.s.plan.n_ways > 1;
+        }
+        weft_arena_free(x.a);
+        weft_problem_free(p);
+    }
+    CHECK(n_mixed > 300);
+}
+
+TEST(limits_are_kept_or_refused)
+{
+    int n_kept = 0, n_refused = 0, n_proved = 0;
+
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        weft_problem *p = drawn(seed);
+        double least = least_period(p);
+        answer x;
+
+        p->ask.most_period_s = least * (0.6 + 0.1 * (double)(seed % 9));
+        p->ask.most_latency_s = 10 + 10 * (double)(seed % 13);
+        if (!(p->ask.most_period_s < INFINITY)) {
+            weft_problem_free(p);
+            continue;
+        }
+        x = solved(p, "load");
+        if (has_plan(&x.s)) {
+            CHECK(weft_ask_allows(&p->ask, x.s.measures.makespan_s, x.s.measures.period_s));
+            CHECK(least <= p->ask.most_period_s * (1 + 1e-9));
+            n_kept++;
+        } else {
+            CHECK(x.s.proof.reason != NULL);
+            n_refused++;
+            n_proved += x.s.proof.outcome == WEFT_INFEASIBLE;
+        }
+        if (least > p->ask.most_period_s * (1 + 1e-9))
+            CHECK(!has_plan(&x.s));
+        weft_arena_free(x.a);
+        weft_problem_free(p);
+    }
+    CHECK(n_kept > 50 && n_refused > 50 && n_proved > 20);
+}
+
 TEST(the_same_seed_and_steps_give_the_same_plan)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -243,6 +463,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_follow_moves_as_the_simulator_sums_them),
         cmocka_unit_test(small_problems_are_solved_and_proved),
+        cmocka_unit_test(pipeline_stages_are_solved_and_proved),
+        cmocka_unit_test(stages_of_long_chains_are_proved),
+        cmocka_unit_test(pricing_finds_the_cheapest_mapping),
+        cmocka_unit_test(mixes_are_the_best_there_are),
+        cmocka_unit_test(limits_are_kept_or_refused),
         cmocka_unit_test(the_same_seed_and_steps_give_the_same_plan),
     };
 
