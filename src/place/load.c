@@ -18,6 +18,7 @@
 
 #include "mix.h"
 #include "stages.h"
+#include "trade.h"
 
 #include <math.h>
 #include <string.h>
@@ -282,25 +283,66 @@ static void prove(const weft_domain *m, weft_run *run, weft_candidates *found, w
     proof->method = "search";
 }
 
+/* Plans between least latency and least period, where limits exclude the mappings of least period;
+ * the best for the goal. */
+static bool choose_between(const weft_domain *m, const weft_candidates *found, weft_run *run,
+                           weft_plan *plan)
+{
+    const weft_problem *p = m->problem;
+    weft_front front = weft_front_new(weft_arena_new());
+    const weft_point *best;
+
+    weft_trade_search(m, found, weft_trade_evaluations(p, run), run, &front);
+    best = weft_front_best(&front, &p->ask);
+    if (best != NULL) {
+        memcpy(plan->device, best->plan.device, (size_t)p->n_tasks * sizeof *plan->device);
+        memcpy(plan->start_s, best->plan.start_s, (size_t)p->n_tasks * sizeof *plan->start_s);
+    }
+    weft_arena_free(front.arena);
+    return best != NULL;
+}
+
+static void solve_one_way(const weft_domain *m, weft_run *run, weft_candidates *found,
+                          weft_plan *plan, weft_proof *proof)
+{
+    const weft_ask *ask = &m->problem->ask;
+
+    if (ask->goal == WEFT_THROUGHPUT && !(proof->bound < INFINITY)) {
+        proof->outcome = WEFT_INFEASIBLE;
+        return;
+    }
+    if (ask->goal == WEFT_THROUGHPUT && choose(m, found, run->scratch, plan))
+        proof->outcome = WEFT_BOUNDED;
+    else if ((ask->most_latency_s > 0 || ask->most_period_s > 0) &&
+             choose_between(m, found, run, plan))
+        proof->outcome = WEFT_BOUNDED;
+    else
+        proof->reason = "no plan that keeps memory and limits was found";
+}
+
 weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *plan,
                             weft_proof *proof)
 {
     weft_domain m = weft_domain_new(p, run->scratch);
     weft_candidates found = weft_candidates_new(p->n_tasks, run->scratch);
+    weft_proof bound = {.outcome = WEFT_UNKNOWN};
 
     proof->outcome = m.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
-    if (m.is_empty || p->ask.goal != WEFT_THROUGHPUT)
+    if (m.is_empty)
         return WEFT_OK;
-    weft_load_bound(&m, run->scratch, proof);
-    proof->certified = proof->bound;
-    weft_load_candidates(&m, proof, run, &found);
+    if (p->ask.goal != WEFT_THROUGHPUT && !(p->ask.most_period_s > 0)) {
+        proof->reason = "this solver is for throughput";
+        return WEFT_OK;
+    }
+    weft_load_bound(&m, run->scratch, &bound);
+    bound.certified = bound.bound;
+    weft_load_candidates(&m, &bound, run, &found);
+    prove(&m, run, &found, &bound);
+    if (p->ask.goal == WEFT_THROUGHPUT && !p->ask.is_mixed)
+        *proof = bound;
     if (p->ask.is_mixed)
         return weft_mix_solve(&m, &found, run, plan, proof);
-    prove(&m, run, &found, proof);
-    if (!(proof->bound < INFINITY))
-        proof->outcome = WEFT_INFEASIBLE;
-    else if (choose(&m, &found, run->scratch, plan))
-        proof->outcome = WEFT_BOUNDED;
+    solve_one_way(&m, run, &found, plan, proof);
     return WEFT_OK;
 }
 

@@ -299,15 +299,13 @@ static void fit(mixing *x, int first)
         x->columns.at[i].is_out = true;
     for (int i = 0; i < x->columns.n; i++) {
         column *c = &x->columns.at[order[i]];
-        double rate = c->rate;
         weft_plan plan;
 
-        if (i > 0 && !(rate > NO_SHARE * x->rate))
+        if (i > 0 && !(c->rate > NO_SHARE * x->rate))
             continue;
         c->is_out = false;
-        c->rate = fmax(rate, 1e-3 * x->rate); /* any share: memory does not depend on it */
+        c->rate = fmax(c->rate, 1e-3 * x->rate); /* any share: memory does not depend on it */
         plan = plan_of(x, x->a);
-        c->rate = rate;
         if (!(period_of(x, &plan) < INFINITY))
             c->is_out = true;
     }
@@ -387,20 +385,23 @@ weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, w
                 .alone = *m->problem,
                 .alone_domain = *m,
                 .map = weft_mapping_new(m, run->scratch),
-                .bound_s = proof->bound,
                 .run = run,
                 .proof = proof,
                 .a = run->scratch};
     weft_status status;
 
+    weft_load_bound(m, run->scratch, proof);
+    proof->certified = x.bound_s = proof->bound;
     x.alone.ask.most_period_s = 0;
     x.alone_domain.problem = &x.alone;
     x.price = WEFT_NEW(x.a, double, x.map.n_resources);
     for (int i = 0; i < found->n; i++)
         add_column(&x, found->device[i]);
     add_singles(&x);
-    if (x.columns.n == 0)
+    if (x.columns.n == 0) {
+        proof->reason = "no way that keeps memory and deadline was found";
         return WEFT_OK;
+    }
     for (int r = 0; r < x.map.n_resources; r++)
         x.scale_s = fmax(x.scale_s, x.columns.at[0].load_s[r]);
     if (!(x.scale_s > 0)) /* nothing takes time */

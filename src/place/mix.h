@@ -5,8 +5,8 @@
 
 #include "load.h"
 
-/* The mix of least period, from the candidates and every mapping that pricing finds. proof->bound
- * is a bound to begin with; a better one replaces it. A plan of several ways belongs to
+/* The mix of least period, from the candidates and every mapping that pricing finds. The
+ * proof gets its bound. A plan of several ways belongs to
  * run->scratch. */
 weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, weft_run *run,
                            weft_plan *plan, weft_proof *proof);
