@@ -157,7 +157,7 @@ static void restrict_tasks(weft_problem *p, uint64_t seed)
 static weft_solution solve(const weft_problem *p, int i, int64_t seed, const weft_proof *bound,
                            weft_arena *a)
 {
-    weft_run run = {.seed = seed, .n_threads = 1, .limit_s = INFINITY};
+    weft_run run = {.seed = seed, .n_threads = 1, .limit_s = INFINITY, .steps = 5000};
     weft_solution s;
 
     run.scratch = weft_arena_new();
