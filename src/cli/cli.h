@@ -123,6 +123,19 @@ typedef struct weft_collect {
 WEFT_CHECKED weft_status weft_collect_begin(weft_collect *c);
 WEFT_CHECKED weft_status weft_collect_emit(weft_collect *c, const char *path);
 
+/* weft place --pareto. */
+typedef struct weft_pareto_options {
+    int64_t seed;
+    bool json;
+    const char *output; /* empty: standard output */
+} weft_pareto_options;
+
+struct weft_problem;
+struct weft_plan_origin;
+WEFT_CHECKED weft_status weft_pareto_show(const struct weft_problem *p,
+                                          const struct weft_plan_origin *origin,
+                                          const weft_pareto_options *o, weft_arena *a, int *code);
+
 /* The options of weft_model_open from those flags. */
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,
                                                weft_model_options *out);

@@ -15,7 +15,7 @@ typedef struct place_options {
     weft_case_flags where;
     const char *solver, *output, *trace, *dot;
     int64_t seed, threads;
-    bool json, quiet;
+    bool json, quiet, pareto;
 } place_options;
 
 static const weft_option place_table[] = {
@@ -30,6 +30,8 @@ static const weft_option place_table[] = {
     {WEFT_TEXT(place_options, trace),   0, 0, 0,    "write a timeline for Perfetto there",         "",     NULL},
     {WEFT_TEXT(place_options, dot),     0, 0, 0,    "write the graph in Graphviz' language there", "",
                      NULL                                                                                                      },
+    {WEFT_FLAG(place_options, pareto),  0, 0, 1,
+                     "the plans between least latency and highest throughput",                                     NULL,   NULL},
     {WEFT_FLAG(place_options, json),    0, 0, 1,    "the result as one JSON document",             NULL,   NULL},
     {WEFT_FLAG(place_options, quiet),   0, 0, 1,    "print nothing but errors",                    NULL,   NULL},
     WEFT_OPTIONS_END,
@@ -196,6 +198,9 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
 
     if (solver == NULL)
         return unknown_solver(o->solver);
+    if (o->pareto)
+        return weft_pareto_show(c->problem, &origin,
+                                &(weft_pareto_options){o->seed, o->json, o->output}, a, code);
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_single(c->problem, &bound, a, &r));
     WEFT_TRY(solve(solver, c->problem, &bound, (effort){o->seed, o->threads}, a, &solution));
@@ -242,7 +247,9 @@ const weft_command weft_cmd_place = {
     .examples = "  weft place inception_v3 --on server-cpu-2gpu\n"
                 "  weft place model.onnx --on machines.yaml --goal throughput --solver peft\n"
                 "  weft place resnet50 --on edge-soc -o plan.json --trace trace.json\n"
-                "  weft place tasks.json --json\n",
+                "  weft place tasks.json --json\n"
+                "  weft place bert --on mixed-fleet --goal throughput --solver load --mix\n"
+                "  weft place resnet50 --on mixed-fleet --pareto\n",
     .options = place_table,
     .options_size = sizeof(place_options),
     .min_operands = 1,

@@ -6,12 +6,16 @@
  *    of the period falls in equal ratios; under each the search looks for the least latency, from
  *    all points found so far.
  *
+ * 3. Points that gain less than 1 % of throughput over their neighbour of less latency are left
+ * out.
+ *
  * All points are simulated plans that are checked like any solver's. Deterministic. */
 #include "trade.h"
 
 #include <math.h>
 
 enum { N_LIMITS = 6 };
+static const double LEAST_GAIN = 0.01;
 
 static void sweep(const weft_domain *m, const weft_candidates *found, weft_run *run,
                   weft_front *front)
@@ -23,8 +27,7 @@ static void sweep(const weft_domain *m, const weft_candidates *found, weft_run *
 
     domain.problem = &limited;
     limited.ask.goal = WEFT_LATENCY;
-    weft_trade_search(&domain, found, evaluations, run, front);
-    if (front->n < 2)
+    if (weft_trade_search(&domain, found, evaluations, run, front) || front->n < 2)
         return;
     first_s = front->at[0].period_s;
     last_s = front->at[front->n - 1].period_s;
@@ -32,6 +35,17 @@ static void sweep(const weft_domain *m, const weft_candidates *found, weft_run *
         limited.ask.most_period_s = first_s * pow(last_s / first_s, (double)i / N_LIMITS);
         weft_trade_search(&domain, found, evaluations / N_LIMITS, run, front);
     }
+}
+
+/* Leaves out points that gain less than 1 % throughput over the one before; the last one stays. */
+static void thin(weft_front *f)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->n; i++)
+        if (i == 0 || i == f->n - 1 || f->at[i].period_s < f->at[n - 1].period_s * (1 - LEAST_GAIN))
+            f->at[n++] = f->at[i];
+    f->n = n;
 }
 
 /* A last look, as the driver takes it. */
@@ -69,7 +83,9 @@ weft_status weft_place_front(const weft_problem *p, weft_run *run, weft_arena *a
     for (int i = 0; i < front.n; i++)
         if (is_legal(p, &front.at[i], run->scratch))
             front.at[n_kept++] = front.at[i];
-    *n = n_kept;
+    front.n = n_kept;
+    thin(&front);
+    *n = front.n;
     *out = front.at;
     return WEFT_OK;
 }

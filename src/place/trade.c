@@ -5,7 +5,8 @@
  * that is simulated and keeps memory enters the front: pairs of which none is beaten in both.
  * 1. Starts: the plans of the list schedulers as they are; the mappings of least period.
  * 2. Small problems: every mapping whose path bound with these devices and whose period are not
- *    beaten already is simulated.
+ *    beaten already is simulated, with the order of a list scheduler and, if that leaves room, with
+ *    the best order (exact.c).
  * 3. Others: from each of the best starts a walk. A group moves, or two change places; a walk goes
  *    on from the new mapping if it breaks the limits less, or breaks none and the goal is smaller,
  *    or with a probability that fades.
@@ -14,10 +15,12 @@
  * one simulation a step. */
 #include "trade.h"
 
+#include "piece.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { MOST_MAPPINGS = 100000 };
+enum { MOST_MAPPINGS = 100000, MOST_ORDER_STATES = 2000, MOST_ORDERS = 3000 };
 
 typedef struct trading {
     const weft_domain *domain;
@@ -27,8 +30,10 @@ typedef struct trading {
     weft_mapping map;
     weft_front *front;
     weft_plan plan;
-    double *end_s; /* [n_tasks] scratch of path bounds */
-    int64_t left;  /* simulations */
+    const weft_piece *piece; /* of the whole; NULL: orders are not searched */
+    double *end_s;           /* [n_tasks] scratch of path bounds */
+    int64_t left;            /* simulations */
+    int n_orders;            /* mappings whose orders were searched */
     weft_run *run;
     weft_arena *a;
 } trading;
@@ -127,6 +132,45 @@ static double path_s(trading *x)
     return most_s;
 }
 
+/* The least latency that would still be news at this period. */
+static double to_beat(const weft_front *f, double period_s)
+{
+    double least_s = INFINITY;
+
+    for (int i = 0; i < f->n; i++)
+        if (f->at[i].period_s <= period_s * (1 + 1e-12))
+            least_s = fmin(least_s, f->at[i].latency_s);
+    return least_s;
+}
+
+/* The best order for the mapping at hand, by the exact search of exact.c with all devices fixed. It
+ * plans for transfers beside each other; the simulator judges. */
+static void try_orders(trading *x, double period_s)
+{
+    const weft_problem *p = x->p;
+    size_t mark = weft_arena_mark(x->a);
+    weft_piece fixed = *x->piece;
+    weft_effort effort = {
+        .upper = to_beat(x->front, period_s), .most_states = MOST_ORDER_STATES, .run = x->run};
+    double *time_s = WEFT_NEW(x->a, double, (size_t)p->n_tasks *(size_t)p->n_devices);
+    weft_answer answer;
+    weft_measures m;
+
+    x->n_orders++;
+    for (int i = 0; i < p->n_tasks * p->n_devices; i++)
+        time_s[i] =
+            i % p->n_devices == x->map.device[i / p->n_devices] ? fixed.time_s[i] : INFINITY;
+    fixed.time_s = time_s;
+    answer = weft_piece_solve(&fixed, &effort, x->a);
+    if (answer.device != NULL) {
+        memcpy(x->plan.device, x->map.device, (size_t)p->n_tasks * sizeof *x->plan.device);
+        memcpy(x->plan.start_s, answer.start_s, (size_t)p->n_tasks * sizeof *x->plan.start_s);
+        if (weft_evaluate(&x->free, &x->plan, x->a, &m) == WEFT_OK && m.over_device < 0)
+            weft_front_add(x->front, m.makespan_s, m.period_s, &x->plan);
+    }
+    weft_arena_rewind(x->a, mark);
+}
+
 /* --- starts ---------------------------------------------------------------------------------- */
 
 /* A plan of a list schedule with its own order. */
@@ -171,8 +215,13 @@ static void try_all(trading *x, int g)
     if (x->map.n_cut > 0 || x->map.over_bytes > 0 || weft_run_is_over(x->run))
         return;
     if (g == x->domain->n_groups) {
-        if (!is_beaten(x->front, path_s(x), weft_mapping_period(&x->map)))
+        /* one run keeps the busiest resource busy for its whole load */
+        double period_s = weft_mapping_period(&x->map), least_s = fmax(path_s(x), period_s);
+
+        if (!is_beaten(x->front, least_s, period_s))
             try_mapping(x, x->map.device);
+        if (!is_beaten(x->front, least_s, period_s) && x->n_orders < MOST_ORDERS)
+            try_orders(x, period_s);
         return;
     }
     for (int d = 0; d < n_devices; d++)
@@ -279,9 +328,10 @@ int64_t weft_trade_evaluations(const weft_problem *p, const weft_run *run)
     return n < 150 ? 150 : n > 4000 ? 4000 : n;
 }
 
-void weft_trade_search(const weft_domain *m, const weft_candidates *found, int64_t evaluations,
+bool weft_trade_search(const weft_domain *m, const weft_candidates *found, int64_t evaluations,
                        weft_run *run, weft_front *front)
 {
+    bool is_small = n_mappings(m) <= MOST_MAPPINGS;
     const weft_problem *p = m->problem;
     trading x = {.domain = m,
                  .p = p,
@@ -304,10 +354,12 @@ void weft_trade_search(const weft_domain *m, const weft_candidates *found, int64
         add_solver(&x, lists[i]);
     for (int i = 0; i < found->n; i++)
         try_mapping(&x, found->device[i]);
-    if (n_mappings(m) <= MOST_MAPPINGS) {
+    if (is_small) {
+        x.piece = weft_piece_of(m, run->scratch);
         weft_mapping_clear(&x.map);
         try_all(&x, 0);
     } else {
         walk_all(&x);
     }
+    return is_small;
 }

@@ -19,8 +19,8 @@ bool weft_front_add(weft_front *f, double latency_s, double period_s, const weft
 
 /* Fills the front with plans that keep memory: the list schedulers', the candidates', and what a
  * search around them finds that makes the goal small under the limits of the problem. Small
- * problems: every mapping. evaluations: simulations at most. */
-void weft_trade_search(const weft_domain *m, const weft_candidates *found, int64_t evaluations,
+ * problems: every mapping, and the limits do not matter: true. evaluations: simulations at most. */
+bool weft_trade_search(const weft_domain *m, const weft_candidates *found, int64_t evaluations,
                        weft_run *run, weft_front *front);
 /* Simulations by default. */
 int64_t weft_trade_evaluations(const weft_problem *p, const weft_run *run);
