@@ -165,7 +165,7 @@ WEFT_CHECKED weft_status weft_collect_emit(weft_collect *c, const char *path);
 
 /* weft place --pareto. */
 typedef struct weft_pareto_options {
-    int64_t seed;
+    const weft_effort_flags *effort;
     bool json;
     const char *output; /* empty: standard output */
 } weft_pareto_options;

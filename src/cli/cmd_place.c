@@ -201,8 +201,7 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
         return unknown_solver(o->solver);
     if (o->pareto)
         return weft_pareto_show(c->problem, &origin,
-                                &(weft_pareto_options){o->effort.seed, o->json, o->output}, a,
-                                code);
+                                &(weft_pareto_options){&o->effort, o->json, o->output}, a, code);
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_usual(c->problem, &bound, a, &r));
     WEFT_TRY(solve(solver, c->problem, &bound, &o->effort, a, &solution));

@@ -106,14 +106,18 @@ static weft_doc *front_doc(const weft_problem *p, const weft_point *point, int n
 weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *origin,
                              const weft_pareto_options *o, weft_arena *a, int *code)
 {
-    weft_run run = {.seed = o->seed, .n_threads = 1, .limit_s = INFINITY};
     const weft_point *point;
+    weft_watch watch;
+    weft_run run;
     weft_collect c;
     weft_status status;
     int n;
 
+    WEFT_TRY(weft_effort_read(o->effort, &watch, &run));
+    run.begin_s = watch.begin_s;
     run.scratch = weft_arena_new();
     status = weft_place_front(p, &run, a, &point, &n);
+    weft_effort_end(&watch);
     weft_arena_free(run.scratch);
     WEFT_TRY(status);
     if (n == 0)
