@@ -9,13 +9,15 @@
  * 3. The best mappings get an order and are simulated, the best first; the first one that keeps
  *    memory and limits is the plan.
  * 4. Small problems: all mappings are tried or excluded by bounds (load_exact.c), which proves the
- *    least period.
+ *    least period. Larger ones: a linear program with whole numbers, or its relaxation, bounds it
+ *    (milp_assign.c).
  *
  * A heuristic without guarantee where step 4 does not end; the bound says how far it may be from
  * the best. Deterministic for
  * a seed and a number of steps. */
 #include "load.h"
 
+#include "milp_assign.h"
 #include "mix.h"
 #include "stages.h"
 #include "trade.h"
@@ -205,7 +207,14 @@ static void consider_stages(starting *s, int *device, weft_proof *bound)
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-enum { N_ROUNDS = 6, MOST_EXACT_GROUPS = 40, MOST_EXACT_NODES = 400000 };
+enum {
+    N_ROUNDS = 6,
+    MOST_EXACT_GROUPS = 40,
+    MOST_EXACT_NODES = 400000,
+    MOST_COLUMNS = 20000, /* of programs */
+    MOST_WHOLE_COLUMNS = 1500,
+    MOST_PROGRAM_NODES = 200,
+};
 static const double heat[N_ROUNDS] = {0.1, 0.03, 0.3, 0.03, 0.5, 0.01};
 
 /* No mapping is better than the best candidate. */
@@ -270,17 +279,55 @@ static bool choose(const weft_domain *m, const weft_candidates *found, weft_aren
     return false;
 }
 
-/* Raises the bound to the least period of all mappings, if that can be found. */
-static void prove(const weft_domain *m, weft_run *run, weft_candidates *found, weft_proof *proof)
+/* The program of milp_assign.c: its best mapping is a candidate, its bound may be better. */
+static weft_status prove_by_program(const weft_domain *m, weft_run *run, weft_candidates *found,
+                                    weft_proof *proof)
+{
+    weft_arena *a = weft_arena_new();
+    weft_mapping map = weft_mapping_new(m, a);
+    weft_milp *program = weft_assign_build(&map, found->n > 0 ? found->device[0] : NULL);
+    weft_milp_options o = {.limit_s = weft_run_left_s(run) / 2,
+                           .most_nodes = MOST_PROGRAM_NODES,
+                           .seed = run->seed,
+                           .is_relaxed = weft_assign_size(m) > MOST_WHOLE_COLUMNS,
+                           .least_value = -INFINITY,
+                           .stop = run->stop};
+    weft_milp_result r;
+    weft_status status = weft_milp_solve(program, NULL, &o, a, &r);
+    int *device = WEFT_NEW(a, int, m->problem->n_tasks);
+
+    if (status == WEFT_OK && r.bound > proof->bound * (1 + 1e-6) && r.bound < INFINITY) {
+        proof->bound = r.bound;
+        proof->method = "milp";
+    }
+    if (status == WEFT_OK && r.x != NULL && !o.is_relaxed) {
+        weft_assign_decode(&map, r.x, device);
+        weft_mapping_set(&map, device);
+        if (map.n_cut == 0 && !(map.over_bytes > 0) && weft_mapping_is_staged(&map))
+            weft_candidates_add(found, device, weft_mapping_period(&map));
+    }
+    weft_milp_free(program);
+    weft_arena_free(a);
+    return status;
+}
+
+/* Raises the bound: by trying all mappings, or by a program. */
+static weft_status prove(const weft_domain *m, weft_run *run, weft_candidates *found,
+                         weft_proof *proof)
 {
     double upper = found->n > 0 ? found->period_s[0] : INFINITY, least_s;
 
-    if (is_met(found, proof) || m->n_groups > MOST_EXACT_GROUPS || weft_run_is_over(run))
-        return;
-    if (!weft_load_exact(m, proof, upper, MOST_EXACT_NODES, run, found, &least_s))
-        return;
-    proof->bound = fmax(proof->bound, least_s);
-    proof->method = "search";
+    if (is_met(found, proof) || weft_run_is_over(run))
+        return WEFT_OK;
+    if (m->n_groups <= MOST_EXACT_GROUPS &&
+        weft_load_exact(m, proof, upper, MOST_EXACT_NODES, run, found, &least_s)) {
+        proof->bound = fmax(proof->bound, least_s);
+        proof->method = "search";
+        return WEFT_OK;
+    }
+    if (weft_assign_size(m) > MOST_COLUMNS || weft_run_is_over(run))
+        return WEFT_OK;
+    return prove_by_program(m, run, found, proof);
 }
 
 /* Plans between least latency and least period, where limits exclude the mappings of least period;
@@ -337,7 +384,7 @@ weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *pla
     weft_load_bound(&m, run->scratch, &bound);
     bound.certified = bound.bound;
     weft_load_candidates(&m, &bound, run, &found);
-    prove(&m, run, &found, &bound);
+    WEFT_TRY(prove(&m, run, &found, &bound));
     if (p->ask.goal == WEFT_THROUGHPUT && !p->ask.is_mixed)
         *proof = bound;
     if (p->ask.is_mixed)

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "fixtures.h"
 #include "load.h"
+#include "milp_assign.h"
 #include "price.h"
 #include "weft/opt.h"
 
@@ -407,6 +408,169 @@ TEST(mixes_are_the_best_there_are)
     CHECK(n_mixed > 300);
 }
 
+/* The program and all mappings agree; its relaxation is a bound, and no weaker than the load's. */
+TEST(the_program_finds_the_least_period)
+{
+    int n_solved = 0;
+
+    for (uint64_t seed = 1; seed <= 360; seed++) {
+        weft_problem *p = drawn(seed);
+        weft_arena *a = weft_arena_new();
+        weft_milp_options o = {.limit_s = INFINITY, .least_value = -INFINITY};
+        weft_milp_result r;
+        weft_proof load = {0};
+        weft_milp *program;
+        weft_mapping map;
+        weft_domain m;
+        double least;
+        int device[MOST_TASKS];
+
+        p->ask.is_contiguous = seed % 3 == 0;
+        m = weft_domain_new(p, a);
+        least = least_period(p);
+        if (!m.is_empty && isfinite(least)) {
+            map = weft_mapping_new(&m, a);
+            program = weft_assign_build(&map, NULL);
+            o.is_relaxed = seed % 2 == 0;
+            CHECK_OK(weft_milp_solve(program, NULL, &o, a, &r));
+            CHECK(r.bound <= least * (1 + 1e-9));
+            weft_load_bound(&m, a, &load);
+            CHECK(r.bound >= load.bound * (1 - 1e-5));
+            if (!o.is_relaxed) {
+                CHECK_INT(r.outcome, WEFT_MILP_OPTIMAL);
+                CHECK(fabs(r.value - least) <= 1e-5 * least);
+                weft_assign_decode(&map, r.x, device);
+                CHECK_NEAR(period_of(p, device), least);
+                n_solved++;
+            }
+            weft_milp_free(program);
+        }
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n_solved > 100);
+}
+
+/* Topcuoglu's example; values by enumeration of all 59,049 mappings elsewhere. */
+TEST(periods_of_the_literature)
+{
+    static const double single_s[] = {36, 39, 120}; /* overlap, contend, block */
+    static const double mix_s[] = {30.785357736803, 0, 44.327556748849};
+    weft_problem *p = fixture_tasks(fixture_heft);
+
+    for (int i = 0; i < 3; i++) {
+        answer x;
+
+        p->transfer = models[i];
+        p->ask = (weft_ask){.goal = WEFT_THROUGHPUT};
+        x = solved(p, "load");
+        CHECK_INT(x.s.proof.outcome, WEFT_OPTIMAL);
+        CHECK_NEAR(x.s.proof.value, single_s[i]);
+        weft_arena_free(x.a);
+        p->ask.is_mixed = true;
+        x = solved(p, "load");
+        CHECK(x.s.proof.value <= single_s[i]);
+        if (mix_s[i] > 0)
+            CHECK(fabs(x.s.proof.value - mix_s[i]) <= 1e-6 * mix_s[i]);
+        CHECK(x.s.proof.gap <= 1e-6);
+        weft_arena_free(x.a);
+    }
+    weft_problem_free(p);
+}
+
+/* Under block the mix is pure data parallelism: 1 / (1/127 + 1/130 + 1/143). */
+TEST(a_mix_of_single_devices)
+{
+    weft_problem *p = fixture_tasks(fixture_heft);
+    answer x;
+
+    p->transfer = WEFT_BLOCK;
+    p->ask = (weft_ask){.goal = WEFT_THROUGHPUT, .is_mixed = true};
+    x = solved(p, "load");
+    CHECK_INT(x.s.plan.n_ways, 3);
+    CHECK(fabs(x.s.proof.value - 1 / (1 / 127.0 + 1 / 130.0 + 1 / 143.0)) <= 1e-6);
+    for (int w = 0; w < 3; w++)
+        for (int u = 1; u < p->n_tasks; u++)
+            CHECK_INT(x.s.plan.device[w * p->n_tasks + u], x.s.plan.device[w * p->n_tasks]);
+    CHECK_NEAR(x.s.plan.share[0] + x.s.plan.share[1] + x.s.plan.share[2], 1.0);
+    CHECK_NEAR(x.s.measures.makespan_s, 143.0);
+    weft_arena_free(x.a);
+    weft_problem_free(p);
+}
+
+TEST(the_front_of_latency_and_throughput)
+{
+    weft_problem *p = fixture_tasks(fixture_heft);
+    weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY};
+    const weft_point *point;
+    weft_arena *a;
+    int n;
+
+    for (int i = 0; i < 3; i++) {
+        a = weft_arena_new();
+        run.scratch = weft_arena_new();
+        p->transfer = models[i];
+        CHECK_OK(weft_place_front(p, &run, a, &point, &n));
+        CHECK(n >= 2);
+        for (int k = 0; k < n; k++) {
+            weft_plan plan = point[k].plan;
+            weft_measures m;
+
+            CHECK_OK(weft_evaluate(p, &plan, a, &m));
+            CHECK_NEAR(m.makespan_s, point[k].latency_s);
+            CHECK_NEAR(m.period_s, point[k].period_s);
+            CHECK(k == 0 || (point[k].latency_s > point[k - 1].latency_s &&
+                             point[k].period_s < point[k - 1].period_s));
+        }
+        if (models[i] == WEFT_OVERLAP) { /* by enumeration of all plans elsewhere */
+            CHECK_INT(n, 2);
+            CHECK_NEAR(point[0].latency_s, 73.0);
+            CHECK_NEAR(point[0].period_s, 47.0);
+            CHECK_NEAR(point[1].latency_s, 74.0);
+            CHECK_NEAR(point[1].period_s, 36.0);
+        }
+        CHECK_NEAR(point[n - 1].period_s, i == 0 ? 36.0 : i == 1 ? 39.0 : 120.0);
+        weft_arena_free(run.scratch);
+        weft_arena_free(a);
+    }
+    weft_problem_free(p);
+}
+
+/* Two devices that take 2 s and 3 s for all; shares 3/5 and 2/5 make 1 / (1/2 + 1/3) = 1.2 s. */
+TEST(a_mix_by_hand)
+{
+    weft_problem *p = fixture_tasks("2 3");
+    weft_arena *a = weft_arena_new();
+    weft_plan plan = weft_plan_new_ways(1, 2, a);
+    weft_breach breach[4];
+    weft_measures m;
+
+    p->ask = (weft_ask){.goal = WEFT_THROUGHPUT, .is_mixed = true};
+    plan.device[1] = 1;
+    plan.share[0] = 0.6;
+    plan.share[1] = 0.4;
+    CHECK_OK(weft_evaluate(p, &plan, a, &m));
+    CHECK_NEAR(m.period_s, 1.2);
+    CHECK_NEAR(m.makespan_s, 3.0);
+    CHECK_INT(m.longest_way, 1);
+    CHECK_INT(weft_plan_check(p, &plan, breach, 4, a), 0);
+    p->ask.most_period_s = 1.1;
+    CHECK_INT(weft_plan_check(p, &plan, breach, 4, a), 1);
+    p->ask.most_period_s = 1.2;
+    CHECK_INT(weft_plan_check(p, &plan, breach, 4, a), 0);
+    p->ask.most_latency_s = 2.5;
+    CHECK_INT(weft_plan_check(p, &plan, breach, 4, a), 1); /* the second way takes 3 s */
+    CHECK(strstr(breach[0].what, "way 2: ") == breach[0].what);
+    p->ask.most_latency_s = 0;
+    plan.share[1] = 0.5;
+    CHECK_INT(weft_plan_check(p, &plan, breach, 4, a), 2); /* shares add up to 1.1: period 1.5 */
+    plan.share[1] = 0.4;
+    p->ask.is_mixed = false;
+    CHECK_INT(weft_plan_check(p, &plan, breach, 4, a), 1);
+    weft_arena_free(a);
+    weft_problem_free(p);
+}
+
 TEST(limits_are_kept_or_refused)
 {
     int n_kept = 0, n_refused = 0, n_proved = 0;
@@ -467,6 +631,11 @@ int main(void)
         cmocka_unit_test(stages_of_long_chains_are_proved),
         cmocka_unit_test(pricing_finds_the_cheapest_mapping),
         cmocka_unit_test(mixes_are_the_best_there_are),
+        cmocka_unit_test(the_program_finds_the_least_period),
+        cmocka_unit_test(periods_of_the_literature),
+        cmocka_unit_test(a_mix_of_single_devices),
+        cmocka_unit_test(the_front_of_latency_and_throughput),
+        cmocka_unit_test(a_mix_by_hand),
         cmocka_unit_test(limits_are_kept_or_refused),
         cmocka_unit_test(the_same_seed_and_steps_give_the_same_plan),
     };
