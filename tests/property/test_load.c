@@ -386,7 +386,7 @@ TEST(mixes_are_the_best_there_are)
 {
     int n_mixed = 0;
 
-    for (uint64_t seed = 1; seed <= 900; seed++) {
+    for (uint64_t seed = 1; seed <= 450; seed++) {
         weft_problem *p = drawn(seed);
         double least = least_period(p), mixed = least_mix(p);
         answer x;
@@ -405,7 +405,7 @@ TEST(mixes_are_the_best_there_are)
         weft_arena_free(x.a);
         weft_problem_free(p);
     }
-    CHECK(n_mixed > 300);
+    CHECK(n_mixed > 150);
 }
 
 /* The program and all mappings agree; its relaxation is a bound, and no weaker than the load's. */
@@ -413,7 +413,7 @@ TEST(the_program_finds_the_least_period)
 {
     int n_solved = 0;
 
-    for (uint64_t seed = 1; seed <= 360; seed++) {
+    for (uint64_t seed = 1; seed <= 120; seed++) {
         weft_problem *p = drawn(seed);
         weft_arena *a = weft_arena_new();
         weft_milp_options o = {.limit_s = INFINITY, .least_value = -INFINITY};
@@ -448,7 +448,7 @@ TEST(the_program_finds_the_least_period)
         weft_arena_free(a);
         weft_problem_free(p);
     }
-    CHECK(n_solved > 100);
+    CHECK(n_solved > 30);
 }
 
 /* Topcuoglu's example; values by enumeration of all 59,049 mappings elsewhere. */
@@ -575,7 +575,7 @@ TEST(limits_are_kept_or_refused)
 {
     int n_kept = 0, n_refused = 0, n_proved = 0;
 
-    for (uint64_t seed = 1; seed <= 600; seed++) {
+    for (uint64_t seed = 1; seed <= 150; seed++) {
         weft_problem *p = drawn(seed);
         double least = least_period(p);
         answer x;
@@ -601,7 +601,7 @@ TEST(limits_are_kept_or_refused)
         weft_arena_free(x.a);
         weft_problem_free(p);
     }
-    CHECK(n_kept > 50 && n_refused > 50 && n_proved > 20);
+    CHECK(n_kept > 10 && n_refused > 10 && n_proved > 5);
 }
 
 TEST(the_same_seed_and_steps_give_the_same_plan)
