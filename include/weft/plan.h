@@ -157,6 +157,7 @@ typedef struct weft_proof {
     int n_path;         /* certificate of a path bound: tasks, first to last */
     const int *path;
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
+    const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
     const char *reason;  /* without a plan: why, in one line for the user; or NULL */
 } weft_proof;
 

@@ -28,7 +28,9 @@ enum {
     MOST_BEAM = 1 << 20,
 };
 
-static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
+static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
+static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
+static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
     const weft_problem *problem;
@@ -38,6 +40,7 @@ typedef struct search {
     double bound;
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
+    bool has_windows; /* `auto` */
 } search;
 
 static bool is_over(const search *s)
@@ -100,7 +103,29 @@ static bool search_whole(search *s, int beam)
     return r.is_closed;
 }
 
-static void run_rounds(search *s)
+/* A share of what is left for another solver's plan; its bound, if any, is not needed. */
+static weft_status try_solver(search *s, const weft_solver *other, double share)
+{
+    weft_run run = *s->run;
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+    void *options = weft_arena_alloc(s->a, other->options_size);
+
+    if (other->options != NULL)
+        weft_options_default(other->options, options);
+    run.scratch = weft_arena_new();
+    run.limit_s = s->run->limit_s - (1 - share) * weft_run_left_s(s->run);
+    run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
+    WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED)
+        weft_best_try(&s->best, s->problem, &plan, s->a);
+    weft_arena_free(run.scratch);
+    spend(s, run.steps);
+    tell(s);
+    return WEFT_OK;
+}
+
+static weft_status run_rounds(search *s)
 {
     int64_t part_states = FIRST_PART_STATES;
     bool are_parts_closed = false, is_whole_closed = false;
@@ -113,37 +138,44 @@ static void run_rounds(search *s)
         if (!is_over(s))
             is_whole_closed = search_whole(s, are_parts_closed ? MOST_BEAM : beam);
         tell(s);
+        if (beam == FIRST_BEAM && s->has_windows && !is_over(s) && !is_whole_closed)
+            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
         part_states *= PART_GROWTH;
     }
+    return WEFT_OK;
 }
 
 /* --- the solvers ----------------------------------------------------------------------------- */
 
+/* The bound with the best certificates that a little work gives; above them, that of the search. */
+static void write_bound(search *s, weft_proof *proof)
+{
+    weft_proof more;
+
+    weft_place_bound_more(s->problem, s->best.value, CERTIFICATE_WORK, s->a, &more);
+    if (more.bound > proof->bound)
+        *proof = more;
+    if (s->bound > proof->bound * (1 + CLOSED)) {
+        proof->bound = fmin(s->bound, s->best.value);
+        proof->method = "search";
+    }
+}
+
 static weft_status search_latency(search *s, weft_proof *proof)
 {
     weft_domain m = weft_domain_new(s->problem, s->a);
-    weft_proof first;
 
-    proof->outcome = WEFT_INFEASIBLE;
-    if (m.is_empty)
-        return WEFT_OK;
-    proof->outcome = WEFT_UNKNOWN;
-    weft_place_bound(s->problem, s->a, &first);
-    *proof = first;
-    proof->outcome = first.outcome;
-    s->bound = first.bound;
-    if (first.outcome == WEFT_INFEASIBLE)
+    weft_place_bound(s->problem, s->a, proof);
+    s->bound = proof->bound;
+    if (proof->outcome == WEFT_INFEASIBLE)
         return WEFT_OK;
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
     if (s->best.value < INFINITY && s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
-        run_rounds(s);
+        WEFT_TRY(run_rounds(s));
     }
-    if (s->bound > first.bound) {
-        proof->bound = fmin(s->bound, s->best.value);
-        proof->method = "search";
-    }
+    write_bound(s, proof);
     return WEFT_OK;
 }
 
@@ -159,16 +191,16 @@ static weft_status search_between(search *s)
     return WEFT_OK;
 }
 
-static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
+static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
     search s = {.problem = p,
                 .run = run,
                 .a = run->scratch,
                 .best = weft_best_new(p, run->scratch),
-                .steps_left = run->steps > 0 ? run->steps : INT64_MAX};
+                .steps_left = run->steps > 0 ? run->steps : INT64_MAX,
+                .has_windows = has_windows};
 
-    (void)options;
     proof->outcome = WEFT_UNKNOWN;
     if (p->ask.goal != WEFT_LATENCY)
         return weft_load_solve(p, run, plan, proof);
@@ -183,14 +215,28 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
+static weft_status solve_exact(const weft_problem *p, const void *options, weft_run *run,
+                               weft_plan *plan, weft_proof *proof)
+{
+    (void)options;
+    return solve(p, false, run, plan, proof);
+}
+
+static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
+                              weft_plan *plan, weft_proof *proof)
+{
+    (void)options;
+    return solve(p, true, run, plan, proof);
+}
+
 const weft_solver weft_place_exact = {
     .name = "exact",
     .summary = "search of all schedules by dynamic programming, decomposed at barriers",
-    .solve = solve,
+    .solve = solve_exact,
 };
 
 const weft_solver weft_place_auto = {
     .name = "auto",
     .summary = "the best plan and the best bound that time allows; optimal where it can be proved",
-    .solve = solve,
+    .solve = solve_auto,
 };

@@ -211,9 +211,10 @@ enum {
     N_ROUNDS = 6,
     MOST_EXACT_GROUPS = 40,
     MOST_EXACT_NODES = 400000,
-    MOST_COLUMNS = 20000, /* of programs */
-    MOST_WHOLE_COLUMNS = 1500,
-    MOST_PROGRAM_NODES = 200,
+    MOST_COLUMNS = 10000, /* of programs */
+    MOST_WHOLE_COLUMNS = 600,
+    MOST_PROGRAM_NODES = 100,
+    LEAST_PROGRAM_STEPS = 100000, /* a program takes as long as so many steps, or longer */
 };
 static const double heat[N_ROUNDS] = {0.1, 0.03, 0.3, 0.03, 0.5, 0.01};
 
@@ -325,7 +326,8 @@ static weft_status prove(const weft_domain *m, weft_run *run, weft_candidates *f
         proof->method = "search";
         return WEFT_OK;
     }
-    if (weft_assign_size(m) > MOST_COLUMNS || weft_run_is_over(run))
+    if (weft_assign_size(m) > MOST_COLUMNS || weft_run_is_over(run) ||
+        (run->steps > 0 && run->steps < LEAST_PROGRAM_STEPS))
         return WEFT_OK;
     return prove_by_program(m, run, found, proof);
 }

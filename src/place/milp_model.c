@@ -33,8 +33,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double SLACK = 1e-9;       /* relative; rounding must not remove a device */
-static const double LEAST_GAIN = 1e-4;  /* of a cut, relative to T */
+static const double SLACK = 1e-9;      /* relative; rounding must not remove a device */
+static const double LEAST_GAIN = 1e-4; /* of a cut, relative to T */
 enum { NAME = 48 };
 
 static size_t cell(const weft_piece *x, int u, int d)
@@ -44,8 +44,8 @@ static size_t cell(const weft_piece *x, int u, int d)
 
 static double send_s(const weft_piece *x, int e, int k, int l)
 {
-    return x->send_s[((size_t)e * (size_t)x->n_devices + (size_t)k) * (size_t)x->n_devices +
-                     (size_t)l];
+    return x
+        ->send_s[((size_t)e * (size_t)x->n_devices + (size_t)k) * (size_t)x->n_devices + (size_t)l];
 }
 
 /* --- domains, heads, tails ------------------------------------------------------------------- */
@@ -543,8 +543,7 @@ double weft_piece_horizon(const weft_piece *x)
     return sum_s + last_s + tail_s;
 }
 
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole,
-                                    weft_arena *a)
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole, weft_arena *a)
 {
     weft_milp_model m = {.piece = x, .arena = a};
     char name[NAME];
@@ -600,7 +599,8 @@ static load_cut best_cut(const weft_milp_model *m, int d, const double *solution
     const weft_piece *x = m->piece;
     load_cut best = {.device = d};
     size_t mark = weft_arena_mark(m->arena);
-    int *by_head = WEFT_NEW(m->arena, int, x->n_tasks), *by_tail = WEFT_NEW(m->arena, int, x->n_tasks);
+    int *by_head = WEFT_NEW(m->arena, int, x->n_tasks),
+        *by_tail = WEFT_NEW(m->arena, int, x->n_tasks);
     bool *is_in = WEFT_NEW(m->arena, bool, x->n_tasks);
     int n = sorted_tasks(m, d, m->head_s, by_head);
 

@@ -22,10 +22,10 @@ typedef struct milp_options {
 
 static const weft_option milp_table[] = {
     {WEFT_INT(milp_options, nodes),  2000, 1, 1e9, "nodes of the search, if nothing else limits it",
-     NULL,                                                                                      NULL},
+     NULL,                                                                                                 NULL},
     {WEFT_INT(milp_options, pairs),  300,  1, 1e6, "pairs of tasks without fixed order, at most",
-     NULL,                                                                                      NULL},
-    {WEFT_INT(milp_options, rounds), 6,    0, 100, "rounds of cuts before the search",       NULL, NULL},
+     NULL,                                                                                                 NULL},
+    {WEFT_INT(milp_options, rounds), 6,    0, 100, "rounds of cuts before the search",               NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
