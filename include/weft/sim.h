@@ -103,7 +103,7 @@ WEFT_CHECKED weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, w
                                        weft_measures *out);
 /* Value of the goal: makespan_s or period_s. */
 double weft_goal_value(const weft_problem *p, const weft_measures *m);
-/* Ends of the items of a stream of n_items, [n_items]. */
+/* Ends of the items of a stream of n_items, [n_items]. Plans of several ways are refused. */
 WEFT_CHECKED weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items,
                                      weft_arena *a, double *end_s);
 

@@ -203,7 +203,7 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
 
     proof->outcome = WEFT_UNKNOWN;
     if (p->ask.goal != WEFT_LATENCY)
-        return weft_load_solve(p, run, plan, proof);
+        return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
     if (p->ask.most_period_s > 0)
         WEFT_TRY(search_between(&s));

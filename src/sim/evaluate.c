@@ -152,6 +152,10 @@ weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_item
     if (n_items < 1)
         return weft_fail(WEFT_E_INPUT, "a stream of %d items, expected at least 1", n_items);
     WEFT_TRY(check_devices(p, plan));
+    if (n_ways(plan) > 1)
+        return weft_fail(WEFT_E_INPUT,
+                         "the plan has %d ways: streams of several ways are not simulated",
+                         plan->n_ways);
     status = stream(p, plan, n_items, a, end_s);
     weft_arena_rewind(a, mark);
     return status;
