@@ -25,6 +25,8 @@ bool weft_method_is_search(const char *method);
 /* Bound values again from the certificate alone; what `weft check` uses. */
 double weft_path_bound_of(const weft_problem *p, const int *path, int n);
 double weft_load_bound_of(const weft_problem *p, const double *price);
+/* Latency under WEFT_CALLS; 0 for other problems and for what is no path. */
+double weft_calls_path_bound_of(const weft_problem *p, const int *path, int n);
 /* Is it found again that no plan takes less than limit_s? */
 bool weft_refuted_again(const weft_problem *p, double limit_s, bool is_shaving);
 /* The bound of this name ("body", "series"), computed again; 0 for other names. */

@@ -67,7 +67,7 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *format, *deadline;
+    const char *on, *goal, *semantics, *format, *deadline;
     double min_throughput;
     bool contiguous, mix;
 } weft_case_flags;
@@ -103,6 +103,13 @@ typedef struct weft_case_flags {
          "throughput: items may take different ways (data parallel)",                                \
          NULL,                                                                                       \
          NULL},                                                                                      \
+        {WEFT_TEXT(type, where.semantics),                                                           \
+         0,                                                                                          \
+         0,                                                                                          \
+         0,                                                                                          \
+         "how time is counted: as the platform says, or the host calls accelerators",                \
+         "platform",                                                                                 \
+         "platform|calls"},                                                                          \
     {                                                                                                \
         WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as another project's file: msr", "",     \
             NULL                                                                                     \

@@ -13,6 +13,7 @@
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
  * answer is the same on every machine. */
+#include "calls_latency.h"
 #include "first.h"
 #include "load.h"
 #include "series.h"
@@ -23,9 +24,9 @@
 enum {
     FIRST_PART_STATES = 4000, /* for each part between barriers */
     PART_GROWTH = 32,         /* from round to round: closed parts make the rest easy */
-    FIRST_BEAM = 512,
-    BEAM_GROWTH = 4,
-    MOST_BEAM = 1 << 20,
+    FIRST_WHOLE_STATES = 60000,
+    WHOLE_GROWTH = 16,
+    MOST_ROUNDS = 8,
 };
 
 static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
@@ -71,7 +72,7 @@ static int64_t states_for(const search *s, int64_t wanted)
 /* Tails and bound from the parts; true if all of them are closed. */
 static bool search_parts(search *s, int64_t most_states)
 {
-    weft_series_effort e = {s->best.value, states_for(s, most_states), s->steps_left, s->run};
+    weft_series_effort e = {s->bound, states_for(s, most_states), s->steps_left, s->run};
     weft_series r = weft_series_tails(s->piece, &e, s->a);
 
     spend(s, r.n_states + 1);
@@ -90,10 +91,12 @@ static void take_schedule(search *s, const weft_answer *r)
 }
 
 /* The whole piece; true if the search was complete. */
-static bool search_whole(search *s, int beam)
+static bool search_whole(search *s, int64_t most_states)
 {
-    weft_effort e = {s->best.value, s->bound, s->steps_left < INT64_MAX ? s->steps_left : 0, beam,
-                     s->run};
+    weft_effort e = {.upper = s->best.value,
+                     .lower = s->bound,
+                     .most_states = states_for(s, most_states),
+                     .run = s->run};
     weft_answer r = weft_piece_solve(s->piece, &e, s->a);
 
     spend(s, r.n_states + 1);
@@ -127,20 +130,20 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
 
 static weft_status run_rounds(search *s)
 {
-    int64_t part_states = FIRST_PART_STATES;
+    int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
     bool are_parts_closed = false, is_whole_closed = false;
 
-    for (int beam = FIRST_BEAM; !is_over(s) && !is_whole_closed && beam <= MOST_BEAM;
-         beam *= BEAM_GROWTH) {
+    for (int round = 0; round < MOST_ROUNDS && !is_over(s) && !is_whole_closed; round++) {
         if (!are_parts_closed)
             are_parts_closed = search_parts(s, part_states);
         tell(s);
         if (!is_over(s))
-            is_whole_closed = search_whole(s, are_parts_closed ? MOST_BEAM : beam);
+            is_whole_closed = search_whole(s, are_parts_closed ? INT64_MAX : whole_states);
         tell(s);
-        if (beam == FIRST_BEAM && s->has_windows && !is_over(s) && !is_whole_closed)
+        if (round == 0 && s->has_windows && !is_over(s) && !is_whole_closed)
             WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
         part_states *= PART_GROWTH;
+        whole_states *= WHOLE_GROWTH;
     }
     return WEFT_OK;
 }
@@ -171,7 +174,7 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
-    if (s->best.value < INFINITY && s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
+    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
         WEFT_TRY(run_rounds(s));
     }
@@ -202,6 +205,8 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .has_windows = has_windows};
 
     proof->outcome = WEFT_UNKNOWN;
+    if (p->transfer == WEFT_CALLS) /* the host runs tasks side by side: pieces are no relaxation */
+        return weft_place_calls.solve(p, NULL, run, plan, proof);
     if (p->ask.goal != WEFT_LATENCY)
         return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));

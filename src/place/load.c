@@ -402,5 +402,15 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return weft_load_solve(p, run, plan, proof);
 }
 
+static bool applies(const weft_problem *p)
+{
+    return p->transfer != WEFT_CALLS &&
+           (p->ask.goal == WEFT_THROUGHPUT || p->ask.most_period_s > 0);
+}
+
 const weft_solver weft_place_load = {
-    "load", "throughput: loads of devices and links made even by annealing", NULL, 0, solve};
+    .name = "load",
+    .summary = "throughput: loads of devices and links made even by annealing",
+    .solve = solve,
+    .applies = applies,
+};

@@ -189,5 +189,10 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
-const weft_solver weft_place_milp = {"milp", "exact for small problems, by linear programming",
-                                     milp_table, sizeof(milp_options), solve};
+const weft_solver weft_place_milp = {
+    .name = "milp",
+    .summary = "exact for small problems, by linear programming",
+    .options = milp_table,
+    .options_size = sizeof(milp_options),
+    .solve = solve,
+};

@@ -15,6 +15,11 @@ static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t has
     weft_put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
 }
 
+static const char *semantics_word(int is_calls)
+{
+    return is_calls ? "calls" : "platform";
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
@@ -138,6 +143,7 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
     weft_doc_put(a, d, "model", model_doc(origin, a));
     weft_doc_put(a, d, "platform", platform_doc(origin, a));
     weft_put_text(a, d, "goal", weft_goal_name(p->ask.goal));
+    weft_put_text(a, d, "semantics", semantics_word(p->ask.is_calls));
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
     if (has_limits(&p->ask))
         weft_doc_put(a, d, "limits", limits_doc(&p->ask, a));
@@ -479,7 +485,11 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
     WEFT_TRY(read_platform(d, &out->origin));
     WEFT_TRY(read_word(d, "goal", goal_word, 2, &word));
     out->ask.goal = (weft_goal)word;
-    WEFT_TRY(read_word(d, "transfer", transfer_word, 3, &word));
+    word = 0; /* plans of before it was written: platform */
+    if (weft_doc_get(d, "semantics"))
+        WEFT_TRY(read_word(d, "semantics", semantics_word, 2, &word));
+    out->ask.is_calls = word == 1;
+    WEFT_TRY(read_word(d, "transfer", transfer_word, 4, &word));
     out->transfer = (weft_transfer)word;
     WEFT_TRY(weft_doc_text(d, "solver", &out->origin.solver));
     WEFT_TRY(weft_doc_int(d, "seed", 0, INT64_MAX, &out->origin.seed));
@@ -490,7 +500,7 @@ weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
 {
     static const char *const keys[] = {"schema",   "kind",   "model",  "platform",     "goal",
                                        "transfer", "solver", "seed",   "problem_hash", "decisions",
-                                       "measures", "proof",  "limits", "ways"};
+                                       "measures", "proof",  "limits", "ways",         "semantics"};
     const weft_doc *d, *proof;
     const char *found;
 
