@@ -14,6 +14,7 @@
 #include <coin/Clp_C_Interface.h>
 
 enum { STEP = 2000 };
+enum { ALWAYS = 50 };                              /* perturb: the rows of edges are degenerate */
 enum { OPTIMAL = 0, INFEASIBLE = 1, STOPPED = 3 }; /* Clp_status */
 
 static double wall_s(void)
@@ -38,6 +39,7 @@ static Clp_Simplex *load(const weft_milp_form *f, weft_arena *a)
     Clp_Simplex *x = Clp_newModel();
 
     Clp_setLogLevel(x, 0);
+    Clp_setPerturbation(x, ALWAYS);
     Clp_loadProblem(x, f->n_columns, f->n_rows, f->by_column.at, f->by_column.across,
                     f->by_column.factor, weft_milp_coin_limits(f->low, f->n_columns, a),
                     weft_milp_coin_limits(f->high, f->n_columns, a), f->cost, weft_milp_coin_limits(f->row_low, f->n_rows, a),

@@ -246,7 +246,7 @@ static void write_mps(const text *t)
 {
     double right;
 
-    fputs("NAME weft\nROWS\n N obj\n", t->to);
+    fputs("NAME weft FREE\nROWS\n N obj\n", t->to);
     for (int r = 0; r < t->m->row.n; r++)
         fprintf(t->to, " %c %s\n", row_kind(&t->m->row.at[r], &right), t->row[r]);
     fputs("COLUMNS\n", t->to);
