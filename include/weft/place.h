@@ -18,6 +18,9 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out);
 /* Bound values again from the certificate alone; what `weft check` uses. */
 double weft_path_bound_of(const weft_problem *p, const int *path, int n);
 double weft_load_bound_of(const weft_problem *p, const double *price);
+/* The linear program with whole columns that solver `milp` solves, for other programs; the format
+ * is that of the ending, .lp or .mps (docs/solvers.md). Latency only. */
+WEFT_CHECKED weft_status weft_place_write_model(const weft_problem *p, const char *path);
 
 #ifdef __cplusplus
 }

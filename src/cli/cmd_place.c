@@ -13,25 +13,27 @@
 typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
-    const char *solver, *output, *trace, *dot;
+    const char *solver, *output, *trace, *dot, *write_model;
     int64_t seed, threads;
     bool json, quiet;
 } place_options;
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
-    {WEFT_TEXT(place_options, solver),  0, 0, 0,    "how to search (weft list solvers)",           "heft", NULL},
-    {WEFT_INT(place_options,  seed),    1, 0, 1e15, "seed of randomised solvers",                  NULL,   NULL},
-    {WEFT_INT(place_options,  threads), 1, 1, 1024, "threads; the answer does not depend on it",
-                     NULL,                                                                                                 NULL},
+    {WEFT_TEXT(place_options, solver),      0, 0, 0,    "how to search (weft list solvers)",           "heft", NULL},
+    {WEFT_INT(place_options,  seed),        1, 0, 1e15, "seed of randomised solvers",                  NULL,   NULL},
+    {WEFT_INT(place_options,  threads),     1, 1, 1024, "threads; the answer does not depend on it",
+                     NULL,                                                                                                     NULL},
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output),  0, 0, 0,    "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                      },
-    {WEFT_TEXT(place_options, trace),   0, 0, 0,    "write a timeline for Perfetto there",         "",     NULL},
-    {WEFT_TEXT(place_options, dot),     0, 0, 0,    "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                      },
-    {WEFT_FLAG(place_options, json),    0, 0, 1,    "the result as one JSON document",             NULL,   NULL},
-    {WEFT_FLAG(place_options, quiet),   0, 0, 1,    "print nothing but errors",                    NULL,   NULL},
+    {WEFT_TEXT(place_options, output),      0, 0, 0,    "write the plan there (weft check reads it)",  "",
+                     NULL                                                                                                          },
+    {WEFT_TEXT(place_options, trace),       0, 0, 0,    "write a timeline for Perfetto there",         "",     NULL},
+    {WEFT_TEXT(place_options, dot),         0, 0, 0,    "write the graph in Graphviz' language there", "",
+                     NULL                                                                                                          },
+    {WEFT_TEXT(place_options, write_model), 0, 0, 0,
+                     "write the model of solver milp there (.lp or .mps)",                                             "",     NULL},
+    {WEFT_FLAG(place_options, json),        0, 0, 1,    "the result as one JSON document",             NULL,   NULL},
+    {WEFT_FLAG(place_options, quiet),       0, 0, 1,    "print nothing but errors",                    NULL,   NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -190,6 +192,8 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
 
     if (solver == NULL)
         return unknown_solver(o->solver);
+    if (*o->write_model)
+        WEFT_TRY(weft_place_write_model(c->problem, o->write_model));
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_single(c->problem, &bound, a, &r));
     WEFT_TRY(solve(solver, c->problem, &bound, (effort){o->seed, o->threads}, a, &solution));

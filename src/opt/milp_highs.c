@@ -47,9 +47,8 @@ static void set_options(void *x, const weft_milp_options *o)
     if (o->limit_s < INFINITY)
         Highs_setDoubleOptionValue(x, "time_limit", o->limit_s);
     if (o->most_nodes > 0)
-        Highs_setIntOptionValue(
-            x, "mip_max_nodes",
-            (HighsInt)(o->most_nodes < INT32_MAX ? o->most_nodes : INT32_MAX));
+        Highs_setIntOptionValue(x, "mip_max_nodes",
+                                (HighsInt)(o->most_nodes < INT32_MAX ? o->most_nodes : INT32_MAX));
 }
 
 static double *limits(void *x, const double *from, int n, weft_arena *a)

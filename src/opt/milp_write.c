@@ -78,8 +78,7 @@ static void put_objective(const text *t)
     for (int c = 0; c < t->m->column.n; c++) {
         bool is_lonely = t->by_column.at[c] == t->by_column.at[c + 1];
 
-        if (t->m->column.at[c].cost == 0 && !is_lonely &&
-            (n_written > 0 || c < t->m->column.n - 1))
+        if (t->m->column.at[c].cost == 0 && !is_lonely && (n_written > 0 || c < t->m->column.n - 1))
             continue;
         width += put_term(t, t->m->column.at[c].cost, c);
         n_written++;

@@ -33,9 +33,9 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double SLACK = 1e-9;       /* relative; rounding must not remove a device */
-static const double LEAST_GAIN = 1e-4;  /* of a cut, relative to T */
-enum { NAME = 48, CUTS = 6 }; /* cuts a device and round */
+static const double SLACK = 1e-9;      /* relative; rounding must not remove a device */
+static const double LEAST_GAIN = 1e-4; /* of a cut, relative to T */
+enum { NAME = 48, CUTS = 6 };          /* cuts a device and round */
 
 static size_t cell(const weft_piece *x, int u, int d)
 {
@@ -44,8 +44,8 @@ static size_t cell(const weft_piece *x, int u, int d)
 
 static double send_s(const weft_piece *x, int e, int k, int l)
 {
-    return x->send_s[((size_t)e * (size_t)x->n_devices + (size_t)k) * (size_t)x->n_devices +
-                     (size_t)l];
+    return x
+        ->send_s[((size_t)e * (size_t)x->n_devices + (size_t)k) * (size_t)x->n_devices + (size_t)l];
 }
 
 /* --- domains, heads, tails ------------------------------------------------------------------- */
@@ -288,7 +288,7 @@ static void add_task_rows(weft_milp_model *m, int u)
                 weft_milp_term(m->milp, r, m->on[cell(x, u, d)], 1);
         }
     }
-    r = row(m, 0, INFINITY, "end", u, -1);
+    r = row(m, 0, INFINITY, "last", u, -1);
     weft_milp_term(m->milp, r, m->span, 1);
     weft_milp_term(m->milp, r, m->start[u], -1);
     add_sum(m, r, u, -1, x->time_s);
@@ -408,7 +408,7 @@ static void add_edge_rows(weft_milp_model *m, int e)
 {
     const weft_piece *x = m->piece;
     double all_s = uniform_s(m, e);
-    int r = row(m, 0, INFINITY, "edge", e, -1);
+    int r = row(m, 0, INFINITY, "arrive", e, -1);
 
     weft_milp_term(m->milp, r, m->start[x->to[e]], 1);
     weft_milp_term(m->milp, r, m->start[x->from[e]], -1);
@@ -647,8 +647,7 @@ double weft_piece_horizon(const weft_piece *x)
     return sum_s + last_s + tail_s;
 }
 
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole,
-                                    weft_arena *a)
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole, weft_arena *a)
 {
     weft_milp_model m = {.piece = x, .arena = a};
     char name[NAME];

@@ -49,7 +49,7 @@ static size_t cell(const weft_piece *x, int u, int d)
 static uint64_t *ancestors(const weft_piece *x, weft_arena *a)
 {
     int words = weft_bits_words(x->n_tasks);
-    uint64_t *before = WEFT_NEW(a, uint64_t, (size_t)x->n_tasks *(size_t)words);
+    uint64_t *before = WEFT_NEW(a, uint64_t, (size_t)x->n_tasks * (size_t)words);
 
     for (int u = 0; u < x->n_tasks; u++) {
         uint64_t *to = before + (size_t)u * (size_t)words;
@@ -99,8 +99,7 @@ static int add_order(schedule *s, int i, int j, double big)
     weft_milp_term(m->milp, r, o, -big / m->unit_s);
     for (int d = 0; d < x->n_devices; d++) {
         if (m->has[cell(x, i, d)])
-            weft_milp_term(m->milp, r, m->on[cell(x, i, d)],
-                           -x->time_s[cell(x, i, d)] / m->unit_s);
+            weft_milp_term(m->milp, r, m->on[cell(x, i, d)], -x->time_s[cell(x, i, d)] / m->unit_s);
     }
     if (s->home != NULL)
         weft_milp_start(m->milp, o, is_before(s, i, j));

@@ -336,9 +336,9 @@ static bool is_dominated(const weft_piece *x, int e, const double *dist, const b
                 if (p <= u || !is_below[p])
                     continue;
                 for (int m = 0; m < n; m++)
-                    least_s = fmin(least_s, dist[((size_t)p * (size_t)n + (size_t)k) * (size_t)n +
-                                                 (size_t)m] +
-                                                x->time_s[cell(x, p, m)] + sends(x, f)[m * n + d]);
+                    least_s = fmin(
+                        least_s, dist[((size_t)p * (size_t)n + (size_t)k) * (size_t)n + (size_t)m] +
+                                     x->time_s[cell(x, p, m)] + sends(x, f)[m * n + d]);
                 longest_s = fmax(longest_s, least_s);
             }
             if (!(longest_s >= sends(x, e)[k * n + d]))
@@ -441,9 +441,8 @@ weft_piece *weft_piece_part(const weft_piece *x, const weft_part *part, weft_are
                 double least_s = INFINITY;
 
                 for (int k = 0; k < n; k++)
-                    least_s =
-                        fmin(least_s, sends(x, e)[d * n + k] + x->time_s[cell(x, v, k)] +
-                                          part->tail_s[cell(x, v, k)]);
+                    least_s = fmin(least_s, sends(x, e)[d * n + k] + x->time_s[cell(x, v, k)] +
+                                                part->tail_s[cell(x, v, k)]);
                 tail_s[cell(x, u, d)] = fmax(tail_s[cell(x, u, d)], least_s);
             }
         }

@@ -77,8 +77,8 @@ void weft_piece_barriers(const weft_piece *x, bool *is_barrier, weft_arena *a);
 /* Tasks begin .. end - 1 of a piece after one of its barriers. Time 0 is the end of the barrier
  * `entry` on entry_device (entry -1: the part begins with the piece). Data from before the barrier
  * is taken to be everywhere already, so a bound of the part is a bound; memory and groups are left
- * out. tail_s are tails of the whole piece for tasks from end - 1 on; with has_exit the last task is
- * a barrier and its tails are taken as they are. */
+ * out. tail_s are tails of the whole piece for tasks from end - 1 on; with has_exit the last task
+ * is a barrier and its tails are taken as they are. */
 typedef struct weft_part {
     int begin, end, entry, entry_device;
     bool has_exit;

@@ -12,9 +12,11 @@
  * still one, since the model is a relaxation then. Larger models than the options allow are not
  * searched: the plan of step 1 and the bound of the relaxation are the answer, and beyond
  * MOST_COLUMNS there is none. Latency only. */
+#include "first.h"
 #include "milp_place.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct milp_options {
     int64_t nodes, pairs, rounds;
@@ -22,10 +24,10 @@ typedef struct milp_options {
 
 static const weft_option milp_table[] = {
     {WEFT_INT(milp_options, nodes),  2000, 1, 1e9, "nodes of the search, if nothing else limits it",
-     NULL,                                                                                      NULL},
+     NULL,                                                                                                 NULL},
     {WEFT_INT(milp_options, pairs),  300,  1, 1e6, "pairs of tasks without fixed order, at most",
-     NULL,                                                                                      NULL},
-    {WEFT_INT(milp_options, rounds), 6,    0, 100, "rounds of cuts before the search",       NULL, NULL},
+     NULL,                                                                                                 NULL},
+    {WEFT_INT(milp_options, rounds), 6,    0, 100, "rounds of cuts before the search",               NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -38,51 +40,8 @@ typedef struct search {
     const milp_options *o;
     weft_run *run;
     weft_piece *x;
-    weft_plan plan; /* the best so far */
-    double value;   /* of it, by simulation; INFINITY: none */
+    weft_best best;
 } search;
-
-/* --- the plan to start from ------------------------------------------------------------------ */
-
-/* Keeps a plan if it is the best so far and fits the memories. */
-static weft_status offer(search *s, const weft_plan *plan)
-{
-    weft_arena *a = s->run->scratch;
-    weft_plan copy = weft_plan_new(plan->n_tasks, a);
-    weft_measures measures;
-    double value;
-
-    for (int u = 0; u < plan->n_tasks; u++) {
-        copy.device[u] = plan->device[u];
-        copy.start_s[u] = plan->start_s[u];
-    }
-    WEFT_TRY(weft_evaluate(s->p, &copy, a, &measures));
-    value = weft_goal_value(s->p, &measures);
-    if (measures.over_device < 0 && value < s->value) {
-        s->value = value;
-        s->plan = copy;
-    }
-    return WEFT_OK;
-}
-
-static weft_status find_start(search *s)
-{
-    static const weft_solver *const quick[] = {&weft_place_single, &weft_place_met,
-                                               &weft_place_greedy, &weft_place_heft,
-                                               &weft_place_peft,   &weft_place_lookahead};
-
-    for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
-        weft_plan plan = weft_plan_new(s->p->n_tasks, s->run->scratch);
-        weft_proof proof = {.outcome = WEFT_UNKNOWN};
-
-        WEFT_TRY(quick[i]->solve(s->p, NULL, s->run, &plan, &proof));
-        if (proof.outcome == WEFT_BOUNDED)
-            WEFT_TRY(offer(s, &plan));
-    }
-    return WEFT_OK;
-}
-
-/* --- the search ------------------------------------------------------------------------------ */
 
 /* Columns of the model if every edge needs all of them. */
 static double estimate(const weft_piece *x)
@@ -103,11 +62,11 @@ static weft_milp_known known_of(const search *s)
     k.tighten.limit_s = weft_run_left_s(s->run);
     k.tighten.rounds = (int)s->o->rounds;
     k.tighten.stop = s->run->stop;
-    if (!(s->value < INFINITY))
+    if (!(s->best.value < INFINITY))
         return k;
-    weft_piece_order(s->x, s->plan.start_s, order, a);
-    k.upper = weft_piece_time(s->x, s->plan.device, order, start_s);
-    k.device = s->plan.device;
+    weft_piece_order(s->x, s->best.plan.start_s, order, a);
+    k.upper = weft_piece_time(s->x, s->best.plan.device, order, start_s);
+    k.device = s->best.plan.device;
     k.start_s = start_s;
     return k;
 }
@@ -136,7 +95,8 @@ static weft_status run_model(search *s, const weft_milp *m, const weft_milp_colu
     if (result->x == NULL)
         return WEFT_OK;
     weft_milp_schedule_decode(s->x, columns, result->x, s->run->scratch, plan.device, plan.start_s);
-    return offer(s, &plan);
+    weft_best_try(&s->best, s->p, &plan, s->run->scratch);
+    return WEFT_OK;
 }
 
 /* Fills bound and method; the plan may get better on the way. */
@@ -165,29 +125,82 @@ static weft_status find_bound(search *s, weft_proof *proof)
     return status;
 }
 
+/* The piece of a problem that the model can hold; NULL: too large. */
+static weft_piece *piece_of(const weft_domain *m, weft_arena *a)
+{
+    weft_piece *x;
+
+    if (m->problem->n_devices > WEFT_PIECE_DEVICES)
+        return NULL;
+    x = weft_piece_of(m, a);
+    return estimate(x) > MOST_COLUMNS ? NULL : x;
+}
+
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
     weft_domain domain = weft_domain_new(p, run->scratch);
-    search s = {.p = p, .o = options, .run = run, .value = INFINITY};
+    search s = {.p = p, .o = options, .run = run};
 
     proof->outcome = domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
-    if (domain.is_empty || p->ask.goal != WEFT_LATENCY || p->n_devices > WEFT_PIECE_DEVICES)
+    if (domain.is_empty || p->ask.goal != WEFT_LATENCY)
         return WEFT_OK;
-    s.x = weft_piece_of(&domain, run->scratch);
-    if (estimate(s.x) > MOST_COLUMNS)
+    s.x = piece_of(&domain, run->scratch);
+    if (s.x == NULL)
         return WEFT_OK;
-    WEFT_TRY(find_start(&s));
+    s.best = weft_best_new(p, run->scratch);
+    WEFT_TRY(weft_best_first(&s.best, p, run));
     WEFT_TRY(find_bound(&s, proof));
-    if (!(s.value < INFINITY))
+    if (!(s.best.value < INFINITY))
         return WEFT_OK;
     proof->outcome = WEFT_BOUNDED;
-    for (int u = 0; u < p->n_tasks; u++) {
-        plan->device[u] = s.plan.device[u];
-        plan->start_s[u] = s.plan.start_s[u];
-    }
+    memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
+    memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
     return WEFT_OK;
 }
 
 const weft_solver weft_place_milp = {"milp", "exact for small problems, by linear programming",
                                      milp_table, sizeof(milp_options), solve};
+
+/* --- the model as a file --------------------------------------------------------------------- */
+
+static weft_status write_model(const weft_problem *p, weft_run *run, const char *path)
+{
+    weft_domain domain = weft_domain_new(p, run->scratch);
+    milp_options options;
+    search s = {.p = p, .o = &options, .run = run};
+    weft_milp_columns columns;
+    weft_milp_known known;
+    weft_milp *m;
+    weft_status status;
+
+    weft_options_default(milp_table, &options);
+    options.pairs = 0; /* all of them */
+    s.x = domain.is_empty ? NULL : piece_of(&domain, run->scratch);
+    if (s.x == NULL)
+        return weft_fail(WEFT_E_INPUT, "%s: the model is not written: %s", path,
+                         domain.is_empty ? "a task has no device it could run on"
+                                         : "the problem is too large for it");
+    s.best = weft_best_new(p, run->scratch);
+    WEFT_TRY(weft_best_first(&s.best, p, run));
+    known = known_of(&s);
+    m = weft_milp_schedule_new(s.x, &known, run->scratch, &columns);
+    status = columns.is_empty
+                 ? weft_fail(WEFT_E_INPUT, "%s: the model is not written: there is no plan", path)
+                 : weft_milp_write(m, path);
+    weft_milp_free(m);
+    return status;
+}
+
+weft_status weft_place_write_model(const weft_problem *p, const char *path)
+{
+    weft_run run = {.n_threads = 1, .limit_s = INFINITY};
+    weft_status status;
+
+    if (p->ask.goal != WEFT_LATENCY)
+        return weft_fail(WEFT_E_INPUT, "%s: only the model for latency can be written", path);
+    run.scratch = weft_arena_new();
+    status = write_model(p, &run, path);
+    weft_arena_free(run.scratch);
+    return status;
+}

@@ -115,10 +115,27 @@ static void draw(store *s, uint64_t seed)
     weft_piece *x = &s->piece;
 
     *s = (store){0};
-    *x = (weft_piece){n,        k,         0,      s->time_s, s->release_s, s->tail_s,
-                      s->free_s, s->in_at, s->in,  s->out_at, s->out,       s->from,
-                      s->to,    s->send_s, 0,      s->weight_at, s->weight, s->weight_bytes,
-                      s->room_bytes, NULL, 0};
+    *x = (weft_piece){n,
+                      k,
+                      0,
+                      s->time_s,
+                      s->release_s,
+                      s->tail_s,
+                      s->free_s,
+                      s->in_at,
+                      s->in,
+                      s->out_at,
+                      s->out,
+                      s->from,
+                      s->to,
+                      s->send_s,
+                      0,
+                      s->weight_at,
+                      s->weight,
+                      s->weight_bytes,
+                      s->room_bytes,
+                      NULL,
+                      0};
     for (int i = 0; i < n * k; i++) {
         s->time_s[i] = below(&r, 10) == 0 && k > 1 ? (double)INFINITY : 1 + below(&r, 9);
         s->release_s[i] = below(&r, 4) == 0 ? below(&r, 7) : 0;
@@ -184,9 +201,8 @@ static double ready_s(const trial *t, int u, int d)
             continue;
         if (t->device[from] < 0)
             return -1;
-        at_s = fmax(at_s, t->end_s[from] + x->send_s[(e * x->n_devices + t->device[from]) *
-                                                         x->n_devices +
-                                                     d]);
+        at_s = fmax(at_s, t->end_s[from] +
+                              x->send_s[(e * x->n_devices + t->device[from]) * x->n_devices + d]);
     }
     return at_s;
 }
@@ -282,7 +298,9 @@ TEST(the_program_finds_the_optimum)
     for (uint64_t seed = 1; seed <= N_PIECES; seed++) {
         store s;
         trial best;
-        weft_milp_known k = {.upper = INFINITY, .tighten = {INFINITY, (int)(seed % 3), NULL}};
+        weft_milp_known k = {
+            .upper = INFINITY, .tighten = {INFINITY, (int)(seed % 3), NULL}
+        };
 
         draw(&s, seed);
         best = optimum(&s.piece);
@@ -304,7 +322,9 @@ TEST(below_the_optimum_there_is_nothing)
     for (uint64_t seed = 1; seed <= N_PIECES / 4; seed++) {
         store s;
         trial best;
-        weft_milp_known k = {.tighten = {INFINITY, 2, NULL}};
+        weft_milp_known k = {
+            .tighten = {INFINITY, 2, NULL}
+        };
 
         draw(&s, seed);
         best = optimum(&s.piece);

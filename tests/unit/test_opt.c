@@ -178,7 +178,8 @@ TEST(what_has_no_solution_is_infeasible)
     for (int whole = 0; whole < 2; whole++) {
         weft_milp *m = weft_milp_new("none");
         weft_arena *a = weft_arena_new();
-        int x = weft_milp_column(m, "x", 0, 1, 1, whole), y = weft_milp_column(m, "y", 0, 1, 1, whole);
+        int x = weft_milp_column(m, "x", 0, 1, 1, whole),
+            y = weft_milp_column(m, "y", 0, 1, 1, whole);
         int r = weft_milp_row(m, "r", 3, INFINITY);
         weft_milp_result result;
 
