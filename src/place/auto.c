@@ -21,8 +21,9 @@
 
 enum {
     FIRST_PART_STATES = 4000, /* for each part between barriers */
-    FIRST_WHOLE_BEAM = 512,
-    GROWTH = 8, /* from round to round */
+    PART_GROWTH = 32,         /* from round to round: closed parts make the rest easy */
+    FIRST_BEAM = 512,
+    BEAM_GROWTH = 4,
     MOST_BEAM = 1 << 20,
 };
 
@@ -103,18 +104,15 @@ static void run_rounds(search *s)
     int64_t part_states = FIRST_PART_STATES;
     bool are_parts_closed = false, is_whole_closed = false;
 
-    for (int beam = FIRST_WHOLE_BEAM; !is_over(s) && !is_whole_closed && beam <= MOST_BEAM;
-         beam *= GROWTH) {
-        size_t mark = weft_arena_mark(s->a);
-
+    for (int beam = FIRST_BEAM; !is_over(s) && !is_whole_closed && beam <= MOST_BEAM;
+         beam *= BEAM_GROWTH) {
         if (!are_parts_closed)
             are_parts_closed = search_parts(s, part_states);
         tell(s);
         if (!is_over(s))
-            is_whole_closed = search_whole(s, beam);
+            is_whole_closed = search_whole(s, are_parts_closed ? MOST_BEAM : beam);
         tell(s);
-        part_states *= GROWTH;
-        (void)mark;
+        part_states *= PART_GROWTH;
     }
 }
 

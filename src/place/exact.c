@@ -624,66 +624,73 @@ static ideal *find_ideal(engine *g, level *l, const name *m, const ideal *from, 
 
 /* --- judging a state ------------------------------------------------------------------------- */
 
-/* Least time by which work w can be done on devices that are free from free[]. */
-static double finish_of(const engine *g, const tick *free, const double *price, double work)
+/* Devices that may still take a task, by the time they are free. Returns how many. */
+static int sort_devices(const engine *g, const tick *free, int *order)
 {
-    double have = 0, rate = 0, at = 0;
-    bool used[WEFT_PIECE_DEVICES] = {false};
+    int n = 0;
 
-    for (int round = 0; round < g->k; round++) {
-        int next = -1;
+    for (int d = 0; d < g->k; d++) {
+        int at = n;
 
-        for (int d = 0; d < g->k; d++) {
-            if (!used[d] && free[d] < NEVER && (next < 0 || free[d] < free[next]))
-                next = d;
-        }
-        if (next < 0)
-            break;
-        if (rate > 0 && have + rate * ((double)free[next] - at) >= work)
-            return at + (work - have) / rate;
-        have += rate * ((double)free[next] - at);
-        at = (double)free[next];
-        rate += price[next];
-        used[next] = true;
+        if (free[d] >= NEVER)
+            continue;
+        for (; at > 0 && free[order[at - 1]] > free[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+        n++;
     }
-    if (rate > 0)
-        return at + (work - have) / rate;
-    return work > 0 ? (double)NEVER : 0;
+    return n;
 }
 
+/* The bound of the work that is left. Work done by time X grows piece by piece with X; `at` is the
+ * begin of a piece, `have` what is done by then. */
 static tick work_bound(const engine *g, const ideal *o, const tick *free)
 {
     const stretch *s = &g->stretches[o->stretch];
+    int order[WEFT_PIECE_DEVICES], n = sort_devices(g, free, order);
     double best = 0;
 
     for (int i = 0; i < s->n_prices; i++) {
-        for (int t = 0; t < N_TAUS; t++) {
-            double work = o->work[i * N_TAUS + t];
+        const double *price = s->price + i * g->k, *work = o->work + i * N_TAUS;
+        double have = 0, rate = 0, at = 0;
+        int t = N_TAUS - 1; /* from the largest threshold, that is the least work, on */
 
-            if (work > 0)
-                best =
-                    fmax(best, finish_of(g, free, s->price + i * g->k, work) + (double)s->tau[t]);
+        for (int j = 0; j <= n && t >= 0; j++) {
+            double next = j < n ? (double)free[order[j]] : (double)NEVER;
+            double then = have + rate * (next - at);
+
+            for (; t >= 0 && (work[t] <= then || j == n); t--) {
+                double end = rate > 0 ? at + (work[t] - have) / rate : (double)NEVER;
+
+                if (work[t] > 0 && end + (double)s->tau[t] > best)
+                    best = end + (double)s->tau[t];
+            }
+            have = then;
+            at = next;
+            rate += j < n ? price[order[j]] : 0;
         }
     }
-    return (tick)(best * (1 - 1e-13));
+    return best < (double)NEVER ? (tick)(best * (1 - 1e-13)) : NEVER;
 }
 
-/* Heads of a window; returns the bound they give, NEVER if some task has no device left. */
-static tick sweep(engine *g, const ideal *o, tick *at, tick bound)
+/* Heads of a window; returns the bound they give, NEVER if some task has no device left. k is the
+ * number of devices: where the compiler knows it, it unrolls the loops. */
+static inline tick sweep_k(engine *g, const ideal *o, const tick *at, tick bound, const int k)
 {
     const weft_piece *x = g->piece;
-    int k = g->k;
 
     for (int j = 0; j < o->n_window; j++) {
         int u = o->window[j];
-        tick *head = g->head + cell(g, u, 0), *end = g->end + cell(g, u, 0), least = NEVER;
+        tick *head = g->head + u * k, *end = g->end + u * k, least = NEVER;
         const tick *own =
-            o->window_front[j] < 0 ? g->release + cell(g, u, 0) : at + k * (1 + o->window_front[j]);
+            o->window_front[j] < 0 ? g->release + u * k : at + k * (1 + o->window_front[j]);
+
+        const tick *time = g->time + u * k, *tail = g->tail + u * k;
 
         for (int d = 0; d < k; d++)
             head[d] = own[d] > at[d] ? own[d] : at[d];
         for (int i = o->edge_at[j]; i < o->edge_at[j + 1]; i++) {
-            const tick *from = g->end + cell(g, x->from[o->edge[i]], 0);
+            const tick *from = g->end + x->from[o->edge[i]] * k;
             const tick *send = g->send + (size_t)o->edge[i] * (size_t)(k * k);
 
             for (int d = 0; d < k; d++) {
@@ -698,9 +705,9 @@ static tick sweep(engine *g, const ideal *o, tick *at, tick bound)
             }
         }
         for (int d = 0; d < k; d++) {
-            tick value = head[d] + g->time[cell(g, u, d)] + g->tail[cell(g, u, d)];
+            tick value = head[d] + time[d] + tail[d];
 
-            end[d] = head[d] + g->time[cell(g, u, d)];
+            end[d] = head[d] + time[d];
             if (value >= g->upper) {
                 head[d] = end[d] = NEVER;
                 continue;
@@ -712,6 +719,20 @@ static tick sweep(engine *g, const ideal *o, tick *at, tick bound)
         bound = least > bound ? least : bound;
     }
     return bound;
+}
+
+static tick sweep(engine *g, const ideal *o, const tick *at, tick bound)
+{
+    switch (g->k) {
+    case 2:
+        return sweep_k(g, o, at, bound, 2);
+    case 3:
+        return sweep_k(g, o, at, bound, 3);
+    case 4:
+        return sweep_k(g, o, at, bound, 4);
+    default:
+        return sweep_k(g, o, at, bound, g->k);
+    }
 }
 
 /* Raises a state to what the heads of the sweep imply. */
