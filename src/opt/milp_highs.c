@@ -25,8 +25,8 @@ static void poll_stop(int kind, const char *message, const HighsCallbackDataOut 
 
 static void watch(void *x, const volatile sig_atomic_t *stop)
 {
-    static const int kinds[] = {kHighsCallbackSimplexInterrupt, kHighsCallbackIpmInterrupt,
-                                kHighsCallbackMipInterrupt};
+    const int kinds[] = {kHighsCallbackSimplexInterrupt, kHighsCallbackIpmInterrupt,
+                         kHighsCallbackMipInterrupt};
 
     if (stop == NULL)
         return;

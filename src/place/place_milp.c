@@ -79,6 +79,16 @@ static double rounded(const weft_piece *x, double bound)
     return quantum > 0 ? fmax(bound, quantum * ceil(bound / quantum - ALMOST)) : bound;
 }
 
+/* Takes a bound that is larger than the one so far; certificates stay with what they prove. */
+static void raise_bound(const search *s, weft_proof *proof, double bound, const char *method)
+{
+    bound = rounded(s->x, bound);
+    if (bound > proof->bound) {
+        proof->bound = bound;
+        proof->method = method;
+    }
+}
+
 static weft_status run_model(search *s, const weft_milp *m, const weft_milp_columns *columns,
                              weft_milp_result *result)
 {
@@ -108,20 +118,16 @@ static weft_status find_bound(search *s, weft_proof *proof)
     weft_milp_result result = {.outcome = WEFT_MILP_UNKNOWN, .bound = -INFINITY};
     weft_status status = WEFT_OK;
 
-    proof->method = "lp";
-    proof->bound = columns.bound;
+    raise_bound(s, proof, columns.bound, "lp");
     if (!columns.is_empty && !columns.is_partial)
         status = run_model(s, m, &columns, &result);
-    if (result.outcome == WEFT_MILP_INFEASIBLE)
-        columns.is_empty = true;
-    if (result.bound * columns.unit_s > proof->bound && !columns.is_empty) {
-        proof->method = "milp";
-        proof->bound = result.bound * columns.unit_s;
+    if (columns.is_empty || result.outcome == WEFT_MILP_INFEASIBLE) { /* nothing below `upper` */
+        if (!(k.upper < INFINITY))
+            proof->outcome = WEFT_INFEASIBLE;
+    } else {
+        raise_bound(s, proof, result.bound * columns.unit_s, "milp");
     }
-    if (columns.is_empty && !(k.upper < INFINITY))
-        proof->outcome = WEFT_INFEASIBLE;
     weft_milp_free(m);
-    proof->bound = rounded(s->x, proof->bound);
     return status;
 }
 
@@ -142,8 +148,8 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     weft_domain domain = weft_domain_new(p, run->scratch);
     search s = {.p = p, .o = options, .run = run};
 
-    proof->outcome = domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
-    if (domain.is_empty || p->ask.goal != WEFT_LATENCY)
+    weft_place_bound(p, run->scratch, proof);
+    if (proof->outcome == WEFT_INFEASIBLE || p->ask.goal != WEFT_LATENCY)
         return WEFT_OK;
     s.x = piece_of(&domain, run->scratch);
     if (s.x == NULL)
