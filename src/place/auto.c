@@ -173,3 +173,9 @@ const weft_solver weft_place_exact = {
     .summary = "search of all schedules by dynamic programming, decomposed at barriers",
     .solve = solve,
 };
+
+const weft_solver weft_place_auto = {
+    .name = "auto",
+    .summary = "the best plan and the best bound that time allows; optimal where it can be proved",
+    .solve = solve,
+};

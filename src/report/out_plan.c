@@ -176,6 +176,18 @@ static void print_bound(page *g)
         field(g, "bound", "none is known");
 }
 
+/* Beside the scheduler that everybody knows. */
+static void print_heft(page *g)
+{
+    double heft_s = g->r->heft_s, value = weft_goal_value(g->p, g->m);
+
+    if (isnan(heft_s) || !(value > 0) || heft_s <= value * (1 + 1e-9))
+        return;
+    field(g, "",
+          weft_arena_print(g->a, "%.2fx over the list scheduler HEFT (%s%s)", heft_s / value,
+                           seconds(g, heft_s), an_item(g)));
+}
+
 static void print_speed_up(page *g)
 {
     double single_s = g->r->best_single_s, value = weft_goal_value(g->p, g->m);
@@ -539,6 +551,7 @@ static void print_plan(page *g)
     print_value(g);
     print_bound(g);
     print_speed_up(g);
+    print_heft(g);
     print_energy(g);
     print_sent(g);
     choose_devices(g);

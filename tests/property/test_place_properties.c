@@ -153,10 +153,12 @@ static void restrict_tasks(weft_problem *p, uint64_t seed)
     p->colour = colour;
 }
 
-/* Solvers that are tried here: all but the last, milp, which has tests of its own. */
-static int n_solvers(void)
+/* The solver after i but for milp, which has tests of its own: thousands of its searches would take
+ * long. */
+static int next_solver(int i)
 {
-    return weft_place_count() - 1;
+    i++;
+    return i < weft_place_count() && strcmp(weft_place_at(i)->name, "milp") == 0 ? i + 1 : i;
 }
 
 /* The answer of solver i; the bound may be NULL. */
@@ -204,7 +206,7 @@ static void check_order(const weft_problem *p)
     weft_place_bound(p, a, &bound);
     CHECK(is_below(bound.bound, best));
     CHECK(bound.outcome != WEFT_INFEASIBLE || isinf(best));
-    for (int i = 0; i < n_solvers(); i++) {
+    for (int i = 0; i < weft_place_count(); i = next_solver(i)) {
         weft_solution s = solve(p, i, 1, &bound, a);
 
         if (has_plan(&s)) {
@@ -290,7 +292,7 @@ TEST(every_transfer_model_respects_the_bounds)
         p->transfer = seed % 2 ? WEFT_CONTEND : WEFT_BLOCK;
         p->ask.goal = seed % 4 < 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
         weft_place_bound(p, a, &bound);
-        for (int i = 0; i < n_solvers(); i++) {
+        for (int i = 0; i < weft_place_count(); i = next_solver(i)) {
             weft_solution s = solve(p, i, 1, &bound, a);
 
             CHECK(!has_plan(&s) || bound.bound <= s.proof.value * (1 + 1e-9));
@@ -368,7 +370,7 @@ TEST(scaled_costs_scale_values_and_bounds)
         weft_place_bound(p, a, &bound);
         weft_place_bound(q, a, &bound4);
         CHECK_NEAR(bound4.bound, 4 * bound.bound);
-        for (int i = 0; i < n_solvers(); i++) {
+        for (int i = 0; i < weft_place_count(); i = next_solver(i)) {
             weft_solution s = solve(p, i, 1, &bound, a), t = solve(q, i, 1, &bound4, a);
 
             CHECK_INT(has_plan(&s), has_plan(&t));
@@ -402,7 +404,7 @@ TEST(one_device_takes_the_sum_of_all_times)
         for (int u = 0; u < p->n_tasks; u++)
             sum_s += weft_task_s(p, u, 0);
         weft_place_bound(p, a, &bound);
-        for (int i = 0; i < n_solvers(); i++) {
+        for (int i = 0; i < weft_place_count(); i = next_solver(i)) {
             weft_solution s = solve(p, i, (int64_t)seed, &bound, a);
 
             CHECK_NEAR(s.proof.value, sum_s);
@@ -428,7 +430,7 @@ TEST(the_seed_alone_decides)
         weft_problem *p = random_problem(seed, 40, 3);
         weft_arena *a = weft_arena_new();
 
-        for (int i = 1; i < n_solvers(); i++) {
+        for (int i = 1; i < weft_place_count(); i = next_solver(i)) {
             bool is_random = strcmp(weft_place_at(i)->name, "random") == 0;
             weft_solution s = solve(p, i, 5, NULL, a), t = solve(p, i, 5, NULL, a);
             weft_solution other = solve(p, i, 6, NULL, a);

@@ -67,16 +67,16 @@ TEST(the_relaxation_has_its_known_values)
 /* What the optimum as an upper limit forbids leaves a better bound. */
 TEST(an_upper_limit_raises_the_bound)
 {
-    weft_problem *p = fixture_tasks(fixture_heft);
+    weft_problem *p = fixture_tasks(fixture_hamid);
     weft_arena *a = weft_arena_new();
     weft_piece *x = piece_of(p, a);
-    weft_milp_model m = weft_milp_model_new(x, 73, false, a);
+    weft_milp_model m = weft_milp_model_new(x, 100, false, a);
     weft_milp_effort e = {INFINITY, 6, NULL};
 
     weft_milp_model_tighten(&m, &e);
-    CHECK(m.lower > weft_lp_bound(x, INFINITY, a) + 0.1 && m.lower <= 73);
+    CHECK(m.lower > weft_lp_bound(x, INFINITY, a) + 0.1 && m.lower <= 100);
     weft_milp_free(m.milp);
-    m = weft_milp_model_new(x, 53, false, a); /* below the path */
+    m = weft_milp_model_new(x, 94, false, a); /* below the path, 95 */
     CHECK(m.is_empty);
     weft_milp_free(m.milp);
     weft_arena_free(a);
@@ -145,7 +145,7 @@ TEST(a_stopped_solver_has_a_plan)
     weft_solution s = solved(p, &run, a);
 
     CHECK_INT(s.proof.outcome, WEFT_BOUNDED);
-    CHECK_NEAR(s.proof.value, 76.0); /* lookahead's */
+    CHECK(s.proof.value >= 73 && s.proof.value <= 127); /* 127: the best single device */
     CHECK_NEAR(s.proof.bound, 54.0);
     weft_arena_free(a);
     weft_problem_free(p);
