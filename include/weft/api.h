@@ -31,7 +31,8 @@ void weft_case_close(weft_case *c);
 typedef struct weft_verdict {
     int n_wrong;
     const char *const *wrong; /* at most 100 of them */
-    bool is_bound_checked;    /* the proof carries enough to recompute its bound */
+    bool is_bound_checked;    /* the whole bound follows from certificates */
+    double certified;         /* the part of it that does; the rest was found by a search */
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;

@@ -150,6 +150,7 @@ typedef struct weft_proof {
     int n_path;         /* certificate of a path bound: tasks, first to last */
     const int *path;
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
+    const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
 } weft_proof;
 
 /* Breaks of the rules, one line each. `what` names task, rule and amount. */

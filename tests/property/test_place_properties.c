@@ -212,6 +212,8 @@ static void check_order(const weft_problem *p)
         if (has_plan(&s)) {
             CHECK(is_below(best, s.proof.value));
             CHECK(s.proof.outcome != WEFT_OPTIMAL || is_below(s.proof.value, best));
+            CHECK(is_below(s.proof.bound, best));
+            CHECK(s.proof.certified <= s.proof.bound);
             check_restrictions(p, &s.plan);
         }
         CHECK(s.proof.outcome != WEFT_INFEASIBLE || isinf(best));
@@ -319,6 +321,39 @@ TEST(certificates_give_their_bounds_again)
         weft_arena_free(a);
         weft_problem_free(p);
     }
+}
+
+/* The certificates of strong bounds; raised by 1 %, they are refused. */
+TEST(strong_certificates_give_their_bounds_again)
+{
+    int n_refuted = 0;
+
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        weft_problem *p = random_problem(seed, 2 + (int)(seed % 8), 1 + (int)(seed % 4));
+        weft_arena *a = weft_arena_new();
+        weft_proof more, less;
+
+        weft_place_bound(p, a, &less);
+        weft_place_bound_more(p, INFINITY, 1e8, a, &more);
+        CHECK(more.bound >= less.bound);
+        CHECK(more.certified == more.bound);
+        if (more.refuted_s > 0) {
+            n_refuted++;
+            CHECK(weft_refuted_again(p, more.refuted_s, more.is_shaved));
+            CHECK(!weft_refuted_again(p, more.refuted_s * 1.01, more.is_shaved));
+        }
+        CHECK(more.again == NULL || weft_bound_again(p, more.again) == more.bound);
+        CHECK(weft_bound_again(p, "nothing") == 0);
+        p->ask.goal = WEFT_THROUGHPUT; /* a limit of a makespan says nothing of periods */
+        CHECK(!weft_refuted_again(p, 1e-3, false));
+        p->ask.goal = WEFT_LATENCY;
+        p->ask.is_calls = true; /* nor of accelerators that are called once */
+        CHECK(!weft_refuted_again(p, 1e-3, false));
+        CHECK(weft_bound_again(p, "body") == 0);
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n_refuted > 100);
 }
 
 /* A way drawn at random, and prices drawn at random, prove something true. */
@@ -472,6 +507,7 @@ int main(void)
         cmocka_unit_test(limited_memory_keeps_the_order),
         cmocka_unit_test(every_transfer_model_respects_the_bounds),
         cmocka_unit_test(certificates_give_their_bounds_again),
+        cmocka_unit_test(strong_certificates_give_their_bounds_again),
         cmocka_unit_test(any_certificate_is_valid),
         cmocka_unit_test(scaled_costs_scale_values_and_bounds),
         cmocka_unit_test(one_more_device_never_hurts_the_optimum),
