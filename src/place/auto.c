@@ -27,7 +27,7 @@ enum {
     MOST_BEAM = 1 << 20,
 };
 
-static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
+static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {

@@ -96,13 +96,8 @@ static weft_problem *filled(int n_tasks, double bytes, double room)
 
 TEST(solvers_are_listed_from_simple_to_elaborate)
 {
-<<<<<<< HEAD
-    static const char *const names[] = {"single",    "met",    "greedy", "heft", "cpop", "peft",
-                                        "lookahead", "random", "exact",  "milp", "auto"};
-=======
     static const char *const names[] = {"single",    "met",    "greedy", "heft",  "cpop", "peft",
-                                        "lookahead", "random", "bound",  "exact", "auto"};
->>>>>>> main
+                                        "lookahead", "random", "bound",  "exact", "milp", "auto"};
 
     CHECK_INT(weft_place_count(), (int)(sizeof names / sizeof *names));
     for (int i = 0; i < weft_place_count(); i++) {
