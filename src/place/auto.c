@@ -22,12 +22,13 @@
 enum {
     FIRST_PART_STATES = 4000, /* for each part between barriers */
     PART_GROWTH = 32,         /* from round to round: closed parts make the rest easy */
-    FIRST_BEAM = 512,
-    BEAM_GROWTH = 4,
-    MOST_BEAM = 1 << 20,
+    FIRST_WHOLE_STATES = 60000,
+    WHOLE_GROWTH = 16,
+    MOST_ROUNDS = 8,
 };
 
 static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
+static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -38,6 +39,7 @@ typedef struct search {
     double bound;
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
+    bool has_windows; /* `auto` */
 } search;
 
 static bool is_over(const search *s)
@@ -87,10 +89,12 @@ static void take_schedule(search *s, const weft_answer *r)
 }
 
 /* The whole piece; true if the search was complete. */
-static bool search_whole(search *s, int beam)
+static bool search_whole(search *s, int64_t most_states)
 {
-    weft_effort e = {s->best.value, s->bound, s->steps_left < INT64_MAX ? s->steps_left : 0, beam,
-                     s->run};
+    weft_effort e = {.upper = s->best.value,
+                     .lower = s->bound,
+                     .most_states = states_for(s, most_states),
+                     .run = s->run};
     weft_answer r = weft_piece_solve(s->piece, &e, s->a);
 
     spend(s, r.n_states + 1);
@@ -100,21 +104,46 @@ static bool search_whole(search *s, int beam)
     return r.is_closed;
 }
 
-static void run_rounds(search *s)
+/* A share of what is left for another solver's plan; its bound, if any, is not needed. */
+static weft_status try_solver(search *s, const weft_solver *other, double share)
 {
-    int64_t part_states = FIRST_PART_STATES;
+    weft_run run = *s->run;
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+    void *options = weft_arena_alloc(s->a, other->options_size);
+
+    if (other->options != NULL)
+        weft_options_default(other->options, options);
+    run.scratch = weft_arena_new();
+    run.limit_s = s->run->limit_s - (1 - share) * weft_run_left_s(s->run);
+    run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
+    WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED)
+        weft_best_try(&s->best, s->problem, &plan, s->a);
+    weft_arena_free(run.scratch);
+    spend(s, run.steps);
+    tell(s);
+    return WEFT_OK;
+}
+
+static weft_status run_rounds(search *s)
+{
+    int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
     bool are_parts_closed = false, is_whole_closed = false;
 
-    for (int beam = FIRST_BEAM; !is_over(s) && !is_whole_closed && beam <= MOST_BEAM;
-         beam *= BEAM_GROWTH) {
+    for (int round = 0; round < MOST_ROUNDS && !is_over(s) && !is_whole_closed; round++) {
         if (!are_parts_closed)
             are_parts_closed = search_parts(s, part_states);
         tell(s);
         if (!is_over(s))
-            is_whole_closed = search_whole(s, are_parts_closed ? MOST_BEAM : beam);
+            is_whole_closed = search_whole(s, are_parts_closed ? INT64_MAX : whole_states);
         tell(s);
+        if (round == 0 && s->has_windows && !is_over(s) && !is_whole_closed)
+            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
         part_states *= PART_GROWTH;
+        whole_states *= WHOLE_GROWTH;
     }
+    return WEFT_OK;
 }
 
 /* --- the solvers ----------------------------------------------------------------------------- */
@@ -145,22 +174,22 @@ static weft_status search_latency(search *s, weft_proof *proof)
     tell(s);
     if (s->best.value < INFINITY && s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
-        run_rounds(s);
+        WEFT_TRY(run_rounds(s));
     }
     write_bound(s, proof);
     return WEFT_OK;
 }
 
-static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
+static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
     search s = {.problem = p,
                 .run = run,
                 .a = run->scratch,
                 .best = weft_best_new(p, run->scratch),
-                .steps_left = run->steps > 0 ? run->steps : INT64_MAX};
+                .steps_left = run->steps > 0 ? run->steps : INT64_MAX,
+                .has_windows = has_windows};
 
-    (void)options;
     proof->outcome = WEFT_UNKNOWN;
     if (p->ask.goal != WEFT_LATENCY)
         return WEFT_OK;
@@ -173,14 +202,28 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
+static weft_status solve_exact(const weft_problem *p, const void *options, weft_run *run,
+                               weft_plan *plan, weft_proof *proof)
+{
+    (void)options;
+    return solve(p, false, run, plan, proof);
+}
+
+static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
+                              weft_plan *plan, weft_proof *proof)
+{
+    (void)options;
+    return solve(p, true, run, plan, proof);
+}
+
 const weft_solver weft_place_exact = {
     .name = "exact",
     .summary = "search of all schedules by dynamic programming, decomposed at barriers",
-    .solve = solve,
+    .solve = solve_exact,
 };
 
 const weft_solver weft_place_auto = {
     .name = "auto",
     .summary = "the best plan and the best bound that time allows; optimal where it can be proved",
-    .solve = solve,
+    .solve = solve_auto,
 };

@@ -102,7 +102,8 @@ int *weft_list_order(const weft_list *l, const double *priority);
 
 extern const weft_solver weft_place_single, weft_place_met, weft_place_greedy, weft_place_heft,
     weft_place_cpop, weft_place_peft, weft_place_lookahead, weft_place_random, weft_place_bounder,
-    weft_place_exact, weft_place_milp, weft_place_auto;
+    weft_place_branch_bound, weft_place_split, weft_place_exact, weft_place_milp, weft_place_auto;
+extern const weft_solver weft_place_z3; /* only where Z3 is installed: WEFT_Z3 is defined then */
 
 /* Bounds with their certificates, which belong to `a`. The domain must not be empty. */
 void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out);

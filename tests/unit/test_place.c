@@ -96,14 +96,13 @@ static weft_problem *filled(int n_tasks, double bytes, double room)
 
 TEST(solvers_are_listed_from_simple_to_elaborate)
 {
-    static const char *const names[] = {"single",    "met",    "greedy", "heft",  "cpop", "peft",
-                                        "lookahead", "random", "bound",  "exact", "milp", "auto"};
+    static const char *const names[] = {"single", "met",       "greedy", "heft", "cpop",
+                                        "peft",   "lookahead", "random", "bound"};
 
-    CHECK_INT(weft_place_count(), (int)(sizeof names / sizeof *names));
-    for (int i = 0; i < weft_place_count(); i++) {
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) /* others may follow */
         CHECK_TEXT(weft_place_at(i)->name, names[i]);
-        CHECK(weft_place_find(names[i]) == weft_place_at(i));
-    }
+    for (int i = 0; i < weft_place_count(); i++)
+        CHECK(weft_place_find(weft_place_at(i)->name) == weft_place_at(i)); /* names are unique */
     CHECK(weft_place_find("no such solver") == NULL);
 }
 
@@ -310,12 +309,11 @@ TEST(weights_fill_devices)
         release(&s);
     }
     weft_problem_free(p);
-    p = filled(3, 6, 8); /* the third finds no room; milp proves it */
-    for (int i = 0; i < weft_place_count(); i++) {
-        const char *name = weft_place_at(i)->name;
-
-        CHECK_INT(outcome_by(p, name), strcmp(name, "milp") ? WEFT_UNKNOWN : WEFT_INFEASIBLE);
-    }
+    p = filled(3, 6, 8); /* the third finds no room */
+    for (int i = 0; i < 8; i++)
+        CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_UNKNOWN);
+    CHECK_INT(outcome_by(p, "branch-bound"), WEFT_INFEASIBLE); /* it has tried everything */
+    CHECK_INT(outcome_by(p, "milp"), WEFT_INFEASIBLE);
     weft_problem_free(p);
     p = filled(1, 9, 8); /* alone too large for any device: a proof */
     for (int i = 0; i < weft_place_count(); i++)
