@@ -225,7 +225,9 @@ static double certified_bound(verifier *v, const int *task_of)
 
         for (int i = 0; i < proof->n_path; i++)
             path[i] = task_of[proof->path[i]];
-        bound = fmax(bound, weft_path_bound_of(p, path, proof->n_path));
+        bound =
+            fmax(bound, p->transfer == WEFT_CALLS ? weft_calls_path_bound_of(p, path, proof->n_path)
+                                                  : weft_path_bound_of(p, path, proof->n_path));
     }
     if (v->file->n_prices > 0 && v->file->n_prices != p->n_devices) {
         wrong(v, weft_arena_print(

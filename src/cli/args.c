@@ -239,6 +239,7 @@ weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flag
 {
     *out = (weft_request){.model = model, .platform = w->on, .format = w->format};
     out->ask.goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
+    out->ask.is_calls = strcmp(w->semantics, "calls") == 0;
     return weft_model_flags_read(f, a, &out->options);
 }
 

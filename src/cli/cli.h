@@ -67,7 +67,7 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *format;
+    const char *on, *goal, *semantics, *format;
 } weft_case_flags;
 
 #define WEFT_CASE_FLAGS(type)                                                                        \
@@ -79,6 +79,13 @@ typedef struct weft_case_flags {
      "",                                                                                             \
      NULL},                                                                                          \
         {WEFT_TEXT(type, where.goal), 0, 0, 0, "what to optimise", "latency", "latency|throughput"}, \
+        {WEFT_TEXT(type, where.semantics),                                                           \
+         0,                                                                                          \
+         0,                                                                                          \
+         0,                                                                                          \
+         "how time is counted: as the platform says, or the host calls accelerators",                \
+         "platform",                                                                                 \
+         "platform|calls"},                                                                          \
     {                                                                                                \
         WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as another project's file: msr", "",     \
             NULL                                                                                     \

@@ -273,7 +273,8 @@ static const weft_option compare_table[] = {
 typedef struct comparison {
     const weft_problem *problem;
     int n;
-    weft_solution *solution; /* [n], as weft_place_at */
+    const weft_solver **solver; /* [n] those that apply */
+    weft_solution *solution;
     weft_report single;
     weft_proof bound;
 } comparison;
@@ -296,7 +297,7 @@ static void compare_text(const comparison *c, FILE *to)
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
-        fprintf(to, "%-12s ", weft_place_at(i)->name);
+        fprintf(to, "%-12s ", c->solver[i]->name);
         if (!has_plan(s)) {
             fprintf(to, "%14s\n",
                     s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
@@ -324,7 +325,7 @@ static void compare_csv(const comparison *c, FILE *to)
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
-        fprintf(to, "%s,%s,", weft_place_at(i)->name, weft_outcome_name(s->proof.outcome));
+        fprintf(to, "%s,%s,", c->solver[i]->name, weft_outcome_name(s->proof.outcome));
         if (!has_plan(s)) {
             fprintf(to, ",,,,\n");
             continue;
@@ -351,7 +352,7 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
         bool ok = has_plan(s);
 
-        weft_doc_put(a, row, "solver", weft_doc_new_text(a, weft_place_at(i)->name));
+        weft_doc_put(a, row, "solver", weft_doc_new_text(a, c->solver[i]->name));
         weft_doc_put(a, row, "status", weft_doc_new_text(a, weft_outcome_name(s->proof.outcome)));
         weft_doc_put(a, row, "value", weft_doc_new_real(a, ok ? s->proof.value : NAN));
         weft_doc_put(a, row, "speed_up", weft_doc_new_real(a, ok ? speed_up(c, i) : NAN));
@@ -367,9 +368,14 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 static weft_status compare(const weft_problem *p, const compare_options *o, weft_arena *a,
                            int *code)
 {
-    comparison c = {.problem = p, .n = weft_place_count()};
+    comparison c = {.problem = p};
     weft_collect text;
 
+    c.solver = WEFT_NEW(a, const weft_solver *, weft_place_count());
+    for (int i = 0; i < weft_place_count(); i++) {
+        if (weft_solver_applies(weft_place_at(i), p))
+            c.solver[c.n++] = weft_place_at(i);
+    }
     c.solution = WEFT_NEW(a, weft_solution, c.n);
     weft_place_bound(p, a, &c.bound);
     WEFT_TRY(find_usual(p, &c.bound, a, &c.single));
@@ -377,7 +383,7 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
         return weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
-        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, &o->effort, a, &c.solution[i]));
+        WEFT_TRY(solve(c.solver[i], p, &c.bound, &o->effort, a, &c.solution[i]));
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }

@@ -216,6 +216,26 @@ static void write_plan(const weft_list *l, weft_plan *plan)
     }
 }
 
+/* List schedulers know nothing of what the tasks of a device must be together: one call, one stage
+ * of a pipeline. A plan that is neither is dropped. */
+static bool is_legal(const weft_problem *p, const weft_plan *plan, weft_arena *a)
+{
+    size_t mark = weft_arena_mark(a);
+    weft_plan copy = weft_plan_new(p->n_tasks, a);
+    weft_measures measures;
+    weft_breach breach;
+    bool is_ok;
+
+    if (p->transfer != WEFT_CALLS && !p->ask.is_contiguous)
+        return true;
+    memcpy(copy.device, plan->device, (size_t)p->n_tasks * sizeof *copy.device);
+    memcpy(copy.start_s, plan->start_s, (size_t)p->n_tasks * sizeof *copy.start_s);
+    is_ok = weft_evaluate(p, &copy, a, &measures) == WEFT_OK &&
+            weft_plan_check(p, &copy, &breach, 1, a) == 0;
+    weft_arena_rewind(a, mark);
+    return is_ok;
+}
+
 void weft_list_run(weft_list *l, const weft_list_rule *rule, weft_plan *plan, weft_proof *proof)
 {
     proof->outcome = l->domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
@@ -231,7 +251,7 @@ void weft_list_run(weft_list *l, const weft_list_rule *rule, weft_plan *plan, we
         claim(l, l->domain.group[u], c.device);
     }
     write_plan(l, plan);
-    proof->outcome = WEFT_BOUNDED;
+    proof->outcome = is_legal(l->problem, plan, l->arena) ? WEFT_BOUNDED : WEFT_UNKNOWN;
 }
 
 /* --- ranks ----------------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@
  * Exact where transfers overlap and weights are all that memory has to hold; else the bound is
  * still one, since the model is a relaxation then. Larger models than the options allow are not
  * searched: the plan of step 1 and the bound of the relaxation are the answer, and beyond
- * MOST_COLUMNS there is none. Latency only. */
+ * MOST_COLUMNS there is none. Latency only, and not where accelerators are called once an item: the
+ * host then runs tasks side by side, which a piece does not. */
 #include "first.h"
 #include "milp_place.h"
 
@@ -149,7 +150,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     search s = {.p = p, .o = options, .run = run};
 
     weft_place_bound(p, run->scratch, proof);
-    if (proof->outcome == WEFT_INFEASIBLE || p->ask.goal != WEFT_LATENCY)
+    if (proof->outcome == WEFT_INFEASIBLE || !weft_is_schedule(p))
         return WEFT_OK;
     s.x = piece_of(&domain, run->scratch);
     if (s.x == NULL)
@@ -165,8 +166,12 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
-const weft_solver weft_place_milp = {"milp", "exact for small problems, by linear programming",
-                                     milp_table, sizeof(milp_options), solve};
+const weft_solver weft_place_milp = {.name = "milp",
+                                     .summary = "exact for small problems, by linear programming",
+                                     .options = milp_table,
+                                     .options_size = sizeof(milp_options),
+                                     .solve = solve,
+                                     .applies = weft_is_schedule};
 
 /* --- the model as a file --------------------------------------------------------------------- */
 
@@ -203,7 +208,7 @@ weft_status weft_place_write_model(const weft_problem *p, const char *path)
     weft_run run = {.n_threads = 1, .limit_s = INFINITY};
     weft_status status;
 
-    if (p->ask.goal != WEFT_LATENCY)
+    if (!weft_is_schedule(p))
         return weft_fail(WEFT_E_INPUT, "%s: only the model for latency can be written", path);
     run.scratch = weft_arena_new();
     status = write_model(p, &run, path);

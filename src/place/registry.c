@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c: the placement solvers by number and by name, from the simplest to the most elaborate.
  * A new one is a file and a row. */
+#include "calls_latency.h"
 #include "list.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ static const weft_solver *const solvers[] = {
 #ifdef WEFT_Z3
     &weft_place_z3,
 #endif
-    &weft_place_split,   &weft_place_exact,        &weft_place_auto,      &weft_place_milp,
+    &weft_place_split,   &weft_place_calls,        &weft_place_exact,     &weft_place_auto,
+    &weft_place_milp,
 };
 
 int weft_place_count(void)
@@ -32,4 +34,9 @@ const weft_solver *weft_place_find(const char *name)
             return solvers[i];
     }
     return NULL;
+}
+
+bool weft_is_schedule(const weft_problem *p)
+{
+    return p->ask.goal == WEFT_LATENCY && p->transfer != WEFT_CALLS;
 }

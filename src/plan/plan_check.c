@@ -9,27 +9,19 @@
  * 4. No two tasks run at once on a device. A task of no length may not start inside another.
  * 5. The weights of the tasks on a device fit its memory together, each counted once.
  *
+ * Where calls are asked for, rule 3 is that of plan_check_calls.c and rule 4 does not concern the
+ * host; so are stages of a pipeline.
+ *
  * Times may be early by 1e-9 of the makespan; bytes are exact. A task that
  * breaks rule 1 is left out of the other rules; one that is not supported counts as of no length.
  * Time O(reads + tasks log tasks + weights * readers). */
-#include "weft/plan.h"
+#include "checker.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #define TOLERANCE 1e-9
-
-typedef struct checker {
-    const weft_problem *problem;
-    const weft_plan *plan;
-    weft_arena *arena;
-    weft_breach *breach;
-    int n, most;
-    bool *is_placed; /* [n_tasks] keeps rule 1 */
-    double *end_s;   /* [n_tasks] */
-    double slack_s;
-} checker;
 
 /* --- telling --------------------------------------------------------------------------------- */
 
@@ -42,10 +34,7 @@ static const char *one_line(char *text)
     return text;
 }
 
-/* Counts a breach and lists it while there is room. */
-static void tell(checker *c, const char *format, ...) WEFT_PRINTF(2, 3);
-
-static void tell(checker *c, const char *format, ...)
+void weft_checker_tell(weft_checker *c, const char *format, ...)
 {
     va_list args;
     char *text;
@@ -63,33 +52,24 @@ static void tell(checker *c, const char *format, ...)
     c->breach[c->n - 1].what = one_line(text);
 }
 
-static const char *task_name(const checker *c, int u)
-{
-    return c->problem->task_name[u];
-}
-
-static const char *device_of(const checker *c, int u)
-{
-    return c->problem->device_name[c->plan->device[u]];
-}
-
 /* --- rules ----------------------------------------------------------------------------------- */
 
-static void check_placed(checker *c, int u)
+static void check_placed(weft_checker *c, int u)
 {
     int d = c->plan->device[u];
     double start_s = c->plan->start_s[u];
 
     c->is_placed[u] = d >= 0 && d < c->problem->n_devices && isfinite(start_s);
     if (d < 0 || d >= c->problem->n_devices)
-        tell(c, "task '%s' is on device number %d, but there are %d devices", task_name(c, u), d,
-             c->problem->n_devices);
+        weft_checker_tell(c, "task '%s' is on device number %d, but there are %d devices",
+                          weft_checker_task(c, u), d, c->problem->n_devices);
     else if (!isfinite(start_s))
-        tell(c, "task '%s' starts at %g s, which is not a time", task_name(c, u), start_s);
+        weft_checker_tell(c, "task '%s' starts at %g s, which is not a time",
+                          weft_checker_task(c, u), start_s);
 }
 
 /* Ends of all tasks, and from the last one the slack. */
-static void find_ends(checker *c)
+static void find_ends(weft_checker *c)
 {
     double last_s = 0;
 
@@ -105,20 +85,22 @@ static void find_ends(checker *c)
     c->slack_s = TOLERANCE * last_s;
 }
 
-static void check_device(checker *c, int u)
+static void check_device(weft_checker *c, int u)
 {
     const weft_problem *p = c->problem;
     int d = c->plan->device[u];
 
     if (c->plan->start_s[u] < -c->slack_s)
-        tell(c, "task '%s' starts at %.9g s on '%s': %.3g s before time 0", task_name(c, u),
-             c->plan->start_s[u], device_of(c, u), -c->plan->start_s[u]);
+        weft_checker_tell(c, "task '%s' starts at %.9g s on '%s': %.3g s before time 0",
+                          weft_checker_task(c, u), c->plan->start_s[u], weft_checker_device(c, u),
+                          -c->plan->start_s[u]);
     if (isinf(weft_task_s(p, u, d)))
-        tell(c, "task '%s' is on '%s', which does not support it", task_name(c, u),
-             device_of(c, u));
+        weft_checker_tell(c, "task '%s' is on '%s', which does not support it",
+                          weft_checker_task(c, u), weft_checker_device(c, u));
     if (p->pin[u] >= 0 && p->pin[u] != d)
-        tell(c, "task '%s' is on '%s', but it is pinned to '%s'", task_name(c, u), device_of(c, u),
-             p->device_name[p->pin[u]]);
+        weft_checker_tell(c, "task '%s' is on '%s', but it is pinned to '%s'",
+                          weft_checker_task(c, u), weft_checker_device(c, u),
+                          p->device_name[p->pin[u]]);
 }
 
 static int by_colour(const void *a, const void *b)
@@ -131,7 +113,7 @@ static int by_colour(const void *a, const void *b)
 }
 
 /* Each task is held against the first placed one of its colour. */
-static void check_colours(checker *c)
+static void check_colours(weft_checker *c)
 {
     const weft_problem *p = c->problem;
     int(*item)[2] = weft_arena_array(c->arena, (size_t)p->n_tasks, sizeof *item);
@@ -147,36 +129,47 @@ static void check_colours(checker *c)
         if (item[i][0] != item[first][0])
             first = i;
         if (c->plan->device[item[i][1]] != c->plan->device[item[first][1]])
-            tell(c, "task '%s' is on '%s', but '%s', which must share its device, is on '%s'",
-                 task_name(c, item[i][1]), device_of(c, item[i][1]), task_name(c, item[first][1]),
-                 device_of(c, item[first][1]));
+            weft_checker_tell(
+                c, "task '%s' is on '%s', but '%s', which must share its device, is on '%s'",
+                weft_checker_task(c, item[i][1]), weft_checker_device(c, item[i][1]),
+                weft_checker_task(c, item[first][1]), weft_checker_device(c, item[first][1]));
     }
 }
 
-/* Input t of task v from device `from`, where it is ready at ready_s. */
-static void check_arrival(checker *c, int v, int t, int from, double ready_s)
+/* Under calls everything passes through the host: paid on both sides. */
+static double sent_s(const weft_problem *p, int t, int from, int to)
 {
-    const weft_problem *p = c->problem;
-    double send_s = weft_send_s(p, t, from, c->plan->device[v]);
-    double early_s = ready_s + send_s - c->plan->start_s[v];
-    bool is_made = p->producer[t] >= 0;
-    const char *source = is_made ? task_name(c, p->producer[t]) : p->device_name[from];
-
-    if (isinf(send_s))
-        tell(c,
-             "task '%s' is on '%s', but its input from %s'%s'%s%s%s cannot get there: the "
-             "devices are not connected",
-             task_name(c, v), device_of(c, v), is_made ? "" : "the host ", source,
-             is_made ? " on '" : "", is_made ? p->device_name[from] : "", is_made ? "'" : "");
-    else if (early_s > c->slack_s)
-        tell(c,
-             "task '%s' starts at %.9g s on '%s', but its input from %s'%s' arrives at %.9g s: "
-             "%.3g s too early",
-             task_name(c, v), c->plan->start_s[v], device_of(c, v), is_made ? "" : "the host ",
-             source, ready_s + send_s, early_s);
+    if (p->transfer != WEFT_CALLS || from == to)
+        return weft_send_s(p, t, from, to);
+    return weft_send_s(p, t, from, p->host) + weft_send_s(p, t, p->host, to);
 }
 
-static void check_inputs(checker *c, int v)
+/* Input t of task v from device `from`, where it is ready at ready_s. */
+static void check_arrival(weft_checker *c, int v, int t, int from, double ready_s)
+{
+    const weft_problem *p = c->problem;
+    double send_s = sent_s(p, t, from, c->plan->device[v]);
+    double early_s = ready_s + send_s - c->plan->start_s[v];
+    bool is_made = p->producer[t] >= 0;
+    const char *source = is_made ? weft_checker_task(c, p->producer[t]) : p->device_name[from];
+
+    if (isinf(send_s))
+        weft_checker_tell(
+            c,
+            "task '%s' is on '%s', but its input from %s'%s'%s%s%s cannot get there: the "
+            "devices are not connected",
+            weft_checker_task(c, v), weft_checker_device(c, v), is_made ? "" : "the host ", source,
+            is_made ? " on '" : "", is_made ? p->device_name[from] : "", is_made ? "'" : "");
+    else if (early_s > c->slack_s)
+        weft_checker_tell(
+            c,
+            "task '%s' starts at %.9g s on '%s', but its input from %s'%s' arrives at %.9g s: "
+            "%.3g s too early",
+            weft_checker_task(c, v), c->plan->start_s[v], weft_checker_device(c, v),
+            is_made ? "" : "the host ", source, ready_s + send_s, early_s);
+}
+
+static void check_inputs(weft_checker *c, int v)
 {
     const weft_problem *p = c->problem;
 
@@ -187,7 +180,7 @@ static void check_inputs(checker *c, int v)
             continue;
         if (u >= 0 && c->is_placed[u])
             check_arrival(c, v, t, c->plan->device[u], c->end_s[u]);
-        else if (u < 0 && p->host >= 0)
+        else if (u < 0 && p->host >= 0 && p->transfer != WEFT_CALLS)
             check_arrival(c, v, t, p->host, 0);
     }
 }
@@ -217,15 +210,16 @@ static int by_start(const void *a, const void *b)
     return order ? order : (x->task > y->task) - (x->task < y->task);
 }
 
-static void check_overlaps(checker *c)
+static void check_overlaps(weft_checker *c)
 {
     const weft_plan *plan = c->plan;
     run *runs = WEFT_NEW(c->arena, run, plan->n_tasks);
+    bool has_calls = weft_checker_has_calls(c); /* tasks of the host run side by side */
     const run *last = NULL; /* of the runs before on this device, the one that ends last */
     int n = 0;
 
     for (int u = 0; u < plan->n_tasks; u++)
-        if (c->is_placed[u])
+        if (c->is_placed[u] && !(has_calls && plan->device[u] == c->problem->host))
             runs[n++] = (run){plan->device[u], u, plan->start_s[u], c->end_s[u]};
     qsort(runs, (size_t)n, sizeof *runs, by_start);
     for (int i = 0; i < n; i++) {
@@ -234,11 +228,13 @@ static void check_overlaps(checker *c)
             continue;
         }
         if (last->end_s - runs[i].start_s > c->slack_s)
-            tell(c,
-                 "task '%s' starts at %.9g s on '%s', but '%s' runs there until %.9g s: %.3g s "
-                 "too early",
-                 task_name(c, runs[i].task), runs[i].start_s, device_of(c, runs[i].task),
-                 task_name(c, last->task), last->end_s, last->end_s - runs[i].start_s);
+            weft_checker_tell(
+                c,
+                "task '%s' starts at %.9g s on '%s', but '%s' runs there until %.9g s: %.3g s "
+                "too early",
+                weft_checker_task(c, runs[i].task), runs[i].start_s,
+                weft_checker_device(c, runs[i].task), weft_checker_task(c, last->task), last->end_s,
+                last->end_s - runs[i].start_s);
         if (runs[i].end_s >= last->end_s)
             last = &runs[i];
     }
@@ -265,7 +261,7 @@ static void hold(room *r, int weight, double bytes, int reader)
     }
 }
 
-static void check_memory(checker *c)
+static void check_memory(weft_checker *c)
 {
     const weft_problem *p = c->problem;
     room *rooms = WEFT_NEW(c->arena, room, p->n_devices);
@@ -276,16 +272,17 @@ static void check_memory(checker *c)
                 hold(&rooms[c->plan->device[p->reader[k]]], t, p->memory[t], p->reader[k]);
     for (int d = 0; d < p->n_devices; d++)
         if (rooms[d].bytes > p->capacity[d])
-            tell(c,
-                 "device '%s' has to hold %.0f bytes of weights, but has room for %.0f: %.0f "
-                 "bytes too many; the largest belong to task '%s', %.0f bytes",
-                 p->device_name[d], rooms[d].bytes, p->capacity[d], rooms[d].bytes - p->capacity[d],
-                 task_name(c, rooms[d].reader), rooms[d].largest);
+            weft_checker_tell(
+                c,
+                "device '%s' has to hold %.0f bytes of weights, but has room for %.0f: %.0f "
+                "bytes too many; the largest belong to task '%s', %.0f bytes",
+                p->device_name[d], rooms[d].bytes, p->capacity[d], rooms[d].bytes - p->capacity[d],
+                weft_checker_task(c, rooms[d].reader), rooms[d].largest);
 }
 
 /* --- all rules ------------------------------------------------------------------------------- */
 
-static void check_all(checker *c)
+static void check_all(weft_checker *c)
 {
     for (int u = 0; u < c->problem->n_tasks; u++)
         check_placed(c, u);
@@ -294,8 +291,12 @@ static void check_all(checker *c)
         if (!c->is_placed[u])
             continue;
         check_device(c, u);
-        check_inputs(c, u);
+        if (!weft_checker_has_calls(c))
+            check_inputs(c, u);
     }
+    if (weft_checker_has_calls(c))
+        weft_check_calls(c);
+    weft_check_stages(c);
     check_colours(c);
     check_overlaps(c);
     check_memory(c);
@@ -304,10 +305,11 @@ static void check_all(checker *c)
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
                     weft_arena *a)
 {
-    checker c = {.problem = p, .plan = plan, .arena = a, .breach = breach, .most = most};
+    weft_checker c = {.problem = p, .plan = plan, .arena = a, .breach = breach, .most = most};
 
     if (plan->n_tasks != p->n_tasks) {
-        tell(&c, "the plan has %d tasks, but the problem has %d", plan->n_tasks, p->n_tasks);
+        weft_checker_tell(&c, "the plan has %d tasks, but the problem has %d", plan->n_tasks,
+                          p->n_tasks);
         return c.n;
     }
     c.is_placed = WEFT_NEW(a, bool, p->n_tasks);

@@ -15,6 +15,11 @@ static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t has
     weft_put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
 }
 
+static const char *semantics_word(int is_calls)
+{
+    return is_calls ? "calls" : "platform";
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
@@ -107,6 +112,7 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
     weft_doc_put(a, d, "model", model_doc(origin, a));
     weft_doc_put(a, d, "platform", platform_doc(origin, a));
     weft_put_text(a, d, "goal", weft_goal_name(p->ask.goal));
+    weft_put_text(a, d, "semantics", semantics_word(p->ask.is_calls));
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
     weft_put_text(a, d, "solver", origin->solver);
     weft_put_int(a, d, "seed", origin->seed);
@@ -347,7 +353,11 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
     WEFT_TRY(read_platform(d, &out->origin));
     WEFT_TRY(read_word(d, "goal", goal_word, 2, &word));
     out->ask.goal = (weft_goal)word;
-    WEFT_TRY(read_word(d, "transfer", transfer_word, 3, &word));
+    word = 0; /* plans of before it was written: platform */
+    if (weft_doc_get(d, "semantics"))
+        WEFT_TRY(read_word(d, "semantics", semantics_word, 2, &word));
+    out->ask.is_calls = word == 1;
+    WEFT_TRY(read_word(d, "transfer", transfer_word, 4, &word));
     out->transfer = (weft_transfer)word;
     WEFT_TRY(weft_doc_text(d, "solver", &out->origin.solver));
     WEFT_TRY(weft_doc_int(d, "seed", 0, INT64_MAX, &out->origin.seed));
@@ -356,9 +366,9 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
 
 weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
 {
-    static const char *const keys[] = {"schema",       "kind",      "model",    "platform",
-                                       "goal",         "transfer",  "solver",   "seed",
-                                       "problem_hash", "decisions", "measures", "proof"};
+    static const char *const keys[] = {
+        "schema", "kind",         "model",     "platform", "goal",  "transfer", "solver",
+        "seed",   "problem_hash", "decisions", "measures", "proof", "semantics"};
     const weft_doc *d, *decisions, *proof;
     const char *found;
 
@@ -369,7 +379,7 @@ weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
     WEFT_TRY(weft_doc_text(d, "schema", &found));
     if (strcmp(found, schema) != 0)
         return weft_doc_fail(d, "schema is '%s', expected '%s'", found, schema);
-    WEFT_TRY(weft_doc_known_keys(d, keys, 12));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 13));
     WEFT_TRY(read_head(d, a, out));
     WEFT_TRY(weft_doc_need(d, "decisions", WEFT_DOC_LIST, &decisions));
     WEFT_TRY(read_decisions(decisions, a, out));

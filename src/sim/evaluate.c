@@ -54,6 +54,12 @@ static weft_status fail_stuck(const weft_problem *p, const weft_plan *plan, cons
                               const weft_timeline *t)
 {
     for (int i = 0; i < j->n_jobs; i++)
+        if (j->kind[i] == WEFT_JOB_COMPUTE && isinf(t->start_s[i]) && p->transfer == WEFT_CALLS)
+            return weft_fail(WEFT_E_INPUT,
+                             "task '%s' on device '%s' can never start: calls wait for each other "
+                             "in a circle",
+                             p->task_name[j->task[i]], p->device_name[plan->device[j->task[i]]]);
+    for (int i = 0; i < j->n_jobs; i++)
         if (j->kind[i] == WEFT_JOB_COMPUTE && isinf(t->start_s[i]))
             return weft_fail(WEFT_E_INPUT,
                              "task '%s' on device '%s' can never start: the order of the plan's "
