@@ -622,5 +622,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_branch_bound = {
-    "branch-bound", "every plan less those that a bound excludes; proves small problems", NULL, 0,
-    solve};
+    .name = "branch-bound",
+    .summary = "every plan less those that a bound excludes; proves small problems",
+    .solve = solve};

@@ -361,9 +361,8 @@ static bool applies(const weft_problem *p)
 }
 
 const weft_solver weft_place_calls = {
-    "calls",
-    "semantics calls: calls by annealing with a path bound; streams, pipelines proved optimal",
-    NULL,
-    0,
-    solve,
-    applies};
+    .name = "calls",
+    .summary =
+        "semantics calls: calls by annealing with a path bound; streams, pipelines proved optimal",
+    .solve = solve,
+    .applies = applies};

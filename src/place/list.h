@@ -116,4 +116,12 @@ void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
 void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
 void weft_calls_bound(const weft_domain *m, weft_arena *a, weft_proof *out); /* calls, latency */
 
+/* --- limits that nothing can keep ------------------------------------------------------------ */
+
+/* Why the domain is empty, as the reason of `out`, which belongs to `a`. */
+void weft_limits_explain(const weft_domain *m, weft_arena *a, weft_proof *out);
+/* Sets outcome and reason if weights exceed all memory together, or if the deadline or the
+ * throughput asked for is out of reach. period_s: a lower bound of the period. */
+void weft_limits_check(const weft_domain *m, double period_s, weft_arena *a, weft_proof *out);
+
 #endif

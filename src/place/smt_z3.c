@@ -662,6 +662,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_z3 = {
-    "z3",  "the SMT solver Z3 as a second opinion; proves small problems",
-    NULL,  0,
-    solve, weft_is_schedule};
+    .name = "z3",
+    .summary = "the SMT solver Z3 as a second opinion; proves small problems",
+    .solve = solve,
+    .applies = weft_is_schedule};

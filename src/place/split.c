@@ -435,6 +435,9 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_split = {
-    "split", "modules and windows solved exactly, one after the other; for large networks",
-    table,   sizeof(split_options),
-    solve,   weft_is_schedule};
+    .name = "split",
+    .summary = "modules and windows solved exactly, one after the other; for large networks",
+    .options = table,
+    .options_size = sizeof(split_options),
+    .solve = solve,
+    .applies = weft_is_schedule};

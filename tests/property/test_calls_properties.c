@@ -527,7 +527,7 @@ static void hold_against_all(const weft_problem *p, uint64_t seed, tally *t)
         int n = draw_path(p, &rng, path);
         CHECK(weft_calls_path_bound_of(p, path, n) <= best * (1 + 1e-12) + 1e-12);
     }
-    s = solve_calls(p, 12000, a);
+    s = solve_calls(p, 24000, a);
     t->n++;
     t->n_plans += isfinite(best);
     if (isfinite(best)) {

@@ -268,7 +268,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
                                 : weft_calls_free(p, run, plan, proof);
 }
 
-static const weft_solver solver = {"stream", "under test", NULL, 0, solve};
+static const weft_solver solver = {.name = "stream", .summary = "under test", .solve = solve};
 
 static weft_solution solved(const weft_problem *p, int64_t steps, int64_t seed, weft_arena *a)
 {

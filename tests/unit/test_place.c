@@ -316,11 +316,15 @@ TEST(weights_fill_devices)
         release(&s);
     }
     weft_problem_free(p);
-    p = filled(3, 6, 8); /* the third finds no room */
+    p = filled(3, 5, 8); /* the third finds no room, though 15 bytes are not above 16 */
     for (int i = 0; i < 8; i++)
         CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_UNKNOWN);
     CHECK_INT(outcome_by(p, "branch-bound"), WEFT_INFEASIBLE); /* it has tried everything */
     CHECK_INT(outcome_by(p, "milp"), WEFT_INFEASIBLE);
+    weft_problem_free(p);
+    p = filled(3, 6, 8); /* 18 bytes are: a proof */
+    for (int i = 0; i < weft_place_count(); i++)
+        CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_INFEASIBLE);
     weft_problem_free(p);
     p = filled(1, 9, 8); /* alone too large for any device: a proof */
     for (int i = 0; i < weft_place_count(); i++)
@@ -503,21 +507,26 @@ TEST(solvers_that_lie_are_caught)
 {
     weft_problem *p = fixture_tasks("1 2/3 4; 0-1:1");
 
-    check_caught(p, &(weft_solver){"early", "", NULL, 0, solve_early}, "cannot run");
-    check_caught(p, &(weft_solver){"outside", "", NULL, 0, solve_outside}, "device 2 of 2");
-    check_caught(p, &(weft_solver){"nowhere", "", NULL, 0, solve_nowhere}, "starts task 'T0'");
+    check_caught(p, &(weft_solver){.name = "early", .summary = "", .solve = solve_early},
+                 "cannot run");
+    check_caught(p, &(weft_solver){.name = "outside", .summary = "", .solve = solve_outside},
+                 "device 2 of 2");
+    check_caught(p, &(weft_solver){.name = "nowhere", .summary = "", .solve = solve_nowhere},
+                 "starts task 'T0'");
     p->pin = (const int[]){1, -1};
-    check_caught(p, &(weft_solver){"default", "", NULL, 0, solve_by_default}, "not legal");
+    check_caught(p, &(weft_solver){.name = "default", .summary = "", .solve = solve_by_default},
+                 "not legal");
     p->pin = (const int[]){-1, -1};
     /* value 1 + 3 = 4 is below the claimed bound 7 */
-    check_caught(p, &(weft_solver){"proof", "", NULL, 0, solve_with_proof}, "lower bound 7");
+    check_caught(p, &(weft_solver){.name = "proof", .summary = "", .solve = solve_with_proof},
+                 "lower bound 7");
     weft_problem_free(p);
 }
 
 TEST(the_larger_bound_is_kept_with_its_certificate)
 {
     weft_problem *p = fixture_tasks("6 6/8 9; 0-1:1"); /* all on P1: 14 */
-    const weft_solver mine = {"mine", "", NULL, 0, solve_with_proof};
+    const weft_solver mine = {.name = "mine", .summary = "", .solve = solve_with_proof};
     weft_proof other = {.outcome = WEFT_UNKNOWN, .bound = 3, .method = "other"};
     answer s;
 
@@ -548,11 +557,13 @@ TEST(claims_of_optimality_need_a_bound)
     weft_problem *p = fixture_tasks("1 2/3 4; 0-1:1");
     answer s;
 
-    CHECK_OK(drive(p, &(weft_solver){"default", "", NULL, 0, solve_by_default}, NULL, &s));
+    CHECK_OK(drive(p, &(weft_solver){.name = "default", .summary = "", .solve = solve_by_default},
+                   NULL, &s));
     CHECK_INT(s.solution.proof.outcome, WEFT_BOUNDED);
     CHECK_NEAR(s.solution.proof.gap, 1.0);
     release(&s);
-    CHECK_INT(drive(p, &(weft_solver){"none", "", NULL, 0, solve_not_at_all}, NULL, &s),
+    CHECK_INT(drive(p, &(weft_solver){.name = "none", .summary = "", .solve = solve_not_at_all},
+                    NULL, &s),
               WEFT_E_INPUT);
     CHECK_TEXT(weft_message(), "no licence for this solver");
     release(&s);
@@ -569,7 +580,8 @@ TEST(a_plan_beyond_memory_is_dropped)
     memory[0] = 2; /* the tensor lives on P1, which holds 1 byte */
     p->memory = memory;
     p->capacity = little;
-    CHECK_OK(drive(p, &(weft_solver){"default", "", NULL, 0, solve_by_default}, NULL, &s));
+    CHECK_OK(drive(p, &(weft_solver){.name = "default", .summary = "", .solve = solve_by_default},
+                   NULL, &s));
     CHECK_INT(s.solution.proof.outcome, WEFT_UNKNOWN);
     CHECK_INT(s.solution.plan.n_tasks, 0);
     CHECK_INT(s.solution.measures.over_device, 0);
