@@ -2,6 +2,7 @@
 /* milp_highs.c: branch and cut, and linear programs, by HiGHS through its C interface.
  *
  * Built only where the library is found (meson option `highs`); Debian 12 has no package of it.
+ * Written from its documentation; it was not yet built against the real header, nor run.
  * The model is passed by columns. A stop is noticed in HiGHS' own call-backs for interrupts, which
  * leave solution and bound intact. It works on one thread, so that a seed and a number of nodes
  * decide the answer. */
