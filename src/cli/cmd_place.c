@@ -201,6 +201,12 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
 
     if (solver == NULL)
         return unknown_solver(o->solver);
+    if (!weft_solver_applies(solver, c->problem))
+        return weft_fail(WEFT_E_INPUT,
+                         "solver '%s' does not know this kind of problem (goal %s, transfers %s); "
+                         "try --solver auto",
+                         o->solver, weft_goal_name(c->problem->ask.goal),
+                         weft_transfer_name(c->problem->transfer));
     if (*o->write_model)
         WEFT_TRY(weft_place_write_model(c->problem, o->write_model));
     if (o->pareto)
