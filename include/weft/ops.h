@@ -157,7 +157,7 @@ weft_net *weft_net_new(const char *name);
 void weft_net_free(weft_net *n);
 /* Room for that many values and operators, where their numbers are known beforehand. */
 void weft_net_reserve(weft_net *n, int n_values, int n_nodes);
-weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net */
+weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net, then as the graph */
 /* The network is read with another batch size than its constants were made for; `before` is the
  * same network as it stands in the file, finished or not, and must outlive this one. */
 void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before);
@@ -166,8 +166,8 @@ void weft_net_dtype(weft_net *n, weft_dtype type);
 int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */
 int weft_net_n_kept(const weft_net *n);  /* operators that are nodes of the graph */
 
-/* Adds a graph input, or a constant (without data: weights). *out is its value number. Names given
- * to a net are not copied: they must live as long as it (weft_net_arena). */
+/* Adds a graph input, or a constant (without data: weights). *out is its value number. Names and
+ * literals given to a net are not copied: they are in its arena, or there for good. */
 WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value,
                                         int *out);
 WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value,
@@ -181,6 +181,9 @@ typedef struct weft_net_op {
     const int *arg;
     const char *const *result_name;
     const weft_value *declared;
+    /* Operators with the same number > 0 have the same operator, domain, opset and attributes, and
+     * these are not copied: they are in the arena of the net, or there for good. */
+    int form;
 } weft_net_op;
 
 /* Adds an operator and fills results with value numbers, or -1 where none was asked for. Constant

@@ -93,7 +93,7 @@ static void add_chunk(weft_arena *a, size_t least)
     a->last = c;
 }
 
-void *weft_arena_alloc(weft_arena *a, size_t bytes)
+void *weft_arena_raw(weft_arena *a, size_t bytes)
 {
     size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN + GAP;
     void *at;
@@ -105,16 +105,31 @@ void *weft_arena_alloc(weft_arena *a, size_t bytes)
     at = bytes_of(a->last) + a->last->used;
     a->last->used += rounded;
     ASAN_UNPOISON_MEMORY_REGION(at, bytes);
-    return memset(at, 0, bytes);
+    return at;
 }
 
-void *weft_arena_array(weft_arena *a, size_t n, size_t size)
+void *weft_arena_alloc(weft_arena *a, size_t bytes)
+{
+    return memset(weft_arena_raw(a, bytes), 0, bytes);
+}
+
+static size_t product(size_t n, size_t size)
 {
     size_t bytes;
 
     if (__builtin_mul_overflow(n, size, &bytes))
         abort();
-    return weft_arena_alloc(a, bytes);
+    return bytes;
+}
+
+void *weft_arena_array(weft_arena *a, size_t n, size_t size)
+{
+    return weft_arena_alloc(a, product(n, size));
+}
+
+void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size)
+{
+    return weft_arena_raw(a, product(n, size));
 }
 
 size_t weft_arena_mark(const weft_arena *a)
@@ -135,17 +150,18 @@ void weft_arena_rewind(weft_arena *a, size_t mark)
 
 void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes)
 {
-    void *to = weft_arena_alloc(a, bytes);
+    void *to = weft_arena_raw(a, bytes);
 
     return bytes ? memcpy(to, from, bytes) : to;
 }
 
 char *weft_arena_text(weft_arena *a, const char *from, size_t n)
 {
-    char *to = weft_arena_alloc(a, n + 1);
+    char *to = weft_arena_raw(a, n + 1);
 
     if (n)
         memcpy(to, from, n);
+    to[n] = '\0';
     return to;
 }
 
@@ -158,7 +174,7 @@ char *weft_arena_print(weft_arena *a, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    to = weft_arena_alloc(a, (size_t)n + 1);
+    to = weft_arena_raw(a, (size_t)n + 1);
     va_start(args, format);
     vsnprintf(to, (size_t)n + 1, format, args);
     va_end(args);
@@ -174,6 +190,6 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
     if (*room > INT_MAX / 2)
         abort();
     *room = *room ? *room * 2 : 8;
-    to = weft_arena_array(a, (size_t)*room, size);
+    to = weft_arena_raw_array(a, (size_t)*room, size);
     return n ? memcpy(to, at, (size_t)n * size) : to;
 }

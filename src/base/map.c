@@ -23,18 +23,28 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 29;
 }
 
-/* Eight bytes at a time: names of tensors are long and looked up often. */
+static uint64_t word_at(const char *from)
+{
+    uint64_t word;
+
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+/* Eight bytes at a time: names of tensors are long and looked up often. The last word overlaps the
+ * one before it; of short keys it is put together from bytes. */
 static uint32_t hash_of(const char *key, size_t n)
 {
     uint64_t h = n, word = 0;
 
-    for (; n >= 8; n -= 8, key += 8) {
-        memcpy(&word, key, 8);
-        h = mix(h, word);
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 < n; i += 8)
+            h = mix(h, word_at(key + i));
+        word = word_at(key + n - 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            word = word << 8 | (uint8_t)key[i];
     }
-    word = 0;
-    if (n > 0)
-        memcpy(&word, key, n);
     return (uint32_t)(mix(mix(h, word), 0x100000001b3u) >> 32);
 }
 
@@ -60,9 +70,7 @@ static slot *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
 
 int weft_map_get(const weft_map *m, const char *key, size_t n)
 {
-    const slot *s = find(m, key, n, hash_of(key, n));
-
-    return s->next_value - 1;
+    return m->n ? find(m, key, n, hash_of(key, n))->next_value - 1 : -1;
 }
 
 static void set_room(weft_map *m, size_t room)

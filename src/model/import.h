@@ -5,15 +5,25 @@
 
 #include "onnx.h"
 
+/* What a form of the document (onnx.h) is in the main graph, made when it is first met. */
+typedef struct weft_import_form {
+    bool is_made;
+    bool is_control, is_constant;
+    const weft_onnx_function *function; /* that it calls, or NULL */
+    weft_node node;                     /* of operators: all but the name */
+} weft_import_form;
+
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
     const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
-    weft_arena *arena;
+    weft_arena *arena;     /* as long as the import */
+    weft_arena *lasting;   /* as long as the model's graph: names, attributes, literals */
     weft_arena *scratch;   /* of one node; rewound, so sub-graphs and functions nest */
+    weft_import_form *form; /* [doc->n_forms] */
     int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
     size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
-    size_t arena_bytes;    /* of `arena` and of `seen` when a node was last begun */
+    size_t arena_bytes;    /* of the arenas and of `seen` when a node was last begun */
     size_t net_bytes;
     const weft_net *seen;
     weft_map *prefixes;     /* of inlined functions and branches, each once */
@@ -43,10 +53,12 @@ typedef struct weft_scope {
     const weft_onnx_attr *const *bound;
     struct weft_scope *bound_in; /* the scope in which those attributes stand */
     int depth;                   /* of function calls and sub-graphs */
+    const weft_onnx_node *ready; /* its operands are in `operand`; or NULL */
+    WEFT_VEC(int) operand;
     WEFT_VEC(int) captured;      /* values of outer->net read inside */
 } weft_scope;
 
-/* A name as text; the empty name is "". */
+/* A name as text, as long as the graph; the empty name is "". */
 const char *weft_import_text(weft_import *m, weft_slice s);
 /* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
 WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,

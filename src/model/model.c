@@ -35,6 +35,17 @@ void weft_model_free(weft_model *m)
     weft_arena_free(m->arena);
 }
 
+/* The names of the source's tensors leave the graph that is about to be freed. */
+static void keep_names(weft_model *m)
+{
+    weft_source_tensor *t =
+        weft_arena_copy(m->arena, m->tensor, (size_t)m->n_tensors * sizeof *m->tensor);
+
+    for (int i = 0; i < m->n_tensors; i++)
+        t[i].name = weft_arena_text(m->arena, t[i].name, strlen(t[i].name));
+    m->tensor = t;
+}
+
 /* Adds backward and update nodes if asked to. */
 static weft_status train(weft_model *m, const weft_model_options *o)
 {
@@ -43,6 +54,7 @@ static weft_status train(weft_model *m, const weft_model_options *o)
     if (!o->train)
         return WEFT_OK;
     WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
+    keep_names(m);
     weft_graph_free(m->graph);
     m->graph = whole;
     return WEFT_OK;

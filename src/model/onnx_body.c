@@ -13,10 +13,10 @@ enum { MOST_ROUNDS = 16 }; /* through the body of a loop until its shapes are se
 
 bool weft_import_is_control(const weft_onnx_node *n)
 {
-    bool is_default = n->domain.n == 0 || weft_slice_is(n->domain, "ai.onnx");
+    bool is_default = n->form->domain.n == 0 || weft_slice_is(n->form->domain, "ai.onnx");
 
-    return is_default && (weft_slice_is(n->op_type, "If") || weft_slice_is(n->op_type, "Loop") ||
-                          weft_slice_is(n->op_type, "Scan"));
+    return is_default && (weft_slice_is(n->form->op_type, "If") || weft_slice_is(n->form->op_type, "Loop") ||
+                          weft_slice_is(n->form->op_type, "Scan"));
 }
 
 typedef struct body {
@@ -29,14 +29,14 @@ typedef struct body {
 
 static weft_status find_body(const weft_onnx_node *n, const char *name, const weft_onnx_graph **out)
 {
-    for (int i = 0; i < n->n_attrs; i++)
-        if (weft_slice_is(n->attr[i].name, name) && n->attr[i].graph) {
-            *out = n->attr[i].graph;
+    for (int i = 0; i < n->form->n_attrs; i++)
+        if (weft_slice_is(n->form->attr[i].name, name) && n->form->attr[i].graph) {
+            *out = n->form->attr[i].graph;
             return WEFT_OK;
         }
     return weft_fail(WEFT_E_INPUT,
                      "node '%.*s' (%.*s): attribute '%s' is missing, expected a graph",
-                     (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, name);
+                     (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, name);
 }
 
 /* --- one body -------------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_
 
     for (int i = 0; i < n->n_outputs; i++)
         inside[i] = graph->output[i].name;
-    inner.prefix = weft_import_prefix(m, s, n->name, n->op_type);
+    inner.prefix = weft_import_prefix(m, s, n->name, n->form->op_type);
     weft_import_rename(m, s, n, inside, &inner);
     weft_import_declared(m, &inner, graph);
     WEFT_TRY(weft_import_weights(m, &inner));
@@ -316,7 +316,7 @@ static weft_status body_mismatch(const weft_onnx_node *n, const body *b)
         WEFT_E_INPUT,
         "node '%.*s' (%.*s) has %d inputs and %d outputs, which do not fit a body with "
         "%d and %d",
-        (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, n->n_inputs, n->n_outputs,
+        (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, n->n_inputs, n->n_outputs,
         b->graph->n_inputs, b->graph->n_outputs);
 }
 
@@ -325,13 +325,13 @@ static void warn_of_once(weft_scope *s, const weft_onnx_node *n, int64_t trips)
     if (trips >= 0)
         weft_net_warn(
             s->net, "node '%.*s' (%.*s): its body runs %lld times, its work is counted once",
-            (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, (long long)trips);
+            (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, (long long)trips);
     else
         weft_net_warn(
             s->net,
             "node '%.*s' (%.*s): how often its body runs depends on the data; its work is "
             "counted once",
-            (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at);
+            (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at);
 }
 
 /* Inputs: trip count, condition, carried ..; body: iteration, condition, carried ..; its results:
@@ -437,7 +437,7 @@ static weft_status import_scan(weft_import *m, weft_scope *s, const weft_onnx_no
 
 weft_status weft_import_control(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    if (weft_slice_is(n->op_type, "If"))
+    if (weft_slice_is(n->form->op_type, "If"))
         return import_if(m, s, n);
-    return weft_slice_is(n->op_type, "Loop") ? import_loop(m, s, n) : import_scan(m, s, n);
+    return weft_slice_is(n->form->op_type, "Loop") ? import_loop(m, s, n) : import_scan(m, s, n);
 }

@@ -10,16 +10,28 @@
  * packed, and of a field that should be there once the last one counts (of a message too: parts are
  * not merged). Messages nest through sub-graphs only; their depth is limited.
  *
+ * What a node is, apart from its name and operands, is read once: a node whose remaining bytes are
+ * equal to those of an earlier one shares its form. Equal bytes mean the same, so nothing is checked
+ * less.
+ *
  * A file that cannot be read is looked at once more, to say what it is instead. */
 #include "onnx_fields.h"
 
 #include <string.h>
 
-enum { MOST_ATTRS = 1000, MOST_NAME_BYTES = 65535 };
+enum {
+    MOST_ATTRS = 1000,
+    MOST_NAME_BYTES = 65535,
+    MOST_FORM_BYTES = 256,  /* larger ones are not compared with others: they are data */
+    MOST_SKIPPED = 1 << 20, /* operands of a node whose form is looked for */
+};
 
 typedef struct reader {
     weft_arena *arena;
-    int depth; /* of sub-graphs */
+    int depth;       /* of sub-graphs */
+    int n_forms;     /* met so far */
+    weft_map *forms; /* bytes -> index into form */
+    WEFT_VEC(const weft_onnx_form *) form;
 } reader;
 
 /* --- plain fields ---------------------------------------------------------------------------- */
@@ -322,17 +334,38 @@ static weft_status read_attr(reader *r, weft_wire w, weft_onnx_attr *out)
     }
 }
 
-/* The arrays of a node while they are filled. */
+/* A node while it is filled. */
 typedef struct node_parts {
     weft_slice *input, *output;
+    weft_onnx_form *form;
     weft_onnx_attr *attr;
 } node_parts;
+
+static weft_status form_field(reader *r, const weft_wire_field *f, const node_parts *parts)
+{
+    weft_onnx_form *form = parts->form;
+    weft_wire body;
+
+    switch (f->number) {
+    case ONNX_NODE_OP_TYPE:
+        return weft_onnx_field_text(f, &form->op_type);
+    case ONNX_NODE_DOMAIN:
+        return weft_onnx_field_text(f, &form->domain);
+    case ONNX_NODE_OVERLOAD:
+        return weft_onnx_field_text(f, &form->overload);
+    case ONNX_NODE_DOC:
+        return weft_onnx_field_bytes(f, &form->doc);
+    case ONNX_NODE_ATTR:
+        WEFT_TRY(weft_wire_body(f, &body));
+        return read_attr(r, body, &parts->attr[form->n_attrs++]);
+    default:
+        return WEFT_OK;
+    }
+}
 
 static weft_status node_field(reader *r, const weft_wire_field *f, weft_onnx_node *out,
                               const node_parts *parts)
 {
-    weft_wire body;
-
     switch (f->number) {
     case ONNX_NODE_INPUT:
         return weft_onnx_field_text(f, &parts->input[out->n_inputs++]);
@@ -340,42 +373,111 @@ static weft_status node_field(reader *r, const weft_wire_field *f, weft_onnx_nod
         return weft_onnx_field_text(f, &parts->output[out->n_outputs++]);
     case ONNX_NODE_NAME:
         return weft_onnx_field_text(f, &out->name);
-    case ONNX_NODE_OP_TYPE:
-        return weft_onnx_field_text(f, &out->op_type);
-    case ONNX_NODE_DOMAIN:
-        return weft_onnx_field_text(f, &out->domain);
-    case ONNX_NODE_OVERLOAD:
-        return weft_onnx_field_text(f, &out->overload);
-    case ONNX_NODE_DOC:
-        return weft_onnx_field_bytes(f, &out->doc);
-    case ONNX_NODE_ATTR:
-        WEFT_TRY(weft_wire_body(f, &body));
-        return read_attr(r, body, &parts->attr[out->n_attrs++]);
     default:
-        return WEFT_OK;
+        return form_field(r, f, parts);
     }
 }
 
-static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
+static weft_status node_fields(reader *r, weft_wire w, weft_onnx_node *out, const node_parts *parts)
+{
+    weft_wire_field f;
+    bool more;
+
+    while (true) {
+        WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (!more)
+            return WEFT_OK;
+        WEFT_TRY(node_field(r, &f, out, parts));
+    }
+}
+
+/* Room for the names of a node. */
+static void node_arrays(reader *r, int n_inputs, int n_outputs, weft_onnx_node *out,
+                        node_parts *parts)
+{
+    out->input = parts->input = WEFT_NEW_RAW(r->arena, weft_slice, n_inputs);
+    out->output = parts->output = WEFT_NEW_RAW(r->arena, weft_slice, n_outputs);
+}
+
+/* Steps over the operands and the name, which come first in files as protobuf writes them, and
+ * counts them by field number. */
+static weft_status skip_operands(weft_wire *w, int n[ONNX_NODE_NAME + 1])
+{
+    weft_wire next = *w;
+    weft_wire_field f;
+    bool more;
+
+    for (int i = 0; i < MOST_SKIPPED; i++) {
+        WEFT_TRY(weft_wire_next(&next, &f, &more));
+        if (!more || f.number > ONNX_NODE_NAME)
+            return WEFT_OK;
+        n[f.number]++;
+        *w = next;
+    }
+    return WEFT_OK;
+}
+
+/* The form with these bytes, or NULL. */
+static const weft_onnx_form *known_form(const reader *r, weft_wire rest)
+{
+    int i = rest.end - rest.at > MOST_FORM_BYTES
+                ? -1
+                : weft_map_get(r->forms, (const char *)rest.at, (size_t)(rest.end - rest.at));
+
+    return i < 0 ? NULL : r->form.at[i];
+}
+
+/* Sub-graphs are read wherever they stand: how deep they may nest depends on the place. */
+static bool has_graph(const weft_onnx_form *form)
+{
+    for (int i = 0; i < form->n_attrs; i++)
+        if (form->attr[i].graph)
+            return true;
+    return false;
+}
+
+/* A node whose form was not met before. `rest` is what follows the operands counted in n_head. */
+static weft_status read_new_node(reader *r, weft_wire w, weft_wire rest,
+                                 const int n_head[ONNX_NODE_NAME + 1], weft_onnx_node *out)
 {
     node_parts parts;
-    weft_wire_field f;
     int n[WEFT_WIRE_COUNTED];
-    bool more;
+    bool is_sorted;
 
     WEFT_TRY(weft_wire_count(w, n));
     if (n[ONNX_NODE_ATTR] > MOST_ATTRS) /* two bytes of the file would take hundreds of memory */
         return weft_fail(WEFT_E_INPUT, "byte %zu: a node has %d attributes, expected at most %d",
                          (size_t)(w.at - w.start), n[ONNX_NODE_ATTR], MOST_ATTRS);
-    out->input = parts.input = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_INPUT]);
-    out->output = parts.output = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_OUTPUT]);
-    out->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
-        WEFT_TRY(node_field(r, &f, out, &parts));
+    node_arrays(r, n[ONNX_NODE_INPUT], n[ONNX_NODE_OUTPUT], out, &parts);
+    out->form = parts.form = WEFT_NEW(r->arena, weft_onnx_form, 1);
+    parts.form->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);
+    WEFT_TRY(node_fields(r, w, out, &parts));
+    parts.form->number = r->n_forms++;
+    is_sorted = n[ONNX_NODE_INPUT] == n_head[ONNX_NODE_INPUT] &&
+                n[ONNX_NODE_OUTPUT] == n_head[ONNX_NODE_OUTPUT] &&
+                n[ONNX_NODE_NAME] == n_head[ONNX_NODE_NAME];
+    if (is_sorted && rest.end - rest.at <= MOST_FORM_BYTES && !has_graph(out->form)) {
+        (void)weft_map_put(r->forms, (const char *)rest.at, (size_t)(rest.end - rest.at),
+                           r->form.n);
+        WEFT_PUSH(r->arena, r->form, out->form);
     }
+    return WEFT_OK;
+}
+
+static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
+{
+    int n[ONNX_NODE_NAME + 1] = {0};
+    node_parts parts = {0};
+    weft_wire rest = w;
+
+    *out = (weft_onnx_node){0};
+    WEFT_TRY(skip_operands(&rest, n));
+    out->form = known_form(r, rest);
+    if (out->form == NULL)
+        return read_new_node(r, w, rest, n, out);
+    node_arrays(r, n[ONNX_NODE_INPUT], n[ONNX_NODE_OUTPUT], out, &parts);
+    w.end = rest.at;
+    return node_fields(r, w, out, &parts);
 }
 
 /* The name of a sparse tensor is that of its values. */
@@ -412,7 +514,7 @@ static graph_parts graph_arrays(reader *r, const int n[WEFT_WIRE_COUNTED], weft_
     weft_arena *a = r->arena;
     graph_parts p;
 
-    out->node = p.node = WEFT_NEW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
+    out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
     out->initializer = p.initializer = WEFT_NEW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
     out->input = p.input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
     out->output = p.output = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_OUTPUT]);
@@ -524,7 +626,7 @@ static function_parts function_arrays(reader *r, const int n[WEFT_WIRE_COUNTED],
     out->output = p.output = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_OUTPUT]);
     out->attr = p.attr = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_ATTR]);
     out->fallback = p.fallback = WEFT_NEW(a, weft_onnx_attr, n[ONNX_FUNCTION_FALLBACK]);
-    out->node = p.node = WEFT_NEW(a, weft_onnx_node, n[ONNX_FUNCTION_NODE]);
+    out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_FUNCTION_NODE]);
     out->opset = p.opset = WEFT_NEW(a, weft_onnx_opset, n[ONNX_FUNCTION_OPSET]);
     return p;
 }
@@ -729,10 +831,11 @@ weft_status weft_onnx_read(const void *data, size_t size, const char *file, weft
         return weft_fail(WEFT_E_INPUT, "%s: is empty, expected an ONNX model", file);
     a = weft_arena_new();
     o = WEFT_NEW(a, weft_onnx, 1);
-    r = (reader){a, 0};
+    r = (reader){.arena = a, .forms = weft_map_new(a)};
     o->arena = a;
     o->file = weft_arena_text(a, file, strlen(file));
     status = read_model(&r, w, o);
+    o->n_forms = r.n_forms;
     if (status != WEFT_OK) {
         weft_arena_free(a);
         return explain(status, w, file);

@@ -25,9 +25,27 @@ typedef struct weft_wire_field {
     weft_wire body; /* of WEFT_WIRE_BYTES */
 } weft_wire_field;
 
-/* Takes the next field. *more is false at the end of the message. Truncated or overlong varints,
- * lengths past the end, field number 0, groups: an error with the byte offset. */
-WEFT_CHECKED weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bool *more);
+/* Takes a field that is there, of any form. Truncated or overlong varints, lengths past the end,
+ * field number 0, groups: an error with the byte offset. */
+WEFT_CHECKED weft_status weft_wire_take(weft_wire *w, weft_wire_field *field);
+/* Takes the next field. *more is false at the end of the message. Nearly all fields are short bodies
+ * with a number below 16: these are taken here, the rest by weft_wire_take. */
+WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_field *field,
+                                                      bool *more)
+{
+    const uint8_t *at = w->at;
+
+    *more = at < w->end;
+    if (!*more)
+        return WEFT_OK;
+    if (w->end - at > 1 && at[0] >= 8 && at[0] < 0x80 && (at[0] & 7) == WEFT_WIRE_BYTES &&
+        at[1] < 0x80 && at[1] <= w->end - at - 2) {
+        w->at = at + 2 + at[1];
+        *field = (weft_wire_field){at[0] >> 3, WEFT_WIRE_BYTES, 0, {at + 2, w->at, w->start}};
+        return WEFT_OK;
+    }
+    return weft_wire_take(w, field);
+}
 /* Takes one varint (of a packed field). */
 WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
 
