@@ -192,6 +192,7 @@ typedef struct weft_net_op {
 WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results);
 void weft_net_output(weft_net *n, int value);
 int weft_net_count(const weft_net *n); /* values so far */
+/* Lives as long as the arena of the net. */
 const weft_value *weft_net_value(const weft_net *n, int value);
 const char *weft_net_name(const weft_net *n, int value);
 bool weft_net_is_given(const weft_net *n, int value); /* an input or constant, not a result */

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* map.c: text -> int by open addressing, and the nearest word for "did you mean". */
+/* map.c: text -> int by open addressing, and the nearest word for "did you mean".
+ *
+ * Keys stand in a row in the order in which they came; the table of slots holds their numbers and
+ * hashes only, so it stays small enough for the fastest memory. */
 #include "weft/base.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct slot {
-    const char *key;
-    size_t n;
     uint32_t hash;
-    int next_value; /* value + 1; 0: a free slot */
+    int next; /* number of the key + 1; 0: a free slot */
 } slot;
+
+typedef struct item {
+    const char *key;
+    uint32_t n;
+    int value;
+} item;
 
 struct weft_map {
     weft_arena *arena;
     slot *slot;
-    size_t n, room; /* room is a power of two, at most three quarters full */
+    size_t room; /* a power of two, at most three quarters full */
+    WEFT_VEC(item) item;
 };
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -58,31 +67,45 @@ weft_map *weft_map_new(weft_arena *a)
     return m;
 }
 
+/* The slot of the key, or the free one where it belongs. */
 static slot *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
 {
     size_t i = hash & (m->room - 1);
 
-    while (m->slot[i].next_value && (m->slot[i].hash != hash || m->slot[i].n != n ||
-                                     (n && memcmp(m->slot[i].key, key, n) != 0)))
-        i = (i + 1) & (m->room - 1);
+    for (; m->slot[i].next; i = (i + 1) & (m->room - 1)) {
+        const item *it = &m->item.at[m->slot[i].next - 1];
+
+        if (m->slot[i].hash == hash && it->n == n && (n == 0 || memcmp(it->key, key, n) == 0))
+            break;
+    }
     return &m->slot[i];
 }
 
 int weft_map_get(const weft_map *m, const char *key, size_t n)
 {
-    return m->n ? find(m, key, n, hash_of(key, n))->next_value - 1 : -1;
+    const slot *s;
+
+    if (m->item.n == 0)
+        return -1;
+    s = find(m, key, n, hash_of(key, n));
+    return s->next ? m->item.at[s->next - 1].value : -1;
 }
 
 static void set_room(weft_map *m, size_t room)
 {
-    slot *old = m->slot;
+    const slot *old = m->slot;
     size_t n_old = m->room;
 
     m->room = room;
     m->slot = WEFT_NEW(m->arena, slot, m->room);
     for (size_t i = 0; i < n_old; i++)
-        if (old[i].next_value)
-            *find(m, old[i].key, old[i].n, old[i].hash) = old[i];
+        if (old[i].next) {
+            size_t to = old[i].hash & (room - 1);
+
+            while (m->slot[to].next)
+                to = (to + 1) & (room - 1);
+            m->slot[to] = old[i];
+        }
 }
 
 void weft_map_reserve(weft_map *m, int n)
@@ -93,6 +116,15 @@ void weft_map_reserve(weft_map *m, int n)
         room *= 2;
     if (room > m->room)
         set_room(m, room);
+    WEFT_RESERVE(m->arena, m->item, n);
+}
+
+static void add(weft_map *m, slot *s, item key, uint32_t hash)
+{
+    WEFT_PUSH(m->arena, m->item, key);
+    *s = (slot){hash, m->item.n};
+    if ((size_t)m->item.n * 4 > m->room * 3)
+        set_room(m, m->room * 2);
 }
 
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
@@ -100,11 +132,11 @@ bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
     uint32_t hash = hash_of(key, n);
     slot *s = find(m, key, n, hash);
 
-    if (s->next_value)
+    if (s->next)
         return false;
-    *s = (slot){key, n, hash, value + 1};
-    if (++m->n * 4 > m->room * 3)
-        set_room(m, m->room * 2);
+    if (n > UINT32_MAX)
+        abort();
+    add(m, s, (item){key, (uint32_t)n, value}, hash);
     return true;
 }
 
@@ -112,8 +144,8 @@ void weft_map_set(weft_map *m, const char *key, size_t n, int value)
 {
     slot *s = find(m, key, n, hash_of(key, n));
 
-    if (s->next_value)
-        s->next_value = value + 1;
+    if (s->next)
+        m->item.at[s->next - 1].value = value;
     else
         (void)weft_map_put(m, key, n, value);
 }

@@ -794,7 +794,8 @@ static const char *describe(const weft_onnx *doc, weft_arena *a)
                             doc->producer_version.at);
 }
 
-/* Every input and node result of the source, folded ones too. The names are those of the graph. */
+/* Every input and node result of the source, folded ones too. Names and shapes are in the arena of
+ * the graph. */
 static void list_tensors(const weft_net *net, weft_model *model)
 {
     weft_source_tensor *t = WEFT_NEW_RAW(model->arena, weft_source_tensor, weft_net_count(net) + 1);
@@ -805,7 +806,7 @@ static void list_tensors(const weft_net *net, weft_model *model)
 
         if (weft_net_is_given(net, v) && value->is_const)
             continue;
-        t[model->n_tensors++] = (weft_source_tensor){name, value->type, value->shape};
+        t[model->n_tensors++] = (weft_source_tensor){name, value->type, &value->shape};
     }
     model->tensor = t;
 }
@@ -878,12 +879,13 @@ weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *o
                                weft_model *model)
 {
     weft_model_options as_stored = *options;
-    weft_net *before = weft_net_new(model->name), *net = weft_net_new(model->name);
+    weft_net *before = options->batch > 0 ? weft_net_new(model->name) : NULL;
+    weft_net *net = weft_net_new(model->name);
     weft_import m = {0};
     weft_status status = WEFT_OK;
 
     as_stored.batch = 0;
-    if (options->batch > 0) /* what the constants of a fixed batch were made for */
+    if (before) /* what the constants of a fixed batch were made for */
         (void)read_net(doc, &as_stored, NULL, before, &m);
     status = read_net(doc, options, before, net, &m);
     if (status == WEFT_OK)

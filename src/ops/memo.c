@@ -15,17 +15,18 @@
 #include <string.h>
 
 struct weft_memo {
-    weft_arena *arena;
+    weft_arena *arena, *lasting;
     weft_map *kinds, *deeds; /* keys as bytes -> index */
     WEFT_VEC(const weft_kind *) kind;
     WEFT_VEC(weft_deed) deed;
 };
 
-weft_memo *weft_memo_new(weft_arena *a)
+weft_memo *weft_memo_new(weft_arena *a, weft_arena *lasting)
 {
     weft_memo *m = WEFT_NEW(a, weft_memo, 1);
 
     m->arena = a;
+    m->lasting = lasting;
     m->kinds = weft_map_new(a);
     m->deeds = weft_map_new(a);
     return m;
@@ -55,7 +56,7 @@ static kind_key key_of(const weft_value *v, int64_t stored_bytes)
 
 static weft_kind *new_kind(weft_memo *m, const weft_value *v, int64_t stored_bytes)
 {
-    weft_kind *k = WEFT_NEW(m->arena, weft_kind, 1);
+    weft_kind *k = WEFT_NEW_RAW(m->lasting, weft_kind, 1);
 
     k->value = *v;
     k->stored_bytes = stored_bytes;

@@ -31,10 +31,11 @@ typedef struct weft_deed_key {
 
 typedef struct weft_memo weft_memo;
 
-weft_memo *weft_memo_new(weft_arena *a);
+/* The memo is in `a`, the kinds in `lasting`. */
+weft_memo *weft_memo_new(weft_arena *a, weft_arena *lasting);
 /* Number of the kind; its literal must live as long as the memo. */
 int weft_memo_kind(weft_memo *m, const weft_value *value, int64_t stored_bytes);
-/* Stays where it is as long as the memo lives. */
+/* Stays where it is, even when the memo is gone. */
 const weft_kind *weft_memo_get(const weft_memo *m, int kind);
 /* The deed with that key, or NULL. Valid until the next one is added. */
 weft_deed *weft_memo_find(const weft_memo *m, const weft_deed_key *key);

@@ -52,7 +52,7 @@ weft_net *weft_net_new(const char *name)
     n->scratch = weft_arena_new();
     n->builder = weft_builder_new(name);
     n->lasting = weft_builder_arena(n->builder);
-    n->memo = weft_memo_new(a);
+    n->memo = weft_memo_new(a, n->lasting);
     weft_builder_share(n->builder);
     n->opaque_names = weft_map_new(a);
     return n;
