@@ -32,13 +32,14 @@ enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_STEP = 1 << 20 };
 typedef struct chunk {
     struct chunk *before;
     size_t start; /* bytes of all earlier chunks */
-    size_t size, used;
+    size_t size;
 } chunk;
 
 enum { HEAD = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 struct weft_arena {
     chunk *last;
+    uint8_t *at, *end; /* what is left of the last chunk */
 };
 
 static void *need(void *memory)
@@ -88,9 +89,11 @@ static void add_chunk(weft_arena *a, size_t least)
     if (size > SIZE_MAX - HEAD)
         abort();
     c = need(malloc(HEAD + size));
-    *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size, 0};
+    *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size};
     ASAN_POISON_MEMORY_REGION(bytes_of(c), size);
     a->last = c;
+    a->at = bytes_of(c);
+    a->end = a->at + size;
 }
 
 void *weft_arena_raw(weft_arena *a, size_t bytes)
@@ -100,10 +103,10 @@ void *weft_arena_raw(weft_arena *a, size_t bytes)
 
     if (rounded < bytes)
         abort();
-    if (a->last == NULL || a->last->size - a->last->used < rounded)
+    if (a->last == NULL || (size_t)(a->end - a->at) < rounded)
         add_chunk(a, rounded);
-    at = bytes_of(a->last) + a->last->used;
-    a->last->used += rounded;
+    at = a->at;
+    a->at += rounded;
     ASAN_UNPOISON_MEMORY_REGION(at, bytes);
     return at;
 }
@@ -134,17 +137,19 @@ void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size)
 
 size_t weft_arena_mark(const weft_arena *a)
 {
-    return a->last ? a->last->start + a->last->used : 0;
+    return a->last ? a->last->start + (size_t)(a->at - bytes_of(a->last)) : 0;
 }
 
 /* The first chunk is kept: arenas that are rewound again and again must not call the allocator. */
 void weft_arena_rewind(weft_arena *a, size_t mark)
 {
-    while (a->last && a->last->before && a->last->start >= mark)
+    while (a->last && a->last->before && a->last->start >= mark) {
         drop_last(a);
-    if (a->last && a->last->start + a->last->used > mark) {
-        a->last->used = mark - a->last->start;
-        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used, a->last->size - a->last->used);
+        a->at = a->end = bytes_of(a->last) + a->last->size;
+    }
+    if (a->last && weft_arena_mark(a) > mark) {
+        a->at = bytes_of(a->last) + (mark - a->last->start);
+        ASAN_POISON_MEMORY_REGION(a->at, (size_t)(a->end - a->at));
     }
 }
 

@@ -16,6 +16,7 @@ enum {
     MOST_UNFOLDED_MB = 128, /* for functions and sub-graphs: a file of 2 KB can ask for any size */
     MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
     MOST_FLOATS = 256,      /* floating-point constants read from the file */
+    FEW_OUTPUTS = 4,
     NEWEST_OPSET = 25,      /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
 };
@@ -443,6 +444,20 @@ weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_no
     return WEFT_OK;
 }
 
+/* Where the graph declares a tensor: index into its values, then its outputs; -1 if nowhere. Most
+ * graphs declare a few outputs only: these are compared, not looked up. */
+static int find_declared(const weft_scope *s, weft_slice name)
+{
+    const weft_onnx_graph *g = s->graph;
+    int found = -1;
+
+    if (s->declared == NULL || g->n_values > 0 || g->n_outputs > FEW_OUTPUTS)
+        return s->declared ? weft_map_get(s->declared, name.at, name.n) : -1;
+    for (int i = 0; i < g->n_outputs; i++)
+        found = same_text(g->output[i].name, name) ? i : found;
+    return found;
+}
+
 void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                          const char *const **names, weft_value **declared)
 {
@@ -450,7 +465,7 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
 
     *declared = WEFT_NEW_RAW(m->scratch, weft_value, n->n_outputs);
     for (int i = 0; i < n->n_outputs; i++) {
-        int k = s->declared ? weft_map_get(s->declared, n->output[i].at, n->output[i].n) : -1;
+        int k = find_declared(s, n->output[i]);
 
         text[i] = with_prefix(m, s, n->output[i]);
         (*declared)[i] = (weft_value){.shape = {.rank = -1}};
@@ -608,8 +623,8 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
     return weft_import_define(m, s, n, results);
 }
 
-/* Counts the memory taken since the last node was begun, if that was below the main graph. Names,
- * attributes, constants and lists of reads grow with the nodes unfolded, each in its own way: bytes
+/* Counts the memory taken since the last node was begun that is below the main graph or leads there.
+ * Names, attributes, constants and lists of reads grow with the nodes unfolded, each in its own way: bytes
  * bound them all. Nets of bodies are freed, so only growth of the net in use counts. */
 static weft_status check_unfolded(weft_import *m, const weft_scope *s)
 {
@@ -664,13 +679,16 @@ static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_nod
     weft_import_form below = {0}; /* the main graph: attributes depend on the call */
     weft_import_form *form = s->depth == 0 ? &m->form[n->form->number] : &below;
 
-    WEFT_TRY(check_unfolded(m, s));
+    if (s->depth > 0)
+        WEFT_TRY(check_unfolded(m, s));
     m->n_budget -= cost_of(s, n);
     if (m->n_budget < 0)
         return weft_fail(WEFT_E_INPUT, "more than %d nodes after functions are inlined",
                          MOST_NODES);
     if (!form->is_made)
         WEFT_TRY(make_form(m, s, n, form));
+    if (s->depth == 0 && (form->function || form->is_control))
+        WEFT_TRY(check_unfolded(m, s));
     if (form->function)
         return import_call(m, s, n, form->function);
     if (form->is_control)

@@ -116,12 +116,20 @@ static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n
     return true;
 }
 
+/* Forms of the main graph that were met before are not looked at again. */
+static bool is_control(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+{
+    const weft_import_form *form = &m->form[n->form->number];
+
+    return s->depth == 0 && form->is_made ? form->is_control : weft_import_is_control(n);
+}
+
 /* Everything the node reads is there already. */
 static bool is_ready(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
     slice_list reads = {0};
 
-    if (weft_import_is_control(n)) {
+    if (is_control(m, s, n)) {
         collect_reads(m, n, &reads);
     } else if (s->outer == NULL) {
         return find_operands(m, s, n);

@@ -22,8 +22,8 @@
 enum {
     MOST_ATTRS = 1000,
     MOST_NAME_BYTES = 65535,
-    MOST_FORM_BYTES = 256,  /* larger ones are not compared with others: they are data */
-    MOST_SKIPPED = 1 << 20, /* operands of a node whose form is looked for */
+    MOST_FORM_BYTES = 256, /* larger ones are not compared with others: they are data */
+    MOST_TEXTS = 32,       /* names in a node whose form is looked for */
 };
 
 typedef struct reader {
@@ -50,6 +50,22 @@ weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_slice *out)
     return WEFT_OK;
 }
 
+/* Eight bytes at a time. A byte of x is zero if and only if subtracting 1 from each byte borrows into
+ * the top bit of one whose top bit was clear (Mycroft's test); the last word overlaps. */
+static bool has_nul(const char *text, size_t n)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    uint64_t word, found = 0;
+
+    if (n < sizeof word)
+        return n > 0 && memchr(text, '\0', n);
+    for (size_t i = 0; i < n; i += sizeof word) {
+        memcpy(&word, text + (n - i < sizeof word ? n - sizeof word : i), sizeof word);
+        found |= (word - ones) & ~word & tops;
+    }
+    return found != 0;
+}
+
 /* Names end up in C strings: a NUL would make two of them equal. They are printed with an int as
  * their length and copied for each call of a function: very long ones are refused. */
 weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out)
@@ -59,7 +75,7 @@ weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out)
         return weft_fail(WEFT_E_INPUT,
                          "byte %zu: the name in field %d has %zu bytes, expected at most %d",
                          (size_t)(f->body.at - f->body.start), f->number, out->n, MOST_NAME_BYTES);
-    if (out->n > 0 && memchr(out->at, '\0', out->n))
+    if (has_nul(out->at, out->n))
         return weft_fail(WEFT_E_INPUT, "byte %zu: the name in field %d contains a NUL byte",
                          (size_t)(f->body.at - f->body.start), f->number);
     return WEFT_OK;
@@ -391,93 +407,110 @@ static weft_status node_fields(reader *r, weft_wire w, weft_onnx_node *out, cons
     }
 }
 
-/* Room for the names of a node. */
-static void node_arrays(reader *r, int n_inputs, int n_outputs, weft_onnx_node *out,
-                        node_parts *parts)
-{
-    out->input = parts->input = WEFT_NEW_RAW(r->arena, weft_slice, n_inputs);
-    out->output = parts->output = WEFT_NEW_RAW(r->arena, weft_slice, n_outputs);
-}
-
-/* Steps over the operands and the name, which come first in files as protobuf writes them, and
- * counts them by field number. */
-static weft_status skip_operands(weft_wire *w, int n[ONNX_NODE_NAME + 1])
-{
-    weft_wire next = *w;
-    weft_wire_field f;
-    bool more;
-
-    for (int i = 0; i < MOST_SKIPPED; i++) {
-        WEFT_TRY(weft_wire_next(&next, &f, &more));
-        if (!more || f.number > ONNX_NODE_NAME)
-            return WEFT_OK;
-        n[f.number]++;
-        *w = next;
-    }
-    return WEFT_OK;
-}
-
-/* The form with these bytes, or NULL. */
-static const weft_onnx_form *known_form(const reader *r, weft_wire rest)
-{
-    int i = rest.end - rest.at > MOST_FORM_BYTES
-                ? -1
-                : weft_map_get(r->forms, (const char *)rest.at, (size_t)(rest.end - rest.at));
-
-    return i < 0 ? NULL : r->form.at[i];
-}
-
-/* Sub-graphs are read wherever they stand: how deep they may nest depends on the place. */
-static bool has_graph(const weft_onnx_form *form)
+/* A form is kept if its bytes are few. Sub-graphs are read wherever they stand: how deep they may nest
+ * depends on the place. */
+static bool is_kept(const weft_onnx_form *form, weft_slice bytes)
 {
     for (int i = 0; i < form->n_attrs; i++)
         if (form->attr[i].graph)
-            return true;
-    return false;
+            return false;
+    return bytes.n <= MOST_FORM_BYTES;
 }
 
-/* A node whose form was not met before. `rest` is what follows the operands counted in n_head. */
-static weft_status read_new_node(reader *r, weft_wire w, weft_wire rest,
-                                 const int n_head[ONNX_NODE_NAME + 1], weft_onnx_node *out)
+/* The inputs, outputs and name of a node, which come first in files as protobuf writes them. */
+typedef struct node_head {
+    int n[ONNX_NODE_NAME + 1]; /* by field number */
+    weft_slice text[MOST_TEXTS];
+    weft_slice rest; /* the bytes of its form */
+} node_head;
+
+/* True if the node begins with its texts, in order, and all of them are as they should be. */
+static bool read_head(weft_wire w, node_head *out)
+{
+    int n = 0, last = ONNX_NODE_INPUT;
+
+    memset(out->n, 0, sizeof out->n);
+    while (w.end - w.at > 1 && w.at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES)) {
+        int number = w.at[0] >> 3, length = w.at[1];
+        const char *text = (const char *)w.at + 2;
+
+        if ((w.at[0] & 7) != WEFT_WIRE_BYTES || number < last || n == MOST_TEXTS ||
+            length >= 0x80 || length > w.end - w.at - 2 || has_nul(text, (size_t)length))
+            return false;
+        out->text[n++] = (weft_slice){text, (size_t)length};
+        out->n[number]++;
+        last = number;
+        w.at += 2 + length;
+    }
+    out->rest = slice_of(w);
+    return out->n[ONNX_NODE_NAME] <= 1;
+}
+
+/* Reads a node whose form is known already; false, and nothing done, if it is not such a node. */
+static bool read_known(reader *r, const node_head *head, weft_onnx_node *out)
+{
+    int i = head->rest.n > MOST_FORM_BYTES ? -1
+                                           : weft_map_get(r->forms, head->rest.at, head->rest.n);
+    int n_inputs = head->n[ONNX_NODE_INPUT], n_outputs = head->n[ONNX_NODE_OUTPUT];
+    weft_slice *text;
+
+    if (i < 0)
+        return false;
+    text = weft_arena_copy(r->arena, head->text, (size_t)(n_inputs + n_outputs) * sizeof *text);
+    *out = (weft_onnx_node){.n_inputs = n_inputs,
+                            .n_outputs = n_outputs,
+                            .input = text,
+                            .output = text + n_inputs,
+                            .form = r->form.at[i]};
+    if (head->n[ONNX_NODE_NAME] > 0)
+        out->name = head->text[n_inputs + n_outputs];
+    return true;
+}
+
+/* A node as such: fields in any order, errors told. */
+static weft_status read_new(reader *r, weft_wire w, weft_onnx_node *out)
 {
     node_parts parts;
     int n[WEFT_WIRE_COUNTED];
-    bool is_sorted;
 
+    *out = (weft_onnx_node){0};
     WEFT_TRY(weft_wire_count(w, n));
     if (n[ONNX_NODE_ATTR] > MOST_ATTRS) /* two bytes of the file would take hundreds of memory */
         return weft_fail(WEFT_E_INPUT, "byte %zu: a node has %d attributes, expected at most %d",
                          (size_t)(w.at - w.start), n[ONNX_NODE_ATTR], MOST_ATTRS);
-    node_arrays(r, n[ONNX_NODE_INPUT], n[ONNX_NODE_OUTPUT], out, &parts);
+    out->input = parts.input = WEFT_NEW_RAW(r->arena, weft_slice, n[ONNX_NODE_INPUT]);
+    out->output = parts.output = WEFT_NEW_RAW(r->arena, weft_slice, n[ONNX_NODE_OUTPUT]);
     out->form = parts.form = WEFT_NEW(r->arena, weft_onnx_form, 1);
     parts.form->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);
     WEFT_TRY(node_fields(r, w, out, &parts));
     parts.form->number = r->n_forms++;
-    is_sorted = n[ONNX_NODE_INPUT] == n_head[ONNX_NODE_INPUT] &&
-                n[ONNX_NODE_OUTPUT] == n_head[ONNX_NODE_OUTPUT] &&
-                n[ONNX_NODE_NAME] == n_head[ONNX_NODE_NAME];
-    if (is_sorted && rest.end - rest.at <= MOST_FORM_BYTES && !has_graph(out->form)) {
-        (void)weft_map_put(r->forms, (const char *)rest.at, (size_t)(rest.end - rest.at),
-                           r->form.n);
-        WEFT_PUSH(r->arena, r->form, out->form);
-    }
     return WEFT_OK;
+}
+
+/* Is this the name in the head, or is there none in either? */
+static bool is_same(weft_slice name, const node_head *head)
+{
+    int at = head->n[ONNX_NODE_INPUT] + head->n[ONNX_NODE_OUTPUT];
+
+    return name.at == (head->n[ONNX_NODE_NAME] > 0 ? head->text[at].at : NULL);
 }
 
 static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
 {
-    int n[ONNX_NODE_NAME + 1] = {0};
-    node_parts parts = {0};
-    weft_wire rest = w;
+    node_head head;
+    bool is_usual = read_head(w, &head);
 
-    *out = (weft_onnx_node){0};
-    WEFT_TRY(skip_operands(&rest, n));
-    out->form = known_form(r, rest);
-    if (out->form == NULL)
-        return read_new_node(r, w, rest, n, out);
-    node_arrays(r, n[ONNX_NODE_INPUT], n[ONNX_NODE_OUTPUT], out, &parts);
-    w.end = rest.at;
-    return node_fields(r, w, out, &parts);
+    if (is_usual && read_known(r, &head, out))
+        return WEFT_OK;
+    WEFT_TRY(read_new(r, w, out));
+    /* Inputs, outputs or a name among the rest would not be part of the form. */
+    if (is_usual && out->n_inputs == head.n[ONNX_NODE_INPUT] &&
+        out->n_outputs == head.n[ONNX_NODE_OUTPUT] && is_same(out->name, &head) &&
+        is_kept(out->form, head.rest)) {
+        (void)weft_map_put(r->forms, head.rest.at, head.rest.n, r->form.n);
+        WEFT_PUSH(r->arena, r->form, out->form);
+    }
+    return WEFT_OK;
 }
 
 /* The name of a sparse tensor is that of its values. */
