@@ -51,6 +51,7 @@ weft_arena *weft_arena_new(void);
 void weft_arena_free(weft_arena *a);                 /* NULL is allowed */
 void *weft_arena_alloc(weft_arena *a, size_t bytes); /* zero-filled, aligned for any type */
 void *weft_arena_raw(weft_arena *a, size_t bytes); /* the same, not filled: written at once */
+void weft_arena_reserve(weft_arena *a, size_t bytes); /* room for what follows in one piece */
 size_t weft_arena_mark(const weft_arena *a);
 void weft_arena_rewind(weft_arena *a, size_t mark); /* drops what was allocated since the mark */
 void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes);

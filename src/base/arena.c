@@ -96,19 +96,33 @@ static void add_chunk(weft_arena *a, size_t least)
     a->end = a->at + size;
 }
 
-void *weft_arena_raw(weft_arena *a, size_t bytes)
+/* The next bytes whose address is a multiple of `align`, a power of two up to ALIGN. */
+static void *take(weft_arena *a, size_t bytes, size_t align)
 {
-    size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN + GAP;
+    size_t skip = -(uintptr_t)a->at & (align - 1), whole = skip + bytes + GAP;
     void *at;
 
-    if (rounded < bytes)
+    if (whole < bytes)
         abort();
-    if (a->last == NULL || (size_t)(a->end - a->at) < rounded)
-        add_chunk(a, rounded);
-    at = a->at;
-    a->at += rounded;
+    if (a->last == NULL || (size_t)(a->end - a->at) < whole) {
+        add_chunk(a, bytes + GAP);
+        skip = 0;
+    }
+    at = a->at + skip;
+    a->at += skip + bytes + GAP;
     ASAN_UNPOISON_MEMORY_REGION(at, bytes);
     return at;
+}
+
+void *weft_arena_raw(weft_arena *a, size_t bytes)
+{
+    return take(a, bytes, ALIGN);
+}
+
+void weft_arena_reserve(weft_arena *a, size_t bytes)
+{
+    if (a->last == NULL || (size_t)(a->end - a->at) < bytes)
+        add_chunk(a, bytes);
 }
 
 void *weft_arena_alloc(weft_arena *a, size_t bytes)
@@ -162,7 +176,7 @@ void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes)
 
 char *weft_arena_text(weft_arena *a, const char *from, size_t n)
 {
-    char *to = weft_arena_raw(a, n + 1);
+    char *to = take(a, n + 1, 1);
 
     if (n)
         memcpy(to, from, n);
@@ -179,7 +193,7 @@ char *weft_arena_print(weft_arena *a, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    to = weft_arena_raw(a, (size_t)n + 1);
+    to = take(a, (size_t)n + 1, 1);
     va_start(args, format);
     vsnprintf(to, (size_t)n + 1, format, args);
     va_end(args);

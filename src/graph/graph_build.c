@@ -58,8 +58,15 @@ weft_builder *weft_builder_new(const char *name)
     return b;
 }
 
+enum { LIKELY_NAME_BYTES = 32, LIKELY_EDGES = 3 }; /* of a tensor, of a node: no matter if wrong */
+
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 {
+    size_t tensor_bytes = sizeof(weft_tensor) + LIKELY_NAME_BYTES + 3 * sizeof(int);
+    size_t node_bytes = sizeof(weft_node) + LIKELY_NAME_BYTES + 8 * LIKELY_EDGES * sizeof(int);
+
+    weft_arena_reserve(b->arena,
+                       (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);
