@@ -72,14 +72,16 @@ void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size); /* the same, n
         int n, room;                                                                               \
     }
 #define WEFT_PUSH(arena, v, item)                                                                  \
-    ((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room, sizeof *(v).at),                    \
+    ((v).n < (v).room ? (void)0                                                                    \
+                      : (void)((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room,           \
+                                                        sizeof *(v).at)),                          \
      (v).at[(v).n++] = (item))
 /* Room for n items at once, where their number is known beforehand. */
 #define WEFT_RESERVE(arena, v, items)                                                              \
     ((v).n == 0 ? (void)((v).at = weft_arena_raw_array(arena, (size_t)(items), sizeof *(v).at),    \
                          (v).room = (items))                                                       \
                 : (void)0)
-/* Used by WEFT_PUSH: makes room for one more item and returns the (possibly moved) array. */
+/* Used by WEFT_PUSH: doubles the room of a full array and returns the array moved there. */
 void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size);
 
 /* --- map: text -> int, in insertion-independent order (look-ups only) ------------------------ */

@@ -157,11 +157,13 @@ size_t weft_arena_mark(const weft_arena *a)
 /* The first chunk is kept: arenas that are rewound again and again must not call the allocator. */
 void weft_arena_rewind(weft_arena *a, size_t mark)
 {
-    while (a->last && a->last->before && a->last->start >= mark) {
+    if (a->last == NULL)
+        return;
+    while (a->last->before && a->last->start >= mark) {
         drop_last(a);
         a->at = a->end = bytes_of(a->last) + a->last->size;
     }
-    if (a->last && weft_arena_mark(a) > mark) {
+    if (mark - a->last->start <= (size_t)(a->at - bytes_of(a->last))) {
         a->at = bytes_of(a->last) + (mark - a->last->start);
         ASAN_POISON_MEMORY_REGION(a->at, (size_t)(a->end - a->at));
     }
@@ -204,8 +206,6 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
 {
     void *to;
 
-    if (n < *room)
-        return at;
     if (*room > INT_MAX / 2)
         abort();
     *room = *room ? *room * 2 : 8;

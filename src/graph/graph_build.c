@@ -163,7 +163,10 @@ static weft_node copy_node(weft_arena *a, const weft_node *from)
 
 int weft_builder_tensor(weft_builder *b, const weft_tensor *t)
 {
-    WEFT_PUSH(b->arena, b->tensor, b->shares ? *t : copy_tensor(b->arena, t));
+    if (b->shares)
+        WEFT_PUSH(b->arena, b->tensor, *t);
+    else
+        WEFT_PUSH(b->arena, b->tensor, copy_tensor(b->arena, t));
     b->tensor.at[b->tensor.n - 1].producer = -1;
     return b->tensor.n - 1;
 }
@@ -189,7 +192,10 @@ int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int 
     bool is_claimed = b->claimed && b->claimed == n->name;
     const char *name;
 
-    WEFT_PUSH(b->arena, b->node, b->shares ? *n : copy_node(b->arena, n));
+    if (b->shares)
+        WEFT_PUSH(b->arena, b->node, *n);
+    else
+        WEFT_PUSH(b->arena, b->node, copy_node(b->arena, n));
     name = b->node.at[b->node.n - 1].name;
     if (!is_claimed && !weft_map_put(b->names, name, strlen(name), 0) && b->twice == NULL)
         b->twice = name;
@@ -473,12 +479,14 @@ static void freeze_tensors(const weft_builder *b, int *number, weft_graph *g)
 
 static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
 {
-    int *input = WEFT_NEW(g->arena, int, g->n_tensors), *output;
     weft_tensor *tensor = (weft_tensor *)(uintptr_t)g->tensor; /* made here, const to others */
+    WEFT_VEC(int) input = {0};
+    int *output;
 
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensor[t].kind == WEFT_INPUT)
-            input[g->n_inputs++] = t;
+            WEFT_PUSH(g->arena, input, t);
+    g->n_inputs = input.n;
     output = WEFT_NEW(g->arena, int, b->output.n);
     for (int i = 0; i < b->output.n; i++) {
         int t = number[b->output.at[i]];
@@ -489,7 +497,7 @@ static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
         if (tensor[t].kind == WEFT_ACTIVATION)
             tensor[t].kind = WEFT_OUTPUT;
     }
-    g->input = input;
+    g->input = input.at;
     g->output = output;
 }
 
@@ -520,7 +528,7 @@ static void freeze_nodes(weft_builder *b, const int *number, weft_graph *g)
 static void freeze_uses(weft_graph *g, weft_arena *scratch)
 {
     int *use_at = WEFT_NEW(g->arena, int, g->n_tensors + 1);
-    int *last = WEFT_NEW(scratch, int, g->n_tensors);
+    int *last = WEFT_NEW_RAW(scratch, int, g->n_tensors);
     int *fill = NULL, *use = NULL;
 
     for (int pass = 0; pass < 2; pass++) {
@@ -540,7 +548,7 @@ static void freeze_uses(weft_graph *g, weft_arena *scratch)
             }
         for (int t = 0; pass == 0 && t < g->n_tensors; t++)
             use_at[t + 1] += use_at[t];
-        use = pass ? use : WEFT_NEW(g->arena, int, use_at[g->n_tensors] + 1);
+        use = pass ? use : WEFT_NEW_RAW(g->arena, int, use_at[g->n_tensors] + 1);
         fill = pass ? fill
                     : weft_arena_copy(scratch, use_at, (size_t)(g->n_tensors + 1) * sizeof(int));
     }
@@ -557,8 +565,12 @@ typedef struct side {
 
 static side new_side(const weft_graph *g)
 {
-    return (side){WEFT_NEW(g->arena, int, g->n_nodes + 1), WEFT_NEW(g->arena, int, g->n_edges + 1),
-                  WEFT_NEW(g->arena, int, g->n_edges + 1), 0};
+    side s = {WEFT_NEW_RAW(g->arena, int, g->n_nodes + 1),
+              WEFT_NEW_RAW(g->arena, int, g->n_edges + 1),
+              WEFT_NEW_RAW(g->arena, int, g->n_edges + 1), 0};
+
+    s.at[0] = 0;
+    return s;
 }
 
 enum { FEW_EDGES = 64 };

@@ -77,9 +77,9 @@ weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *in
 /* The node's own fields and attributes, without operands. */
 WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             weft_node *out);
-/* Names of results, with the prefix; *declared (may be NULL) what the file says of them. */
+/* Names of results, with the prefix; *declared what the file says of them, NULL if nothing. */
 void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, weft_value **declared);
+                         const char *const **names, const weft_value **declared);
 /* Makes the node's results known in the scope. */
 WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             const int *results);

@@ -144,7 +144,8 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
     WEFT_VEC(int) args = {0};
     int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
     const char *const *names;
-    weft_value *declared;
+    const weft_value *declared, nothing = {.shape = {.rank = -1}};
+    weft_value *values = WEFT_NEW(m->arena, weft_value, n->n_outputs + 1);
     weft_node node;
 
     WEFT_TRY(weft_import_header(m, s, n, &node));
@@ -163,18 +164,19 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
             WEFT_PUSH(m->arena, args, bodies[k]->scope.captured.at[i]);
     weft_import_results(m, s, n, &names, &declared);
     for (int i = 0; i < n->n_outputs; i++) {
+        const weft_value *file = declared ? &declared[i] : &nothing;
         weft_value v = result[i];
 
         if (v.shape.rank < 0)
-            v.shape = declared[i].shape;
+            v.shape = file->shape;
         if (v.type == WEFT_TYPE_UNKNOWN)
-            v.type = declared[i].type;
-        for (int d = 0; d < v.shape.rank && v.shape.rank == declared[i].shape.rank; d++)
+            v.type = file->type;
+        for (int d = 0; d < v.shape.rank && v.shape.rank == file->shape.rank; d++)
             if (v.shape.dim[d] < 0)
-                v.shape.dim[d] = declared[i].shape.dim[d];
-        declared[i] = v;
-        declared[i].is_const = false;
-        declared[i].data = NULL;
+                v.shape.dim[d] = file->shape.dim[d];
+        v.is_const = false;
+        v.data = NULL;
+        values[i] = v;
     }
     node.has_body = true;
     node.body = bodies[0]->work;
@@ -184,7 +186,7 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
                                           .n_results = n->n_outputs,
                                           .arg = args.at,
                                           .result_name = names,
-                                          .declared = declared},
+                                          .declared = values},
                            results));
     return weft_import_define(m, s, n, results);
 }

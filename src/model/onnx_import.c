@@ -458,23 +458,34 @@ static int find_declared(const weft_scope *s, weft_slice name)
     return found;
 }
 
+static weft_value *no_declarations(weft_arena *a, int n)
+{
+    weft_value *v = WEFT_NEW_RAW(a, weft_value, n);
+
+    for (int i = 0; i < n; i++)
+        v[i] = (weft_value){.shape = {.rank = -1}};
+    return v;
+}
+
 void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, weft_value **declared)
+                         const char *const **names, const weft_value **declared)
 {
     const char **text = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
+    weft_value *values = NULL;
 
-    *declared = WEFT_NEW_RAW(m->scratch, weft_value, n->n_outputs);
     for (int i = 0; i < n->n_outputs; i++) {
         int k = find_declared(s, n->output[i]);
 
         text[i] = with_prefix(m, s, n->output[i]);
-        (*declared)[i] = (weft_value){.shape = {.rank = -1}};
-        if (k >= 0 && m->file_batch == 0) /* declared for another batch: of no use */
-            (*declared)[i] = weft_import_value_info(
-                m, k < s->graph->n_values ? &s->graph->value[k]
-                                          : &s->graph->output[k - s->graph->n_values]);
+        if (k < 0 || m->file_batch > 0) /* declared for another batch: of no use */
+            continue;
+        values = values ? values : no_declarations(m->scratch, n->n_outputs);
+        values[i] = weft_import_value_info(m, k < s->graph->n_values
+                                                  ? &s->graph->value[k]
+                                                  : &s->graph->output[k - s->graph->n_values]);
     }
     *names = text;
+    *declared = values;
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -603,7 +614,6 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
                                    const weft_import_form *form)
 {
     int *args, *results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs + 1);
-    weft_value *declared;
     weft_net_op op = {.n_results = n->n_outputs};
 
     WEFT_TRY(operands(m, s, n, &args, &op.n_args));
@@ -614,8 +624,7 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
     } else {
         WEFT_TRY(weft_import_header(m, s, n, &op.node));
     }
-    weft_import_results(m, s, n, &op.result_name, &declared);
-    op.declared = declared;
+    weft_import_results(m, s, n, &op.result_name, &op.declared);
     op.arg = args;
     WEFT_TRY(weft_net_node(s->net, &op, results));
     if (form->is_constant && s->depth == 0 && n->n_outputs > 0 && results[0] >= 0)

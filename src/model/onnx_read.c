@@ -50,22 +50,6 @@ weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_slice *out)
     return WEFT_OK;
 }
 
-/* Eight bytes at a time. A byte of x is zero if and only if subtracting 1 from each byte borrows into
- * the top bit of one whose top bit was clear (Mycroft's test); the last word overlaps. */
-static bool has_nul(const char *text, size_t n)
-{
-    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-    uint64_t word, found = 0;
-
-    if (n < sizeof word)
-        return n > 0 && memchr(text, '\0', n);
-    for (size_t i = 0; i < n; i += sizeof word) {
-        memcpy(&word, text + (n - i < sizeof word ? n - sizeof word : i), sizeof word);
-        found |= (word - ones) & ~word & tops;
-    }
-    return found != 0;
-}
-
 /* Names end up in C strings: a NUL would make two of them equal. They are printed with an int as
  * their length and copied for each call of a function: very long ones are refused. */
 weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out)
@@ -75,7 +59,7 @@ weft_status weft_onnx_field_text(const weft_wire_field *f, weft_slice *out)
         return weft_fail(WEFT_E_INPUT,
                          "byte %zu: the name in field %d has %zu bytes, expected at most %d",
                          (size_t)(f->body.at - f->body.start), f->number, out->n, MOST_NAME_BYTES);
-    if (has_nul(out->at, out->n))
+    if (out->n > 0 && memchr(out->at, '\0', out->n))
         return weft_fail(WEFT_E_INPUT, "byte %zu: the name in field %d contains a NUL byte",
                          (size_t)(f->body.at - f->body.start), f->number);
     return WEFT_OK;
@@ -424,26 +408,39 @@ typedef struct node_head {
     weft_slice rest; /* the bytes of its form */
 } node_head;
 
-/* True if the node begins with its texts, in order, and all of them are as they should be. */
+static int count_nuls(const uint8_t *from, const uint8_t *to)
+{
+    int n = 0;
+
+    while (from < to && (from = memchr(from, '\0', (size_t)(to - from)))) {
+        from++;
+        n++;
+    }
+    return n;
+}
+
+/* True if the node begins with its texts, in order, and all of them are as they should be. One look
+ * for NUL bytes suffices: tags are none, and neither are lengths but those of empty texts. */
 static bool read_head(weft_wire w, node_head *out)
 {
-    int n = 0, last = ONNX_NODE_INPUT;
+    const uint8_t *from = w.at;
+    int n = 0, last = ONNX_NODE_INPUT, n_empty = 0;
 
     memset(out->n, 0, sizeof out->n);
     while (w.end - w.at > 1 && w.at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES)) {
         int number = w.at[0] >> 3, length = w.at[1];
-        const char *text = (const char *)w.at + 2;
 
         if ((w.at[0] & 7) != WEFT_WIRE_BYTES || number < last || n == MOST_TEXTS ||
-            length >= 0x80 || length > w.end - w.at - 2 || has_nul(text, (size_t)length))
+            length >= 0x80 || length > w.end - w.at - 2)
             return false;
-        out->text[n++] = (weft_slice){text, (size_t)length};
+        out->text[n++] = (weft_slice){(const char *)w.at + 2, (size_t)length};
         out->n[number]++;
+        n_empty += length == 0;
         last = number;
         w.at += 2 + length;
     }
     out->rest = slice_of(w);
-    return out->n[ONNX_NODE_NAME] <= 1;
+    return out->n[ONNX_NODE_NAME] <= 1 && count_nuls(from, w.at) == n_empty;
 }
 
 /* Reads a node whose form is known already; false, and nothing done, if it is not such a node. */

@@ -28,23 +28,35 @@ typedef struct weft_wire_field {
 /* Takes a field that is there, of any form. Truncated or overlong varints, lengths past the end,
  * field number 0, groups: an error with the byte offset. */
 WEFT_CHECKED weft_status weft_wire_take(weft_wire *w, weft_wire_field *field);
-/* Takes the next field. *more is false at the end of the message. Nearly all fields are short bodies
- * with a number below 16: these are taken here, the rest by weft_wire_take. */
+/* Takes the next field. *more is false at the end of the message. Nearly all fields have a number
+ * below 16 and are bodies of less than 2^14 bytes or numbers below 128: these are taken here, the
+ * rest by weft_wire_take. */
 WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_field *field,
                                                       bool *more)
 {
     const uint8_t *at = w->at;
+    ptrdiff_t left = w->end - at, length;
 
-    *more = at < w->end;
+    *more = left > 0;
     if (!*more)
         return WEFT_OK;
-    if (w->end - at > 1 && at[0] >= 8 && at[0] < 0x80 && (at[0] & 7) == WEFT_WIRE_BYTES &&
-        at[1] < 0x80 && at[1] <= w->end - at - 2) {
-        w->at = at + 2 + at[1];
-        *field = (weft_wire_field){at[0] >> 3, WEFT_WIRE_BYTES, 0, {at + 2, w->at, w->start}};
+    if (left < 3 || at[0] < 8 || at[0] >= 0x80 || (at[0] & 5) != 0 ||
+        (at[1] >= 0x80 && ((at[0] & 7) != WEFT_WIRE_BYTES || at[2] >= 0x80)))
+        return weft_wire_take(w, field);
+    *field = (weft_wire_field){at[0] >> 3, (weft_wire_type)(at[0] & 7), 0, {at + 1, w->end, w->start}};
+    if (field->type == WEFT_WIRE_VARINT) {
+        field->value = at[1];
+        w->at = at + 2;
         return WEFT_OK;
     }
-    return weft_wire_take(w, field);
+    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
+    at += at[1] < 0x80 ? 2 : 3;
+    if (length > w->end - at)
+        return weft_wire_take(w, field);
+    w->at = at + length;
+    field->body.at = at;
+    field->body.end = w->at;
+    return WEFT_OK;
 }
 /* Takes one varint (of a packed field). */
 WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);

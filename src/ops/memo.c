@@ -14,13 +14,6 @@
 
 #include <string.h>
 
-struct weft_memo {
-    weft_arena *arena, *lasting;
-    weft_map *kinds, *deeds; /* keys as bytes -> index */
-    WEFT_VEC(const weft_kind *) kind;
-    WEFT_VEC(weft_deed) deed;
-};
-
 weft_memo *weft_memo_new(weft_arena *a, weft_arena *lasting)
 {
     weft_memo *m = WEFT_NEW(a, weft_memo, 1);
@@ -78,11 +71,6 @@ int weft_memo_kind(weft_memo *m, const weft_value *value, int64_t stored_bytes)
                        m->kind.n);
     WEFT_PUSH(m->arena, m->kind, new_kind(m, value, stored_bytes));
     return m->kind.n - 1;
-}
-
-const weft_kind *weft_memo_get(const weft_memo *m, int kind)
-{
-    return m->kind.at[kind];
 }
 
 weft_deed *weft_memo_find(const weft_memo *m, const weft_deed_key *key)

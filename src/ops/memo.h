@@ -29,14 +29,22 @@ typedef struct weft_deed_key {
     int part[2 + WEFT_DEED_ARGS];
 } weft_deed_key;
 
-typedef struct weft_memo weft_memo;
+typedef struct weft_memo {
+    weft_arena *arena, *lasting;
+    weft_map *kinds, *deeds; /* keys as bytes -> index */
+    WEFT_VEC(const weft_kind *) kind;
+    WEFT_VEC(weft_deed) deed;
+} weft_memo;
 
 /* The memo is in `a`, the kinds in `lasting`. */
 weft_memo *weft_memo_new(weft_arena *a, weft_arena *lasting);
 /* Number of the kind; its literal must live as long as the memo. */
 int weft_memo_kind(weft_memo *m, const weft_value *value, int64_t stored_bytes);
 /* Stays where it is, even when the memo is gone. */
-const weft_kind *weft_memo_get(const weft_memo *m, int kind);
+static inline const weft_kind *weft_memo_get(const weft_memo *m, int kind)
+{
+    return m->kind.at[kind];
+}
 /* The deed with that key, or NULL. Valid until the next one is added. */
 weft_deed *weft_memo_find(const weft_memo *m, const weft_deed_key *key);
 weft_deed *weft_memo_add(weft_memo *m, const weft_deed_key *key, const weft_deed *deed);

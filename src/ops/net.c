@@ -397,8 +397,8 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
     for (int i = 0; i < op->n_args + op->n_results; i++) {
         int value = i < op->n_args ? op->arg[i] : results[i - op->n_args];
 
-        tensors[i] = -1;
-        if (value >= 0)
+        tensors[i] = value < 0 ? -1 : n->value.at[value].tensor;
+        if (value >= 0 && tensors[i] < 0)
             WEFT_TRY(need_tensor(
                 n, value, kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
                 &tensors[i]));
