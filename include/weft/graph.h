@@ -207,6 +207,8 @@ int weft_builder_tensor(weft_builder *b, const weft_tensor *t);
 /* Adds a node (deep copy) and returns its number. Operands and results are tensor numbers or -1. */
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results);
+/* The caller has seen to it that no two tensors have the same name: it is not checked again. */
+void weft_builder_unique(weft_builder *b);
 /* Reserves the name of the node that is added next; false if a node has it. Without this call names
  * are checked in the end. */
 bool weft_builder_claim(weft_builder *b, const char *name);

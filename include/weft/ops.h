@@ -161,6 +161,8 @@ weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net, then as th
 /* The network is read with another batch size than its constants were made for; `before` is the
  * same network as it stands in the file, finished or not, and must outlive this one. */
 void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before);
+/* The caller has seen to it that no two values have the same name: it is not checked again. */
+void weft_net_unique(weft_net *n);
 /* Gives every floating-point tensor this type; WEFT_TYPE_UNKNOWN: as they are. */
 void weft_net_dtype(weft_net *n, weft_dtype type);
 int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */

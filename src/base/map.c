@@ -40,21 +40,45 @@ static uint64_t word_at(const char *from)
     return word;
 }
 
+/* A word made of fewer than eight bytes. */
+static uint64_t short_word(const char *key, size_t n)
+{
+    uint64_t word = 0;
+
+    for (size_t i = 0; i < n; i++)
+        word = word << 8 | (uint8_t)key[i];
+    return word;
+}
+
 /* Eight bytes at a time: names of tensors are long and looked up often. The last word overlaps the
- * one before it; of short keys it is put together from bytes. */
+ * one before it. Words at even and odd places are mixed side by side, which halves the wait for
+ * multiplications. */
 static uint32_t hash_of(const char *key, size_t n)
 {
-    uint64_t h = n, word = 0;
+    uint64_t h = n, other = 0x100000001b3u;
+    size_t i = 0;
 
-    if (n >= 8) {
-        for (size_t i = 0; i + 8 < n; i += 8)
-            h = mix(h, word_at(key + i));
-        word = word_at(key + n - 8);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            word = word << 8 | (uint8_t)key[i];
+    if (n < 8)
+        return (uint32_t)(mix(mix(h, short_word(key, n)), other) >> 32);
+    for (; i + 16 < n; i += 16) {
+        h = mix(h, word_at(key + i));
+        other = mix(other, word_at(key + i + 8));
     }
-    return (uint32_t)(mix(mix(h, word), 0x100000001b3u) >> 32);
+    if (i + 8 < n)
+        h = mix(h, word_at(key + i));
+    other = mix(other, word_at(key + n - 8));
+    return (uint32_t)(mix(h, other) >> 32);
+}
+
+static bool same_bytes(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+
+    if (n < 8)
+        return short_word(a, n) == short_word(b, n);
+    while (i + 8 < n && word_at(a + i) == word_at(b + i))
+        i += 8;
+    return i + 8 >= n && word_at(a + n - 8) == word_at(b + n - 8);
 }
 
 weft_map *weft_map_new(weft_arena *a)
@@ -75,7 +99,7 @@ static slot *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
     for (; m->slot[i].next; i = (i + 1) & (m->room - 1)) {
         const item *it = &m->item.at[m->slot[i].next - 1];
 
-        if (m->slot[i].hash == hash && it->n == n && (n == 0 || memcmp(it->key, key, n) == 0))
+        if (m->slot[i].hash == hash && it->n == n && same_bytes(it->key, key, n))
             break;
     }
     return &m->slot[i];

@@ -19,7 +19,8 @@ typedef struct ends {
 struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
-    bool shares; /* nothing is copied */
+    bool shares;    /* nothing is copied */
+    bool is_unique; /* no two tensors have the same name */
     WEFT_VEC(weft_tensor) tensor;
     WEFT_VEC(weft_node) node;
     ends arg, res;
@@ -81,6 +82,11 @@ weft_arena *weft_builder_arena(weft_builder *b)
 void weft_builder_share(weft_builder *b)
 {
     b->shares = true;
+}
+
+void weft_builder_unique(weft_builder *b)
+{
+    b->is_unique = true;
 }
 
 void weft_builder_free(weft_builder *b)
@@ -232,13 +238,14 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
-    weft_map_reserve(seen, b->tensor.n);
+    if (!b->is_unique)
+        weft_map_reserve(seen, b->tensor.n);
     for (int t = 0; t < b->tensor.n; t++) {
         const char *name = b->tensor.at[t].name;
 
         if (name == NULL || *name == '\0')
             return weft_fail(WEFT_E_INPUT, "a tensor has no name");
-        if (!weft_map_put(seen, name, strlen(name), t))
+        if (!b->is_unique && !weft_map_put(seen, name, strlen(name), t))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
     if (b->twice)

@@ -27,6 +27,7 @@ typedef struct weft_import {
     size_t net_bytes;
     const weft_net *seen;
     weft_map *prefixes;     /* of inlined functions and branches, each once */
+    bool has_prefixes;
     weft_map *functions;    /* name -> first local function of that name */
     int *next_function;     /* the next one of the same name, or -1 */
     int64_t n_constants;    /* elements in Constant nodes of the main graph */

@@ -16,6 +16,7 @@ enum {
     MOST_UNFOLDED_MB = 128, /* for functions and sub-graphs: a file of 2 KB can ask for any size */
     MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
     MOST_FLOATS = 256,      /* floating-point constants read from the file */
+    FEW_INPUTS = 4,
     FEW_OUTPUTS = 4,
     NEWEST_OPSET = 25,      /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
@@ -60,6 +61,7 @@ const char *weft_import_prefix(weft_import *m, const weft_scope *s, weft_slice n
     int n = weft_map_get(m->prefixes, prefix, strlen(prefix));
 
     weft_map_set(m->prefixes, prefix, strlen(prefix), n < 0 ? 1 : n + 1);
+    m->has_prefixes = true;
     return n < 0 ? prefix
                  : weft_arena_print(m->arena, "%s%.*s#%d:", s->prefix, (int)base.n, base.at, n + 1);
 }
@@ -128,9 +130,24 @@ static weft_slice dim_name(weft_import *m, const weft_onnx_value_info *info, int
     return (weft_slice){name, strlen(name)};
 }
 
-static bool is_initializer(const weft_onnx_graph *g, weft_map *initializers, weft_slice name)
+/* Old files list all initializers as inputs; `names` is NULL if there are few inputs. */
+static bool is_initializer(const weft_onnx_graph *g, const weft_map *names, weft_slice name)
 {
-    return g->n_initializers > 0 && weft_map_get(initializers, name.at, name.n) >= 0;
+    if (names)
+        return weft_map_get(names, name.at, name.n) >= 0;
+    for (int i = 0; i < g->n_initializers; i++)
+        if (same_text(g->initializer[i].name, name))
+            return true;
+    return false;
+}
+
+static weft_map *initializer_names(weft_import *m, const weft_onnx_graph *g)
+{
+    weft_map *names = g->n_inputs > FEW_INPUTS ? weft_map_new(m->arena) : NULL;
+
+    for (int i = 0; names && i < g->n_initializers; i++)
+        weft_map_set(names, g->initializer[i].name.at, g->initializer[i].name.n, i);
+    return names;
 }
 
 static weft_status input_shape(weft_import *m, const weft_onnx_value_info *info, weft_value *v)
@@ -180,9 +197,10 @@ static weft_status choose_batch(weft_import *m, const weft_onnx_value_info *firs
     return WEFT_OK;
 }
 
-static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initializers)
+static weft_status import_inputs(weft_import *m, weft_scope *s)
 {
     const weft_onnx_graph *g = s->graph;
+    const weft_map *initializers = initializer_names(m, g);
     bool is_first = true;
 
     for (int i = 0; i < g->n_inputs; i++) {
@@ -777,15 +795,15 @@ static void warn_of_opset(weft_scope *s)
 static weft_status import_graph(weft_import *m, weft_scope *s)
 {
     const weft_onnx_graph *g = m->doc->graph;
-    weft_map *initializers = weft_map_new(m->arena);
 
-    for (int i = 0; i < g->n_initializers; i++)
-        weft_map_set(initializers, g->initializer[i].name.at, g->initializer[i].name.n, i);
     weft_import_declared(m, s, g);
     warn_of_opset(s);
-    WEFT_TRY(import_inputs(m, s, initializers));
+    WEFT_TRY(import_inputs(m, s));
     WEFT_TRY(weft_import_weights(m, s));
     WEFT_TRY(weft_import_nodes(m, s, g->node, g->n_nodes));
+    /* Every value went into the scope under its own name, which refuses a second one. */
+    if (!m->has_prefixes && g->n_sparse == 0)
+        weft_net_unique(s->net);
     return import_outputs(m, s);
 }
 

@@ -85,6 +85,11 @@ void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *bef
     n->before = before;
 }
 
+void weft_net_unique(weft_net *n)
+{
+    weft_builder_unique(n->builder);
+}
+
 void weft_net_dtype(weft_net *n, weft_dtype type)
 {
     n->dtype = type;
