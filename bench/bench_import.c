@@ -4,8 +4,8 @@
  *
  * bench_import MODEL.onnx... prints one JSON line a model: the processor times of repeated calls in
  * this process (weft_model_open and weft_summarize, memory given back included), the least of them,
- * since the least disturbed run is the one that repeats, and the largest memory of the process so far.
- * One call before warms up: the file is in memory, and so are the pages of the allocator. */
+ * since the least disturbed run is the one that repeats, and the largest memory of the process so
+ * far. One call before warms up: the file is in memory, and so are the pages of the allocator. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>

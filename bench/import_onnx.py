@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The yardstick of bench_import: the same question put to the onnx package of Python.
 
-import_onnx.py MODEL.onnx... prints one JSON line a model: the best of five times to load it and to
-infer all shapes.
+import_onnx.py MODEL.onnx... prints one JSON line a model: the best of five processor times
+to load it and to infer all shapes.
 """
 import json
 import os

@@ -3,9 +3,9 @@
  *
  * measure N COMMAND [ARGUMENT...] runs the command N times, with its output thrown away, and prints
  * one JSON line: the wall time of each run, from before the process is made until it has ended, its
- * processor time, and the largest memory of any run. A process inherits the peak of the one that starts it, so this
- * must be a small program: its own peak, about a megabyte, is the least that can be measured. Exit
- * code: 0, or 1 if the command cannot be run or fails. */
+ * processor time, and the largest memory of any run. A process inherits the peak of the one that
+ * starts it, so this must be a small program: its own peak, about a megabyte, is the least that can
+ * be measured. Exit code: 0, or 1 if the command cannot be run or fails. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <fcntl.h>

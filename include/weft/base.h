@@ -48,9 +48,9 @@ const char *weft_message(void);
 typedef struct weft_arena weft_arena;
 
 weft_arena *weft_arena_new(void);
-void weft_arena_free(weft_arena *a);                 /* NULL is allowed */
-void *weft_arena_alloc(weft_arena *a, size_t bytes); /* zero-filled, aligned for any type */
-void *weft_arena_raw(weft_arena *a, size_t bytes); /* the same, not filled: written at once */
+void weft_arena_free(weft_arena *a);                  /* NULL is allowed */
+void *weft_arena_alloc(weft_arena *a, size_t bytes);  /* zero-filled, aligned for any type */
+void *weft_arena_raw(weft_arena *a, size_t bytes);    /* the same, not filled: written at once */
 void weft_arena_reserve(weft_arena *a, size_t bytes); /* room for what follows in one piece */
 size_t weft_arena_mark(const weft_arena *a);
 void weft_arena_rewind(weft_arena *a, size_t mark); /* drops what was allocated since the mark */
@@ -72,9 +72,9 @@ void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size); /* the same, n
         int n, room;                                                                               \
     }
 #define WEFT_PUSH(arena, v, item)                                                                  \
-    ((v).n < (v).room ? (void)0                                                                    \
-                      : (void)((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room,           \
-                                                        sizeof *(v).at)),                          \
+    ((v).n < (v).room                                                                              \
+         ? (void)0                                                                                 \
+         : (void)((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room, sizeof *(v).at)),      \
      (v).at[(v).n++] = (item))
 /* Room for n items at once, where their number is known beforehand. */
 #define WEFT_RESERVE(arena, v, items)                                                              \

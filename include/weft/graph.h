@@ -175,8 +175,8 @@ typedef struct weft_graph {
     const int *out_at, *out_to, *out_tensor; /* edges leaving u, by (reader, tensor) */
     const int *in_at, *in_from, *in_tensor;  /* edges entering u, by (producer, tensor) */
     const int *input, *output;               /* tensors, in the order of the file */
-    const int *like; /* [n_nodes] the first node with the same work; u itself if none is known */
-    weft_arena *arena;                       /* owns every array above */
+    const int *like;   /* [n_nodes] the first node with the same work; u itself if none is known */
+    weft_arena *arena; /* owns every array above */
 } weft_graph;
 
 void weft_graph_free(weft_graph *g);        /* NULL is allowed */

@@ -5,13 +5,16 @@
  *
  * Nodes that were added in topological order stay where they are: the sort would give the order of
  * their numbers, since the lowest number is always ready. Then the graph takes the builder's arrays
- * over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be sorted. */
+ * over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be sorted.
+ */
 #include "weft/graph.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Operands, or results, of nodes in a row: those of node u are at[from[u]] .. at[from[u + 1]] - 1. */
+/* Operands, or results, of nodes in a row: those of node u are at[from[u]] .. at[from[u + 1]] - 1.
+ */
 typedef struct ends {
     WEFT_VEC(int) from, item;
 } ends;
@@ -33,8 +36,6 @@ struct weft_builder {
     const char *twice;        /* the first node name that was there already */
 };
 
-enum { FIRST_ROOM = 16 };
-
 /* Room for n nodes with n_items in all. */
 static void start_ends(weft_arena *a, ends *e, int n, int n_items)
 {
@@ -54,8 +55,8 @@ weft_builder *weft_builder_new(const char *name)
     b->scratch = weft_arena_new();
     b->names = weft_map_new(b->scratch);
     b->name = weft_arena_text(b->arena, name, strlen(name));
-    start_ends(b->arena, &b->arg, FIRST_ROOM, FIRST_ROOM);
-    start_ends(b->arena, &b->res, FIRST_ROOM, FIRST_ROOM);
+    start_ends(b->arena, &b->arg, 0, 0);
+    start_ends(b->arena, &b->res, 0, 0);
     return b;
 }
 
@@ -66,11 +67,15 @@ void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
     size_t tensor_bytes = sizeof(weft_tensor) + LIKELY_NAME_BYTES + 3 * sizeof(int);
     size_t node_bytes = sizeof(weft_node) + LIKELY_NAME_BYTES + 8 * LIKELY_EDGES * sizeof(int);
 
-    weft_arena_reserve(b->arena,
-                       (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
+    weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);
+    if (b->node.n == 0) {
+        start_ends(b->arena, &b->arg, n_nodes,
+                   n_nodes < INT_MAX / LIKELY_EDGES ? LIKELY_EDGES * n_nodes : n_nodes);
+        start_ends(b->arena, &b->res, n_nodes, n_nodes);
+    }
     weft_map_reserve(b->names, n_nodes);
 }
 

@@ -90,8 +90,8 @@ typedef struct weft_onnx_attr {
     weft_slice raw;                 /* the whole AttributeProto, for the writer */
 } weft_onnx_attr;
 
-/* A node without its name and operands. Networks repeat themselves: nodes whose bytes are equal here
- * share one form. */
+/* A node without its name and operands. Networks repeat themselves: nodes whose bytes are equal
+ * here share one form. */
 typedef struct weft_onnx_form {
     int number; /* of the document's forms: 0, 1, ... */
     weft_slice op_type, domain, overload, doc;

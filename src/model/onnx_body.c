@@ -15,8 +15,9 @@ bool weft_import_is_control(const weft_onnx_node *n)
 {
     bool is_default = n->form->domain.n == 0 || weft_slice_is(n->form->domain, "ai.onnx");
 
-    return is_default && (weft_slice_is(n->form->op_type, "If") || weft_slice_is(n->form->op_type, "Loop") ||
-                          weft_slice_is(n->form->op_type, "Scan"));
+    return is_default &&
+           (weft_slice_is(n->form->op_type, "If") || weft_slice_is(n->form->op_type, "Loop") ||
+            weft_slice_is(n->form->op_type, "Scan"));
 }
 
 typedef struct body {
@@ -34,9 +35,9 @@ static weft_status find_body(const weft_onnx_node *n, const char *name, const we
             *out = n->form->attr[i].graph;
             return WEFT_OK;
         }
-    return weft_fail(WEFT_E_INPUT,
-                     "node '%.*s' (%.*s): attribute '%s' is missing, expected a graph",
-                     (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, name);
+    return weft_fail(
+        WEFT_E_INPUT, "node '%.*s' (%.*s): attribute '%s' is missing, expected a graph",
+        (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, name);
 }
 
 /* --- one body -------------------------------------------------------------------------------- */
@@ -318,16 +319,17 @@ static weft_status body_mismatch(const weft_onnx_node *n, const body *b)
         WEFT_E_INPUT,
         "node '%.*s' (%.*s) has %d inputs and %d outputs, which do not fit a body with "
         "%d and %d",
-        (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, n->n_inputs, n->n_outputs,
-        b->graph->n_inputs, b->graph->n_outputs);
+        (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, n->n_inputs,
+        n->n_outputs, b->graph->n_inputs, b->graph->n_outputs);
 }
 
 static void warn_of_once(weft_scope *s, const weft_onnx_node *n, int64_t trips)
 {
     if (trips >= 0)
-        weft_net_warn(
-            s->net, "node '%.*s' (%.*s): its body runs %lld times, its work is counted once",
-            (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, (long long)trips);
+        weft_net_warn(s->net,
+                      "node '%.*s' (%.*s): its body runs %lld times, its work is counted once",
+                      (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at,
+                      (long long)trips);
     else
         weft_net_warn(
             s->net,

@@ -18,7 +18,7 @@ enum {
     MOST_FLOATS = 256,      /* floating-point constants read from the file */
     FEW_INPUTS = 4,
     FEW_OUTPUTS = 4,
-    NEWEST_OPSET = 25,      /* of the default domain, as far as the table was checked */
+    NEWEST_OPSET = 25, /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
 };
 
@@ -526,8 +526,8 @@ static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node 
         WEFT_TRY(weft_import_resolve(m, s, n->input[i], &(*args)[i]));
         if ((*args)[i] < 0)
             return weft_fail(WEFT_E_INPUT, "node '%.*s' (%.*s) reads '%.*s', which nothing makes",
-                             (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at,
-                             (int)n->input[i].n, n->input[i].at);
+                             (int)n->name.n, n->name.at, (int)n->form->op_type.n,
+                             n->form->op_type.at, (int)n->input[i].n, n->input[i].at);
         *n_args = i + 1; /* trailing operands left out do not count */
     }
     return WEFT_OK;
@@ -650,9 +650,10 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
     return weft_import_define(m, s, n, results);
 }
 
-/* Counts the memory taken since the last node was begun that is below the main graph or leads there.
- * Names, attributes, constants and lists of reads grow with the nodes unfolded, each in its own way: bytes
- * bound them all. Nets of bodies are freed, so only growth of the net in use counts. */
+/* Counts the memory taken since the last node was begun that is below the main graph or leads
+ * there. Names, attributes, constants and lists of reads grow with the nodes unfolded, each in its
+ * own way: bytes bound them all. Nets of bodies are freed, so only growth of the net in use counts.
+ */
 static weft_status check_unfolded(weft_import *m, const weft_scope *s)
 {
     size_t arena_bytes = weft_arena_mark(m->arena) + weft_arena_mark(m->lasting);
@@ -681,8 +682,8 @@ static int64_t cost_of(const weft_scope *s, const weft_onnx_node *n)
     return s->depth == 0 ? 1 : 1 + n_parts / 16 + (int64_t)n->form->n_attrs * s->n_bound / 256;
 }
 
-/* What the node's form is. In the main graph it is kept with the attributes of operators; the operands
- * are looked at first, since an error in them is told before one in attributes. */
+/* What the node's form is. In the main graph it is kept with the attributes of operators; the
+ * operands are looked at first, since an error in them is told before one in attributes. */
 static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                              weft_import_form *out)
 {

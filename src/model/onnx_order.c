@@ -79,10 +79,11 @@ static weft_status sort_from(order *o, int u, visit *stack)
             int maker = weft_map_get(o->makers, name.at, name.n);
 
             if (maker >= 0 && o->state[maker] == 1)
-                return weft_fail(
-                    WEFT_E_INPUT, "the graph has a cycle through node '%.*s' (%.*s), tensor '%.*s'",
-                    (int)o->node[maker].name.n, o->node[maker].name.at,
-                    (int)o->node[maker].form->op_type.n, o->node[maker].form->op_type.at, (int)name.n, name.at);
+                return weft_fail(WEFT_E_INPUT,
+                                 "the graph has a cycle through node '%.*s' (%.*s), tensor '%.*s'",
+                                 (int)o->node[maker].name.n, o->node[maker].name.at,
+                                 (int)o->node[maker].form->op_type.n,
+                                 o->node[maker].form->op_type.at, (int)name.n, name.at);
             if (maker >= 0 && o->state[maker] == 0) {
                 o->state[maker] = 1;
                 stack[depth++] = (visit){maker, 0};

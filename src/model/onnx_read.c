@@ -11,8 +11,8 @@
  * not merged). Messages nest through sub-graphs only; their depth is limited.
  *
  * What a node is, apart from its name and operands, is read once: a node whose remaining bytes are
- * equal to those of an earlier one shares its form. Equal bytes mean the same, so nothing is checked
- * less.
+ * equal to those of an earlier one shares its form. Equal bytes mean the same, so nothing is
+ * checked less.
  *
  * A file that cannot be read is looked at once more, to say what it is instead. */
 #include "onnx_fields.h"
@@ -391,8 +391,8 @@ static weft_status node_fields(reader *r, weft_wire w, weft_onnx_node *out, cons
     }
 }
 
-/* A form is kept if its bytes are few. Sub-graphs are read wherever they stand: how deep they may nest
- * depends on the place. */
+/* A form is kept if its bytes are few. Sub-graphs are read wherever they stand: how deep they may
+ * nest depends on the place. */
 static bool is_kept(const weft_onnx_form *form, weft_slice bytes)
 {
     for (int i = 0; i < form->n_attrs; i++)
@@ -446,8 +446,8 @@ static bool read_head(weft_wire w, node_head *out)
 /* Reads a node whose form is known already; false, and nothing done, if it is not such a node. */
 static bool read_known(reader *r, const node_head *head, weft_onnx_node *out)
 {
-    int i = head->rest.n > MOST_FORM_BYTES ? -1
-                                           : weft_map_get(r->forms, head->rest.at, head->rest.n);
+    int i =
+        head->rest.n > MOST_FORM_BYTES ? -1 : weft_map_get(r->forms, head->rest.at, head->rest.n);
     int n_inputs = head->n[ONNX_NODE_INPUT], n_outputs = head->n[ONNX_NODE_OUTPUT];
     weft_slice *text;
 

@@ -404,9 +404,9 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
 
         tensors[i] = value < 0 ? -1 : n->value.at[value].tensor;
         if (value >= 0 && tensors[i] < 0)
-            WEFT_TRY(need_tensor(
-                n, value, kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
-                &tensors[i]));
+            WEFT_TRY(need_tensor(n, value,
+                                 kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
+                                 &tensors[i]));
     }
     node = lasting_node(n, op);
     *out = weft_builder_node(n->builder, &node, tensors, op->n_args, tensors + op->n_args,
@@ -498,8 +498,7 @@ static bool agrees(const weft_net *n, const weft_value *known, const weft_value 
 {
     if (declared->type == WEFT_TYPE_UNKNOWN && declared->shape.rank < 0)
         return true;
-    return is_complete(known) &&
-           (n->dtype || !declared->type || declared->type == known->type) &&
+    return is_complete(known) && (n->dtype || !declared->type || declared->type == known->type) &&
            (!weft_shape_is_static(&declared->shape) ||
             weft_shape_equal(&declared->shape, &known->shape));
 }
@@ -562,11 +561,11 @@ static weft_status add_node(weft_net *n, const weft_net_op *op, int *results)
             is_folded = false;
     is_folded = is_folded && done.op;
     for (int i = 0; i < op->n_results; i++)
-        results[i] = !is_asked_for(op, i) ? -1
-                                          : add_value(n, op->result_name[i],
-                                                      is_folded ? done.result[i]
-                                                                : live_kind(n, done.result[i]),
-                                                      false);
+        results[i] =
+            !is_asked_for(op, i)
+                ? -1
+                : add_value(n, op->result_name[i],
+                            is_folded ? done.result[i] : live_kind(n, done.result[i]), false);
     n->n_nodes++;
     if (is_folded) /* a weight, not work */
         return WEFT_OK;

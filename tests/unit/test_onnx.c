@@ -270,6 +270,73 @@ TEST(fields_come_in_any_order_and_the_last_one_counts)
     weft_arena_free(a);
 }
 
+/* A node "op" that reads x; `name` NULL: without name, `late` NULL: no output behind the operator.
+ */
+static void put_form_node(weft_wire_out *graph, const char *name, const char *op, const char *late)
+{
+    size_t begin = weft_wire_begin(graph, ONNX_GRAPH_NODE);
+
+    weft_wire_put_bytes(graph, ONNX_NODE_INPUT, "x", 1);
+    if (name)
+        weft_wire_put_bytes(graph, ONNX_NODE_NAME, name, strlen(name));
+    weft_wire_put_bytes(graph, ONNX_NODE_OP_TYPE, op, strlen(op));
+    if (late)
+        weft_wire_put_bytes(graph, ONNX_NODE_OUTPUT, late, strlen(late));
+    weft_wire_end(graph, begin);
+}
+
+TEST(nodes_with_equal_bytes_behind_their_operands_share_a_form)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    const weft_onnx_node *n;
+    weft_onnx *o;
+
+    put_form_node(&graph, "a", "Relu", NULL);
+    put_form_node(&graph, "b", "Relu", NULL);
+    put_form_node(&graph, NULL, "Relu", NULL);
+    put_form_node(&graph, "c", "Abs", NULL);
+    put_form_node(&graph, "d", "Relu", "y"); /* an output among the rest is not part of a form */
+    put_form_node(&graph, "e", "Relu", "y");
+    model = model_of(a, &graph);
+    CHECK_OK(read_out(&model, &o));
+    n = o->graph->node;
+    CHECK(n[0].form == n[1].form && n[0].form == n[2].form);
+    CHECK(n[3].form != n[0].form && n[4].form != n[0].form && n[5].form != n[4].form);
+    CHECK_INT(o->n_forms, 4);
+    for (int u = 0; u < o->graph->n_nodes; u++) {
+        CHECK(slice_is(n[u].form->op_type, u == 3 ? "Abs" : "Relu"));
+        CHECK(n[u].n_inputs == 1 && slice_is(n[u].input[0], "x"));
+        CHECK_INT(n[u].n_outputs, u < 4 ? 0 : 1);
+    }
+    CHECK(slice_is(n[1].name, "b") && n[2].name.at == NULL && slice_is(n[5].output[0], "y"));
+    weft_onnx_free(o);
+    weft_arena_free(a);
+}
+
+static void check_name_fails(const char *name, size_t n, const char *message)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    weft_onnx *o;
+    size_t begin;
+
+    put_form_node(&graph, "a", "Relu", NULL);
+    begin = weft_wire_begin(&graph, ONNX_GRAPH_NODE);
+    weft_wire_put_bytes(&graph, ONNX_NODE_INPUT, name, n);
+    weft_wire_put_bytes(&graph, ONNX_NODE_OP_TYPE, "Relu", 4);
+    weft_wire_end(&graph, begin);
+    model = model_of(a, &graph);
+    CHECK_FAILS(read_out(&model, &o), message);
+    weft_arena_free(a);
+}
+
+TEST(names_of_nodes_with_a_known_form_are_checked_too)
+{
+    check_name_fails("x\0y", 3, "contains a NUL byte");
+    check_name_fails("\0", 1, "contains a NUL byte");
+}
+
 static weft_wire_out attr_model(weft_arena *a, const weft_wire_out *attr)
 {
     weft_wire_out node = {a, NULL, 0, 0}, graph = {a, NULL, 0, 0};
@@ -791,9 +858,11 @@ static bool same_attr(const weft_onnx_attr *x, const weft_onnx_attr *y)
 static bool same_node(const weft_onnx_node *x, const weft_onnx_node *y)
 {
     if (!same_slice(x->name, y->name) || !same_slice(x->form->op_type, y->form->op_type) ||
-        !same_slice(x->form->domain, y->form->domain) || !same_slice(x->form->overload, y->form->overload) ||
-        !same_slice(x->form->doc, y->form->doc) || x->n_inputs != y->n_inputs || x->n_outputs != y->n_outputs ||
-        x->form->n_attrs != y->form->n_attrs || !same_slices(x->input, y->input, x->n_inputs) ||
+        !same_slice(x->form->domain, y->form->domain) ||
+        !same_slice(x->form->overload, y->form->overload) ||
+        !same_slice(x->form->doc, y->form->doc) || x->n_inputs != y->n_inputs ||
+        x->n_outputs != y->n_outputs || x->form->n_attrs != y->form->n_attrs ||
+        !same_slices(x->input, y->input, x->n_inputs) ||
         !same_slices(x->output, y->output, x->n_outputs))
         return false;
     for (int i = 0; i < x->form->n_attrs; i++)
@@ -997,7 +1066,8 @@ TEST(every_field_of_a_document_is_read)
     branch = attr_named(&g->node[1], "then_branch")->graph;
     CHECK(slice_is(branch->name, "then2") && slice_is(branch->node[1].form->op_type, "If"));
     every = &g->node[2];
-    CHECK(slice_is(every->form->domain, "weft.test") && every->n_inputs == 3 && every->input[1].n == 0);
+    CHECK(slice_is(every->form->domain, "weft.test") && every->n_inputs == 3 &&
+          every->input[1].n == 0);
     CHECK(attr_named(every, "a_float")->f == (double)0.1f);
     CHECK_INT(attr_named(every, "an_int")->i, -7);
     CHECK_INT(attr_named(every, "a_string")->s.n, 10); /* "nul", a NUL, "inside" */
@@ -1128,6 +1198,8 @@ int main(void)
         cmocka_unit_test(lengths_of_nested_messages_use_as_few_bytes_as_they_need),
         cmocka_unit_test(malformed_fields_are_errors_with_their_offset),
         cmocka_unit_test(fields_come_in_any_order_and_the_last_one_counts),
+        cmocka_unit_test(nodes_with_equal_bytes_behind_their_operands_share_a_form),
+        cmocka_unit_test(names_of_nodes_with_a_known_form_are_checked_too),
         cmocka_unit_test(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out),
         cmocka_unit_test(sub_graphs_nest_only_so_deep),
         cmocka_unit_test(sub_graphs_side_by_side_are_not_deep),
