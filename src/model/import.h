@@ -97,6 +97,12 @@ WEFT_CHECKED weft_status weft_import_control(weft_import *m, weft_scope *s,
 bool weft_import_is_control(const weft_onnx_node *n);
 
 bool weft_slice_is(weft_slice s, const char *text);
+/* "ai.onnx" is another spelling of the default domain. */
+weft_slice weft_import_domain(weft_slice domain);
+
+/* Reads the document into the net. `before`, for another batch size: the net of the file. */
+weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
+                            const weft_net *before, weft_net *net, weft_import *m);
 
 /* Finishes the net: graph, tensors and warnings of the model. */
 WEFT_CHECKED weft_status weft_model_from_net(weft_net *net, weft_model *model);
