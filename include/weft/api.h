@@ -14,7 +14,7 @@ typedef struct weft_request {
     const char *model, *platform; /* platform NULL or empty for task files */
     const char *format;           /* NULL or "msr" for the dnn-partitioning JSON */
     weft_model_options options;
-    weft_goal goal;
+    weft_ask ask;
 } weft_request;
 
 typedef struct weft_case {
@@ -31,7 +31,8 @@ void weft_case_close(weft_case *c);
 typedef struct weft_verdict {
     int n_wrong;
     const char *const *wrong; /* at most 100 of them */
-    bool is_bound_checked;    /* the proof carries enough to recompute its bound */
+    bool is_bound_checked;    /* the whole bound follows from certificates */
+    double certified;         /* the part of it that does; the rest was found by a search */
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;

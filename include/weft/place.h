@@ -15,9 +15,20 @@ const weft_solver *weft_place_find(const char *name); /* NULL: none */
 
 /* The best of the cheap bounds: path and load. Valid for every transfer model. */
 void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out);
+/* The strongest bound without search: also bodies, propagation, shaving and parts in series, as far
+ * as most_work steps (about 1e8 a second) allow. `upper` is the value of a plan, or INFINITY: the
+ * bound that equals it proves it optimal. Deterministic. */
+void weft_place_bound_more(const weft_problem *p, double upper, double most_work, weft_arena *a,
+                           weft_proof *out);
+/* May a bound of this method exceed its certificates? True for methods that rest on a search. */
+bool weft_method_is_search(const char *method);
 /* Bound values again from the certificate alone; what `weft check` uses. */
 double weft_path_bound_of(const weft_problem *p, const int *path, int n);
 double weft_load_bound_of(const weft_problem *p, const double *price);
+/* Is it found again that no plan takes less than limit_s? */
+bool weft_refuted_again(const weft_problem *p, double limit_s, bool is_shaving);
+/* The bound of this name ("body", "series"), computed again; 0 for other names. */
+double weft_bound_again(const weft_problem *p, const char *name);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,16 @@ typedef enum weft_goal { WEFT_LATENCY, WEFT_THROUGHPUT } weft_goal;
 
 const char *weft_goal_name(weft_goal g);
 
+/* What is asked for besides network and machines. All zero: the least latency, nothing else. */
+typedef struct weft_ask {
+    weft_goal goal;
+    bool is_calls;      /* accelerators are called once (WEFT_CALLS), whatever the platform says */
+    bool is_contiguous; /* throughput: the forward tasks of each device form a pipeline stage */
+    bool is_mixed;      /* throughput: items of a stream may take different ways */
+    double most_latency_s; /* a plan must not take longer; 0: no limit */
+    double most_period_s;  /* a plan must not take longer between items; 0: no limit */
+} weft_ask;
+
 /* Tasks in topological order on devices. A tensor is made by one task, or is there from the start
  * (on the host, if there is one), and read by some; it is sent once to each device that reads it
  * and did not make it. Weights are not sent: they lie where they are read, once a device. */
@@ -45,10 +55,11 @@ typedef struct weft_problem {
     const double *idle_w;          /* [n_devices] */
     int host; /* where tensors without producer are at time 0; -1: everywhere */
     weft_transfer transfer;
-    weft_goal goal;
-    const int *pin;    /* [n_tasks] device, or -1 */
-    const int *colour; /* [n_tasks] tasks of one colour >= 0 share a device; or -1 */
-    uint64_t hash;     /* of all the above */
+    weft_ask ask;
+    const int *pin;          /* [n_tasks] device, or -1 */
+    const int *colour;       /* [n_tasks] tasks of one colour >= 0 share a device; or -1 */
+    const bool *is_backward; /* [n_tasks] of a training step: contiguity does not concern them */
+    uint64_t hash;           /* of all the above */
     weft_arena *arena;
 } weft_problem;
 
@@ -69,16 +80,16 @@ static inline double weft_task_s(const weft_problem *p, int u, int d)
 
 /* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */
 WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
-                                          const weft_platform *p, weft_goal goal,
+                                          const weft_platform *p, const weft_ask *ask,
                                           weft_problem **out);
 void weft_problem_free(weft_problem *p);
 void weft_problem_check(const weft_problem *p); /* aborts if an invariant is broken */
 
 /* Problems written by hand or by other projects: weft.tasks/1, and with is_msr the JSON of the
  * public dnn-partitioning workloads (docs/formats.md). The caller owns *out. */
-WEFT_CHECKED weft_status weft_problem_read(const char *path, bool is_msr, weft_goal goal,
+WEFT_CHECKED weft_status weft_problem_read(const char *path, bool is_msr, const weft_ask *ask,
                                            weft_problem **out);
-WEFT_CHECKED weft_status weft_problem_parse(const weft_doc *d, bool is_msr, weft_goal goal,
+WEFT_CHECKED weft_status weft_problem_parse(const weft_doc *d, bool is_msr, const weft_ask *ask,
                                             weft_problem **out);
 /* Builder used by readers and tests: arrays by task and tensor in any topological numbering. */
 typedef struct weft_problem_spec {
@@ -93,9 +104,10 @@ typedef struct weft_problem_spec {
     const double *latency_s, *second_per_byte; /* NULL: 0 and 1 */
     const double *capacity, *idle_w;           /* NULL: not limited; 0 */
     const int *pin, *colour;                   /* NULL: none */
+    const bool *is_backward;                   /* NULL: none */
     int host;
     weft_transfer transfer;
-    weft_goal goal;
+    weft_ask ask;
 } weft_problem_spec;
 
 /* Sorts topologically, links by pairs of devices, copies all. A cycle or a task that no device
@@ -108,11 +120,14 @@ WEFT_CHECKED weft_status weft_problem_make(const weft_problem_spec *s, weft_prob
  * tasks start; a finished plan carries the simulator's times. */
 typedef struct weft_plan {
     int n_tasks;
-    int *device;     /* [n_tasks] */
-    double *start_s; /* [n_tasks] */
+    int *device;     /* [n_ways * n_tasks] */
+    double *start_s; /* [n_ways * n_tasks] */
+    int n_ways;      /* 1, or more: items of a stream take different ways (ask.is_mixed) */
+    double *share;   /* [n_ways] of the items; sum 1 */
 } weft_plan;
 
-weft_plan weft_plan_new(int n_tasks, weft_arena *a); /* all on device 0 at time 0 */
+weft_plan weft_plan_new(int n_tasks, weft_arena *a); /* one way, all on device 0 at time 0 */
+weft_plan weft_plan_new_ways(int n_tasks, int n_ways, weft_arena *a);
 
 typedef enum weft_outcome {
     WEFT_OPTIMAL,
@@ -123,14 +138,19 @@ typedef enum weft_outcome {
 
 const char *weft_outcome_name(weft_outcome o);
 
-/* What is proved. value is the simulator's. gap = |value - bound| / |value|. */
+/* What is proved. value is the simulator's. gap = |value - bound| / |value|. The certificates below
+ * prove `certified` to anybody; a bound above that rests on the search that `method` names. */
 typedef struct weft_proof {
     weft_outcome outcome;
     double value, bound, gap;
     const char *method; /* where the bound comes from */
+    double certified;   /* <= bound */
+    double refuted_s;   /* propagation finds that no plan takes less than this; 0: not claimed */
+    bool is_shaved;     /* that propagation tries single decisions too */
     int n_path;         /* certificate of a path bound: tasks, first to last */
     const int *path;
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
+    const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
 } weft_proof;
 
 /* Breaks of the rules, one line each. `what` names task, rule and amount. */
@@ -160,7 +180,7 @@ typedef struct weft_plan_origin {
 /* What a plan file holds. Arrays and texts live in the arena of the reader. */
 typedef struct weft_plan_file {
     weft_plan_origin origin;
-    weft_goal goal;
+    weft_ask ask;
     weft_transfer transfer;
     int n_tasks;
     const char **task; /* names */

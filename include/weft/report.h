@@ -51,6 +51,7 @@ typedef struct weft_report {
     const weft_plan_origin *origin;
     double best_single_s;    /* value of the best single device; NAN if no device can do all */
     const char *best_single; /* its name, or NULL */
+    double heft_s;           /* value of HEFT's plan; NAN if it has none */
 } weft_report;
 
 /* For a terminal: value with unit, speed-up and its ceiling, bound, gap, a table of devices, the

@@ -3,6 +3,8 @@
 #ifndef WEFT_SOLVE_H
 #define WEFT_SOLVE_H
 
+#include <signal.h>
+
 #include "weft/sim.h"
 
 #ifdef __cplusplus
@@ -13,9 +15,22 @@ extern "C" {
 typedef struct weft_run {
     int64_t seed;
     int n_threads;
-    double deadline_s; /* wall seconds from the start of the solve; INFINITY: none */
+    double limit_s; /* wall seconds it may take; INFINITY: no limit. Limits are met, not used up */
+    int64_t steps;  /* steps of search it may take; 0: no limit. The same steps, the same bytes */
     weft_arena *scratch;
+    const volatile sig_atomic_t *stop; /* not 0: the user wants what there is, now; NULL: never */
+    /* Told of progress: the best value and bound so far; NULL: nobody listens. */
+    void (*progress)(void *context, double value, double bound);
+    void *context;
+    double begin_s; /* when the solve began; weft_solve sets it */
 } weft_run;
+
+/* Wall seconds left, never negative; 0 if the user stopped it. */
+double weft_run_left_s(const weft_run *run);
+static inline bool weft_run_is_over(const weft_run *run)
+{
+    return weft_run_left_s(run) <= 0;
+}
 
 typedef struct weft_solver {
     const char *name, *summary;

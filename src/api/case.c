@@ -23,7 +23,7 @@ static weft_status open_tasks(const weft_request *r, weft_case *out)
         return weft_fail(WEFT_E_INPUT,
                          "%s is a file of tasks: leave --batch, --dim, --dtype and --train out",
                          r->model);
-    WEFT_TRY(weft_problem_read(r->model, is_msr, r->goal, &out->problem));
+    WEFT_TRY(weft_problem_read(r->model, is_msr, &r->ask, &out->problem));
     out->model_hash = out->problem->hash;
     return WEFT_OK;
 }
@@ -41,7 +41,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     status = weft_costs_new(out->model->graph, out->platform, &costs);
     if (status != WEFT_OK)
         return weft_fail_in(status, r->model);
-    status = weft_problem_new(out->model->graph, costs, out->platform, r->goal, &out->problem);
+    status = weft_problem_new(out->model->graph, costs, out->platform, &r->ask, &out->problem);
     weft_costs_free(costs);
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;

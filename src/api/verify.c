@@ -6,8 +6,10 @@
  * 3. The plan is legal as it stands (plan_check.c), and the simulator, given devices and order,
  * finds the same start times.
  * 4. Every number under "measures" is found again, to 1e-9 relative.
- * 5. The proof: its value is the simulator's; its bound follows from its certificate where it has
- *    one, and never exceeds the value; gap and status follow from the two.
+ * 5. The proof: its value is the simulator's. What it calls certified follows from its certificates
+ *    (a path, prices, a refuted limit, the name of a bound), each computed again from the problem
+ *    alone. A bound above that must rest on a search that `method` names, and is not repeated; no
+ *    bound exceeds the value; gap and status follow from the two.
  *
  * Nothing of the solver that made the plan is used but the formulas of its bounds. */
 #define _POSIX_C_SOURCE 200809L
@@ -196,20 +198,34 @@ static void claim(verifier *v, const char *what, double claimed, double found)
                                   claimed, found));
 }
 
-/* The largest bound that the certificate reproduces; 0 without one. */
+/* A limit that propagation must refute again; 0 if it does not. */
+static double refuted_bound(verifier *v)
+{
+    const weft_proof *proof = &v->file->proof;
+
+    if (!(proof->refuted_s > 0))
+        return 0;
+    if (weft_refuted_again(v->c->problem, proof->refuted_s, proof->is_shaved))
+        return proof->refuted_s;
+    wrong(v, weft_arena_print(v->a, "proof.refuted is claimed for %.12g s, %s does not find it",
+                              proof->refuted_s,
+                              proof->is_shaved ? "propagation with shaving" : "propagation"));
+    return 0;
+}
+
+/* The largest bound that the certificates reproduce; 0 without one. */
 static double certified_bound(verifier *v, const int *task_of)
 {
     const weft_problem *p = v->c->problem;
     const weft_proof *proof = &v->file->proof;
     double bound = 0;
 
-    if (proof->n_path > 0 && p->goal == WEFT_LATENCY) {
+    if (proof->n_path > 0 && p->ask.goal == WEFT_LATENCY) {
         int *path = WEFT_NEW(v->a, int, proof->n_path);
 
         for (int i = 0; i < proof->n_path; i++)
             path[i] = task_of[proof->path[i]];
         bound = fmax(bound, weft_path_bound_of(p, path, proof->n_path));
-        v->out->is_bound_checked = true;
     }
     if (v->file->n_prices > 0 && v->file->n_prices != p->n_devices) {
         wrong(v, weft_arena_print(
@@ -217,24 +233,46 @@ static double certified_bound(verifier *v, const int *task_of)
                      v->file->n_prices, p->n_devices));
     } else if (v->file->n_prices > 0) {
         bound = fmax(bound, weft_load_bound_of(p, proof->price));
-        v->out->is_bound_checked = true;
     }
+    bound = fmax(bound, refuted_bound(v));
+    if (proof->again != NULL && proof->certified > bound * (1 + tolerance))
+        bound = fmax(bound, weft_bound_again(p, proof->again));
     return isfinite(bound) ? bound
                            : 0; /* an infinite one says that there is no plan: here is one */
+}
+
+/* Certified is what the certificates prove, or less; the rest of the bound rests on a search. */
+static void check_bound(verifier *v, const int *task_of)
+{
+    const weft_proof *proof = &v->file->proof;
+    double proved = certified_bound(v, task_of);
+    bool is_above = proof->bound > proof->certified * (1 + tolerance);
+
+    v->out->certified = fmin(proof->certified, proved);
+    v->out->is_bound_checked = !is_above;
+    if (proof->certified > proved * (1 + tolerance))
+        wrong(v, weft_arena_print(
+                     v->a, "proof.certified is claimed to be %.12g, its certificates prove %.12g",
+                     proof->certified, proved));
+    if (proof->certified > proof->bound * (1 + tolerance))
+        wrong(v, weft_arena_print(v->a, "proof.certified is %.12g, above the bound %.12g",
+                                  proof->certified, proof->bound));
+    if (is_above && !weft_method_is_search(proof->method))
+        wrong(v, weft_arena_print(v->a,
+                                  "proof.bound is claimed to be %.12g, its certificates prove "
+                                  "%.12g and its method '%s' is no search",
+                                  proof->bound, v->out->certified,
+                                  proof->method ? proof->method : "null"));
 }
 
 static void check_proof(verifier *v, double value, const int *task_of)
 {
     const weft_proof *proof = &v->file->proof;
-    double bound = certified_bound(v, task_of);
     double gap = value > 0 ? fabs(value - proof->bound) / value : 0;
     bool is_optimal = gap <= tolerance;
 
     claim(v, "value", proof->value, value);
-    if (proof->bound > bound * (1 + tolerance))
-        wrong(v, weft_arena_print(
-                     v->a, "proof.bound is claimed to be %.12g, its certificate proves %.12g",
-                     proof->bound, bound));
+    check_bound(v, task_of);
     if (proof->bound > value * (1 + tolerance))
         wrong(v, weft_arena_print(v->a, "proof.bound is %.12g, above the value %.12g", proof->bound,
                                   value));
@@ -321,7 +359,7 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
     WEFT_TRY(weft_plan_read(plan_path, a, file));
     r = (weft_request){model ? model : file->origin.model,
                        platform ? platform : file->origin.platform, file->origin.format,
-                       file->origin.options, file->goal};
+                       file->origin.options, file->ask};
     if (model == NULL)
         r.model = beside(plan_path, r.model, a);
     if (platform == NULL && r.platform)

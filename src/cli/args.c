@@ -238,7 +238,7 @@ weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flag
                                  const char *model, weft_arena *a, weft_request *out)
 {
     *out = (weft_request){.model = model, .platform = w->on, .format = w->format};
-    out->goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
+    out->ask.goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
     return weft_model_flags_read(f, a, &out->options);
 }
 

@@ -84,6 +84,46 @@ typedef struct weft_case_flags {
             NULL                                                                                     \
     }
 
+/* Flags of commands that search. */
+typedef struct weft_effort_flags {
+    const char *time_limit;
+    int64_t steps, seed, threads;
+    bool is_silent; /* not a flag: set where nothing may be shown */
+} weft_effort_flags;
+
+#define WEFT_EFFORT_FLAGS(type)                                                                    \
+    {WEFT_TEXT(type, effort.time_limit),                                                           \
+     0,                                                                                            \
+     0,                                                                                            \
+     0,                                                                                            \
+     "stop searching after this time: 500ms, 1min (default: 10s, or none with --steps)",           \
+     "",                                                                                           \
+     NULL},                                                                                        \
+        {WEFT_INT(type, effort.steps),                                                             \
+         0,                                                                                        \
+         0,                                                                                        \
+         1e15,                                                                                     \
+         "stop after so many steps of search; the same steps give the same answer; 0: no limit",   \
+         NULL,                                                                                     \
+         NULL},                                                                                    \
+        {WEFT_INT(type, effort.seed), 1, 0, 1e15, "seed of randomised solvers", NULL, NULL},       \
+    {                                                                                              \
+        WEFT_INT(type, effort.threads), 1, 1, 1024, "threads; the answer does not depend on it",   \
+            NULL, NULL                                                                             \
+    }
+
+/* What is shown while a search runs. */
+typedef struct weft_watch {
+    double begin_s, shown_s;
+    bool has_shown;
+} weft_watch;
+
+struct weft_run;
+/* Fills a run (but its scratch memory) and lets Ctrl-C stop it; weft_effort_end undoes that. */
+WEFT_CHECKED weft_status weft_effort_read(const weft_effort_flags *f, weft_watch *w,
+                                          struct weft_run *out);
+void weft_effort_end(weft_watch *w);
+
 struct weft_request;
 WEFT_CHECKED weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
                                               const char *model, weft_arena *a,

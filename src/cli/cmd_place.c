@@ -13,25 +13,23 @@
 typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
+    weft_effort_flags effort;
     const char *solver, *output, *trace, *dot;
-    int64_t seed, threads;
     bool json, quiet;
 } place_options;
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
-    {WEFT_TEXT(place_options, solver),  0, 0, 0,    "how to search (weft list solvers)",           "heft", NULL},
-    {WEFT_INT(place_options,  seed),    1, 0, 1e15, "seed of randomised solvers",                  NULL,   NULL},
-    {WEFT_INT(place_options,  threads), 1, 1, 1024, "threads; the answer does not depend on it",
-                     NULL,                                                                                                 NULL},
+    {WEFT_TEXT(place_options, solver), 0, 0, 0, "how to search (weft list solvers)",           "auto", NULL},
+    WEFT_EFFORT_FLAGS(place_options),
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output),  0, 0, 0,    "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                      },
-    {WEFT_TEXT(place_options, trace),   0, 0, 0,    "write a timeline for Perfetto there",         "",     NULL},
-    {WEFT_TEXT(place_options, dot),     0, 0, 0,    "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                      },
-    {WEFT_FLAG(place_options, json),    0, 0, 1,    "the result as one JSON document",             NULL,   NULL},
-    {WEFT_FLAG(place_options, quiet),   0, 0, 1,    "print nothing but errors",                    NULL,   NULL},
+    {WEFT_TEXT(place_options, output), 0, 0, 0, "write the plan there (weft check reads it)",  "",
+                     NULL                                                                                                  },
+    {WEFT_TEXT(place_options, trace),  0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
+    {WEFT_TEXT(place_options, dot),    0, 0, 0, "write the graph in Graphviz' language there", "",
+                     NULL                                                                                                  },
+    {WEFT_FLAG(place_options, json),   0, 0, 1, "the result as one JSON document",             NULL,   NULL},
+    {WEFT_FLAG(place_options, quiet),  0, 0, 1, "print nothing but errors",                    NULL,   NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -49,22 +47,21 @@ static weft_status unknown_solver(const char *name)
                      near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
-/* What the flags say of the run. */
-typedef struct effort {
-    int64_t seed, threads;
-} effort;
-
+/* Runs a solver; f NULL: without limit, for quick ones. */
 static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
-                         effort e, weft_arena *a, weft_solution *out)
+                         const weft_effort_flags *f, weft_arena *a, weft_solution *out)
 {
-    weft_run run = {e.seed, (int)e.threads, INFINITY, weft_arena_new()};
-    void *options = s->options ? weft_arena_alloc(a, s->options_size) : NULL;
+    weft_run run = {.n_threads = 1, .limit_s = INFINITY};
+    weft_watch watch = {0};
     weft_status status;
 
-    if (s->options)
-        weft_options_default(s->options, options);
-    status = weft_solve(s, p, options, &run, bound, a, out);
+    if (f)
+        WEFT_TRY(weft_effort_read(f, &watch, &run));
+    run.scratch = weft_arena_new();
+    status = weft_solve(s, p, NULL, &run, bound, a, out);
     weft_arena_free(run.scratch);
+    if (f)
+        weft_effort_end(&watch);
     return status;
 }
 
@@ -73,18 +70,20 @@ static bool has_plan(const weft_solution *s)
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
 }
 
-/* Fills the report with the best single device, which every answer is set beside. */
-static weft_status find_single(const weft_problem *p, const weft_proof *bound, weft_arena *a,
-                               weft_report *r)
+/* Fills the report with what every answer is set beside: the best single device, and HEFT. */
+static weft_status find_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
+                              weft_report *r)
 {
-    weft_solution single;
+    weft_solution single, heft;
 
-    WEFT_TRY(solve(weft_place_find("single"), p, bound, (effort){0, 1}, a, &single));
+    WEFT_TRY(solve(weft_place_find("single"), p, bound, NULL, a, &single));
     r->best_single_s = NAN;
     if (has_plan(&single)) {
         r->best_single_s = single.proof.value;
         r->best_single = p->device_name[single.plan.device[0]];
     }
+    WEFT_TRY(solve(weft_place_find("heft"), p, bound, NULL, a, &heft));
+    r->heft_s = has_plan(&heft) ? heft.proof.value : NAN;
     return WEFT_OK;
 }
 
@@ -103,13 +102,13 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
     const weft_proof *proof = &r->solution->proof;
     const weft_problem *p = r->problem;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-    bool is_stream = p->goal == WEFT_THROUGHPUT;
+    bool is_stream = p->ask.goal == WEFT_THROUGHPUT;
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.result/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "place"));
     weft_doc_put(a, d, "model", weft_doc_new_text(a, r->origin->model));
     weft_doc_put(a, d, "platform", weft_doc_new_text(a, r->origin->platform));
-    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->goal)));
+    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->ask.goal)));
     weft_doc_put(a, d, "solver", weft_doc_new_text(a, r->origin->solver));
     weft_doc_put(a, d, "status", weft_doc_new_text(a, weft_outcome_name(proof->outcome)));
     weft_doc_put(a, d, "sense", weft_doc_new_text(a, "min"));
@@ -119,6 +118,11 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
         weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
     weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
+    weft_put_real(a, d, "best_single_value", r->best_single_s);
+    weft_put_text(a, d, "best_single_device", r->best_single);
+    weft_put_real(a, d, "heft_value", r->heft_s);
+    weft_put_real(a, d, "speed_up", plan ? r->best_single_s / proof->value : NAN);
+    weft_put_real(a, d, "speed_up_ceiling", r->best_single_s / proof->bound);
     weft_doc_put(a, d, "seconds", weft_doc_new_real(a, r->solution->seconds));
     weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)peak_rss_bytes()));
     weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));
@@ -176,7 +180,7 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
                                *o->where.format ? o->where.format : NULL,
                                q->options,
                                o->solver,
-                               o->seed,
+                               o->effort.seed,
                                c->model_hash,
                                c->platform_hash,
                                c->problem->hash};
@@ -188,8 +192,8 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
     if (solver == NULL)
         return unknown_solver(o->solver);
     weft_place_bound(c->problem, a, &bound);
-    WEFT_TRY(find_single(c->problem, &bound, a, &r));
-    WEFT_TRY(solve(solver, c->problem, &bound, (effort){o->seed, o->threads}, a, &solution));
+    WEFT_TRY(find_usual(c->problem, &bound, a, &r));
+    WEFT_TRY(solve(solver, c->problem, &bound, &o->effort, a, &solution));
     r.solution = &solution;
     if (has_plan(&solution)) {
         plan = weft_plan_doc(c->problem, &solution.plan, &solution.proof, &origin,
@@ -246,18 +250,18 @@ const weft_command weft_cmd_place = {
 typedef struct compare_options {
     weft_model_flags flags;
     weft_case_flags where;
-    int64_t seed;
+    weft_effort_flags effort;
     bool json, csv;
     const char *output;
 } compare_options;
 
 static const weft_option compare_table[] = {
     WEFT_CASE_FLAGS(compare_options),
-    {WEFT_INT(compare_options,  seed),   1, 0, 1e15, "seed of randomised solvers",          NULL, NULL},
+    WEFT_EFFORT_FLAGS(compare_options),
     WEFT_MODEL_FLAGS(compare_options),
-    {WEFT_FLAG(compare_options, json),   0, 0, 1,    "the table as one JSON document",      NULL, NULL},
-    {WEFT_FLAG(compare_options, csv),    0, 0, 1,    "the table as comma-separated values", NULL, NULL},
-    {WEFT_TEXT(compare_options, output), 0, 0, 0,    "write the result there",              "",   NULL},
+    {WEFT_FLAG(compare_options, json),   0, 0, 1, "the table as one JSON document",      NULL, NULL},
+    {WEFT_FLAG(compare_options, csv),    0, 0, 1, "the table as comma-separated values", NULL, NULL},
+    {WEFT_TEXT(compare_options, output), 0, 0, 0, "write the result there",              "",   NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -283,8 +287,8 @@ static void compare_text(const comparison *c, FILE *to)
     char text[48];
 
     fprintf(to, "%-12s %14s %9s %14s %8s %10s\n", "solver",
-            c->problem->goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound", "gap",
-            "solved in");
+            c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound",
+            "gap", "solved in");
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
@@ -334,7 +338,7 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.comparison/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "compare"));
-    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->goal)));
+    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->ask.goal)));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, c->bound.bound));
     weft_doc_put(a, d, "best_single_device", weft_doc_new_text(a, c->single.best_single));
     weft_doc_put(a, d, "best_single_value", weft_doc_new_real(a, c->single.best_single_s));
@@ -364,12 +368,12 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
 
     c.solution = WEFT_NEW(a, weft_solution, c.n);
     weft_place_bound(p, a, &c.bound);
-    WEFT_TRY(find_single(p, &c.bound, a, &c.single));
+    WEFT_TRY(find_usual(p, &c.bound, a, &c.single));
     if (o->json && o->csv)
         return weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
-        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, (effort){o->seed, 1}, a, &c.solution[i]));
+        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, &o->effort, a, &c.solution[i]));
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }

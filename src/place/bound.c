@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bound.c: the best of the cheap lower bounds. A period is bounded by loads only; a makespan by
  * paths and by loads, and the larger is kept (the path on a tie). A task that has no device proves
- * that there is no plan: the bound is then INFINITY. */
+ * that there is no plan: the bound is then INFINITY. Both carry certificates. */
 #include "list.h"
 
 #include <math.h>
@@ -14,15 +14,16 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
     *out = load;
     if (m.is_empty) {
         out->outcome = WEFT_INFEASIBLE;
-        out->bound = INFINITY;
+        out->bound = out->certified = INFINITY;
         out->method = "domain";
         return;
     }
     weft_load_bound(&m, a, &load);
-    if (p->goal == WEFT_LATENCY)
+    if (p->ask.goal == WEFT_LATENCY)
         weft_path_bound(&m, a, out);
-    if (p->goal != WEFT_LATENCY || load.bound > out->bound)
+    if (p->ask.goal != WEFT_LATENCY || load.bound > out->bound)
         *out = load;
+    out->certified = out->bound;
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
         out->outcome = WEFT_INFEASIBLE;
 }

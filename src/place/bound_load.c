@@ -14,32 +14,45 @@
  *
  * Any prices give a valid bound; how close it comes to the best is not guaranteed. Deterministic.
  * Time O(tasks * devices) a step, the number of steps limited by a constant amount of work. */
-#include "list.h"
+#include "bound.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ASCENT_STEPS = 400, POLISH_ROUNDS = 400 };
-static const double MOST_WORK = 5e7;    /* tasks * devices * steps */
-static const double FINEST = 1e-10;     /* last factor of the polish, less 1 */
-static const double INDIFFERENT = 1e-9; /* relative difference of costs that counts as none */
+static const double MOST_WORK = 5e7;         /* tasks * devices * steps */
+static const double MOST_WORK_OF_PART = 5e5; /* the same for a part of the tasks */
+static const double FINEST = 1e-10;          /* last factor of the polish, less 1 */
+static const double INDIFFERENT = 1e-9;      /* relative difference of costs that counts as none */
+
+/* Times of some tasks, INFINITY where they cannot run. */
+typedef struct times {
+    const double *time_s; /* [task * n_devices + device] */
+    const int *task;      /* [n] */
+    int n, n_devices;
+} times;
 
 typedef struct pricing {
-    const weft_domain *domain;
+    times tasks;
     double *price, *best, *trial; /* [n_devices] */
     double *load_s;               /* [n_devices] of the cheapest choices */
     double value;                 /* of `best` */
-    double work;
+    double work, most_work;
 } pricing;
 
-static double least_price(const weft_domain *m, const double *price, int u)
+static const double *row(const times *t, int i)
 {
+    return t->time_s + (size_t)t->task[i] * (size_t)t->n_devices;
+}
+
+static double least_price(const times *t, const double *price, int i)
+{
+    const double *time_s = row(t, i);
     double least = INFINITY;
 
-    for (int d = 0; d < m->problem->n_devices; d++) {
-        double cost = price[d] * weft_task_s(m->problem, u, d);
-
-        if (cost < least && weft_domain_has(m, u, d)) /* 0 * INFINITY is not less */
-            least = cost;
+    for (int d = 0; d < t->n_devices; d++) {
+        if (time_s[d] < INFINITY && price[d] * time_s[d] < least) /* 0 * INFINITY is no price */
+            least = price[d] * time_s[d];
     }
     return least;
 }
@@ -48,19 +61,19 @@ static const double smallest_sum = 1e-100;
 
 /* The bound of any prices: they are divided by their sum. Not prices at all: 0; so are prices so
  * small that products with them lose digits. */
-static double value_of(const weft_domain *m, const double *price)
+static double value_of(const times *t, const double *price)
 {
     double sum = 0, value = 0;
 
-    for (int d = 0; d < m->problem->n_devices; d++) {
+    for (int d = 0; d < t->n_devices; d++) {
         if (!(price[d] >= 0))
             return 0;
         sum += price[d];
     }
     if (!(sum >= smallest_sum) || !(sum < INFINITY))
         return 0;
-    for (int u = 0; u < m->problem->n_tasks; u++)
-        value += least_price(m, price, u);
+    for (int i = 0; i < t->n; i++)
+        value += least_price(t, price, i);
     return value / sum;
 }
 
@@ -74,11 +87,28 @@ static bool is_normal(const double *price, int n)
     return fabs(sum - 1) <= 1e-9;
 }
 
+/* All tasks of a problem. */
+static times times_of(const weft_domain *m, weft_arena *a)
+{
+    const weft_problem *p = m->problem;
+    double *time_s = WEFT_NEW(a, double, (size_t)p->n_tasks *(size_t)p->n_devices);
+    int *task = WEFT_NEW(a, int, p->n_tasks);
+
+    for (int u = 0; u < p->n_tasks; u++) {
+        task[u] = u;
+        for (int d = 0; d < p->n_devices; d++)
+            time_s[u * p->n_devices + d] =
+                weft_domain_has(m, u, d) ? weft_task_s(p, u, d) : INFINITY;
+    }
+    return (times){time_s, task, p->n_tasks, p->n_devices};
+}
+
 double weft_load_bound_of(const weft_problem *p, const double *price)
 {
     weft_arena *a = weft_arena_new();
     weft_domain m = weft_domain_new(p, a);
-    double value = is_normal(price, p->n_devices) ? value_of(&m, price) : 0;
+    times t = times_of(&m, a);
+    double value = is_normal(price, p->n_devices) ? value_of(&t, price) : 0;
 
     weft_arena_free(a);
     return value;
@@ -87,10 +117,10 @@ double weft_load_bound_of(const weft_problem *p, const double *price)
 /* Keeps the prices, scaled to sum 1, if they are better than the best so far. */
 static bool keep(pricing *s, const double *price)
 {
-    int n = s->domain->problem->n_devices;
-    double value = value_of(s->domain, price), sum = 0;
+    int n = s->tasks.n_devices;
+    double value = value_of(&s->tasks, price), sum = 0;
 
-    s->work += (double)s->domain->problem->n_tasks * n;
+    s->work += (double)s->tasks.n * n;
     if (!(value > s->value))
         return false;
     s->value = value;
@@ -101,51 +131,55 @@ static bool keep(pricing *s, const double *price)
     return true;
 }
 
-static void spread_load(pricing *s, int u)
+static void spread_load(pricing *s, int i)
 {
-    const weft_problem *p = s->domain->problem;
-    double limit = least_price(s->domain, s->price, u) * (1 + INDIFFERENT);
+    const double *time_s = row(&s->tasks, i);
+    double limit = least_price(&s->tasks, s->price, i) * (1 + INDIFFERENT);
     int n = 0;
 
     for (int pass = 0; pass < 2; pass++) {
-        for (int d = 0; d < p->n_devices; d++) {
-            double length_s = weft_task_s(p, u, d);
-
-            if (!weft_domain_has(s->domain, u, d) || s->price[d] * length_s > limit)
+        for (int d = 0; d < s->tasks.n_devices; d++) {
+            if (!(time_s[d] < INFINITY) || s->price[d] * time_s[d] > limit)
                 continue;
             if (pass == 0)
                 n++;
             else
-                s->load_s[d] += length_s / n;
+                s->load_s[d] += time_s[d] / n;
         }
     }
+}
+
+/* A factor near e^x for x in [-1, 1], by operations that all machines round alike. */
+static double growth(double x)
+{
+    return (1 + x / 2 + x * x / 12) / (1 - x / 2 + x * x / 12);
 }
 
 /* One step of the ascent; its size is relative to the mean load. */
 static void raise_prices(pricing *s, double size)
 {
-    const weft_problem *p = s->domain->problem;
+    int n = s->tasks.n_devices;
     double mean_s = 0, sum = 0;
 
-    for (int d = 0; d < p->n_devices; d++)
+    for (int d = 0; d < n; d++)
         s->load_s[d] = 0;
-    for (int u = 0; u < p->n_tasks; u++)
-        spread_load(s, u);
-    for (int d = 0; d < p->n_devices; d++)
+    for (int i = 0; i < s->tasks.n; i++)
+        spread_load(s, i);
+    for (int d = 0; d < n; d++)
         mean_s += s->price[d] * s->load_s[d];
     if (!(mean_s > 0))
         return;
-    for (int d = 0; d < p->n_devices; d++) {
-        s->price[d] *= exp(size * fmin(1.0, s->load_s[d] / mean_s - 1));
+    for (int d = 0; d < n; d++) {
+        s->price[d] *= growth(size * fmin(1.0, s->load_s[d] / mean_s - 1));
         sum += s->price[d];
     }
-    for (int d = 0; d < p->n_devices; d++)
+    for (int d = 0; d < n; d++)
         s->price[d] /= sum;
 }
 
 static void ascend(pricing *s)
 {
-    for (int step = 0; step < ASCENT_STEPS && s->work < MOST_WORK / 2; step++) {
+    for (int step = 0; step < ASCENT_STEPS && s->work < s->most_work / 2; step++) {
         raise_prices(s, 1.0 / (1.0 + 0.1 * step));
         keep(s, s->price);
     }
@@ -153,7 +187,7 @@ static void ascend(pricing *s)
 
 static bool try_factor(pricing *s, int d, double factor)
 {
-    for (int e = 0; e < s->domain->problem->n_devices; e++)
+    for (int e = 0; e < s->tasks.n_devices; e++)
         s->trial[e] = s->best[e];
     s->trial[d] *= factor;
     return keep(s, s->trial);
@@ -163,10 +197,10 @@ static void polish(pricing *s)
 {
     double size = 0.1;
 
-    for (int round = 0; round < POLISH_ROUNDS && size > FINEST && s->work < MOST_WORK; round++) {
+    for (int round = 0; round < POLISH_ROUNDS && size > FINEST && s->work < s->most_work; round++) {
         bool is_better = false;
 
-        for (int d = 0; d < s->domain->problem->n_devices; d++) {
+        for (int d = 0; d < s->tasks.n_devices; d++) {
             if (try_factor(s, d, 1 + size) || try_factor(s, d, 1 / (1 + size)))
                 is_better = true;
         }
@@ -175,10 +209,11 @@ static void polish(pricing *s)
     }
 }
 
-void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out)
+/* The prices found, of sum 1. */
+static double *find_prices(const times *t, double most_work, weft_arena *a)
 {
-    int n = m->problem->n_devices;
-    pricing s = {.domain = m, .best = WEFT_NEW(a, double, n), .value = -1};
+    int n = t->n_devices;
+    pricing s = {.tasks = *t, .best = WEFT_NEW(a, double, n), .value = -1, .most_work = most_work};
     size_t mark = weft_arena_mark(a);
 
     s.price = WEFT_NEW(a, double, n);
@@ -195,7 +230,31 @@ void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out)
     ascend(&s);
     polish(&s);
     weft_arena_rewind(a, mark);
-    out->bound = value_of(m, s.best); /* what the certificate gives, to the last bit */
+    return s.best;
+}
+
+double weft_price_bound(const weft_piece *x, const int *task, int n, double *price, weft_arena *a)
+{
+    size_t mark = weft_arena_mark(a);
+    times t = {x->time_s, task, n, x->n_devices};
+    double *best = find_prices(&t, MOST_WORK_OF_PART, a), value = value_of(&t, best);
+
+    if (price != NULL)
+        memcpy(price, best, sizeof *price * (size_t)x->n_devices);
+    weft_arena_rewind(a, mark);
+    return value;
+}
+
+void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out)
+{
+    double *price = WEFT_NEW(a, double, m->problem->n_devices), *best;
+    size_t mark = weft_arena_mark(a);
+    times t = times_of(m, a);
+
+    best = find_prices(&t, MOST_WORK, a);
+    out->bound = value_of(&t, best); /* what the certificate gives, to the last bit */
     out->method = "load";
-    out->price = s.best;
+    memcpy(price, best, sizeof *price * (size_t)t.n_devices);
+    out->price = price;
+    weft_arena_rewind(a, mark);
 }

@@ -195,7 +195,7 @@ double weft_path_bound_of(const weft_problem *p, const int *path, int n)
     weft_domain m;
     double value;
 
-    if (p->goal != WEFT_LATENCY) /* items overlap: a way bounds no period */
+    if (p->ask.goal != WEFT_LATENCY) /* items overlap: a way bounds no period */
         return 0;
     a = weft_arena_new();
     m = weft_domain_new(p, a);

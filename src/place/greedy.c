@@ -42,7 +42,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     weft_list_rule rule = {order, earliest, NULL};
 
     (void)options;
-    if (p->goal == WEFT_THROUGHPUT)
+    if (p->ask.goal == WEFT_THROUGHPUT)
         rule.context = WEFT_NEW(run->scratch, double, p->n_devices);
     for (int u = 0; u < p->n_tasks; u++)
         order[u] = u;

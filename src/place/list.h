@@ -101,7 +101,8 @@ int *weft_list_order(const weft_list *l, const double *priority);
 /* --- members --------------------------------------------------------------------------------- */
 
 extern const weft_solver weft_place_single, weft_place_met, weft_place_greedy, weft_place_heft,
-    weft_place_cpop, weft_place_peft, weft_place_lookahead, weft_place_random;
+    weft_place_cpop, weft_place_peft, weft_place_lookahead, weft_place_random, weft_place_bounder,
+    weft_place_split, weft_place_exact, weft_place_auto;
 
 /* Bounds with their certificates, which belong to `a`. The domain must not be empty. */
 void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out);

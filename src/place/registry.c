@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const weft_solver *const solvers[] = {
-    &weft_place_single, &weft_place_met,  &weft_place_greedy,    &weft_place_heft,
-    &weft_place_cpop,   &weft_place_peft, &weft_place_lookahead, &weft_place_random,
+    &weft_place_single,  &weft_place_met,   &weft_place_greedy,    &weft_place_heft,
+    &weft_place_cpop,    &weft_place_peft,  &weft_place_lookahead, &weft_place_random,
+    &weft_place_bounder, &weft_place_split, &weft_place_exact,     &weft_place_auto,
 };
 
 int weft_place_count(void)

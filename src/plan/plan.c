@@ -6,7 +6,18 @@
 
 weft_plan weft_plan_new(int n_tasks, weft_arena *a)
 {
-    return (weft_plan){n_tasks, WEFT_NEW(a, int, n_tasks), WEFT_NEW(a, double, n_tasks)};
+    return weft_plan_new_ways(n_tasks, 1, a);
+}
+
+weft_plan weft_plan_new_ways(int n_tasks, int n_ways, weft_arena *a)
+{
+    size_t n = (size_t)n_tasks * (size_t)n_ways;
+    weft_plan plan = {n_tasks, WEFT_NEW(a, int, n), WEFT_NEW(a, double, n), n_ways,
+                      WEFT_NEW(a, double, n_ways)};
+
+    for (int w = 0; w < n_ways; w++)
+        plan.share[w] = 1.0 / n_ways;
+    return plan;
 }
 
 const char *weft_outcome_name(weft_outcome o)

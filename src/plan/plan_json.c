@@ -63,6 +63,17 @@ static weft_doc *decisions_doc(const weft_problem *p, const weft_plan *plan, wef
     return list;
 }
 
+static weft_doc *refuted_doc(const weft_proof *proof, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    if (!(proof->refuted_s > 0))
+        return weft_doc_new(a, WEFT_DOC_NULL);
+    weft_put_real(a, d, "value", proof->refuted_s);
+    weft_doc_put(a, d, "shaving", weft_doc_new_bool(a, proof->is_shaved));
+    return d;
+}
+
 static weft_doc *proof_doc(const weft_problem *p, const weft_proof *proof, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
@@ -74,12 +85,15 @@ static weft_doc *proof_doc(const weft_problem *p, const weft_proof *proof, weft_
     weft_put_real(a, d, "bound", proof->bound);
     weft_put_real(a, d, "gap", proof->gap);
     weft_put_text(a, d, "method", proof->method);
+    weft_put_real(a, d, "certified", proof->certified);
     for (int i = 0; i < proof->n_path; i++)
         weft_doc_add(a, path, weft_doc_new_text(a, p->task_name[proof->path[i]]));
     for (int i = 0; proof->price && i < p->n_devices; i++)
         weft_doc_add(a, price, weft_doc_new_real(a, proof->price[i]));
     weft_doc_put(a, d, "path", path);
     weft_doc_put(a, d, "prices", price);
+    weft_doc_put(a, d, "refuted", refuted_doc(proof, a));
+    weft_put_text(a, d, "again", proof->again);
     return d;
 }
 
@@ -92,7 +106,7 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
     weft_put_text(a, d, "kind", "place");
     weft_doc_put(a, d, "model", model_doc(origin, a));
     weft_doc_put(a, d, "platform", platform_doc(origin, a));
-    weft_put_text(a, d, "goal", weft_goal_name(p->goal));
+    weft_put_text(a, d, "goal", weft_goal_name(p->ask.goal));
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
     weft_put_text(a, d, "solver", origin->solver);
     weft_put_int(a, d, "seed", origin->seed);
@@ -280,19 +294,42 @@ static weft_status read_certificate(const weft_doc *d, weft_arena *a, weft_plan_
     return WEFT_OK;
 }
 
+/* The limit that propagation, perhaps with shaving, refutes; or null. */
+static weft_status read_refuted(const weft_doc *proof, weft_proof *out)
+{
+    static const char *const keys[] = {"value", "shaving"};
+    const weft_doc *d = weft_doc_get(proof, "refuted"), *shaving;
+
+    if (d == NULL)
+        return weft_doc_fail(proof, "key 'refuted' is missing");
+    if (d->kind == WEFT_DOC_NULL)
+        return WEFT_OK;
+    if (d->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(d, "'refuted' is %s, expected {value, shaving} or null",
+                             weft_doc_kind_name(d->kind));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 2));
+    WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &out->refuted_s));
+    WEFT_TRY(weft_doc_need(d, "shaving", WEFT_DOC_BOOL, &shaving));
+    out->is_shaved = shaving->truth;
+    return WEFT_OK;
+}
+
 static weft_status read_proof(const weft_doc *d, weft_arena *a, weft_plan_file *out)
 {
-    static const char *const keys[] = {"status", "value", "bound", "gap",
-                                       "method", "path",  "prices"};
+    static const char *const keys[] = {"status",    "value", "bound",  "gap",     "method",
+                                       "certified", "path",  "prices", "refuted", "again"};
     int outcome;
 
-    WEFT_TRY(weft_doc_known_keys(d, keys, 7));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 10));
     WEFT_TRY(read_word(d, "status", outcome_word, 4, &outcome));
     out->proof.outcome = (weft_outcome)outcome;
     WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &out->proof.value));
     WEFT_TRY(weft_doc_real(d, "bound", 0, INFINITY, &out->proof.bound));
     WEFT_TRY(weft_doc_real(d, "gap", 0, INFINITY, &out->proof.gap));
     WEFT_TRY(optional_text(d, "method", &out->proof.method));
+    WEFT_TRY(weft_doc_real(d, "certified", 0, INFINITY, &out->proof.certified));
+    WEFT_TRY(read_refuted(d, &out->proof));
+    WEFT_TRY(optional_text(d, "again", &out->proof.again));
     return read_certificate(d, a, out);
 }
 
@@ -309,7 +346,7 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
     WEFT_TRY(read_model(model, a, &out->origin));
     WEFT_TRY(read_platform(d, &out->origin));
     WEFT_TRY(read_word(d, "goal", goal_word, 2, &word));
-    out->goal = (weft_goal)word;
+    out->ask.goal = (weft_goal)word;
     WEFT_TRY(read_word(d, "transfer", transfer_word, 3, &word));
     out->transfer = (weft_transfer)word;
     WEFT_TRY(weft_doc_text(d, "solver", &out->origin.solver));

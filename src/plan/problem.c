@@ -328,6 +328,15 @@ static const int *copied_column(weft_problem *p, const int *from, const int *ord
     return to;
 }
 
+static const bool *copied_marks(weft_problem *p, const bool *from, const int *order)
+{
+    bool *to = WEFT_NEW(p->arena, bool, p->n_tasks);
+
+    for (int u = 0; u < p->n_tasks; u++)
+        to[u] = from && from[order[u]];
+    return to;
+}
+
 static void copy_tasks(weft_problem *p, const weft_problem_spec *s, const weft_problem_extra *x,
                        const int *order)
 {
@@ -344,6 +353,7 @@ static void copy_tasks(weft_problem *p, const weft_problem_spec *s, const weft_p
     p->joules = s->joules ? copied_table(p, s->joules, order) : NULL;
     p->pin = copied_column(p, s->pin, order);
     p->colour = copied_column(p, s->colour, order);
+    p->is_backward = copied_marks(p, s->is_backward, order);
 }
 
 /* --- tensors and the lists that follow from them --------------------------------------------- */
@@ -517,6 +527,8 @@ static uint64_t hash_tasks(const weft_problem *p, uint64_t h)
     if (p->joules)
         h = hash_reals(h, p->joules, p->n_tasks * p->n_devices);
     h = hash_ints(h, p->pin, p->n_tasks);
+    for (int u = 0; u < p->n_tasks; u++)
+        h = weft_hash_int(h, p->is_backward[u]);
     return hash_ints(h, p->colour, p->n_tasks);
 }
 
@@ -547,6 +559,14 @@ static uint64_t hash_devices(const weft_problem *p, uint64_t h)
     return hash_reals(h, p->idle_w, p->n_devices);
 }
 
+static uint64_t hash_ask(uint64_t h, const weft_ask *ask)
+{
+    h = weft_hash_int(h, ask->goal);
+    h = weft_hash_int(h, ask->is_calls + 2 * ask->is_contiguous + 4 * ask->is_mixed);
+    h = weft_hash_real(h, ask->most_latency_s);
+    return weft_hash_real(h, ask->most_period_s);
+}
+
 /* Of everything but the name, which is a label: a renamed file is the same problem. */
 static uint64_t hash_of(const weft_problem *p)
 {
@@ -558,7 +578,7 @@ static uint64_t hash_of(const weft_problem *p)
     h = weft_hash_int(h, p->n_links);
     h = weft_hash_int(h, p->host);
     h = weft_hash_int(h, p->transfer);
-    h = weft_hash_int(h, p->goal);
+    h = hash_ask(h, &p->ask);
     return weft_hash_end(hash_devices(p, hash_tensors(p, hash_tasks(p, h))));
 }
 
@@ -579,7 +599,7 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
     p->n_tensors = s->n_tensors;
     p->host = s->host;
     p->transfer = s->transfer;
-    p->goal = s->goal;
+    p->ask = s->ask;
     for (int u = 0; u < s->n_tasks; u++)
         place[order[u]] = u;
     copy_tasks(p, s, x, order);

@@ -171,12 +171,22 @@ static void use_updates(const weft_graph *g, weft_problem_spec *s, weft_arena *a
     s->colour = colour;
 }
 
+/* Whatever follows the forward pass. */
+static void use_phases(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
+{
+    bool *is_backward = WEFT_NEW(a, bool, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        is_backward[u] = g->node[u].phase != WEFT_FORWARD;
+    s->is_backward = is_backward;
+}
+
 weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const weft_platform *p,
-                             weft_goal goal, weft_problem **out)
+                             const weft_ask *ask, weft_problem **out)
 {
     weft_arena *scratch;
     weft_problem_spec s = {
-        .name = g->name, .seconds = c->seconds, .joules = c->joules, .goal = goal};
+        .name = g->name, .seconds = c->seconds, .joules = c->joules, .ask = *ask};
     weft_problem_extra x = {0};
     weft_status status;
 
@@ -189,6 +199,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     use_nodes(g, &s, &x, scratch);
     use_tensors(g, &s, scratch);
     use_updates(g, &s, scratch);
+    use_phases(g, &s, scratch);
     use_routes(p, &s, &x, scratch);
     status = weft_problem_build(&s, &x, out);
     weft_arena_free(scratch);

@@ -611,10 +611,11 @@ static weft_status parse(reader *r, bool is_msr, weft_problem **out)
     return finish(r, out);
 }
 
-weft_status weft_problem_parse(const weft_doc *d, bool is_msr, weft_goal goal, weft_problem **out)
+weft_status weft_problem_parse(const weft_doc *d, bool is_msr, const weft_ask *ask,
+                               weft_problem **out)
 {
     reader r = {
-        .arena = weft_arena_new(), .doc = d, .spec = {.host = -1, .goal = goal}
+        .arena = weft_arena_new(), .doc = d, .spec = {.host = -1, .ask = *ask}
     };
     weft_status status = parse(&r, is_msr, out);
 
@@ -622,14 +623,15 @@ weft_status weft_problem_parse(const weft_doc *d, bool is_msr, weft_goal goal, w
     return status;
 }
 
-weft_status weft_problem_read(const char *path, bool is_msr, weft_goal goal, weft_problem **out)
+weft_status weft_problem_read(const char *path, bool is_msr, const weft_ask *ask,
+                              weft_problem **out)
 {
     weft_arena *scratch = weft_arena_new();
     const weft_doc *d = NULL;
     weft_status status = weft_doc_read(path, scratch, &d);
 
     if (status == WEFT_OK)
-        status = weft_problem_parse(d, is_msr, goal, out);
+        status = weft_problem_parse(d, is_msr, ask, out);
     weft_arena_free(scratch);
     return status;
 }

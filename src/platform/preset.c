@@ -41,9 +41,10 @@ __asm__(
                        "twelve different accelerators for CNN, FC and LSTM layers around a host")
                     PRESET("mixed-fleet",
                            "two servers with different GPUs, V100 and T4, on one network")
-                        PRESET("nvdla-large", "one NVDLA core with 2048 multipliers")
-                            PRESET("server-cpu-2gpu",
-                                   "Xeon server with an RTX A6000 and a Titan RTX")
+                        PRESET("nvdla-large", "one NVDLA core with 2048 multipliers") PRESET(
+                            "server-cpu-2gpu", "Xeon server with an RTX A6000 and a Titan RTX")
+                            PRESET("soc-affinity",
+                                   "assumed embedded system: CPU, matrix engine, vector processor")
                                 PRESET("tpu-v2", "one TPU v2 chip as a template accelerator")
                                     PRESET("tpu-v3", "one TPU v3 chip as a template accelerator")
                                         PRESET("tpu-v4i", "one TPU v4i chip as a template "

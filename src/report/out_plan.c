@@ -110,17 +110,17 @@ static void print_title(page *g)
     weft_shorten(name ? name : "tasks", WEFT_SHORT_COLUMNS, model);
     weft_shorten(on ? on : "", WEFT_SHORT_COLUMNS, platform);
     weft_shorten(by ? by : "", MOST_NAME, solver);
-    weft_print_wrapped(
-        g->to, 0, g->width,
-        weft_arena_print(g->a, "%s%s%s, %s%s%s", model, on ? " on " : "", platform,
-                         g->p->goal == WEFT_THROUGHPUT ? "highest throughput" : "lowest latency",
-                         by ? ", solver " : "", solver));
+    weft_print_wrapped(g->to, 0, g->width,
+                       weft_arena_print(g->a, "%s%s%s, %s%s%s", model, on ? " on " : "", platform,
+                                        g->p->ask.goal == WEFT_THROUGHPUT ? "highest throughput"
+                                                                          : "lowest latency",
+                                        by ? ", solver " : "", solver));
     fputc('\n', g->to);
 }
 
 static const char *an_item(const page *g)
 {
-    return g->p->goal == WEFT_THROUGHPUT ? " an item" : "";
+    return g->p->ask.goal == WEFT_THROUGHPUT ? " an item" : "";
 }
 
 /* The resource that sets the pace, and what it does if it also sends. */
@@ -141,7 +141,7 @@ static void print_value(page *g)
 {
     char rate[32];
 
-    if (g->p->goal != WEFT_THROUGHPUT) {
+    if (g->p->ask.goal != WEFT_THROUGHPUT) {
         field(g, "latency", seconds(g, g->m->makespan_s));
         return;
     }
@@ -174,6 +174,18 @@ static void print_bound(page *g)
         field(g, "bound", weft_arena_print(g->a, "%s%s%s", bound, an_item(g), by));
     else
         field(g, "bound", "none is known");
+}
+
+/* Beside the scheduler that everybody knows. */
+static void print_heft(page *g)
+{
+    double heft_s = g->r->heft_s, value = weft_goal_value(g->p, g->m);
+
+    if (isnan(heft_s) || !(value > 0) || heft_s <= value * (1 + 1e-9))
+        return;
+    field(g, "",
+          weft_arena_print(g->a, "%.2fx over the list scheduler HEFT (%s%s)", heft_s / value,
+                           seconds(g, heft_s), an_item(g)));
 }
 
 static void print_speed_up(page *g)
@@ -422,7 +434,7 @@ static void print_chain(page *g)
     fputc('\n', g->to);
     weft_print_wrapped(g->to, 0, g->width,
                        weft_arena_print(g->a, "why %s takes %s: %s",
-                                        g->p->goal == WEFT_THROUGHPUT ? "one item" : "it",
+                                        g->p->ask.goal == WEFT_THROUGHPUT ? "one item" : "it",
                                         seconds(g, g->m->makespan_s), totals_text(g, s, n)));
     print_steps(g, s, n);
 }
@@ -539,6 +551,7 @@ static void print_plan(page *g)
     print_value(g);
     print_bound(g);
     print_speed_up(g);
+    print_heft(g);
     print_energy(g);
     print_sent(g);
     choose_devices(g);

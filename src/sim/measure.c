@@ -377,5 +377,5 @@ void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline
 
 double weft_goal_value(const weft_problem *p, const weft_measures *m)
 {
-    return p->goal == WEFT_THROUGHPUT ? m->period_s : m->makespan_s;
+    return p->ask.goal == WEFT_THROUGHPUT ? m->period_s : m->makespan_s;
 }

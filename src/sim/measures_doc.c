@@ -121,7 +121,7 @@ weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_
         return weft_doc_new(a, WEFT_DOC_NULL);
     d = weft_doc_new(a, WEFT_DOC_MAP);
     weft_put_real(a, d, "value", weft_goal_value(p, m));
-    weft_put_text(a, d, "unit", p->goal == WEFT_THROUGHPUT ? "s/item" : "s");
+    weft_put_text(a, d, "unit", p->ask.goal == WEFT_THROUGHPUT ? "s/item" : "s");
     weft_put_real(a, d, "per_second", m->period_s > 0 ? 1 / m->period_s : INFINITY);
     weft_put_real(a, d, "makespan_s", m->makespan_s);
     weft_put_real(a, d, "period_s", m->period_s);

@@ -5,8 +5,9 @@
  * 2. The plan is simulated: its starts and its value are the simulator's.
  * 3. A plan that exceeds a memory is dropped: the outcome is unknown, the measures tell which.
  *    Every other rule is checked; a breach is the solver's error and is reported as such.
- * 4. The larger of the solver's bound and the caller's is kept. Value = bound is a proof that the
- *    plan is optimal; a bound above the value is an error, never a result.
+ * 4. The larger of the solver's bound and the caller's is kept, and the stronger certificates.
+ *    Value = bound is a proof that the plan is optimal; a bound above the value is an error, never
+ *    a result.
  *
  * Without a plan, value and gap are INFINITY and the plan is empty. */
 #define _POSIX_C_SOURCE 200809L
@@ -25,6 +26,13 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double weft_run_left_s(const weft_run *run)
+{
+    if (run->stop != NULL && *run->stop)
+        return 0;
+    return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - wall_s()) : INFINITY;
+}
+
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */
 static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena *a)
 {
@@ -37,14 +45,18 @@ static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena 
     return copy;
 }
 
-/* Keeps outcome, and takes bound and certificate from `other` if its bound is larger. */
+/* Keeps outcome. The larger bound is taken with its method; certificates come from the proof that
+ * certifies more, or from that of the bound if there is no difference. */
 static void take_bound(weft_proof *proof, const weft_proof *other)
 {
-    weft_outcome outcome = proof->outcome;
+    weft_proof mine = *proof;
+    bool is_larger = other->bound > mine.bound || mine.method == NULL;
 
-    if (other->bound > proof->bound || proof->method == NULL)
+    if (other->certified > mine.certified || (is_larger && other->certified == mine.certified))
         *proof = *other;
-    proof->outcome = outcome;
+    proof->bound = is_larger ? other->bound : mine.bound;
+    proof->method = is_larger ? other->method : mine.method;
+    proof->outcome = mine.outcome;
 }
 
 static const void *options_or_defaults(const weft_solver *s, const void *options, weft_arena *a)
@@ -61,16 +73,17 @@ static const void *options_or_defaults(const weft_solver *s, const void *options
 static weft_status run_solver(const weft_solver *s, const weft_problem *p, const void *options,
                               weft_run *run, weft_solution *out)
 {
-    double begin_s = wall_s();
-    weft_status status = s->solve(p, options, run, &out->plan, &out->proof);
+    weft_status status;
 
-    out->seconds = wall_s() - begin_s;
+    run->begin_s = wall_s();
+    status = s->solve(p, options, run, &out->plan, &out->proof);
+    out->seconds = wall_s() - run->begin_s;
     return status;
 }
 
 static void drop_plan(weft_solution *out)
 {
-    out->plan = (weft_plan){0, NULL, NULL};
+    out->plan = (weft_plan){0};
     out->proof.value = out->proof.gap = INFINITY;
 }
 
@@ -116,6 +129,7 @@ static weft_status fill_proof(const weft_solver *s, const weft_problem *p, weft_
                          proof->method == NULL ? "none" : proof->method);
     proof->value = value;
     proof->bound = fmin(proof->bound, value);
+    proof->certified = fmin(proof->certified, proof->bound);
     proof->gap = value > 0 ? (value - proof->bound) / value : 0;
     proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
     return WEFT_OK;

@@ -28,7 +28,7 @@ static bool has_plan(const weft_solution *s)
 static void try_solver(const weft_solver *solver, const weft_problem *p, const weft_proof *bound)
 {
     weft_arena *a = weft_arena_new();
-    weft_run run = {SEED, 1, INFINITY, weft_arena_new()};
+    weft_run run = {.seed = SEED, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
     weft_solution s;
     weft_breach breach;
 
@@ -58,7 +58,7 @@ static void try_problem(const weft_doc *doc, bool is_msr, weft_goal goal)
 {
     weft_problem *p = NULL;
 
-    if (weft_problem_parse(doc, is_msr, goal, &p) != WEFT_OK)
+    if (weft_problem_parse(doc, is_msr, &(weft_ask){.goal = goal}, &p) != WEFT_OK)
         return;
     weft_problem_check(p);
     if (p->n_tasks <= MOST_TASKS && p->n_devices <= MOST_DEVICES)

@@ -19,7 +19,7 @@ typedef struct made {
 static made make_plan(const weft_request *r, const char *solver_name)
 {
     made m = {.arena = weft_arena_new()};
-    weft_run run = {7, 1, INFINITY, weft_arena_new()};
+    weft_run run = {.seed = 7, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
     weft_solution s;
     weft_proof bound;
     weft_case c;
@@ -95,7 +95,7 @@ static void change_number(weft_rng *r, weft_doc *d)
         d->integer += 1 + weft_rng_below(r, 3);
         d->real = (double)d->integer;
     } else {
-        d->real = d->real == 0 ? 1e-3 : d->real * factor;
+        d->real = fabs(d->real) < 1e-9 ? 1e-3 : d->real * factor; /* gaps may be as good as 0 */
     }
 }
 
@@ -106,7 +106,7 @@ static bool mutate(weft_rng *r, made *m)
     weft_doc *one = decisions->item[weft_rng_below(r, decisions->n)];
     doc_list numbers = {0};
 
-    switch (weft_rng_below(r, 7)) {
+    switch (weft_rng_below(r, 8)) {
     case 0:
         change_number(r, entry(one, "start_s"));
         return true;
@@ -126,6 +126,14 @@ static bool mutate(weft_rng *r, made *m)
         change_number(r, entry(entry(m->doc, "proof"),
                                (const char *[]){"value", "bound", "gap"}[weft_rng_below(r, 3)]));
         return true;
+    case 7: { /* more is certified than the certificates prove */
+        weft_doc *proof = entry(m->doc, "proof"), *refuted = entry(proof, "refuted");
+        weft_doc *stated =
+            refuted->kind == WEFT_DOC_MAP ? entry(refuted, "value") : entry(proof, "certified");
+
+        stated->real *= 1.01;
+        return true;
+    }
     case 4: { /* a decision is lost */
         decisions->item[weft_rng_below(r, decisions->n)] = decisions->item[decisions->n - 1];
         decisions->n--;
@@ -140,7 +148,7 @@ static bool mutate(weft_rng *r, made *m)
     }
 }
 
-static const char *const solvers[] = {"heft", "peft", "random", "single", "greedy"};
+static const char *const solvers[] = {"heft", "bound", "random", "single", "greedy"};
 
 static int mutate_many(const weft_request *r, uint64_t seed, int times)
 {
@@ -174,7 +182,7 @@ TEST(no_changed_plan_of_tasks_passes)
 
         snprintf(path, sizeof path, "%s/tasks/%s.json", WEFT_TEST_DATA, files[i]);
         n += mutate_many(&r, (uint64_t)i + 1, 300);
-        r.goal = WEFT_THROUGHPUT;
+        r.ask.goal = WEFT_THROUGHPUT;
         n += mutate_many(&r, (uint64_t)i + 100, 100);
     }
     CHECK(n >= 2000);
@@ -208,12 +216,65 @@ TEST(what_was_changed_is_named)
     weft_arena_free(m.arena);
 }
 
+/* What rests on a search is said to, and only a search may be named for it. */
+TEST(bounds_above_their_certificates_need_a_search)
+{
+    weft_request r = {.model = WEFT_TEST_DATA "/tasks/topcuoglu.json"};
+    made m = make_plan(&r, "heft");
+    weft_doc *proof = entry(m.doc, "proof");
+    weft_arena *a = weft_arena_new();
+    char first[512];
+    weft_verdict v;
+    weft_case c;
+
+    CHECK_NEAR(entry(proof, "certified")->real, 54.0);
+    entry(proof, "bound")->real = 60;
+    entry(proof, "gap")->real = (80.0 - 60.0) / 80.0;
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 1);
+    CHECK(strstr(first, "is no search") != NULL);
+    entry(proof, "method")->text = "search";
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 0);
+    CHECK_OK(weft_verify(scratch_file(), NULL, NULL, a, &c, &v));
+    CHECK(!v.is_bound_checked);
+    CHECK_NEAR(v.certified, 54.0);
+    weft_case_close(&c);
+    entry(proof, "certified")->real = 60; /* the path does not prove that */
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 1);
+    CHECK(strstr(first, "its certificates prove 54") != NULL);
+    entry(proof, "certified")->real = 61;
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 2); /* above the bound, too */
+    weft_arena_free(a);
+    weft_arena_free(m.arena);
+}
+
+TEST(refuted_limits_are_refuted_again)
+{
+    weft_request r = {.model = WEFT_TEST_DATA "/tasks/topcuoglu.json"};
+    made m = make_plan(&r, "bound");
+    weft_doc *proof = entry(m.doc, "proof"), *refuted = entry(proof, "refuted");
+    char first[512];
+
+    CHECK_TEXT(entry(proof, "method")->text, "shaving");
+    CHECK_NEAR(entry(refuted, "value")->real, 73.0);
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 0);
+    entry(refuted, "shaving")->truth = false; /* propagation alone finds 69 */
+    CHECK(n_wrong(m.doc, first, sizeof first) > 0);
+    CHECK(strstr(first, "propagation does not find it") != NULL);
+    entry(refuted, "shaving")->truth = true;
+    entry(refuted, "value")->real *= 1.01;
+    CHECK(n_wrong(m.doc, first, sizeof first) > 0);
+    CHECK(strstr(first, "propagation with shaving does not find it") != NULL);
+    weft_arena_free(m.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_changed_plan_of_tasks_passes),
         cmocka_unit_test(no_changed_plan_of_a_network_passes),
         cmocka_unit_test(what_was_changed_is_named),
+        cmocka_unit_test(bounds_above_their_certificates_need_a_search),
+        cmocka_unit_test(refuted_limits_are_refuted_again),
     };
     int result = RUN_TESTS(tests);
 

@@ -245,7 +245,7 @@ TEST(the_hash_sees_every_change_but_the_name)
     s[n++].capacity = capacity, s[n++].idle_w = idle_w, s[n++].second_per_byte = spb;
     s[n++].latency_s = latency_s, s[n++].is_output = flag, s[n++].pin = pin;
     s[n++].colour = pin, s[n++].task_name = other, s[n++].device_name = devices;
-    s[n++].host = 0, s[n++].transfer = WEFT_BLOCK, s[n++].goal = WEFT_THROUGHPUT;
+    s[n++].host = 0, s[n++].transfer = WEFT_BLOCK, s[n++].ask.goal = WEFT_THROUGHPUT;
     CHECK_INT(n, 16);
     for (int i = 0; i < n; i++) {
         p = made(&s[i]);
@@ -363,7 +363,7 @@ TEST(a_network_on_a_platform)
     int moment = tensor_named(g, "state"), y = tensor_named(g, "y");
     weft_problem *p = NULL;
 
-    CHECK_OK(weft_problem_new(g, &costs, &star, WEFT_THROUGHPUT, &p));
+    CHECK_OK(weft_problem_new(g, &costs, &star, &(weft_ask){.goal = WEFT_THROUGHPUT}, &p));
     weft_graph_free(g);
     weft_problem_check(p);
     CHECK_TEXT(p->name, "small");
@@ -387,7 +387,7 @@ TEST(a_network_on_a_platform)
     CHECK_NEAR(p->capacity[1], 1e9);
     CHECK_INT(p->host, 0);
     CHECK_INT(p->transfer, WEFT_CONTEND);
-    CHECK_INT(p->goal, WEFT_THROUGHPUT);
+    CHECK_INT(p->ask.goal, WEFT_THROUGHPUT);
     weft_problem_free(p);
 }
 
@@ -398,7 +398,7 @@ TEST(half_duplex_links_are_one_in_both_directions)
     weft_graph *g = small_graph(80);
     weft_problem *p = NULL;
 
-    CHECK_OK(weft_problem_new(g, &costs, &star, WEFT_LATENCY, &p));
+    CHECK_OK(weft_problem_new(g, &costs, &star, &(weft_ask){.goal = WEFT_LATENCY}, &p));
     weft_graph_free(g);
     CHECK(p->joules == NULL);
     CHECK_INT(p->n_links, 3);
@@ -435,7 +435,7 @@ TEST(parallel_links_have_names_of_their_own)
     weft_graph *g = small_graph(80);
     weft_problem *p = NULL;
 
-    CHECK_OK(weft_problem_new(g, &costs, &two_links, WEFT_LATENCY, &p));
+    CHECK_OK(weft_problem_new(g, &costs, &two_links, &(weft_ask){.goal = WEFT_LATENCY}, &p));
     weft_graph_free(g);
     weft_problem_check(p);
     CHECK_TEXT(p->link_name[2], "cpu>gpu#2");
@@ -563,7 +563,7 @@ TEST(files_hold_the_same_instances)
 
         CHECK_OK(weft_problem_read(
             weft_arena_print(a, "%s/tasks/%s", WEFT_TEST_DATA, fixture_all[i].file), false,
-            WEFT_LATENCY, &q));
+            &(weft_ask){.goal = WEFT_LATENCY}, &q));
         weft_problem_check(q);
         CHECK(p->hash == q->hash);
         weft_problem_free(p);

@@ -63,7 +63,7 @@ static weft_problem *problem_of(const char *json, weft_goal goal)
     weft_problem *p = NULL;
 
     CHECK_OK(weft_doc_parse(json, strlen(json), "test", a, &d));
-    CHECK_OK(weft_problem_parse(d, false, goal, &p));
+    CHECK_OK(weft_problem_parse(d, false, &(weft_ask){.goal = goal}, &p));
     weft_arena_free(a);
     return p;
 }
@@ -95,7 +95,7 @@ static void open_random(sample *s, uint64_t seed, int n_tasks, int n_devices)
     weft_problem *p = random_problem(seed, n_tasks, n_devices);
 
     p->transfer = (weft_transfer)(seed / 2 % 3);
-    p->goal = seed % 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
+    p->ask.goal = seed % 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
     open_sample(s, p);
     for (int u = 0; u < n_tasks; u++) {
         int *d = &s->solution.plan.device[u];
@@ -211,7 +211,7 @@ static weft_problem *network(const char *tasks, const char *machine, weft_goal g
     CHECK_OK(weft_graph_parse(tasks, &g));
     CHECK_OK(weft_platform_notation(machine, &platform));
     CHECK_OK(weft_costs_new(g, platform, &c));
-    CHECK_OK(weft_problem_new(g, c, platform, goal, &p));
+    CHECK_OK(weft_problem_new(g, c, platform, &(weft_ask){.goal = goal}, &p));
     weft_costs_free(c);
     weft_platform_free(platform);
     weft_graph_free(g);

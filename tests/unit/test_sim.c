@@ -327,7 +327,7 @@ TEST(the_goal_picks_its_value)
     weft_measures m = evaluate(p, WEFT_OVERLAP, "01", a);
 
     CHECK_NEAR(weft_goal_value(p, &m), 6.0);
-    p->goal = WEFT_THROUGHPUT;
+    p->ask.goal = WEFT_THROUGHPUT;
     CHECK_NEAR(weft_goal_value(p, &m), 2.0); /* the load of P */
     weft_problem_free(p);
     weft_arena_free(a);

@@ -22,7 +22,7 @@ static weft_status parse(const char *text, bool is_msr, weft_problem **out)
     weft_status status = weft_doc_parse(text, strlen(text), "dir/some.json", a, &d);
 
     if (status == WEFT_OK)
-        status = weft_problem_parse(d, is_msr, WEFT_LATENCY, out);
+        status = weft_problem_parse(d, is_msr, &(weft_ask){.goal = WEFT_LATENCY}, out);
     weft_arena_free(a);
     return status;
 }
@@ -31,10 +31,11 @@ TEST(a_task_file_with_everything)
 {
     weft_problem *p = NULL;
 
-    CHECK_OK(weft_problem_read(WEFT_TEST_DATA "/tasks/limits.json", false, WEFT_THROUGHPUT, &p));
+    CHECK_OK(weft_problem_read(WEFT_TEST_DATA "/tasks/limits.json", false,
+                               &(weft_ask){.goal = WEFT_THROUGHPUT}, &p));
     weft_problem_check(p);
     CHECK_TEXT(p->name, "limits");
-    CHECK_INT(p->goal, WEFT_THROUGHPUT);
+    CHECK_INT(p->ask.goal, WEFT_THROUGHPUT);
     CHECK_INT(p->transfer, WEFT_CONTEND);
     CHECK_INT(p->host, -1);
     CHECK(isinf(weft_task_s(p, 1, 1)));
@@ -260,9 +261,9 @@ TEST(wrong_dnn_partitioning_files_are_refused)
     CHECK_FAILS(
         parse("{\"maxFPGAs\": 1, \"maxCPUs\": 1, \"maxSizePerFPGA\": 1, \"nodes\": []}", true, &p),
         "'nodes' is empty, expected at least one node");
-    CHECK_FAILS(
-        weft_problem_read(WEFT_TEST_DATA "/tasks/no_such_file.json", true, WEFT_LATENCY, &p),
-        "no_such_file.json");
+    CHECK_FAILS(weft_problem_read(WEFT_TEST_DATA "/tasks/no_such_file.json", true,
+                                  &(weft_ask){.goal = WEFT_LATENCY}, &p),
+                "no_such_file.json");
 }
 
 typedef struct workload {
@@ -299,7 +300,7 @@ TEST(the_public_workloads_read)
         double sum_s = 0;
 
         CHECK_OK(weft_problem_read(weft_arena_print(a, "%s/%s", folder, list[i].file), true,
-                                   WEFT_THROUGHPUT, &p));
+                                   &(weft_ask){.goal = WEFT_THROUGHPUT}, &p));
         weft_problem_check(p);
         CHECK_INT(p->n_tasks, list[i].n_nodes);
         CHECK_INT(p->pred_at[p->n_tasks], list[i].n_edges);

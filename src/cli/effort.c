@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* effort.c: how long a search may take, how the user stops it, and what is shown meanwhile.
+ *
+ * The first Ctrl-C asks for what there is; a second one ends the program at once. Progress is shown
+ * on a terminal only, on one line that is wiped at the end. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "weft/solve.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const default_limit = "10s";
+static const double SHOW_EVERY_S = 0.1;
+
+static volatile sig_atomic_t is_interrupted; /* a signal has no other way to tell */
+
+static void interrupt(int number)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+
+    is_interrupted = 1;
+    sigaction(number, &usual, NULL);
+}
+
+static double wall_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void show(void *context, double value, double bound)
+{
+    weft_watch *w = context;
+    double now_s = wall_s();
+    char best[48], least[48];
+
+    if (now_s - w->shown_s < SHOW_EVERY_S)
+        return;
+    w->shown_s = now_s;
+    w->has_shown = true;
+    if (isfinite(value))
+        fprintf(stderr, "\r\033[K%.1f s: best %s, bound %s, gap %.2f %%", now_s - w->begin_s,
+                weft_unit_print(value, WEFT_UNIT_SECONDS, best),
+                weft_unit_print(bound, WEFT_UNIT_SECONDS, least), 100 * (1 - bound / value));
+    else
+        fprintf(stderr, "\r\033[K%.1f s: no plan yet", now_s - w->begin_s);
+    fflush(stderr);
+}
+
+weft_status weft_effort_read(const weft_effort_flags *f, weft_watch *w, weft_run *out)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+    const char *limit = *f->time_limit ? f->time_limit : default_limit;
+
+    memset(out, 0, sizeof *out);
+    out->seed = f->seed;
+    out->n_threads = (int)f->threads;
+    out->steps = f->steps;
+    out->limit_s = INFINITY;
+    if (*f->time_limit || f->steps == 0) {
+        if (weft_unit_parse(limit, WEFT_UNIT_SECONDS, false, &out->limit_s) != WEFT_OK)
+            return weft_fail_in(WEFT_E_INPUT, "--time-limit");
+    }
+    out->stop = &is_interrupted;
+    sigaction(SIGINT, &action, NULL);
+    *w = (weft_watch){.begin_s = wall_s()};
+    if (isatty(STDERR_FILENO) && !f->is_silent) {
+        out->progress = show;
+        out->context = w;
+    }
+    return WEFT_OK;
+}
+
+void weft_effort_end(weft_watch *w)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+
+    sigaction(SIGINT, &usual, NULL);
+    if (w->has_shown)
+        fprintf(stderr, "\r\033[K");
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* auto.c: solvers `exact` and `auto`: from the first plan to an optimal one, as far as time allows.
+ *
+ * 1. The best of the list schedulers is the first plan; paths and loads give the first bound.
+ * 2. The problem becomes a piece without dominated edges. Its parts between barriers are searched
+ *    from last to first (series.c): tails that know what every barrier costs, and a bound.
+ * 3. The whole piece is searched with these tails (exact.c), for something better than the plan.
+ * 4. `auto`: while the gap is open, windows of the plan are searched again (window.c).
+ * 5. Steps 2 and 3 are repeated with more states for each part and wider beams.
+ *
+ * `exact` leaves step 4 out. The best plan and the largest bound are kept, whoever found them, so
+ * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
+ * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
+ * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
+ * answer is the same on every machine. */
+#include "first.h"
+#include "series.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    FIRST_PART_STATES = 4000, /* for each part between barriers */
+    PART_GROWTH = 32,         /* from round to round: closed parts make the rest easy */
+    FIRST_WHOLE_STATES = 60000,
+    WHOLE_GROWTH = 16,
+    MOST_ROUNDS = 8,
+};
+
+static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
+static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
+static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
+
+typedef struct search {
+    const weft_problem *problem;
+    weft_run *run;
+    weft_arena *a;
+    weft_best best;
+    double bound;
+    int64_t steps_left; /* INT64_MAX: no limit */
+    weft_piece *piece;
+    bool has_windows; /* `auto` */
+} search;
+
+static bool is_over(const search *s)
+{
+    return s->bound >= s->best.value * (1 - CLOSED) || s->steps_left <= 0 ||
+           weft_run_is_over(s->run);
+}
+
+static void tell(const search *s)
+{
+    if (s->run->progress != NULL)
+        s->run->progress(s->run->context, s->best.value, s->bound);
+}
+
+static void spend(search *s, int64_t steps)
+{
+    if (s->steps_left < INT64_MAX)
+        s->steps_left -= steps;
+}
+
+static int64_t states_for(const search *s, int64_t wanted)
+{
+    return wanted < s->steps_left ? wanted : s->steps_left;
+}
+
+/* --- the rounds ------------------------------------------------------------------------------ */
+
+/* Tails and bound from the parts; true if all of them are closed. */
+static bool search_parts(search *s, int64_t most_states)
+{
+    weft_series_effort e = {s->best.value, states_for(s, most_states), s->steps_left, s->run};
+    weft_series r = weft_series_tails(s->piece, &e, s->a);
+
+    spend(s, r.n_states + 1);
+    s->bound = fmax(s->bound, r.bound);
+    s->piece->tail_s = r.tail_s;
+    return r.n_open == 0;
+}
+
+static void take_schedule(search *s, const weft_answer *r)
+{
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+
+    memcpy(plan.device, r->device, sizeof *plan.device * (size_t)plan.n_tasks);
+    memcpy(plan.start_s, r->start_s, sizeof *plan.start_s * (size_t)plan.n_tasks);
+    weft_best_try(&s->best, s->problem, &plan, s->a);
+}
+
+/* The whole piece; true if the search was complete. */
+static bool search_whole(search *s, int64_t most_states)
+{
+    weft_effort e = {.upper = s->best.value,
+                     .lower = s->bound,
+                     .most_states = states_for(s, most_states),
+                     .run = s->run};
+    weft_answer r = weft_piece_solve(s->piece, &e, s->a);
+
+    spend(s, r.n_states + 1);
+    if (r.device != NULL)
+        take_schedule(s, &r);
+    s->bound = fmax(s->bound, fmin(r.bound, s->best.value));
+    return r.is_closed;
+}
+
+/* A share of what is left for another solver's plan; its bound, if any, is not needed. */
+static weft_status try_solver(search *s, const weft_solver *other, double share)
+{
+    weft_run run = *s->run;
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+    void *options = weft_arena_alloc(s->a, other->options_size);
+
+    if (other->options != NULL)
+        weft_options_default(other->options, options);
+    run.scratch = weft_arena_new();
+    run.limit_s = s->run->limit_s - (1 - share) * weft_run_left_s(s->run);
+    run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
+    WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED)
+        weft_best_try(&s->best, s->problem, &plan, s->a);
+    weft_arena_free(run.scratch);
+    spend(s, run.steps);
+    tell(s);
+    return WEFT_OK;
+}
+
+static weft_status run_rounds(search *s)
+{
+    int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
+    bool are_parts_closed = false, is_whole_closed = false;
+
+    for (int round = 0; round < MOST_ROUNDS && !is_over(s) && !is_whole_closed; round++) {
+        if (!are_parts_closed)
+            are_parts_closed = search_parts(s, part_states);
+        tell(s);
+        if (!is_over(s))
+            is_whole_closed = search_whole(s, are_parts_closed ? INT64_MAX : whole_states);
+        tell(s);
+        if (round == 0 && s->has_windows && !is_over(s) && !is_whole_closed)
+            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
+        part_states *= PART_GROWTH;
+        whole_states *= WHOLE_GROWTH;
+    }
+    return WEFT_OK;
+}
+
+/* --- the solvers ----------------------------------------------------------------------------- */
+
+/* The bound with the best certificates that a little work gives; above them, that of the search. */
+static void write_bound(search *s, weft_proof *proof)
+{
+    weft_proof more;
+
+    weft_place_bound_more(s->problem, s->best.value, CERTIFICATE_WORK, s->a, &more);
+    if (more.bound > proof->bound)
+        *proof = more;
+    if (s->bound > proof->bound * (1 + CLOSED)) {
+        proof->bound = fmin(s->bound, s->best.value);
+        proof->method = "search";
+    }
+}
+
+static weft_status search_latency(search *s, weft_proof *proof)
+{
+    weft_domain m = weft_domain_new(s->problem, s->a);
+
+    weft_place_bound(s->problem, s->a, proof);
+    s->bound = proof->bound;
+    if (proof->outcome == WEFT_INFEASIBLE)
+        return WEFT_OK;
+    WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
+    tell(s);
+    if (s->best.value < INFINITY && s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
+        s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
+        WEFT_TRY(run_rounds(s));
+    }
+    write_bound(s, proof);
+    return WEFT_OK;
+}
+
+static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run, weft_plan *plan,
+                         weft_proof *proof)
+{
+    search s = {.problem = p,
+                .run = run,
+                .a = run->scratch,
+                .best = weft_best_new(p, run->scratch),
+                .steps_left = run->steps > 0 ? run->steps : INT64_MAX,
+                .has_windows = has_windows};
+
+    proof->outcome = WEFT_UNKNOWN;
+    if (p->ask.goal != WEFT_LATENCY)
+        return WEFT_OK;
+    WEFT_TRY(search_latency(&s, proof));
+    if (s.best.value < INFINITY) {
+        memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
+        memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
+        proof->outcome = WEFT_BOUNDED;
+    }
+    return WEFT_OK;
+}
+
+static weft_status solve_exact(const weft_problem *p, const void *options, weft_run *run,
+                               weft_plan *plan, weft_proof *proof)
+{
+    (void)options;
+    return solve(p, false, run, plan, proof);
+}
+
+static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
+                              weft_plan *plan, weft_proof *proof)
+{
+    (void)options;
+    return solve(p, true, run, plan, proof);
+}
+
+const weft_solver weft_place_exact = {
+    .name = "exact",
+    .summary = "search of all schedules by dynamic programming, decomposed at barriers",
+    .solve = solve_exact,
+};
+
+const weft_solver weft_place_auto = {
+    .name = "auto",
+    .summary = "the best plan and the best bound that time allows; optimal where it can be proved",
+    .solve = solve_auto,
+};

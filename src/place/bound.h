@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Lower bounds of pieces, and what they are made of. All of them hold for the transfer model
+ * `overlap`, which is a relaxation of `contend` and `block`; memory is left out, which can only
+ * lower them. Everything is deterministic; work is counted, not timed. */
+#ifndef WEFT_BOUND_H
+#define WEFT_BOUND_H
+
+#include "piece.h"
+
+/* --- one machine (bound_machine.c) ----------------------------------------------------------- */
+
+typedef struct weft_job {
+    double head_s, time_s, tail_s; /* not before; so long; at least this follows */
+} weft_job;
+
+/* The least value of one machine that may interrupt jobs: no order without interruption has less.
+ * INFINITY if a number is; 0 without jobs. Sorts the jobs. `scratch` has room for n numbers. */
+double weft_machine_bound(weft_job *job, int n, double *scratch);
+
+/* --- heads and tails (bound_ancestor.c) ------------------------------------------------------ */
+
+enum { WEFT_MOST_ANCESTORS = 64 }; /* tasks of a piece whose ancestors are looked at one by one */
+
+/* The piece run backwards: task u becomes n_tasks - 1 - u, releases and tails change places.
+ * free_s has no counterpart and is 0, so the values of its schedules are no larger. Memory and
+ * groups are left out. Heads of the one are tails of the other. Belongs to `a`. */
+weft_piece *weft_piece_reverse(const weft_piece *x, weft_arena *a);
+
+/* Steps that weft_ancestor_heads takes; INFINITY if the piece has too many tasks for it. */
+double weft_ancestor_work(const weft_piece *x);
+/* Lower bounds of starts, [task * n_devices + device], at least those along single ways; INFINITY
+ * where the task cannot run. With is_deep, ancestors that must share the device count together (at
+ * most WEFT_MOST_ANCESTORS tasks). */
+void weft_ancestor_heads(const weft_piece *x, bool is_deep, double *head_s, weft_arena *a);
+
+/* --- loads and bodies (bound_body.c) --------------------------------------------------------- */
+
+/* The largest sum over the tasks of min over devices of price * time that a search for prices of
+ * sum 1 finds; some device works that long. Keeps the prices if `price` is not NULL. */
+double weft_price_bound(const weft_piece *x, const int *task, int n, double *price, weft_arena *a);
+/* Tasks that all have long heads and long tails share the time between. */
+double weft_body_bound(const weft_piece *x, double most_work, weft_arena *a);
+
+/* --- refutation (bound_refute.c) ------------------------------------------------------------- */
+
+/* Work beyond which a refutation gives up; `weft check` grants as much. */
+#define WEFT_MOST_REFUTE_WORK 2e9
+
+/* True: no schedule of x has a value less than limit_s. This holds for the numbers as they are, in
+ * exact arithmetic: sums must pass the limit by more than rounding can have added. False says
+ * nothing. */
+bool weft_refute(const weft_piece *x, double limit_s, bool is_shaving, double most_work,
+                 weft_arena *a);
+/* The largest limit that is refuted, up to rounding, and at most `upper` (INFINITY: unknown). If
+ * even `upper` is, the bound is less than it by 1e-11 at most, relative. If narrowed is not NULL:
+ * the piece without the devices that no schedule of value less than `upper` uses, in `a`. */
+double weft_refute_bound(const weft_piece *x, double upper, bool is_shaving, double most_work,
+                         weft_arena *a, weft_piece **narrowed);
+
+/* --- series (bound_series.c) ----------------------------------------------------------------- */
+
+enum { WEFT_MOST_PART = 64 };
+
+/* Parts of which each precedes all of the next one cannot overlap: the sum of their bounds. Parts
+ * have at most most_tasks tasks, which is at most WEFT_MOST_PART. */
+double weft_series_bound(const weft_piece *x, int most_tasks, double most_work, weft_arena *a);
+
+#endif

@@ -1,0 +1,1399 @@
+/* SPDX-License-Identifier: MIT */
+/* exact.c: dynamic programming over ideals with dominance, in beams of growing width.
+ *
+ * 1. A schedule is built by appending tasks in order of their starts. After some tasks (an ideal I:
+ *    with a task all its predecessors) the rest depends on little: from when each device may take a
+ *    task, and from when the data that I sends to each open reader is on each device. This is the
+ *    state. Of two states with the same ideal, one that is nowhere later and has no larger bound
+ *    makes the other superfluous.
+ * 2. Level l holds states of l tasks. A state is extended by every ready task on every device:
+ *    start = max(device free, data there), and no later task starts earlier.
+ * 3. Each child is judged. Heads of the open tasks up to the next barrier follow from the state;
+ * with static tails they bound the value. So does the work that is left up to there: for prices w
+ * of devices and a threshold tau, X is the least time with sum over d of w[d] max(0, X - free[d])
+ * >=  sum over open tasks with tails >= tau of min over d of w[d] time[d], and the value is at
+ * least X + tau. A child whose bound is not below the best value is dropped. Then the state is
+ * normalised: times rise to what the heads imply, choices that cannot lead below the best value
+ * become impossible, and data that arrives before its reader could start for other reasons is
+ * forgotten. So states that differ in nothing that matters become equal.
+ * 4. A level keeps the best states by (bound, sum of times), as many as the beam is wide. The
+ *    passes widen the beam until nothing is cut off: then the best schedule is optimal. Else no
+ *    schedule is below the least bound ever cut off.
+ *
+ * Why it is exact: a left-shifted schedule sorted by starts is a sequence of extensions, the value
+ * never improves when a component of a state grows, and what is dropped is dominated or bounded.
+ * Forgetting data of a reader is right because in every completion the reader starts no earlier
+ * than its head from the rest of the state.
+ *
+ * Times are whole ticks of upper / 2^48, costs rounded down: sums do not depend on their order, a
+ * bound in ticks is a bound, and few ticks a task are lost.
+ *
+ * With weights that may not fit, the bytes used on each device join the state, and where weights
+ * or groups are shared by done and open tasks, their devices join the name of the ideal.
+ *
+ * Time and memory grow with the number of ideals, hence with the width of the graph and not with
+ * its length. Method 5.1 of the project's notes; dominance as in resource-constrained shortest
+ * paths. */
+#include "piece.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_BEAM = 64,
+    BEAM_STEP = 8,
+    MOST_WINDOW = 128,   /* open tasks whose heads are looked at */
+    MOST_COMPARED = 512, /* states of an ideal that a new one is held against */
+    N_TAUS = 4,          /* thresholds of work for each stretch between barriers */
+    STOP_EVERY = 256,    /* states between two looks at the clock */
+};
+
+static const double MOST_STATE_BYTES = 6e8; /* of a level, and of all steps of a pass */
+static const int64_t NEVER = INT64_MAX / 8;
+
+typedef int64_t tick;
+
+/* One appended task. */
+typedef struct step {
+    int before; /* step, or -1 */
+    int task, device;
+} step;
+
+typedef struct state {
+    tick bound, sum;
+    tick *at; /* free[n_devices], then n_devices for each task of the frontier, then bytes used */
+    int before, task, device;
+} state;
+
+/* States of the same done tasks. */
+typedef struct ideal {
+    uint64_t hash;
+    const uint64_t *done;
+    const tick *mark; /* devices of open weights and groups: the rest of the name */
+    int n_marks;
+    int n_front, n_ready, n_window, stretch;
+    const int *front; /* open tasks with a done predecessor, ascending */
+    const int *ready; /* open tasks without open predecessor */
+    const int *window, *window_front, *edge_at,
+        *edge;          /* open tasks, place in front, open edges in */
+    const double *work; /* [prices * taus] */
+    bool is_whole;      /* the window reaches the next barrier or the end */
+    int length;         /* of a state */
+    int next;           /* in the chain of its hash; -1: last */
+    int n, room;
+    state *states;
+    tick **spare; /* memory of dropped states */
+    int n_spare;
+} ideal;
+
+/* Between two barriers. */
+typedef struct stretch {
+    int barrier; /* the task that ends it, or n_tasks */
+    int n_prices;
+    const double *price; /* [n_prices * n_devices] */
+    tick tau[N_TAUS];
+    const tick
+        *settle; /* [(front task - barrier) * n_devices + d] least delay behind the barrier */
+    int n_settle;
+} stretch;
+
+typedef struct level {
+    weft_arena *arena;
+    WEFT_VEC(ideal *) ideals;
+    int *chain; /* [n_chains] */
+    int n_chains;
+    int n_states;
+    tick worst_bound, worst_sum; /* nothing worse is let in */
+} level;
+
+typedef struct engine {
+    const weft_piece *piece;
+    const weft_effort *effort;
+    weft_arena *arena;
+    int n, k, words;
+    double scale;                              /* ticks a second */
+    tick upper;                                /* what must be beaten */
+    tick cut;                                  /* least bound cut off in this pass */
+    tick *time, *release, *tail, *send, *free; /* as in the piece */
+    tick *rest;                                /* least tail of a task */
+    uint64_t *key;                             /* [task] */
+    int *stretch_of;                           /* [task] */
+    stretch *stretches;
+    int n_stretches;
+    double *cheap; /* [task * most prices + i]: least priced time */
+    int most_prices;
+    int *twin;                  /* [device] the first device that is the same in all, or itself */
+    bool has_memory, has_names; /* bytes in states; marks in the names of ideals */
+    int n_shared;               /* weights that several tasks read */
+    int *shared, *reader_at, *reader; /* shared[i] is read by reader[reader_at[i] ..] */
+    int *shared_of;                   /* [weight] place in shared, or -1 */
+    int *member_at, *member;          /* group -> tasks */
+    uint64_t *held;                   /* [n_shared] devices of begun weights, while expanding */
+    int *home;                        /* [group] device of a begun group, or -1 */
+    tick *mark;                       /* [n_shared + n_groups] scratch */
+    weft_arena *trace_arena;
+    WEFT_VEC(step) trace;
+    int beam;
+    int64_t n_states;
+    bool is_stopped;
+    tick *child, *head, *end; /* scratch */
+    int *map, *by_edge;
+} engine;
+
+static size_t cell(const engine *g, int u, int d)
+{
+    return (size_t)u * (size_t)g->k + (size_t)d;
+}
+
+/* --- the piece in ticks ---------------------------------------------------------------------- */
+
+static tick to_tick(const engine *g, double s)
+{
+    double t = floor(s * g->scale);
+
+    return t < (double)NEVER ? (tick)t : NEVER;
+}
+
+static tick *to_ticks(const engine *g, const double *s, size_t n)
+{
+    tick *t = WEFT_NEW(g->arena, tick, n);
+
+    for (size_t i = 0; i < n; i++)
+        t[i] = to_tick(g, s[i]);
+    return t;
+}
+
+static bool are_twins(const engine *g, int c, int d)
+{
+    const weft_piece *x = g->piece;
+    int k = g->k;
+
+    if (g->free[c] != g->free[d] || (g->has_memory && x->room_bytes[c] != x->room_bytes[d]))
+        return false;
+    for (int u = 0; u < g->n; u++) {
+        size_t at = cell(g, u, c), to = cell(g, u, d);
+
+        if (g->time[at] != g->time[to] || g->release[at] != g->release[to] ||
+            g->tail[at] != g->tail[to])
+            return false;
+    }
+    for (int e = 0; e < x->n_edges; e++) {
+        const tick *s = g->send + (size_t)e * (size_t)(k * k);
+
+        if (s[c * k + d] != s[d * k + c])
+            return false;
+        for (int o = 0; o < k; o++) {
+            if (o != c && o != d && (s[c * k + o] != s[d * k + o] || s[o * k + c] != s[o * k + d]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void find_twins(engine *g)
+{
+    g->twin = WEFT_NEW(g->arena, int, g->k);
+    for (int d = 0; d < g->k; d++) {
+        g->twin[d] = d;
+        for (int c = 0; c < d && g->twin[d] == d; c++) {
+            if (g->twin[c] == c && are_twins(g, c, d))
+                g->twin[d] = c;
+        }
+    }
+}
+
+/* --- stretches ------------------------------------------------------------------------------- */
+
+/* The value of prices for tasks begin .. end - 1. */
+static double priced_work(const engine *g, const double *price, int begin, int end)
+{
+    double sum = 0, total = 0;
+
+    for (int d = 0; d < g->k; d++)
+        total += price[d];
+    for (int u = begin; u < end; u++) {
+        double least = INFINITY;
+
+        for (int d = 0; d < g->k; d++) {
+            if (g->time[cell(g, u, d)] < NEVER)
+                least = fmin(least, price[d] * (double)g->time[cell(g, u, d)]);
+        }
+        sum += least < INFINITY ? least : 0;
+    }
+    return sum / total;
+}
+
+/* Prices that make the work of a stretch dear: scaled one at a time while that helps. */
+static void climb(const engine *g, double *price, int begin, int end)
+{
+    double best = priced_work(g, price, begin, end);
+
+    for (double factor = 2; factor > 1.01; factor = sqrt(factor)) {
+        for (int d = 0; d < g->k; d++) {
+            for (int way = 0; way < 2; way++) {
+                double before = price[d], value;
+
+                price[d] *= way ? factor : 1 / factor;
+                value = priced_work(g, price, begin, end);
+                if (value > best)
+                    best = value;
+                else
+                    price[d] = before;
+            }
+        }
+    }
+}
+
+static void normalise(double *price, int n)
+{
+    double sum = 0;
+
+    for (int d = 0; d < n; d++)
+        sum += price[d];
+    for (int d = 0; d < n; d++)
+        price[d] /= sum;
+}
+
+/* The best prices, the same with one device dearer or cheaper, and one device alone. */
+static void set_prices(engine *g, stretch *s, int begin)
+{
+    int k = g->k, n = 0;
+    double *price = WEFT_NEW(g->arena, double, (size_t)(3 * k + 1) * (size_t)k);
+
+    for (int d = 0; d < k; d++)
+        price[d] = 1;
+    climb(g, price, begin, s->barrier);
+    n = 1;
+    for (int d = 0; d < k && k > 1; d++) {
+        for (int way = 0; way < 2; way++) {
+            memcpy(price + n * k, price, sizeof *price * (size_t)k);
+            price[n * k + d] *= way ? 1.4 : 0.7;
+            n++;
+        }
+        price[n * k + d] = 1;
+        n++;
+    }
+    for (int i = 0; i < n; i++)
+        normalise(price + i * k, k);
+    s->n_prices = n;
+    s->price = price;
+}
+
+static int by_tick(const void *left, const void *right)
+{
+    tick a = *(const tick *)left, b = *(const tick *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Thresholds: the least of all tails of the stretch, and some larger ones. */
+static void set_taus(engine *g, stretch *s, int begin)
+{
+    int n = s->barrier - begin;
+    tick *rest = WEFT_NEW(g->arena, tick, n + 1);
+
+    memcpy(rest, g->rest + begin, sizeof *rest * (size_t)n);
+    qsort(rest, (size_t)n, sizeof *rest, by_tick);
+    for (int i = 0; i < N_TAUS; i++)
+        s->tau[i] = n > 0 ? rest[i * n / N_TAUS] : 0;
+}
+
+static int last_reader(const weft_piece *x, int u)
+{
+    int last = u;
+
+    for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
+        last = x->to[x->out[i]] > last ? x->to[x->out[i]] : last;
+    return last;
+}
+
+/* Delays behind the barrier, by the recursion of heads from its end at time 0, up to the last task
+ * that reads something from before it. */
+static void set_settle(engine *g, stretch *s, int last)
+{
+    const weft_piece *x = g->piece;
+    int k = g->k, b = s->barrier;
+    tick *settle;
+
+    last = last > b ? last : b;
+    s->n_settle = last - b + 1 > MOST_WINDOW * 8 ? MOST_WINDOW * 8 : last - b + 1;
+    s->settle = settle = WEFT_NEW(g->arena, tick, (size_t)s->n_settle * (size_t)k);
+    for (int v = b + 1; v < b + s->n_settle; v++) {
+        for (int i = x->in_at[v]; i < x->in_at[v + 1]; i++) {
+            int e = x->in[i], p = x->from[e];
+            const tick *send = g->send + (size_t)e * (size_t)(k * k);
+
+            for (int d = 0; p > b && d < k; d++) {
+                tick least = NEVER, *to = settle + (v - b) * k + d;
+
+                for (int m = 0; m < k; m++) {
+                    tick at = settle[(p - b) * k + m] + g->time[cell(g, p, m)] + send[m * k + d];
+
+                    least = at < least ? at : least;
+                }
+                *to = least > *to ? least : *to;
+            }
+        }
+    }
+}
+
+static void set_stretches(engine *g)
+{
+    bool *is_barrier = WEFT_NEW(g->arena, bool, g->n + 1);
+    int begin = 0, last = 0; /* last reader of what came before u */
+
+    weft_piece_barriers(g->piece, is_barrier, g->arena);
+    is_barrier[g->n] = true;
+    g->stretch_of = WEFT_NEW(g->arena, int, g->n + 1);
+    g->stretches = WEFT_NEW(g->arena, stretch, g->n + 1);
+    g->most_prices = 3 * g->k + 1;
+    g->cheap = WEFT_NEW(g->arena, double, (size_t)g->n *(size_t)g->most_prices);
+    for (int u = 0; u <= g->n; u++) {
+        stretch *s = &g->stretches[g->n_stretches];
+
+        g->stretch_of[u] = g->n_stretches;
+        if (u > 0 && last_reader(g->piece, u - 1) > last)
+            last = last_reader(g->piece, u - 1);
+        if (!is_barrier[u])
+            continue;
+        s->barrier = u;
+        if (u - begin > 1)
+            set_prices(g, s, begin);
+        set_taus(g, s, begin);
+        if (u < g->n)
+            set_settle(g, s, last);
+        for (int v = begin; v < u; v++) {
+            for (int i = 0; i < s->n_prices; i++) {
+                const double *price = s->price + i * g->k;
+                double least = INFINITY;
+
+                for (int d = 0; d < g->k; d++) {
+                    if (g->time[cell(g, v, d)] < NEVER)
+                        least = fmin(least, price[d] * (double)g->time[cell(g, v, d)]);
+                }
+                g->cheap[v * g->most_prices + i] = least < INFINITY ? least : 0;
+            }
+        }
+        begin = u + 1;
+        g->n_stretches++;
+    }
+}
+
+/* Lists of the tasks that read a shared weight, or belong to a group. */
+static void list_users(engine *g, int n_keys, const int *at, const int *key_of, int **list_at,
+                       int **list)
+{
+    int *next = WEFT_NEW(g->arena, int, n_keys + 1);
+
+    *list_at = WEFT_NEW(g->arena, int, n_keys + 1);
+    *list = WEFT_NEW(g->arena, int, at ? at[g->n] : g->n);
+    for (int i = 0; i < (at ? at[g->n] : g->n); i++) {
+        if (key_of[i] >= 0)
+            (*list_at)[key_of[i] + 1]++;
+    }
+    for (int i = 0; i < n_keys; i++)
+        (*list_at)[i + 1] += (*list_at)[i];
+    memcpy(next, *list_at, sizeof *next * (size_t)n_keys);
+    for (int u = 0; u < g->n; u++) {
+        for (int i = at ? at[u] : u; i < (at ? at[u + 1] : u + 1); i++) {
+            if (key_of[i] >= 0)
+                (*list)[next[key_of[i]]++] = u;
+        }
+    }
+}
+
+static void set_weights(engine *g)
+{
+    const weft_piece *x = g->piece;
+    int n_uses = x->weight_at[g->n], *n_readers = WEFT_NEW(g->arena, int, x->n_weights);
+    int *key_of = WEFT_NEW(g->arena, int, n_uses);
+
+    g->shared_of = WEFT_NEW(g->arena, int, x->n_weights);
+    for (int i = 0; i < n_uses; i++)
+        n_readers[x->weight[i]]++;
+    for (int w = 0; w < x->n_weights; w++)
+        g->shared_of[w] = n_readers[w] > 1 ? g->n_shared++ : -1;
+    for (int i = 0; i < n_uses; i++)
+        key_of[i] = g->shared_of[x->weight[i]];
+    list_users(g, g->n_shared, x->weight_at, key_of, &g->reader_at, &g->reader);
+}
+
+static void set_memory(engine *g)
+{
+    const weft_piece *x = g->piece;
+
+    g->has_memory = x->n_weights > 0 && g->k <= WEFT_PIECE_DEVICES;
+    if (g->has_memory)
+        set_weights(g);
+    if (x->group != NULL)
+        list_users(g, x->n_groups, NULL, x->group, &g->member_at, &g->member);
+    g->has_names = g->n_shared > 0 || x->group != NULL;
+    g->held = WEFT_NEW(g->arena, uint64_t, g->n_shared + 1);
+    g->home = WEFT_NEW(g->arena, int, x->n_groups + 1);
+    g->mark = WEFT_NEW(g->arena, tick, g->n_shared + x->n_groups + 1);
+}
+
+static void set_ticks(engine *g)
+{
+    const weft_piece *x = g->piece;
+    size_t n_cells = (size_t)g->n * (size_t)g->k;
+    double *tail_s = weft_piece_tails(x, g->arena);
+    weft_rng rng = weft_rng_seed(1);
+
+    g->time = to_ticks(g, x->time_s, n_cells);
+    g->release = to_ticks(g, x->release_s, n_cells);
+    g->tail = to_ticks(g, tail_s, n_cells);
+    g->send = to_ticks(g, x->send_s, (size_t)x->n_edges * (size_t)(g->k * g->k));
+    g->free = to_ticks(g, x->free_s, (size_t)g->k);
+    g->rest = WEFT_NEW(g->arena, tick, g->n);
+    g->key = WEFT_NEW(g->arena, uint64_t, g->n);
+    for (int u = 0; u < g->n; u++) {
+        g->rest[u] = NEVER;
+        for (int d = 0; d < g->k; d++) {
+            if (g->time[cell(g, u, d)] < NEVER && g->tail[cell(g, u, d)] < g->rest[u])
+                g->rest[u] = g->tail[cell(g, u, d)];
+        }
+        g->key[u] = weft_rng_next(&rng);
+    }
+}
+
+/* --- ideals ---------------------------------------------------------------------------------- */
+
+static bool has_open_pred(const engine *g, const uint64_t *done, int v)
+{
+    const weft_piece *x = g->piece;
+
+    for (int i = x->in_at[v]; i < x->in_at[v + 1]; i++) {
+        if (!weft_bit_get(done, x->from[x->in[i]]))
+            return true;
+    }
+    return false;
+}
+
+/* The window of an ideal: open tasks up to the next barrier, and their edges from open tasks. */
+static void set_window(engine *g, ideal *o, weft_arena *a)
+{
+    const weft_piece *x = g->piece;
+    int first = 0, n = 0, n_edges = 0, last;
+    int *window, *place, *edge_at, *edge;
+
+    while (first < g->n && weft_bit_get(o->done, first))
+        first++;
+    o->stretch = g->stretch_of[first];
+    last = g->stretches[o->stretch].barrier;
+    last = last < g->n ? last : g->n - 1;
+    for (int u = first; u <= last; u++) {
+        if (weft_bit_get(o->done, u))
+            continue;
+        if (++n > MOST_WINDOW)
+            break;
+        n_edges += x->in_at[u + 1] - x->in_at[u];
+    }
+    o->is_whole = n <= MOST_WINDOW;
+    n = n < MOST_WINDOW ? n : MOST_WINDOW;
+    window = WEFT_NEW(a, int, n);
+    place = WEFT_NEW(a, int, n);
+    edge_at = WEFT_NEW(a, int, n + 1);
+    edge = WEFT_NEW(a, int, n_edges);
+    o->n_window = n;
+    n_edges = n = 0;
+    for (int u = first, at = 0; n < o->n_window; u++) {
+        if (weft_bit_get(o->done, u))
+            continue;
+        while (at < o->n_front && o->front[at] < u)
+            at++;
+        place[n] = at < o->n_front && o->front[at] == u ? at : -1;
+        for (int i = x->in_at[u]; i < x->in_at[u + 1]; i++) {
+            if (!weft_bit_get(o->done, x->from[x->in[i]]))
+                edge[n_edges++] = x->in[i];
+        }
+        window[n++] = u;
+        edge_at[n] = n_edges;
+    }
+    o->window = window;
+    o->window_front = place;
+    o->edge_at = edge_at;
+    o->edge = edge;
+}
+
+static void set_work(engine *g, ideal *o, weft_arena *a)
+{
+    const stretch *s = &g->stretches[o->stretch];
+    double *work = WEFT_NEW(a, double, s->n_prices *N_TAUS);
+
+    for (int j = 0; j < o->n_window; j++) {
+        int u = o->window[j];
+
+        if (u >= s->barrier)
+            continue;
+        for (int t = 0; t < N_TAUS && g->rest[u] >= s->tau[t]; t++) {
+            for (int i = 0; i < s->n_prices; i++)
+                work[i * N_TAUS + t] += g->cheap[u * g->most_prices + i];
+        }
+    }
+    o->work = work;
+}
+
+/* What the name of an ideal says beside its tasks: devices (as bits) of weights that done and open
+ * tasks share, and of groups that are begun. The parent's marks are looked up in `held`. */
+typedef struct name {
+    uint64_t hash;
+    uint64_t *done;
+    tick *mark;
+    int n_marks;
+} name;
+
+static bool is_same(const engine *g, const ideal *o, const name *m)
+{
+    return o->hash == m->hash && o->n_marks == m->n_marks &&
+           memcmp(o->done, m->done, sizeof *m->done * (size_t)g->words) == 0 &&
+           (m->n_marks == 0 || memcmp(o->mark, m->mark, sizeof *m->mark * (size_t)m->n_marks) == 0);
+}
+
+static void set_lists(engine *g, ideal *o, const ideal *from, int u, weft_arena *a)
+{
+    const weft_piece *x = g->piece;
+    int n_front = from ? from->n_front : 0, n_ready = from ? from->n_ready : 0, n_out;
+    int *front, *ready, n = 0, i = 0;
+
+    n_out = u >= 0 ? x->out_at[u + 1] - x->out_at[u] : 0;
+    front = WEFT_NEW(a, int, n_front + n_out);
+    ready = WEFT_NEW(a, int, u >= 0 ? n_ready + n_out : g->n);
+    for (int j = 0; j < n_out; j++) { /* both lists are ascending: edges out are by number */
+        int v = x->to[x->out[x->out_at[u] + j]];
+
+        for (; i < n_front && from->front[i] < v; i++) {
+            if (from->front[i] != u)
+                front[n++] = from->front[i];
+        }
+        if (i < n_front && from->front[i] == v)
+            i++;
+        front[n++] = v;
+    }
+    for (; i < n_front; i++) {
+        if (from->front[i] != u)
+            front[n++] = from->front[i];
+    }
+    o->front = front;
+    o->n_front = n;
+    n = 0;
+    for (int j = 0; j < n_ready; j++) {
+        if (from->ready[j] != u)
+            ready[n++] = from->ready[j];
+    }
+    for (int j = 0; j < n_out; j++) {
+        int v = x->to[x->out[x->out_at[u] + j]];
+
+        if (!has_open_pred(g, o->done, v))
+            ready[n++] = v;
+    }
+    for (int v = 0; u < 0 && v < g->n; v++) {
+        if (x->in_at[v + 1] == x->in_at[v])
+            ready[n++] = v;
+    }
+    o->ready = ready;
+    o->n_ready = n;
+}
+
+/* The ideal of that name in the level, made if it is not there. */
+static ideal *find_ideal(engine *g, level *l, const name *m, const ideal *from, int u)
+{
+    int *chain = &l->chain[m->hash % (uint64_t)l->n_chains];
+    ideal *o;
+
+    for (int i = *chain; i >= 0; i = l->ideals.at[i]->next) {
+        if (is_same(g, l->ideals.at[i], m))
+            return l->ideals.at[i];
+    }
+    o = WEFT_NEW(l->arena, ideal, 1);
+    o->hash = m->hash;
+    o->done = weft_arena_copy(l->arena, m->done, sizeof *m->done * (size_t)g->words);
+    o->n_marks = m->n_marks;
+    if (m->n_marks > 0)
+        o->mark = weft_arena_copy(l->arena, m->mark, sizeof *m->mark * (size_t)m->n_marks);
+    set_lists(g, o, from, u, l->arena);
+    set_window(g, o, l->arena);
+    set_work(g, o, l->arena);
+    o->length = g->k * (1 + o->n_front + g->has_memory);
+    o->next = *chain;
+    *chain = l->ideals.n;
+    WEFT_PUSH(l->arena, l->ideals, o);
+    return o;
+}
+
+/* --- judging a state ------------------------------------------------------------------------- */
+
+/* Devices that may still take a task, by the time they are free. Returns how many. */
+static int sort_devices(const engine *g, const tick *free, int *order)
+{
+    int n = 0;
+
+    for (int d = 0; d < g->k; d++) {
+        int at = n;
+
+        if (free[d] >= NEVER)
+            continue;
+        for (; at > 0 && free[order[at - 1]] > free[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+        n++;
+    }
+    return n;
+}
+
+/* The bound of the work that is left. Work done by time X grows piece by piece with X; `at` is the
+ * begin of a piece, `have` what is done by then. */
+static tick work_bound(const engine *g, const ideal *o, const tick *free)
+{
+    const stretch *s = &g->stretches[o->stretch];
+    int order[WEFT_PIECE_DEVICES], n = sort_devices(g, free, order);
+    double best = 0;
+
+    for (int i = 0; i < s->n_prices; i++) {
+        const double *price = s->price + i * g->k, *work = o->work + i * N_TAUS;
+        double have = 0, rate = 0, at = 0;
+        int t = N_TAUS - 1; /* from the largest threshold, that is the least work, on */
+
+        for (int j = 0; j <= n && t >= 0; j++) {
+            double next = j < n ? (double)free[order[j]] : (double)NEVER;
+            double then = have + rate * (next - at);
+
+            for (; t >= 0 && (work[t] <= then || j == n); t--) {
+                double end = rate > 0 ? at + (work[t] - have) / rate : (double)NEVER;
+
+                if (work[t] > 0 && end + (double)s->tau[t] > best)
+                    best = end + (double)s->tau[t];
+            }
+            have = then;
+            at = next;
+            rate += j < n ? price[order[j]] : 0;
+        }
+    }
+    return best < (double)NEVER ? (tick)(best * (1 - 1e-13)) : NEVER;
+}
+
+/* Heads of a window; returns the bound they give, NEVER if some task has no device left. k is the
+ * number of devices: where the compiler knows it, it unrolls the loops. */
+static inline tick sweep_k(engine *g, const ideal *o, const tick *at, tick bound, const int k)
+{
+    const weft_piece *x = g->piece;
+
+    for (int j = 0; j < o->n_window; j++) {
+        int u = o->window[j];
+        tick *head = g->head + u * k, *end = g->end + u * k, least = NEVER;
+        const tick *own =
+            o->window_front[j] < 0 ? g->release + u * k : at + k * (1 + o->window_front[j]);
+
+        const tick *time = g->time + u * k, *tail = g->tail + u * k;
+
+        for (int d = 0; d < k; d++)
+            head[d] = own[d] > at[d] ? own[d] : at[d];
+        for (int i = o->edge_at[j]; i < o->edge_at[j + 1]; i++) {
+            const tick *from = g->end + x->from[o->edge[i]] * k;
+            const tick *send = g->send + (size_t)o->edge[i] * (size_t)(k * k);
+
+            for (int d = 0; d < k; d++) {
+                tick first = NEVER;
+
+                for (int m = 0; m < k; m++) {
+                    tick come = from[m] + send[m * k + d];
+
+                    first = come < first ? come : first;
+                }
+                head[d] = first > head[d] ? first : head[d];
+            }
+        }
+        for (int d = 0; d < k; d++) {
+            tick value = head[d] + time[d] + tail[d];
+
+            end[d] = head[d] + time[d];
+            if (value >= g->upper) {
+                head[d] = end[d] = NEVER;
+                continue;
+            }
+            least = value < least ? value : least;
+        }
+        if (least >= NEVER)
+            return NEVER;
+        bound = least > bound ? least : bound;
+    }
+    return bound;
+}
+
+static tick sweep(engine *g, const ideal *o, const tick *at, tick bound)
+{
+    switch (g->k) {
+    case 2:
+        return sweep_k(g, o, at, bound, 2);
+    case 3:
+        return sweep_k(g, o, at, bound, 3);
+    case 4:
+        return sweep_k(g, o, at, bound, 4);
+    default:
+        return sweep_k(g, o, at, bound, g->k);
+    }
+}
+
+/* Raises a state to what the heads of the sweep imply. */
+static void lift(engine *g, const ideal *o, tick *at)
+{
+    const stretch *s = &g->stretches[o->stretch];
+    int k = g->k, b = s->barrier;
+    bool has_barrier = o->is_whole && b < g->n;
+    tick passed = has_barrier ? NEVER : 0;
+
+    for (int j = 0; j < o->n_window; j++) {
+        if (o->window_front[j] >= 0)
+            memcpy(at + k * (1 + o->window_front[j]), g->head + cell(g, o->window[j], 0),
+                   sizeof *at * (size_t)k);
+    }
+    for (int d = 0; has_barrier && d < k; d++)
+        passed = g->end[cell(g, b, d)] < passed ? g->end[cell(g, b, d)] : passed;
+    for (int i = o->n_front - 1; has_barrier && i >= 0 && o->front[i] > b; i--) {
+        int v = o->front[i] - b;
+
+        for (int d = 0; v < s->n_settle && d < k; d++) {
+            if (at[k * (1 + i) + d] <= passed + s->settle[v * k + d])
+                at[k * (1 + i) + d] = g->release[cell(g, o->front[i], d)];
+        }
+    }
+    for (int d = 0; o->is_whole && d < k; d++) {
+        tick first = has_barrier ? passed : NEVER;
+
+        for (int j = 0; j < o->n_window; j++) {
+            tick head = g->head[cell(g, o->window[j], d)];
+
+            first = head < first ? head : first;
+        }
+        at[d] = first > at[d] ? first : at[d];
+    }
+}
+
+/* The bound of a state, which is normalised; NEVER: drop it. */
+static tick judge(engine *g, const ideal *o, tick *at, tick bound)
+{
+    tick by_work;
+
+    bound = sweep(g, o, at, bound);
+    if (bound >= g->upper)
+        return NEVER;
+    lift(g, o, at);
+    by_work = work_bound(g, o, at);
+    bound = by_work > bound ? by_work : bound;
+    return bound >= g->upper ? NEVER : bound;
+}
+
+/* --- levels ---------------------------------------------------------------------------------- */
+
+static level *new_level(engine *g)
+{
+    weft_arena *a = weft_arena_new();
+    level *l = WEFT_NEW(a, level, 1);
+
+    l->arena = a;
+    l->n_chains = g->beam * 2 + 1;
+    l->chain = WEFT_NEW(a, int, l->n_chains);
+    memset(l->chain, -1, sizeof *l->chain * (size_t)l->n_chains);
+    l->worst_bound = l->worst_sum = NEVER;
+    return l;
+}
+
+static bool is_worse(tick bound, tick sum, tick than_bound, tick than_sum)
+{
+    return bound != than_bound ? bound > than_bound : sum > than_sum;
+}
+
+static bool covers(const tick *a, const tick *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (a[i] > b[i])
+            return false;
+    }
+    return true;
+}
+
+static void drop_state(level *l, ideal *o, int i)
+{
+    if (o->spare == NULL)
+        o->spare = WEFT_NEW(l->arena, tick *, 1);
+    /* room for spares is that of states: it grows with them */
+    o->spare[o->n_spare++] = o->states[i].at;
+    o->states[i] = o->states[--o->n];
+    l->n_states--;
+}
+
+typedef struct ranked {
+    tick bound, sum;
+} ranked;
+
+static int by_rank(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return (a->sum > b->sum) - (a->sum < b->sum);
+}
+
+/* Keeps the best `beam` states (and those that tie with the last of them). */
+static void cut_level(engine *g, level *l)
+{
+    weft_arena *a = weft_arena_new();
+    ranked *all = WEFT_NEW(a, ranked, l->n_states);
+    int n = 0;
+
+    for (int i = 0; i < l->ideals.n; i++) {
+        for (int j = 0; j < l->ideals.at[i]->n; j++)
+            all[n++] = (ranked){l->ideals.at[i]->states[j].bound, l->ideals.at[i]->states[j].sum};
+    }
+    if (n > g->beam) {
+        qsort(all, (size_t)n, sizeof *all, by_rank);
+        l->worst_bound = all[g->beam - 1].bound;
+        l->worst_sum = all[g->beam - 1].sum;
+        g->cut = all[g->beam].bound < g->cut ? all[g->beam].bound : g->cut;
+        for (int i = 0; i < l->ideals.n; i++) {
+            ideal *o = l->ideals.at[i];
+
+            for (int j = o->n - 1; j >= 0; j--) {
+                if (is_worse(o->states[j].bound, o->states[j].sum, l->worst_bound, l->worst_sum))
+                    drop_state(l, o, j);
+            }
+        }
+    }
+    weft_arena_free(a);
+}
+
+/* Puts a judged child into its ideal unless another makes it superfluous. */
+static void insert(engine *g, level *l, ideal *o, const state *s)
+{
+    int last = o->n > MOST_COMPARED ? o->n - MOST_COMPARED : 0;
+    tick *at;
+
+    if (is_worse(s->bound, s->sum, l->worst_bound, l->worst_sum)) {
+        g->cut = s->bound < g->cut ? s->bound : g->cut;
+        return;
+    }
+    for (int i = o->n - 1; i >= last; i--) {
+        const state *other = &o->states[i];
+
+        if (other->sum <= s->sum && other->bound <= s->bound && covers(other->at, s->at, o->length))
+            return;
+    }
+    for (int i = o->n - 1; i >= last; i--) {
+        const state *other = &o->states[i];
+
+        if (s->sum <= other->sum && s->bound <= other->bound && covers(s->at, other->at, o->length))
+            drop_state(l, o, i);
+    }
+    if (o->n_spare > 0) {
+        at = o->spare[--o->n_spare];
+    } else {
+        int room = o->room;
+
+        o->states = weft_arena_grow(l->arena, o->states, o->n, &o->room, sizeof *o->states);
+        if (o->room != room) {
+            tick **spare = WEFT_NEW(l->arena, tick *, o->room + 1);
+
+            o->spare = spare;
+        }
+        at = WEFT_NEW(l->arena, tick, o->length);
+    }
+    memcpy(at, s->at, sizeof *at * (size_t)o->length);
+    o->states[o->n] = *s;
+    o->states[o->n++].at = at;
+    if (++l->n_states >= 2 * g->beam + 64)
+        cut_level(g, l);
+}
+
+/* --- names of ideals with shared weights and groups ------------------------------------------ */
+
+/* Are some, but not all tasks of the list done? */
+static bool is_begun(const int *task, int n, const uint64_t *done)
+{
+    int n_done = 0;
+
+    for (int i = 0; i < n; i++)
+        n_done += weft_bit_get(done, task[i]);
+    return n_done > 0 && n_done < n;
+}
+
+static bool is_weight_begun(const engine *g, int i, const uint64_t *done)
+{
+    return is_begun(g->reader + g->reader_at[i], g->reader_at[i + 1] - g->reader_at[i], done);
+}
+
+static bool is_group_begun(const engine *g, int i, const uint64_t *done)
+{
+    return is_begun(g->member + g->member_at[i], g->member_at[i + 1] - g->member_at[i], done);
+}
+
+/* Unpacks the marks of an ideal into held[] and home[]. */
+static void read_marks(engine *g, const ideal *o)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->n_shared; i++)
+        g->held[i] = is_weight_begun(g, i, o->done) ? (uint64_t)o->mark[n++] : 0;
+    for (int i = 0; i < g->piece->n_groups; i++)
+        g->home[i] = is_group_begun(g, i, o->done) ? (int)o->mark[n++] : -1;
+}
+
+/* The name of an ideal after u on d; done[] is already that of the child. */
+static void write_marks(engine *g, name *m, int u, int d)
+{
+    const weft_piece *x = g->piece;
+    int n = 0;
+
+    for (int i = 0; i < g->n_shared; i++) {
+        uint64_t held = g->held[i];
+
+        if (!is_weight_begun(g, i, m->done))
+            continue;
+        for (int j = g->reader_at[i]; j < g->reader_at[i + 1]; j++)
+            held |= g->reader[j] == u ? (uint64_t)1 << d : 0;
+        m->mark[n++] = (tick)held;
+    }
+    for (int i = 0; i < x->n_groups; i++) {
+        if (is_group_begun(g, i, m->done))
+            m->mark[n++] = x->group[u] == i ? d : g->home[i];
+    }
+    for (int i = 0; i < n; i++)
+        m->hash = (m->hash ^ (uint64_t)m->mark[i]) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i;
+    m->n_marks = n;
+}
+
+/* Bytes of weights that u brings to d. */
+static tick new_bytes(const engine *g, int u, int d)
+{
+    const weft_piece *x = g->piece;
+    double bytes = 0;
+
+    for (int i = x->weight_at[u]; i < x->weight_at[u + 1]; i++) {
+        int shared = g->shared_of[x->weight[i]];
+
+        if (shared < 0 || !(g->held[shared] >> d & 1))
+            bytes += x->weight_bytes[x->weight[i]];
+    }
+    return bytes < (double)NEVER ? (tick)ceil(bytes) : NEVER;
+}
+
+/* --- extending states ------------------------------------------------------------------------ */
+
+/* One way to go on from an ideal. */
+typedef struct move {
+    const ideal *from;
+    ideal *to;
+    int task, device, place; /* place of the task in the frontier of `from`, or -1 */
+    tick bytes;
+} move;
+
+/* Another device that is the same in all and stands the same: what begins there is enough. */
+static bool is_repeated(const engine *g, const ideal *o, const tick *at, int d)
+{
+    for (int c = g->twin[d]; c < d; c++) {
+        bool is_equal = g->twin[c] == g->twin[d];
+
+        for (int i = c; is_equal && i < o->length; i += g->k)
+            is_equal = at[i] == at[i - c + d];
+        if (is_equal)
+            return true;
+    }
+    return false;
+}
+
+static void fill_child(const engine *g, const move *m, const state *s, tick start)
+{
+    int k = g->k, d = m->device, n = m->to->n_front;
+    tick end = start + g->time[cell(g, m->task, d)], *at = g->child;
+
+    for (int q = 0; q < k; q++)
+        at[q] = s->at[q] > start ? s->at[q] : start;
+    at[d] = end;
+    for (int i = 0; i < n; i++) {
+        const tick *old =
+            g->map[i] >= 0 ? s->at + k * (1 + g->map[i]) : g->release + cell(g, m->to->front[i], 0);
+        const tick *send =
+            g->send +
+            ((size_t)(g->by_edge[i] < 0 ? 0 : g->by_edge[i]) * (size_t)k + (size_t)d) * (size_t)k;
+        tick *to = at + k * (1 + i);
+
+        for (int q = 0; q < k; q++) {
+            tick come = g->by_edge[i] < 0 ? 0 : end + send[q];
+
+            to[q] = old[q] > come ? old[q] : come;
+        }
+    }
+    if (g->has_memory) {
+        memcpy(at + k * (1 + n), s->at + k * (1 + m->from->n_front), sizeof *at * (size_t)k);
+        at[k * (1 + n) + d] += m->bytes;
+    }
+}
+
+static void extend(engine *g, level *next, const move *m, const state *s)
+{
+    int k = g->k, d = m->device;
+    const tick *ready =
+        m->place < 0 ? g->release + cell(g, m->task, 0) : s->at + k * (1 + m->place);
+    tick start = ready[d] > s->at[d] ? ready[d] : s->at[d];
+    tick value = start + g->time[cell(g, m->task, d)] + g->tail[cell(g, m->task, d)];
+    state child = {.at = g->child, .before = s->before, .task = m->task, .device = d};
+
+    if (value >= g->upper || (!g->has_names && is_repeated(g, m->from, s->at, d)))
+        return;
+    if (g->has_memory &&
+        (double)(s->at[k * (1 + m->from->n_front) + d] + m->bytes) > ceil(g->piece->room_bytes[d]))
+        return;
+    fill_child(g, m, s, start);
+    g->n_states++;
+    child.bound = judge(g, m->to, g->child, value > s->bound ? value : s->bound);
+    if (child.bound >= NEVER)
+        return;
+    for (int i = 0; i < m->to->length; i++)
+        child.sum += g->child[i] < g->upper ? g->child[i] : g->upper;
+    insert(g, next, m->to, &child);
+}
+
+/* Where the frontier of the child comes from: the parent's, and edges of the new task. */
+static void map_front(engine *g, const ideal *from, const ideal *to, int u)
+{
+    const weft_piece *x = g->piece;
+    int j = 0, i = x->out_at[u];
+
+    for (int f = 0; f < to->n_front; f++) {
+        int v = to->front[f];
+
+        while (j < from->n_front && from->front[j] < v)
+            j++;
+        while (i < x->out_at[u + 1] && x->to[x->out[i]] < v)
+            i++;
+        g->map[f] = j < from->n_front && from->front[j] == v ? j : -1;
+        g->by_edge[f] = i < x->out_at[u + 1] && x->to[x->out[i]] == v ? x->out[i] : -1;
+    }
+}
+
+static bool must_stop(engine *g)
+{
+    const weft_effort *e = g->effort;
+
+    if ((e->most_states > 0 && g->n_states >= e->most_states) ||
+        (e->run != NULL && weft_run_is_over(e->run)))
+        g->is_stopped = true;
+    return g->is_stopped;
+}
+
+static void move_on(engine *g, level *next, move *m, uint64_t *done)
+{
+    const ideal *o = m->from;
+    name child = {.hash = o->hash ^ g->key[m->task], .done = done, .mark = g->mark};
+    const weft_piece *x = g->piece;
+
+    if (g->time[cell(g, m->task, m->device)] >= NEVER)
+        return;
+    if (x->group != NULL && g->home[x->group[m->task]] >= 0 &&
+        g->home[x->group[m->task]] != m->device)
+        return;
+    if (g->has_names) {
+        child.hash = 0;
+        for (int w = 0; w < g->words; w++)
+            child.hash = (child.hash ^ done[w]) * UINT64_C(0x9E3779B97F4A7C15);
+        write_marks(g, &child, m->task, m->device);
+    }
+    if (g->has_names || m->to == NULL)
+        m->to = find_ideal(g, next, &child, o, m->task);
+    map_front(g, o, m->to, m->task);
+    m->bytes = g->has_memory ? new_bytes(g, m->task, m->device) : 0;
+    for (int i = 0; i < o->n; i++) {
+        if ((i % STOP_EVERY == 0 && must_stop(g)) || g->is_stopped)
+            return;
+        extend(g, next, m, &o->states[i]);
+    }
+}
+
+static void expand(engine *g, const level *now, level *next)
+{
+    uint64_t *done = WEFT_NEW(next->arena, uint64_t, g->words);
+
+    for (int i = 0; i < now->ideals.n && !g->is_stopped; i++) {
+        const ideal *o = now->ideals.at[i];
+
+        if (o->n == 0)
+            continue;
+        if (g->has_names)
+            read_marks(g, o);
+        memcpy(done, o->done, sizeof *done * (size_t)g->words);
+        for (int r = 0; r < o->n_ready; r++) {
+            move m = {.from = o, .task = o->ready[r], .place = -1};
+
+            for (int f = 0; f < o->n_front; f++)
+                m.place = o->front[f] == m.task ? f : m.place;
+            weft_bit_set(done, m.task);
+            for (m.device = 0; m.device < g->k; m.device++)
+                move_on(g, next, &m, done);
+            done[m.task / 64] &= ~((uint64_t)1 << (m.task % 64));
+        }
+    }
+}
+
+/* --- passes ---------------------------------------------------------------------------------- */
+
+static level *first_level(engine *g)
+{
+    level *l = new_level(g);
+    name m = {.done = WEFT_NEW(l->arena, uint64_t, g->words)};
+    ideal *o = find_ideal(g, l, &m, NULL, -1);
+    state root = {.at = g->child, .before = -1, .task = -1};
+
+    memset(g->child, 0, sizeof *g->child * (size_t)o->length);
+    memcpy(g->child, g->free, sizeof *g->free * (size_t)g->k);
+    root.bound = judge(g, o, g->child, 0);
+    if (root.bound < NEVER)
+        insert(g, l, o, &root);
+    return l;
+}
+
+/* Gives the states of a finished level their steps. */
+static void keep_steps(engine *g, level *l)
+{
+    for (int i = 0; i < l->ideals.n; i++) {
+        ideal *o = l->ideals.at[i];
+
+        for (int j = 0; j < o->n; j++) {
+            step s = {o->states[j].before, o->states[j].task, o->states[j].device};
+
+            WEFT_PUSH(g->trace_arena, g->trace, s);
+            o->states[j].before = g->trace.n - 1;
+        }
+    }
+}
+
+static void cut_all(engine *g, const level *l)
+{
+    for (int i = 0; i < l->ideals.n; i++) {
+        for (int j = 0; j < l->ideals.at[i]->n; j++) {
+            tick bound = l->ideals.at[i]->states[j].bound;
+
+            g->cut = bound < g->cut ? bound : g->cut;
+        }
+    }
+}
+
+static const state *best_state(const level *l)
+{
+    const state *best = NULL;
+
+    for (int i = 0; i < l->ideals.n; i++) {
+        const ideal *o = l->ideals.at[i];
+
+        for (int j = 0; j < o->n; j++) {
+            if (best == NULL ||
+                is_worse(best->bound, best->sum, o->states[j].bound, o->states[j].sum))
+                best = &o->states[j];
+        }
+    }
+    return best;
+}
+
+/* Writes a schedule that a state of the last level stands for. */
+static void take_schedule(engine *g, const state *s, weft_answer *out, weft_arena *a)
+{
+    int *order = WEFT_NEW(g->arena, int, g->n), at = g->n, *device = WEFT_NEW(a, int, g->n);
+    double *start_s = WEFT_NEW(a, double, g->n), value;
+
+    for (int i = s->before; i >= 0 && at > 0; i = g->trace.at[i].before) {
+        order[--at] = g->trace.at[i].task;
+        device[order[at]] = g->trace.at[i].device;
+    }
+    value = weft_piece_time(g->piece, device, order, start_s);
+    if (value < out->value) {
+        out->value = value;
+        out->device = device;
+        out->start_s = start_s;
+    }
+}
+
+/* One pass through all levels; true if it found a schedule below the upper limit. */
+static bool pass(engine *g, weft_answer *out, weft_arena *a)
+{
+    level *now;
+    bool has_found = false;
+
+    g->trace_arena = weft_arena_new();
+    memset(&g->trace, 0, sizeof g->trace);
+    g->cut = NEVER;
+    now = first_level(g);
+    for (int l = 0; l < g->n && now->n_states > 0; l++) {
+        level *next = new_level(g);
+
+        expand(g, now, next);
+        if (g->is_stopped) {
+            cut_all(g, now);
+            cut_all(g, next);
+            next->n_states = 0;
+            next->ideals.n = 0;
+        }
+        cut_level(g, next);
+        keep_steps(g, next);
+        weft_arena_free(now->arena);
+        now = next;
+    }
+    if (now->n_states > 0 && !g->is_stopped) {
+        take_schedule(g, best_state(now), out, a);
+        has_found = true;
+    }
+    weft_arena_free(now->arena);
+    weft_arena_free(g->trace_arena);
+    return has_found;
+}
+
+/* What must be beaten next. Sums of rounded costs are short by fewer than 2 n ticks, tails from
+ * series.c by a few more for each task; less than that is no improvement. */
+static tick slack(const engine *g)
+{
+    return 16 * (tick)g->n + 16;
+}
+
+static void set_upper(engine *g, double value)
+{
+    g->upper = to_tick(g, value) - slack(g);
+}
+
+static int most_beam(const engine *g)
+{
+    double by_state = MOST_STATE_BYTES / (8.0 * g->k * 24 + sizeof(state));
+    double by_step = MOST_STATE_BYTES / ((double)g->n * sizeof(step));
+    double most = fmin(fmin(by_state, by_step), 1 << 20);
+
+    if (g->effort->most_beam > 0)
+        most = fmin(most, g->effort->most_beam);
+    return most < FIRST_BEAM ? FIRST_BEAM : (int)most;
+}
+
+static void run_passes(engine *g, weft_answer *out, weft_arena *a)
+{
+    int most = most_beam(g);
+    tick lower = to_tick(g, g->effort->lower);
+
+    for (g->beam = FIRST_BEAM; !g->is_stopped; g->beam *= BEAM_STEP) {
+        bool has_found, is_last = g->beam >= most;
+        tick proved;
+
+        g->beam = g->beam < most ? g->beam : most;
+        has_found = pass(g, out, a);
+        if (has_found)
+            set_upper(g, out->value);
+        proved = g->cut < g->upper ? g->cut : g->upper;
+        lower = proved > lower ? proved : lower;
+        if (lower >= g->upper || is_last)
+            break;
+    }
+    lower = lower < g->upper ? lower : g->upper;
+    out->is_closed = lower >= g->upper;
+    out->bound = (double)lower / g->scale;
+}
+
+/* No left-shifted schedule takes longer: everything one after the other. */
+static double longest_value(const weft_piece *x)
+{
+    int n = x->n_devices;
+    double sum = 0, ready = 0, tail = 0;
+
+    for (int u = 0; u < x->n_tasks; u++) {
+        double most = 0;
+
+        for (int d = 0; d < n; d++) {
+            size_t at = (size_t)u * (size_t)n + (size_t)d;
+
+            if (x->time_s[at] < INFINITY) {
+                most = fmax(most, x->time_s[at]);
+                ready = fmax(ready, fmax(x->release_s[at], x->free_s[d]));
+                tail = fmax(tail, x->tail_s[at]);
+            }
+        }
+        sum += most;
+    }
+    for (int e = 0; e < x->n_edges; e++) {
+        double most = 0;
+
+        for (int k = 0; k < n * n; k++) {
+            double send_s = x->send_s[(size_t)e * (size_t)(n * n) + (size_t)k];
+
+            most = send_s < INFINITY ? fmax(most, send_s) : most;
+        }
+        sum += most;
+    }
+    return sum + ready + tail;
+}
+
+/* Something to beat, if nothing is given: tasks in their order, each where it and its tail end
+ * first. */
+static double first_value(const weft_piece *x, weft_arena *a)
+{
+    int n = x->n_devices, *device = WEFT_NEW(a, int, x->n_tasks);
+    int *order = WEFT_NEW(a, int, x->n_tasks);
+    double *tail_s = weft_piece_tails(x, a), *start_s = WEFT_NEW(a, double, x->n_tasks);
+    double free_s[WEFT_PIECE_DEVICES], value = 0;
+
+    memcpy(free_s, x->free_s, sizeof *free_s * (size_t)n);
+    for (int u = 0; u < x->n_tasks; u++) {
+        double least_s = INFINITY;
+
+        order[u] = u;
+        for (int d = 0; d < n; d++) {
+            size_t at = (size_t)u * (size_t)n + (size_t)d;
+            double at_s = fmax(free_s[d], x->release_s[at]);
+
+            for (int i = x->in_at[u]; i < x->in_at[u + 1]; i++) {
+                int e = x->in[i], v = x->from[e], k = device[v];
+
+                at_s =
+                    fmax(at_s, start_s[v] + x->time_s[v * n + k] + x->send_s[(e * n + k) * n + d]);
+            }
+            if (at_s + x->time_s[at] + tail_s[at] < least_s) {
+                least_s = at_s + x->time_s[at] + tail_s[at];
+                device[u] = d;
+                start_s[u] = at_s;
+            }
+        }
+        if (!(least_s < INFINITY))
+            return INFINITY;
+        free_s[device[u]] = start_s[u] + x->time_s[u * n + device[u]];
+        value = fmax(value, free_s[device[u]] + x->tail_s[u * n + device[u]]);
+    }
+    return value;
+}
+
+weft_answer weft_piece_solve(const weft_piece *x, const weft_effort *e, weft_arena *a)
+{
+    weft_answer out = {.value = INFINITY};
+    engine g = {.piece = x, .effort = e, .n = x->n_tasks, .k = x->n_devices};
+    double upper = e->upper;
+    size_t front;
+
+    if (x->n_tasks == 0 || x->n_devices > WEFT_PIECE_DEVICES)
+        return out;
+    g.arena = weft_arena_new();
+    if (!(upper < INFINITY))
+        upper = x->n_weights > 0 || x->group ? longest_value(x) : first_value(x, g.arena);
+    if (upper > 0 && upper < INFINITY) {
+        g.words = weft_bits_words(g.n);
+        g.scale = ldexp(1, 48) / upper;
+        front = (size_t)g.n * (size_t)g.k;
+        g.child = WEFT_NEW(g.arena, tick, front + 2 * (size_t)g.k);
+        g.head = WEFT_NEW(g.arena, tick, front);
+        g.end = WEFT_NEW(g.arena, tick, front);
+        g.map = WEFT_NEW(g.arena, int, g.n);
+        g.by_edge = WEFT_NEW(g.arena, int, g.n);
+        set_memory(&g);
+        set_ticks(&g);
+        set_upper(&g, upper);
+        if (!(e->upper < INFINITY)) /* a schedule of that value is of interest, too */
+            g.upper += 2 * slack(&g);
+        find_twins(&g);
+        set_stretches(&g);
+        run_passes(&g, &out, a);
+    }
+    out.n_states = g.n_states;
+    weft_arena_free(g.arena);
+    return out;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* first.c: the best of the list schedulers, judged by simulation. What every search starts from. */
+#include "first.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_FOR_LOOKAHEAD = 3000 }; /* tasks; it is quadratic in the number of readers */
+
+weft_best weft_best_new(const weft_problem *p, weft_arena *a)
+{
+    return (weft_best){weft_plan_new(p->n_tasks, a), INFINITY, a};
+}
+
+static bool is_within(const weft_problem *p, const weft_measures *m)
+{
+    const double slack = 1 + 1e-9;
+
+    return m->over_device < 0 &&
+           (p->ask.most_latency_s <= 0 || m->makespan_s <= p->ask.most_latency_s * slack) &&
+           (p->ask.most_period_s <= 0 || m->period_s <= p->ask.most_period_s * slack);
+}
+
+double weft_best_try(weft_best *b, const weft_problem *p, weft_plan *plan, weft_arena *scratch)
+{
+    size_t mark = weft_arena_mark(scratch);
+    weft_measures m;
+    double value = INFINITY;
+
+    if (weft_evaluate(p, plan, scratch, &m) == WEFT_OK && is_within(p, &m) &&
+        weft_plan_check(p, plan, NULL, 0, scratch) == 0)
+        value = weft_goal_value(p, &m);
+    if (value < b->value) {
+        b->value = value;
+        memcpy(b->plan.device, plan->device, sizeof *plan->device * (size_t)p->n_tasks);
+        memcpy(b->plan.start_s, plan->start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
+    }
+    weft_arena_rewind(scratch, mark);
+    return value;
+}
+
+weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run)
+{
+    const weft_solver *const list[] = {&weft_place_single,   &weft_place_heft, &weft_place_met,
+                                       &weft_place_greedy,   &weft_place_cpop, &weft_place_peft,
+                                       &weft_place_lookahead};
+    weft_arena *scratch = weft_arena_new();
+    weft_status status = WEFT_OK;
+
+    for (size_t i = 0; i < sizeof list / sizeof *list && status == WEFT_OK; i++) {
+        size_t mark = weft_arena_mark(scratch);
+        weft_plan plan = weft_plan_new(p->n_tasks, scratch);
+        weft_proof proof = {.outcome = WEFT_UNKNOWN};
+        weft_run inner = *run;
+
+        if ((list[i] == &weft_place_lookahead && p->n_tasks > MOST_FOR_LOOKAHEAD) ||
+            (b->value < INFINITY && weft_run_is_over(run)))
+            continue;
+        inner.scratch = scratch;
+        status = list[i]->solve(p, NULL, &inner, &plan, &proof);
+        if (status == WEFT_OK && proof.outcome == WEFT_BOUNDED)
+            weft_best_try(b, p, &plan, scratch);
+        weft_arena_rewind(scratch, mark);
+    }
+    weft_arena_free(scratch);
+    return status;
+}

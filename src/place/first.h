@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans that cost nothing to find, and the best of several by simulation. */
+#ifndef WEFT_FIRST_H
+#define WEFT_FIRST_H
+
+#include "list.h"
+
+/* The best legal plan so far; value INFINITY: none. The arrays belong to the arena it was made
+ * with. */
+typedef struct weft_best {
+    weft_plan plan;
+    double value;
+    weft_arena *arena;
+} weft_best;
+
+weft_best weft_best_new(const weft_problem *p, weft_arena *a);
+/* Simulates a plan and keeps it if it is legal, within the limits of the problem, and better.
+ * `plan` gets the simulated starts. Returns its value, INFINITY if it is not legal. */
+double weft_best_try(weft_best *b, const weft_problem *p, weft_plan *plan, weft_arena *scratch);
+/* Tries the plans of the list schedulers, the quick ones first; with many tasks the slow ones are
+ * left out. */
+WEFT_CHECKED weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run);
+
+#endif

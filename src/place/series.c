@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* series.c: decomposition at barriers.
+ *
+ * A barrier v precedes or follows every other task, so when it ends all devices are idle: the rest
+ * depends on its device, and on tensors made before it that are read after it. If these are taken
+ * to be everywhere, the rest alone has a least time; it is a lower bound of what follows v, exact
+ * where no such tensor exists (a cut). From the last barrier to the first,
+ *
+ *     rest(v on k) = least value of the part up to the next barrier w, which begins at time 0 with
+ * v finished on k and whose end w on l has the tail rest(w on l).
+ *
+ * 1. Each part is searched by exact.c; a part that is not closed gives its bound.
+ * 2. Parts are looked up by content, with tails relative to the least of them: blocks that repeat
+ *    are solved once. Relative tails are rounded down to a grid, so that sums in different orders
+ *    are the same part; it stays a bound.
+ * 3. The tails of all tasks follow by the recursion of piece.c, begun at the barriers.
+ *
+ * With these tails the search of the whole piece (exact.c) knows what every barrier costs, and
+ * where all barriers are cuts its first pass finds an optimal schedule. Proof of 1: tasks after v
+ * start after its end, and dropping constraints only lowers a least value; by induction along the
+ * barriers. */
+#include "series.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct solver {
+    const weft_piece *piece;
+    const weft_series_effort *effort;
+    weft_arena *arena;
+    double *tail_s;
+    double grid_s;
+    weft_series *out;
+    weft_map *index;        /* content of a part -> place in parts */
+    WEFT_VEC(double) parts; /* values above the base of the tails */
+} solver;
+
+static size_t cell(const solver *s, int u, int d)
+{
+    return (size_t)u * (size_t)s->piece->n_devices + (size_t)d;
+}
+
+/* Tails relative to the least tail of the last task, on the grid. Every task precedes the last one,
+ * so a smaller tail of another task decides nothing. Returns that least tail. */
+static double lower_tails(const solver *s, weft_piece *part)
+{
+    size_t n = (size_t)part->n_devices, last = (size_t)(part->n_tasks - 1) * n;
+    double base_s = INFINITY,
+           *tail_s = weft_arena_copy(s->arena, part->tail_s, sizeof *tail_s * (last + n));
+
+    for (size_t d = 0; d < n; d++) {
+        if (part->time_s[last + d] < INFINITY)
+            base_s = fmin(base_s, tail_s[last + d]);
+    }
+    for (size_t i = 0; i < last + n; i++)
+        tail_s[i] = floor(fmax(0, tail_s[i] - base_s) / s->grid_s) * s->grid_s;
+    part->tail_s = tail_s;
+    return base_s;
+}
+
+/* The content of a part as bytes. */
+static const char *key_of(const weft_piece *x, weft_arena *a, size_t *size)
+{
+    size_t n = (size_t)x->n_tasks * (size_t)x->n_devices, n_edges = (size_t)x->n_edges;
+    size_t n_sends = n_edges * (size_t)x->n_devices * (size_t)x->n_devices;
+    size_t n_reals = 3 * n + n_sends, n_ints = 2 * n_edges + 2;
+    char *key = weft_arena_alloc(a, n_reals * sizeof(double) + n_ints * sizeof(int)), *at = key;
+    const struct {
+        const void *from;
+        size_t bytes;
+    } field[] = {
+        {x->time_s,    n * sizeof(double)      },
+        {x->release_s, n * sizeof(double)      },
+        {x->tail_s,    n * sizeof(double)      },
+        {x->send_s,    n_sends * sizeof(double)},
+        {x->from,      n_edges * sizeof(int)   },
+        {x->to,        n_edges * sizeof(int)   },
+        {&x->n_tasks,  sizeof(int)             },
+        {&x->n_edges,  sizeof(int)             },
+    };
+
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        if (field[i].bytes > 0)
+            memcpy(at, field[i].from, field[i].bytes);
+        at += field[i].bytes;
+    }
+    *size = (size_t)(at - key);
+    return key;
+}
+
+static double search_part(solver *s, const weft_piece *x)
+{
+    int64_t left = s->effort->most_states - s->out->n_states, most = s->effort->part_states;
+    weft_effort e = {.upper = INFINITY,
+                     .most_states = left < most ? (left > 1 ? left : 1) : most,
+                     .run = s->effort->run};
+    weft_answer r = weft_piece_solve(x, &e, s->arena);
+
+    s->out->n_states += r.n_states;
+    s->out->n_parts++;
+    s->out->n_open += !r.is_closed;
+    return r.is_closed ? r.value : r.bound;
+}
+
+/* The least value of a part, or a bound of it. */
+static double solve_part(solver *s, const weft_part *part)
+{
+    weft_piece *x = weft_piece_part(s->piece, part, s->arena);
+    double base_s = part->has_exit ? lower_tails(s, x) : 0;
+    size_t size;
+    const char *key = key_of(x, s->arena, &size);
+    int at = weft_map_get(s->index, key, size);
+
+    if (at < 0) {
+        at = s->parts.n;
+        WEFT_PUSH(s->arena, s->parts, search_part(s, x));
+        weft_map_set(s->index, key, size, at);
+    }
+    return base_s + s->parts.at[at];
+}
+
+/* Tails of tasks begin .. end - 1 but for the last, whose tails are known if it is a barrier. */
+static void fill_tails(solver *s, int begin, int end, bool has_exit)
+{
+    for (int u = end - 1 - has_exit; u >= begin; u--)
+        weft_piece_tail_of(s->piece, u, s->tail_s, s->tail_s + cell(s, u, 0));
+}
+
+/* What follows barrier v, on each device. */
+static void fill_rest(solver *s, int v, int end, bool has_exit)
+{
+    const weft_piece *x = s->piece;
+    double *rest_s = s->tail_s + cell(s, v, 0);
+
+    weft_piece_tail_of(x, v, s->tail_s, rest_s);
+    for (int k = 0; k < x->n_devices && end - v - 1 > 1; k++) {
+        weft_part part = {v + 1, end, v, k, has_exit, s->tail_s};
+
+        if (x->time_s[cell(s, v, k)] < INFINITY)
+            rest_s[k] = fmax(rest_s[k], solve_part(s, &part));
+    }
+}
+
+/* The first part, whose tasks begin when the piece says. */
+static double first_part(solver *s, int end, bool has_exit)
+{
+    weft_part part = {0, end, -1, -1, has_exit, s->tail_s};
+    weft_piece *x = weft_piece_part(s->piece, &part, s->arena);
+
+    memcpy((void *)x->free_s, s->piece->free_s, sizeof *x->free_s * (size_t)x->n_devices);
+    return search_part(s, x);
+}
+
+weft_series weft_series_tails(const weft_piece *x, const weft_series_effort *e, weft_arena *a)
+{
+    weft_series out = {0};
+    solver s = {.piece = x, .effort = e, .arena = weft_arena_new(), .out = &out};
+    size_t n_cells = (size_t)x->n_tasks * (size_t)x->n_devices;
+    bool *is_barrier = WEFT_NEW(s.arena, bool, x->n_tasks + 1), has_exit = false;
+    int end = x->n_tasks;
+
+    s.tail_s = weft_arena_copy(a, x->tail_s, sizeof *s.tail_s * n_cells);
+    s.grid_s = e->upper * ldexp(1, -46);
+    s.index = weft_map_new(s.arena);
+    weft_piece_barriers(x, is_barrier, s.arena);
+    for (int v = x->n_tasks - 1; v >= 0; v--) {
+        if (!is_barrier[v])
+            continue;
+        fill_tails(&s, v + 1, end, has_exit);
+        fill_rest(&s, v, end, has_exit);
+        end = v + 1;
+        has_exit = true;
+        out.n_barriers++;
+    }
+    fill_tails(&s, 0, end, has_exit);
+    out.bound = first_part(&s, end, has_exit);
+    out.tail_s = s.tail_s;
+    weft_arena_free(s.arena);
+    return out;
+}
