@@ -43,9 +43,11 @@ WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_fi
     if (left < 3 || at[0] < 8 || at[0] >= 0x80 || (at[0] & 5) != 0 ||
         (at[1] >= 0x80 && ((at[0] & 7) != WEFT_WIRE_BYTES || at[2] >= 0x80)))
         return weft_wire_take(w, field);
-    *field = (weft_wire_field){
-        at[0] >> 3, (weft_wire_type)(at[0] & 7), 0, {at + 1, w->end, w->start}
-    };
+    field->number = at[0] >> 3;
+    field->type = (weft_wire_type)(at[0] & 7);
+    field->value = 0;
+    field->body = *w;
+    field->body.at = at + 1;
     if (field->type == WEFT_WIRE_VARINT) {
         field->value = at[1];
         w->at = at + 2;
