@@ -81,7 +81,7 @@ void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size); /* the same, n
     ((v).n == 0 ? (void)((v).at = weft_arena_raw_array(arena, (size_t)(items), sizeof *(v).at),    \
                          (v).room = (items))                                                       \
                 : (void)0)
-/* Used by WEFT_PUSH: doubles the room of a full array and returns the array moved there. */
+/* Used by WEFT_PUSH: makes room for one more item and returns the (possibly moved) array. */
 void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size);
 
 /* --- map: text -> int, in insertion-independent order (look-ups only) ------------------------ */

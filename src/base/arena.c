@@ -206,6 +206,8 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
 {
     void *to;
 
+    if (n < *room)
+        return at;
     if (*room > INT_MAX / 2)
         abort();
     *room = *room ? *room * 2 : 8;
