@@ -315,3 +315,122 @@ weft_problem *random_limited_problem(uint64_t seed, int n_tasks, int n_devices)
 {
     return drawn(seed, n_tasks, n_devices, true);
 }
+
+/* --- random problems with traits ------------------------------------------------------------- */
+
+static void draw_mixed_times(draft *d, weft_rng *r, unsigned traits)
+{
+    int n = d->spec.n_devices;
+
+    draw_times(d, r);
+    for (int u = 0; u < d->spec.n_tasks; u++) {
+        bool is_short = (traits & TRAIT_ZERO) != 0 && happens(r, 35), is_always = happens(r, 50);
+
+        for (int k = 0; k < n; k++) {
+            double *seconds = &d->seconds.at[u * n + k];
+
+            if (is_short && isfinite(*seconds) && (is_always || happens(r, 50)))
+                *seconds = 0;
+            if (traits & TRAIT_EQUAL)
+                *seconds = k > 0 ? d->seconds.at[u * n] : isinf(*seconds) ? 7 : *seconds;
+        }
+    }
+}
+
+static bool is_edge_allowed(const draft *d, int u, int v, unsigned traits)
+{
+    return u < 0 || !(traits & TRAIT_LONE) || 2 * v < d->spec.n_tasks || 2 * u >= d->spec.n_tasks;
+}
+
+/* A tensor of u, or an input (-1), with readers by chance; with TRAIT_SKIPS the next one always. */
+static void draw_mixed_tensor(draft *d, weft_rng *r, int u, unsigned traits)
+{
+    int percent = 15 + weft_rng_below(r, 35);
+    bool is_read = false;
+
+    add_tensor(d, u, 0.5 * weft_rng_below(r, 30), weft_rng_below(r, 8));
+    for (int v = u + 1; v < d->spec.n_tasks; v++) {
+        bool is_next = (traits & TRAIT_SKIPS) != 0 && v == u + 1;
+
+        if (!is_edge_allowed(d, u, v, traits) || (!is_next && !happens(r, percent)))
+            continue;
+        is_read = true;
+        WEFT_PUSH(d->arena, d->reader, v);
+    }
+    d->is_output.at[d->is_output.n - 1] = !is_read || happens(r, 10);
+}
+
+/* Weights of one reader, or of two. */
+static void draw_mixed_weights(draft *d, weft_rng *r)
+{
+    for (int u = 0; u < d->spec.n_tasks; u++) {
+        int v = weft_rng_below(r, d->spec.n_tasks);
+
+        add_weight(d, u, weft_rng_below(r, 8));
+        if (v > u && happens(r, 30))
+            WEFT_PUSH(d->arena, d->reader, v);
+    }
+}
+
+/* A little more or less than an even share of all that takes room. */
+static void draw_mixed_limits(draft *d, weft_rng *r, unsigned traits)
+{
+    double *capacity = WEFT_NEW(d->arena, double, d->spec.n_devices), sum = 0, share;
+
+    for (int t = 0; t < d->memory.n; t++) {
+        if (!d->is_weight.at[t] && !(traits & TRAIT_MEMORY))
+            d->memory.at[t] = 0;
+        sum += d->memory.at[t] / (d->is_weight.at[t] ? 1 : 2);
+    }
+    share = sum / d->spec.n_devices;
+    for (int k = 0; k < d->spec.n_devices; k++)
+        capacity[k] = floor(share * (0.6 + weft_rng_real(r)));
+    if (traits & (TRAIT_MEMORY | TRAIT_WEIGHTS))
+        d->spec.capacity = capacity;
+}
+
+static void draw_restrictions(draft *d, weft_rng *r, unsigned traits)
+{
+    int n = d->spec.n_tasks, *pin = WEFT_NEW(d->arena, int, n);
+    int *colour = WEFT_NEW(d->arena, int, n);
+
+    for (int u = 0; u < n; u++) {
+        int k = weft_rng_below(r, d->spec.n_devices);
+        bool is_pinned = happens(r, 25), is_coloured = happens(r, 35);
+
+        pin[u] = colour[u] = -1;
+        if ((traits & TRAIT_PINS) && is_pinned &&
+            isfinite(d->seconds.at[u * d->spec.n_devices + k]))
+            pin[u] = k;
+        if ((traits & TRAIT_COLOURS) && is_coloured)
+            colour[u] = weft_rng_below(r, 2);
+    }
+    d->spec.pin = pin;
+    d->spec.colour = colour;
+}
+
+weft_problem *random_mixed_problem(uint64_t seed, int n_tasks, int n_devices, unsigned traits)
+{
+    weft_rng r = weft_rng_seed(seed);
+    draft d = {
+        .arena = weft_arena_new(),
+        .spec = {.name = "mixed", .n_tasks = n_tasks, .n_devices = n_devices, .host = -1}
+    };
+
+    if (traits & TRAIT_HOST)
+        d.spec.host = weft_rng_below(&r, n_devices);
+    draw_mixed_times(&d, &r, traits);
+    if (traits & TRAIT_HOST)
+        draw_mixed_tensor(&d, &r, -1, traits & ~(unsigned)TRAIT_SKIPS);
+    for (int u = 0; u < n_tasks; u++) {
+        draw_mixed_tensor(&d, &r, u, traits);
+        if (happens(&r, 15)) /* a second tensor, perhaps to the same readers */
+            draw_mixed_tensor(&d, &r, u, traits & ~(unsigned)TRAIT_SKIPS);
+    }
+    draw_mixed_weights(&d, &r);
+    if (!(traits & TRAIT_EQUAL)) /* else no latency, and an amount takes as many seconds */
+        draw_links(&d, &r);
+    draw_mixed_limits(&d, &r, traits);
+    draw_restrictions(&d, &r, traits);
+    return finish(&d, 0);
+}

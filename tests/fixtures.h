@@ -41,4 +41,21 @@ weft_problem *random_problem(uint64_t seed, int n_tasks, int n_devices);
 /* The same with memory limits on weights (other tensors take none); there is a plan that fits. */
 weft_problem *random_limited_problem(uint64_t seed, int n_tasks, int n_devices);
 
+/* What a random problem may have besides. */
+enum {
+    TRAIT_HOST = 1,     /* an input that starts on a device */
+    TRAIT_ZERO = 2,     /* a third of the tasks take no time on some devices or on all */
+    TRAIT_EQUAL = 4,    /* all devices take the same times, all links are the same */
+    TRAIT_PINS = 8,     /* a quarter of the tasks */
+    TRAIT_COLOURS = 16, /* a third of the tasks share two colours */
+    TRAIT_WEIGHTS = 32, /* memory is limited, weights take room, some have several readers */
+    TRAIT_MEMORY = 64,  /* memory is limited, weights and all other tensors take room */
+    TRAIT_SKIPS = 128,  /* a chain with edges that skip tasks, instead of any edges */
+    TRAIT_LONE = 256,   /* no edges between the first and the second half of the tasks */
+    TRAITS = 512        /* every combination is below */
+};
+
+/* A random problem with these traits. There need not be a plan. Small multiples of 1/2 again. */
+weft_problem *random_mixed_problem(uint64_t seed, int n_tasks, int n_devices, unsigned traits);
+
 #endif

@@ -96,6 +96,7 @@ typedef enum weft_transfer {
     WEFT_OVERLAP, /* beside computation, without contention */
     WEFT_CONTEND, /* a link (direction) carries one transfer at a time, first come first served */
     WEFT_BLOCK,   /* a transfer occupies sender and receiver */
+    WEFT_CALLS,   /* accelerators are called once an item by the host, with their transfers */
 } weft_transfer;
 
 const char *weft_transfer_name(weft_transfer t);

@@ -40,7 +40,13 @@ typedef struct weft_solver {
      * driver unless it proves one. */
     weft_status (*solve)(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof);
+    bool (*applies)(const weft_problem *p); /* to problems of this kind; NULL: to all */
 } weft_solver;
+
+static inline bool weft_solver_applies(const weft_solver *s, const weft_problem *p)
+{
+    return s->applies == NULL || s->applies(p);
+}
 
 typedef struct weft_solution {
     weft_plan plan;

@@ -15,7 +15,7 @@ typedef struct place_options {
     weft_case_flags where;
     weft_effort_flags effort;
     const char *solver, *output, *trace, *dot;
-    bool json, quiet;
+    bool json, quiet, pareto;
 } place_options;
 
 static const weft_option place_table[] = {
@@ -28,6 +28,8 @@ static const weft_option place_table[] = {
     {WEFT_TEXT(place_options, trace),  0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
     {WEFT_TEXT(place_options, dot),    0, 0, 0, "write the graph in Graphviz' language there", "",
                      NULL                                                                                                  },
+    {WEFT_FLAG(place_options, pareto), 0, 0, 1,
+                     "the plans between least latency and highest throughput",                                 NULL,   NULL},
     {WEFT_FLAG(place_options, json),   0, 0, 1, "the result as one JSON document",             NULL,   NULL},
     {WEFT_FLAG(place_options, quiet),  0, 0, 1, "print nothing but errors",                    NULL,   NULL},
     WEFT_OPTIONS_END,
@@ -74,15 +76,20 @@ static bool has_plan(const weft_solution *s)
 static weft_status find_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
                               weft_report *r)
 {
+    weft_problem free = *p; /* one device alone, whether it keeps the limits or not */
+    weft_proof reach = *bound;
     weft_solution single, heft;
 
-    WEFT_TRY(solve(weft_place_find("single"), p, bound, NULL, a, &single));
+    free.ask = (weft_ask){.goal = p->ask.goal, .is_calls = p->ask.is_calls};
+    if (reach.reason != NULL && reach.bound < INFINITY)
+        reach.outcome = WEFT_UNKNOWN;
+    WEFT_TRY(solve(weft_place_find("single"), &free, &reach, NULL, a, &single));
     r->best_single_s = NAN;
     if (has_plan(&single)) {
         r->best_single_s = single.proof.value;
         r->best_single = p->device_name[single.plan.device[0]];
     }
-    WEFT_TRY(solve(weft_place_find("heft"), p, bound, NULL, a, &heft));
+    WEFT_TRY(solve(weft_place_find("heft"), &free, &reach, NULL, a, &heft));
     r->heft_s = has_plan(&heft) ? heft.proof.value : NAN;
     return WEFT_OK;
 }
@@ -118,6 +125,7 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
         weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
     weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
+    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
     weft_put_real(a, d, "best_single_value", r->best_single_s);
     weft_put_text(a, d, "best_single_device", r->best_single);
     weft_put_real(a, d, "heft_value", r->heft_s);
@@ -191,6 +199,9 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
 
     if (solver == NULL)
         return unknown_solver(o->solver);
+    if (o->pareto)
+        return weft_pareto_show(c->problem, &origin,
+                                &(weft_pareto_options){&o->effort, o->json, o->output}, a, code);
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_usual(c->problem, &bound, a, &r));
     WEFT_TRY(solve(solver, c->problem, &bound, &o->effort, a, &solution));
@@ -237,7 +248,9 @@ const weft_command weft_cmd_place = {
     .examples = "  weft place inception_v3 --on server-cpu-2gpu\n"
                 "  weft place model.onnx --on machines.yaml --goal throughput --solver peft\n"
                 "  weft place resnet50 --on edge-soc -o plan.json --trace trace.json\n"
-                "  weft place tasks.json --json\n",
+                "  weft place tasks.json --json\n"
+                "  weft place bert --on mixed-fleet --goal throughput --solver load --mix\n"
+                "  weft place resnet50 --on mixed-fleet --pareto\n",
     .options = place_table,
     .options_size = sizeof(place_options),
     .min_operands = 1,
@@ -269,7 +282,8 @@ static const weft_option compare_table[] = {
 typedef struct comparison {
     const weft_problem *problem;
     int n;
-    weft_solution *solution; /* [n], as weft_place_at */
+    const weft_solver **solver; /* [n] those that apply */
+    weft_solution *solution;
     weft_report single;
     weft_proof bound;
 } comparison;
@@ -292,7 +306,7 @@ static void compare_text(const comparison *c, FILE *to)
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
-        fprintf(to, "%-12s ", weft_place_at(i)->name);
+        fprintf(to, "%-12s ", c->solver[i]->name);
         if (!has_plan(s)) {
             fprintf(to, "%14s\n",
                     s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
@@ -320,7 +334,7 @@ static void compare_csv(const comparison *c, FILE *to)
     for (int i = 0; i < c->n; i++) {
         const weft_solution *s = &c->solution[i];
 
-        fprintf(to, "%s,%s,", weft_place_at(i)->name, weft_outcome_name(s->proof.outcome));
+        fprintf(to, "%s,%s,", c->solver[i]->name, weft_outcome_name(s->proof.outcome));
         if (!has_plan(s)) {
             fprintf(to, ",,,,\n");
             continue;
@@ -347,7 +361,7 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
         bool ok = has_plan(s);
 
-        weft_doc_put(a, row, "solver", weft_doc_new_text(a, weft_place_at(i)->name));
+        weft_doc_put(a, row, "solver", weft_doc_new_text(a, c->solver[i]->name));
         weft_doc_put(a, row, "status", weft_doc_new_text(a, weft_outcome_name(s->proof.outcome)));
         weft_doc_put(a, row, "value", weft_doc_new_real(a, ok ? s->proof.value : NAN));
         weft_doc_put(a, row, "speed_up", weft_doc_new_real(a, ok ? speed_up(c, i) : NAN));
@@ -363,9 +377,14 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 static weft_status compare(const weft_problem *p, const compare_options *o, weft_arena *a,
                            int *code)
 {
-    comparison c = {.problem = p, .n = weft_place_count()};
+    comparison c = {.problem = p};
     weft_collect text;
 
+    c.solver = WEFT_NEW(a, const weft_solver *, weft_place_count());
+    for (int i = 0; i < weft_place_count(); i++) {
+        if (weft_solver_applies(weft_place_at(i), p))
+            c.solver[c.n++] = weft_place_at(i);
+    }
     c.solution = WEFT_NEW(a, weft_solution, c.n);
     weft_place_bound(p, a, &c.bound);
     WEFT_TRY(find_usual(p, &c.bound, a, &c.single));
@@ -373,7 +392,7 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
         return weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
-        WEFT_TRY(solve(weft_place_at(i), p, &c.bound, &o->effort, a, &c.solution[i]));
+        WEFT_TRY(solve(c.solver[i], p, &c.bound, &o->effort, a, &c.solution[i]));
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }

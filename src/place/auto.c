@@ -13,7 +13,9 @@
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
  * answer is the same on every machine. */
+#include "calls_latency.h"
 #include "first.h"
+#include "load.h"
 #include "series.h"
 
 #include <math.h>
@@ -70,7 +72,7 @@ static int64_t states_for(const search *s, int64_t wanted)
 /* Tails and bound from the parts; true if all of them are closed. */
 static bool search_parts(search *s, int64_t most_states)
 {
-    weft_series_effort e = {s->best.value, states_for(s, most_states), s->steps_left, s->run};
+    weft_series_effort e = {s->bound, states_for(s, most_states), s->steps_left, s->run};
     weft_series r = weft_series_tails(s->piece, &e, s->a);
 
     spend(s, r.n_states + 1);
@@ -172,11 +174,23 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
-    if (s->best.value < INFINITY && s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
+    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
         WEFT_TRY(run_rounds(s));
     }
     write_bound(s, proof);
+    return WEFT_OK;
+}
+
+/* With a least throughput, plans between both goals (trade.c) are candidates too. */
+static weft_status search_between(search *s)
+{
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+
+    WEFT_TRY(weft_load_solve(s->problem, s->run, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED)
+        weft_best_try(&s->best, s->problem, &plan, s->a);
     return WEFT_OK;
 }
 
@@ -191,9 +205,13 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .has_windows = has_windows};
 
     proof->outcome = WEFT_UNKNOWN;
+    if (p->transfer == WEFT_CALLS) /* the host runs tasks side by side: pieces are no relaxation */
+        return weft_place_calls.solve(p, NULL, run, plan, proof);
     if (p->ask.goal != WEFT_LATENCY)
-        return WEFT_OK;
+        return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
+    if (p->ask.most_period_s > 0)
+        WEFT_TRY(search_between(&s));
     if (s.best.value < INFINITY) {
         memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
         memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);

@@ -4,8 +4,9 @@
  * For prices pi >= 0 with sum 1 the largest load of a device is at least
  *     sum over tasks of min over devices d of pi[d] * time of the task on d,
  * because an average is no larger than the maximum, and each task pays at least its cheapest
- * device. A makespan or a period is no less than the largest load, whatever the transfers. The best
- * prices are the dual solution of the linear program that splits tasks over devices at will.
+ * device. A makespan or a period is no less than the largest load, whatever the transfers (but for
+ * a makespan under calls, where the host runs tasks side by side). The best prices are the dual
+ * solution of the linear program that splits tasks over devices at will.
  *
  * 1. Start: equal prices; also all of the price on one device (work that only it can do).
  * 2. Ascent: prices of devices with more than their share of the load grow, by a factor whose
@@ -110,6 +111,8 @@ double weft_load_bound_of(const weft_problem *p, const double *price)
     times t = times_of(&m, a);
     double value = is_normal(price, p->n_devices) ? value_of(&t, price) : 0;
 
+    if (p->transfer == WEFT_CALLS && p->ask.goal == WEFT_LATENCY)
+        value = 0; /* the host runs any number of tasks at once */
     weft_arena_free(a);
     return value;
 }

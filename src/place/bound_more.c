@@ -24,7 +24,8 @@ static const double MOST_SENDS = 1e7; /* numbers that describe the edges of a pi
 /* --- methods --------------------------------------------------------------------------------- */
 
 /* Bounds of these methods are results of a search, which nobody repeats to check them. */
-static const char *const searches[] = {"search", "milp", "lp", "split", "mix", "orbit"};
+static const char *const searches[] = {"search", "milp",  "lp",     "split",
+                                       "mix",    "orbit", "ideals", "cut"};
 
 bool weft_method_is_search(const char *method)
 {

@@ -195,7 +195,8 @@ double weft_path_bound_of(const weft_problem *p, const int *path, int n)
     weft_domain m;
     double value;
 
-    if (p->ask.goal != WEFT_LATENCY) /* items overlap: a way bounds no period */
+    /* items overlap: a way bounds no period; calls pay other transfers */
+    if (p->ask.goal != WEFT_LATENCY || p->transfer == WEFT_CALLS)
         return 0;
     a = weft_arena_new();
     m = weft_domain_new(p, a);

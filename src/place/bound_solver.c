@@ -42,5 +42,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_bounder = {
-    "bound", "the strongest bound without search, beside the best plan of the list schedulers",
-    NULL, 0, solve};
+    .name = "bound",
+    .summary = "the strongest bound without search, beside the best plan of the list schedulers",
+    .solve = solve};

@@ -113,4 +113,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_cpop = {
-    "cpop", "the longest way on one device, the rest where it finishes first", NULL, 0, solve};
+    .name = "cpop",
+    .summary = "the longest way on one device, the rest where it finishes first",
+    .solve = solve};

@@ -39,6 +39,12 @@ double weft_best_try(weft_best *b, const weft_problem *p, weft_plan *plan, weft_
     return value;
 }
 
+void weft_best_copy(const weft_best *b, weft_plan *to)
+{
+    memcpy(to->device, b->plan.device, sizeof *to->device * (size_t)to->n_tasks);
+    memcpy(to->start_s, b->plan.start_s, sizeof *to->start_s * (size_t)to->n_tasks);
+}
+
 weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run)
 {
     const weft_solver *const list[] = {&weft_place_single,   &weft_place_heft, &weft_place_met,

@@ -20,5 +20,7 @@ double weft_best_try(weft_best *b, const weft_problem *p, weft_plan *plan, weft_
 /* Tries the plans of the list schedulers, the quick ones first; with many tasks the slow ones are
  * left out. */
 WEFT_CHECKED weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run);
+/* Copies the plan to the one that a solver returns. */
+void weft_best_copy(const weft_best *b, weft_plan *to);
 
 #endif

@@ -50,5 +50,5 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
-const weft_solver weft_place_greedy = {"greedy", "tasks by number, each where it finishes first",
-                                       NULL, 0, solve};
+const weft_solver weft_place_greedy = {
+    .name = "greedy", .summary = "tasks by number, each where it finishes first", .solve = solve};

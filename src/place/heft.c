@@ -29,4 +29,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_heft = {
-    "heft", "longest remaining way first, each where it finishes first", NULL, 0, solve};
+    .name = "heft",
+    .summary = "longest remaining way first, each where it finishes first",
+    .solve = solve};

@@ -111,4 +111,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_lookahead = {
-    "lookahead", "heft that also tries where the successors would finish", NULL, 0, solve};
+    .name = "lookahead",
+    .summary = "heft that also tries where the successors would finish",
+    .solve = solve};

@@ -45,4 +45,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_met = {
-    "met", "each task on the device that runs it fastest, whatever the transfers", NULL, 0, solve};
+    .name = "met",
+    .summary = "each task on the device that runs it fastest, whatever the transfers",
+    .solve = solve};

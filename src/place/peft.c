@@ -92,4 +92,6 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_peft = {
-    "peft", "each task where it and the best that can follow finish first", NULL, 0, solve};
+    .name = "peft",
+    .summary = "each task where it and the best that can follow finish first",
+    .solve = solve};

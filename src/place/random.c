@@ -46,5 +46,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
-const weft_solver weft_place_random = {
-    "random", "a random device for each task, drawn with the seed", NULL, 0, solve};
+const weft_solver weft_place_random = {.name = "random",
+                                       .summary =
+                                           "a random device for each task, drawn with the seed",
+                                       .solve = solve};

@@ -21,6 +21,7 @@
  * barriers. */
 #include "series.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -160,7 +161,7 @@ weft_series weft_series_tails(const weft_piece *x, const weft_series_effort *e, 
     int end = x->n_tasks;
 
     s.tail_s = weft_arena_copy(a, x->tail_s, sizeof *s.tail_s * n_cells);
-    s.grid_s = e->upper * ldexp(1, -46);
+    s.grid_s = fmax(e->lower, DBL_MIN) * ldexp(1, -46);
     s.index = weft_map_new(s.arena);
     weft_piece_barriers(x, is_barrier, s.arena);
     for (int v = x->n_tasks - 1; v >= 0; v--) {

@@ -67,5 +67,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
-const weft_solver weft_place_single = {"single", "all tasks on the one device that does best alone",
-                                       NULL, 0, solve};
+const weft_solver weft_place_single = {.name = "single",
+                                       .summary =
+                                           "all tasks on the one device that does best alone",
+                                       .solve = solve};

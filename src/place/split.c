@@ -417,7 +417,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     work w = {.problem = p, .options = options, .run = run, .arena = run->scratch};
 
     proof->outcome = m.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
-    if (m.is_empty || p->ask.goal != WEFT_LATENCY)
+    if (m.is_empty || p->ask.goal != WEFT_LATENCY || p->transfer == WEFT_CALLS)
         return WEFT_OK;
     w.best = weft_best_new(p, w.arena);
     w.piece[FINE] = weft_piece_of(&m, w.arena);
@@ -435,5 +435,9 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
 }
 
 const weft_solver weft_place_split = {
-    "split", "modules and windows solved exactly, one after the other; for large networks", table,
-    sizeof(split_options), solve};
+    .name = "split",
+    .summary = "modules and windows solved exactly, one after the other; for large networks",
+    .options = table,
+    .options_size = sizeof(split_options),
+    .solve = solve,
+    .applies = weft_is_schedule};

@@ -149,6 +149,17 @@ static void copy_partial(const weft_piece *x, partial *to, const partial *from)
     to->value = from->value;
 }
 
+/* Weights of u in the piece's list: none if memory cannot matter. */
+static int first_weight(const weft_piece *x, int u)
+{
+    return x->n_weights > 0 ? x->weight_at[u] : 0;
+}
+
+static int last_weight(const weft_piece *x, int u)
+{
+    return x->n_weights > 0 ? x->weight_at[u + 1] : 0;
+}
+
 static bool allows(const weft_piece *x, const partial *p, int u, int d)
 {
     double bytes = p->held_bytes[d];
@@ -157,8 +168,7 @@ static bool allows(const weft_piece *x, const partial *p, int u, int d)
         return false;
     if (x->group != NULL && p->home[x->group[u]] >= 0 && p->home[x->group[u]] != d)
         return false;
-    for (int i = x->n_weights > 0 ? x->weight_at[u] : 0;
-         x->n_weights > 0 && i < x->weight_at[u + 1]; i++) {
+    for (int i = first_weight(x, u); i < last_weight(x, u); i++) {
         if (p->n_held[cell(x, x->weight[i], d)] == 0)
             bytes += x->weight_bytes[x->weight[i]];
     }
@@ -178,18 +188,16 @@ static double ready_s(const weft_piece *x, const partial *p, int u, int d)
     return at_s;
 }
 
-/* Start in the first gap that holds the task; *behind: the task it follows there, or -1. */
-static double first_gap(const partial *p, int d, double at_s, double length_s, int *behind)
+/* Start in the first gap on d that holds the task. */
+static double first_gap(const partial *p, int d, double at_s, double length_s)
 {
     double best_s = INFINITY, limit_s = INFINITY;
 
     for (int v = p->last[d];; v = p->before[v]) { /* the gap between v and limit_s */
         double from_s = v < 0 ? at_s : fmax(at_s, p->end_s[v]);
 
-        if (limit_s - from_s >= length_s) {
+        if (limit_s - from_s >= length_s)
             best_s = from_s;
-            *behind = v;
-        }
         if (v < 0 || p->end_s[v] <= at_s)
             return best_s;
         limit_s = p->start_s[v];
@@ -210,8 +218,7 @@ static void put(const weft_piece *x, partial *p, int u, int d, double start_s)
     *link = u;
     if (x->group != NULL)
         p->home[x->group[u]] = d;
-    for (int i = x->n_weights > 0 ? x->weight_at[u] : 0;
-         x->n_weights > 0 && i < x->weight_at[u + 1]; i++) {
+    for (int i = first_weight(x, u); i < last_weight(x, u); i++) {
         if (p->n_held[cell(x, x->weight[i], d)]++ == 0)
             p->held_bytes[d] += x->weight_bytes[x->weight[i]];
     }
@@ -231,11 +238,10 @@ static void complete(const stitcher *s, partial *p)
             continue;
         for (int d = 0; d < x->n_devices; d++) {
             double length_s = x->time_s[cell(x, u, d)], start_s;
-            int behind;
 
             if (!allows(x, p, u, d))
                 continue;
-            start_s = first_gap(p, d, ready_s(x, p, u, d), length_s, &behind);
+            start_s = first_gap(p, d, ready_s(x, p, u, d), length_s);
             if (start_s + length_s < least_s) {
                 least_s = start_s + length_s;
                 best_s = start_s;

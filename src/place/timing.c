@@ -192,13 +192,23 @@ static void settle(weft_timing *t)
 
 /* --- memory and groups ----------------------------------------------------------------------- */
 
+/* Weights of u in the piece's list: none if memory cannot matter. */
+static int first_weight(const weft_piece *x, int u)
+{
+    return x->n_weights > 0 ? x->weight_at[u] : 0;
+}
+
+static int last_weight(const weft_piece *x, int u)
+{
+    return x->n_weights > 0 ? x->weight_at[u + 1] : 0;
+}
+
 /* Counts the weights of u on d (step 1) or takes them away (step -1). */
 static void hold(weft_timing *t, int u, int d, int step)
 {
     const weft_piece *x = t->piece;
 
-    for (int i = x->n_weights > 0 ? x->weight_at[u] : 0;
-         i < (x->n_weights > 0 ? x->weight_at[u + 1] : 0); i++) {
+    for (int i = first_weight(x, u); i < last_weight(x, u); i++) {
         int w = x->weight[i], *n = &t->n_held[cell(x, w, d)];
 
         if (*n == (step > 0 ? 0 : 1))

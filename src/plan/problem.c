@@ -177,6 +177,39 @@ static void check_structure(const weft_problem_spec *s)
         assert(!s->capacity || s->capacity[d] >= 0);
 }
 
+static bool is_called(const weft_problem_spec *s)
+{
+    return s->ask.is_calls || s->transfer == WEFT_CALLS;
+}
+
+static bool is_linked(const weft_problem_spec *s, int from, int to)
+{
+    int k = from * s->n_devices + to;
+
+    return from == to || ((!s->latency_s || isfinite(s->latency_s[k])) &&
+                          (!s->second_per_byte || isfinite(s->second_per_byte[k])));
+}
+
+/* Calls go from the host to every other device, and back. */
+static weft_status check_calls(const weft_problem_spec *s, const weft_problem_extra *x)
+{
+    const weft_doc *at = x->at ? x->at : &nowhere;
+
+    if (!is_called(s))
+        return WEFT_OK;
+    if (s->host < 0)
+        return weft_doc_fail(at, "accelerators are called by a host under 'calls', but no device "
+                                 "is named as the host");
+    for (int d = 0; d < s->n_devices; d++)
+        if (!is_linked(s, s->host, d) || !is_linked(s, d, s->host))
+            return weft_doc_fail(at,
+                                 "device '%.*s' is not connected with the host '%.*s', which "
+                                 "'calls' needs",
+                                 WEFT_SHOWN(s->device_name[d]),
+                                 WEFT_SHOWN(s->device_name[s->host]));
+    return WEFT_OK;
+}
+
 static weft_status check_spec(const weft_problem_spec *s, const weft_problem_extra *x,
                               weft_arena *scratch)
 {
@@ -186,7 +219,7 @@ static weft_status check_spec(const weft_problem_spec *s, const weft_problem_ext
         WEFT_TRY(check_times(s, x, u));
     WEFT_TRY(check_tensors(s, x));
     check_structure(s);
-    return WEFT_OK;
+    return check_calls(s, x);
 }
 
 /* --- topological order ----------------------------------------------------------------------- */
@@ -598,8 +631,9 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
     p->n_devices = s->n_devices;
     p->n_tensors = s->n_tensors;
     p->host = s->host;
-    p->transfer = s->transfer;
+    p->transfer = is_called(s) ? WEFT_CALLS : s->transfer;
     p->ask = s->ask;
+    p->ask.is_calls = is_called(s);
     for (int u = 0; u < s->n_tasks; u++)
         place[order[u]] = u;
     copy_tasks(p, s, x, order);

@@ -9,8 +9,8 @@
  * accelerator pays the cost of an output when it writes it there and another when it reads it, a
  * CPU pays nothing. So the amount of a tensor is that cost in seconds, and a transfer counts it
  * twice between accelerators, once between accelerator and CPU, not at all between CPUs. Nothing
- * overlaps, which is the transfer model `block`. The latency instances come with a solver for
- * which CPUs are not limited; here there are as many as the file says.
+ * overlaps, which is the transfer model `block`, with as many CPUs as the file says. If calls are
+ * asked for, the CPUs are one host.
  *
  * Everything is collected in a scratch arena and handed to weft_problem_build, which copies it.
  * Errors name file and line. Time and memory are linear in the file and in devices^2. */
@@ -339,14 +339,31 @@ static weft_status read_transfer(reader *r)
     if (weft_doc_get(r->doc, "transfer") == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_doc_text(r->doc, "transfer", &name));
-    for (weft_transfer t = WEFT_OVERLAP; t <= WEFT_BLOCK; t++)
+    for (weft_transfer t = WEFT_OVERLAP; t <= WEFT_CALLS; t++)
         if (strcmp(name, weft_transfer_name(t)) == 0) {
             r->spec.transfer = t;
             return WEFT_OK;
         }
     return weft_doc_fail(weft_doc_get(r->doc, "transfer"),
-                         "'transfer' is '%.*s', expected overlap, contend or block",
+                         "'transfer' is '%.*s', expected overlap, contend, block or calls",
                          WEFT_SHOWN(name));
+}
+
+/* The device where inputs lie, which calls the others under `calls`. */
+static weft_status read_host(reader *r)
+{
+    const char *name = NULL;
+
+    if (weft_doc_get(r->doc, "host") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_text(r->doc, "host", &name));
+    for (int d = 0; d < r->spec.n_devices; d++)
+        if (strcmp(r->spec.device_name[d], name) == 0)
+            r->spec.host = d;
+    if (r->spec.host < 0)
+        return weft_doc_fail(weft_doc_get(r->doc, "host"),
+                             "'host' is '%.*s', but there is no such device", WEFT_SHOWN(name));
+    return WEFT_OK;
 }
 
 /* Says how to read a file that looks like the other format. */
@@ -366,14 +383,15 @@ static weft_status check_schema(const weft_doc *d)
 
 static weft_status read_task_file(reader *r)
 {
-    static const char *const keys[] = {"schema", "name",    "devices",  "tasks",   "edges",
-                                       "link",   "latency", "capacity", "transfer"};
+    static const char *const keys[] = {"schema", "name",    "devices",  "tasks",    "edges",
+                                       "link",   "latency", "capacity", "transfer", "host"};
 
     WEFT_TRY(check_schema(r->doc));
-    WEFT_TRY(weft_doc_known_keys(r->doc, keys, 9));
+    WEFT_TRY(weft_doc_known_keys(r->doc, keys, 10));
     if (weft_doc_get(r->doc, "name"))
         WEFT_TRY(weft_doc_text(r->doc, "name", &r->spec.name));
     WEFT_TRY(read_devices(r));
+    WEFT_TRY(read_host(r));
     WEFT_TRY(read_tasks(r));
     WEFT_TRY(read_edges(r));
     WEFT_TRY(read_matrix(r, "link", INFINITY, &r->spec.second_per_byte));
@@ -405,7 +423,7 @@ static bool is_given(const weft_doc *map, const char *key)
     return d && d->kind != WEFT_DOC_NULL;
 }
 
-/* The accelerators come first, then the CPUs. */
+/* The accelerators come first, then the CPUs. Under calls the CPUs are one host. */
 static weft_status read_machine(reader *r, int *n_accelerators)
 {
     int64_t n_fpgas = 0, n_cpus = 0;
@@ -418,7 +436,7 @@ static weft_status read_machine(reader *r, int *n_accelerators)
     WEFT_TRY(weft_doc_int(r->doc, "maxCPUs", 0, WEFT_MOST_DEVICES / 2, &n_cpus));
     WEFT_TRY(weft_doc_real(r->doc, "maxSizePerFPGA", 0, LARGEST, &room));
     k = *n_accelerators = (int)n_fpgas;
-    n = k + (n_cpus > 1 ? (int)n_cpus : 1);
+    n = k + (n_cpus > 1 && !r->spec.ask.is_calls ? (int)n_cpus : 1);
     name = WEFT_NEW(r->arena, const char *, n);
     capacity = WEFT_NEW(r->arena, double, n);
     second_per_byte = WEFT_NEW(r->arena, double, n *n);
@@ -433,7 +451,8 @@ static weft_status read_machine(reader *r, int *n_accelerators)
     r->spec.device_name = name;
     r->spec.capacity = capacity;
     r->spec.second_per_byte = second_per_byte;
-    r->spec.transfer = WEFT_BLOCK;
+    r->spec.transfer = WEFT_BLOCK; /* unless calls are asked for */
+    r->spec.host = r->spec.ask.is_calls ? k : -1;
     return WEFT_OK;
 }
 
@@ -515,6 +534,7 @@ static weft_status read_nodes(reader *r, int n_accelerators)
     const weft_doc *list = NULL;
     weft_map *names = weft_map_new(r->arena), *colours = weft_map_new(r->arena);
     int *colour;
+    bool *is_backward;
     int n_colours = 0;
 
     WEFT_TRY(weft_doc_need(r->doc, "nodes", WEFT_DOC_LIST, &list));
@@ -523,8 +543,11 @@ static weft_status read_nodes(reader *r, int n_accelerators)
     WEFT_TRY(check_size(r, list));
     expect_tasks(r, list->n);
     r->spec.colour = colour = WEFT_NEW(r->arena, int, list->n);
+    r->spec.is_backward = is_backward = WEFT_NEW(r->arena, bool, list->n);
     for (int u = 0; u < list->n; u++) {
         WEFT_TRY(read_node(r, list->item[u], u, n_accelerators, names));
+        if (is_given(list->item[u], "isBackwardNode"))
+            WEFT_TRY(read_flag(r, list->item[u], "isBackwardNode", &is_backward[u]));
         colour[u] = n_colours;
         WEFT_TRY(read_colour(r, list->item[u], colours, &colour[u]));
         n_colours += colour[u] == n_colours;

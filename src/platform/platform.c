@@ -192,7 +192,11 @@ const weft_param *weft_device_params(weft_device_model m, int *n)
 const char *weft_transfer_name(weft_transfer t)
 {
     static const char *const name[] = {
-        [WEFT_OVERLAP] = "overlap", [WEFT_CONTEND] = "contend", [WEFT_BLOCK] = "block"};
+        [WEFT_OVERLAP] = "overlap",
+        [WEFT_CONTEND] = "contend",
+        [WEFT_BLOCK] = "block",
+        [WEFT_CALLS] = "calls",
+    };
 
     return name[t];
 }

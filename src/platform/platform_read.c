@@ -638,9 +638,9 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
 {
     static const char *const keys[] = {"schema",  "name",  "host",     "transfer", "overlap",
                                        "devices", "links", "switches", "groups"};
-    const char *const transfers[] = {weft_transfer_name(WEFT_OVERLAP),
-                                     weft_transfer_name(WEFT_CONTEND),
-                                     weft_transfer_name(WEFT_BLOCK)};
+    const char *const transfers[] = {
+        weft_transfer_name(WEFT_OVERLAP), weft_transfer_name(WEFT_CONTEND),
+        weft_transfer_name(WEFT_BLOCK), weft_transfer_name(WEFT_CALLS)};
     const weft_doc *d = NULL;
     const char *text = NULL;
     int word = WEFT_OVERLAP;
@@ -653,7 +653,7 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
     m->name = weft_arena_text(m->arena, text, strlen(text));
     d = weft_doc_get(root, "transfer");
     if (d)
-        WEFT_TRY(read_word(d, "transfer", transfers, 3, &word));
+        WEFT_TRY(read_word(d, "transfer", transfers, 4, &word));
     m->transfer = (weft_transfer)word;
     if (weft_doc_get(root, "overlap")) {
         WEFT_TRY(weft_doc_need(root, "overlap", WEFT_DOC_BOOL, &d));
@@ -667,6 +667,9 @@ static weft_status read_host(weft_machine *m, const weft_doc *root)
     const weft_doc *d = NULL;
     int place = 0;
 
+    if (weft_doc_get(root, "host") == NULL && m->transfer == WEFT_CALLS)
+        return weft_doc_fail(weft_doc_get(root, "transfer"),
+                             "transfer is 'calls', but no host is named that could call");
     if (weft_doc_get(root, "host") == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_doc_need(root, "host", WEFT_DOC_TEXT, &d));

@@ -179,13 +179,13 @@ static weft_status parse_transfer(parser *p)
     const char *word = "";
 
     WEFT_TRY(parse_name(p, &word));
-    for (int t = WEFT_OVERLAP; t <= WEFT_BLOCK; t++)
+    for (int t = WEFT_OVERLAP; t <= WEFT_CALLS; t++)
         if (strcmp(word, weft_transfer_name((weft_transfer)t)) == 0) {
             p->m.transfer = (weft_transfer)t;
             return WEFT_OK;
         }
-    return weft_fail(WEFT_E_INPUT, "'@%.60s' is unknown, expected @overlap, @contend or @block",
-                     word);
+    return weft_fail(WEFT_E_INPUT,
+                     "'@%.60s' is unknown, expected @overlap, @contend, @block or @calls", word);
 }
 
 /* "host=cpu0" after its '='. */
@@ -227,6 +227,8 @@ static weft_status parse(parser *p, weft_platform **out)
         else
             WEFT_TRY(parse_item(p, is_link));
     }
+    if (p->m.transfer == WEFT_CALLS && p->m.host < 0)
+        return weft_fail(WEFT_E_INPUT, "'@calls' needs a host that calls, expected host=DEVICE");
     return weft_machine_finish(&p->m, out);
 }
 

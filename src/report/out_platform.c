@@ -329,6 +329,7 @@ static const char *transfer_text(weft_transfer t)
         [WEFT_OVERLAP] = "beside computation and beside each other (overlap)",
         [WEFT_CONTEND] = "beside computation, one at a time on each link (contend)",
         [WEFT_BLOCK] = "sender and receiver do not compute meanwhile (block)",
+        [WEFT_CALLS] = "through the host, part of the one call of each accelerator (calls)",
     };
 
     return text[t];

@@ -18,6 +18,7 @@
  *            holds all links of its route at once.
  *   block    the queues, then D .. 2D-1 the devices as such, first come first served. A task holds
  *            its device, a transfer holds sender and receiver at once.
+ *   calls    lower_calls.c.
  * A job of no length holds neither link nor device: it only keeps its place in a queue. Who becomes
  * ready at the same time is served by rank: transfers by (tensor, destination), then tasks. These
  * ranks do not depend on starts, so simulating a plan with simulated starts changes nothing.
@@ -31,18 +32,8 @@
  * that: three devices that send to each other in a circle under block have two transfers each, but
  * no two of the three transfers fit side by side. In a stream transfers are therefore buffered: a
  * transfer holds its resources one after the other, each for its whole length (block: sender, then
- * receiver; contend: link by link). Loads are the same. All resources are queues, ordered by a
- * reservation that repeats:
- *   1. Jobs in an order that agrees with dependences and plan get a place on their resource, one
- *      after the other from 0. The period P is the largest sum, so places fit into [0, P).
- *   2. In that order, job j gets the first cycle c_j in which all it waits for has ended before
- *      c_j P + place_j.
- *   3. Job j of item k has its turn by (c_j + k, number in that order).
- * In the reservation j of item k starts at (c_j + k) P + place_j: no two jobs overlap and nothing
- * starts before its inputs. The run starts each job as early as its queue permits, hence (induction
- * along the reservation) never later than reserved: item k ends by k P + L, with L the end of item
- * 0 in the reservation. The busiest resource needs n P for n items. So n items take between n P and
- * (n - 1) P + L, whatever n: the spacing is P, the rest is filling and draining.
+ * receiver; contend: link by link). Loads are the same. All resources are queues, ordered by
+ * the reservation of items.c.
  *
  * Time O(n log n) in jobs, dependences and uses. */
 #include <assert.h>
@@ -76,8 +67,6 @@ typedef struct draft {
     int n_queues;    /* resources before links and devices as such */
     int n_resources; /* all */
     int n_jobs;      /* of one item */
-    int64_t *rank;   /* [n_jobs] of item 0 */
-    int64_t rank_step;
     weft_arena *scratch;
 } draft;
 
@@ -374,23 +363,18 @@ static bool list_hops(draft *d)
 
 /* --- the jobs of one item -------------------------------------------------------------------- */
 
-/* One item, before it is copied. */
-typedef struct item {
-    double *duration_s;
-    int *dep_at, *dep, *use_at, *use;
-} item;
-
 static int last_job(const draft *d, int s)
 {
     return d->p->n_tasks + d->hop_at[s + 1] - 1;
 }
 
-static void add_task(draft *d, int u, item *out)
+static void add_task(draft *d, int u, weft_item *out)
 {
     const weft_problem *p = d->p;
     int n_deps = out->dep_at[u], n_uses = out->use_at[u];
 
     out->duration_s[u] = task_s(d, u);
+    out->task[u] = u;
     for (int i = p->pred_at[u]; i < p->pred_at[u + 1]; i++)
         out->dep[n_deps++] = p->pred[i];
     for (int i = d->get_at[u]; i < d->get_at[u + 1]; i++)
@@ -403,7 +387,7 @@ static void add_task(draft *d, int u, item *out)
 }
 
 /* In a single run one job with all resources; in a stream a job for each. */
-static void add_send(draft *d, int s, item *out)
+static void add_send(draft *d, int s, weft_item *out)
 {
     int first = d->p->n_tasks + d->hop_at[s], last = last_job(d, s);
     int producer = d->p->producer[d->send[s].tensor];
@@ -415,6 +399,10 @@ static void add_send(draft *d, int s, item *out)
         int n_deps = out->dep_at[j], n_uses = out->use_at[j];
         int until = j == last ? n_held : i + 1;
         out->duration_s[j] = send_s(d, s);
+        out->kind[j] = WEFT_JOB_TRANSFER;
+        out->tensor[j] = d->send[s].tensor;
+        out->from[j] = d->send[s].from;
+        out->to[j] = d->send[s].to;
         if (j > first || producer >= 0)
             out->dep[n_deps++] = j > first ? j - 1 : producer;
         for (; i < until; i++)
@@ -438,17 +426,15 @@ static bool count_item(draft *d, int n_items, int64_t *n_deps, int64_t *n_uses)
     return most <= INT_MAX / n_items;
 }
 
-static bool make_item(draft *d, int n_items, item *out)
+static bool make_item(draft *d, int n_items, weft_item *out)
 {
     int64_t n_deps, n_uses;
 
     if (!count_item(d, n_items, &n_deps, &n_uses))
         return false;
-    out->duration_s = WEFT_NEW(d->scratch, double, d->n_jobs);
-    out->dep_at = WEFT_NEW(d->scratch, int, d->n_jobs + 1);
-    out->use_at = WEFT_NEW(d->scratch, int, d->n_jobs + 1);
-    out->dep = WEFT_NEW(d->scratch, int, n_deps);
-    out->use = WEFT_NEW(d->scratch, int, n_uses);
+    *out = weft_item_new(d->n_jobs, d->n_resources, n_deps, n_uses, d->scratch);
+    for (int r = 0; r < d->n_resources; r++)
+        out->is_queue[r] = d->is_stream || r < d->n_queues;
     for (int u = 0; u < d->p->n_tasks; u++)
         add_task(d, u, out);
     for (int s = 0; s < d->n_sends; s++)
@@ -459,17 +445,17 @@ static bool make_item(draft *d, int n_items, item *out)
 /* --- ranks ----------------------------------------------------------------------------------- */
 
 /* Tasks without length between two others of a device share a rank: they need no order. */
-static void rank_run(draft *d)
+static void rank_run(const draft *d, weft_item *one)
 {
     int *last = WEFT_NEW(d->scratch, int, d->p->n_devices); /* 1 + its last task without length */
 
     for (int s = 0; s < d->n_sends; s++)
-        d->rank[d->p->n_tasks + s] = s;
+        one->rank[d->p->n_tasks + s] = s;
     for (int i = 0; i < d->p->n_tasks; i++) {
         int u = d->order[i], device = d->plan->device[u];
         bool has_length = task_s(d, u) > 0;
         bool is_beside = last[device] > 0 && !has_length && i < d->n_ordered;
-        d->rank[u] = is_beside ? d->rank[last[device] - 1] : (int64_t)d->n_sends + i;
+        one->rank[u] = is_beside ? one->rank[last[device] - 1] : (int64_t)d->n_sends + i;
         last[device] = has_length ? 0 : u + 1;
     }
 }
@@ -502,180 +488,9 @@ static const int *list_jobs(const draft *d)
     return list;
 }
 
-/* The reservation of the head comment: where in which cycle a job is. */
-typedef struct reserve {
-    double period_s;
-    double *place_s; /* [n_jobs] */
-    int64_t *cycle;  /* [n_jobs] */
-    int64_t furthest;
-} reserve;
-
-/* Step 1. Jobs that use nothing find their place in step 2. */
-static void pack(const draft *d, const item *one, const int *list, reserve *r)
-{
-    double *used_s = WEFT_NEW(d->scratch, double, d->n_resources);
-
-    for (int i = 0; i < d->n_jobs; i++) {
-        int j = list[i];
-        if (one->use_at[j] == one->use_at[j + 1])
-            continue;
-        double *sum_s = &used_s[one->use[one->use_at[j]]];
-        r->place_s[j] = *sum_s;
-        *sum_s += one->duration_s[j];
-        r->period_s = fmax(r->period_s, *sum_s);
-    }
-}
-
-/* Whole periods in length_s, rounded up, at most `furthest` (also if the period is 0). */
-static int64_t periods_in(const reserve *r, double length_s)
-{
-    double n = ceil(length_s / r->period_s);
-
-    if (!(length_s > 0))
-        return 0;
-    return n < (double)r->furthest ? (int64_t)n : r->furthest;
-}
-
-/* Step 2 for one job. A job that uses nothing starts when it can, but its place must stay in
- * [0, P): what is beyond goes into the cycle. */
-static void reserve_job(const item *one, int j, reserve *r)
-{
-    bool is_placed = one->use_at[j] < one->use_at[j + 1];
-
-    for (int i = one->dep_at[j]; i < one->dep_at[j + 1]; i++) {
-        int k = one->dep[i];
-        double end_s = r->place_s[k] + one->duration_s[k];
-        int64_t cycle = r->cycle[k];
-        if (is_placed) {
-            cycle += periods_in(r, end_s - r->place_s[j]);
-        } else if (end_s >= r->period_s && r->period_s > 0) {
-            cycle += periods_in(r, end_s);
-            end_s = 0; /* rounded up to the next cycle: later, never earlier */
-        }
-        if (!is_placed && (cycle > r->cycle[j] || (cycle == r->cycle[j] && end_s > r->place_s[j])))
-            r->place_s[j] = end_s;
-        if (cycle > r->cycle[j])
-            r->cycle[j] = cycle;
-    }
-}
-
-/* Step 3. Sums along the longest chain of jobs stay below 2^62, since `furthest` allows for it. */
-static void rank_stream(draft *d, const item *one)
-{
-    const int *list = list_jobs(d);
-    int64_t n = d->n_jobs > 1 ? d->n_jobs : 1;
-    reserve r = {
-        .place_s = WEFT_NEW(d->scratch, double, n),
-        .cycle = WEFT_NEW(d->scratch, int64_t, n),
-        .furthest = INT64_C(1) << 20, /* cycles that one job may wait for another */
-    };
-
-    if (n > INT64_C(1) << 20)
-        r.furthest = (INT64_C(1) << 61) / n / n + 1;
-    pack(d, one, list, &r);
-    for (int i = 0; i < d->n_jobs; i++)
-        reserve_job(one, list[i], &r);
-    for (int i = 0; i < d->n_jobs; i++)
-        d->rank[list[i]] = r.cycle[list[i]] * n + i;
-    d->rank_step = n;
-}
-
-/* --- copies ---------------------------------------------------------------------------------- */
-
-/* The arrays of weft_jobs while they are written. */
-typedef struct writing {
-    double *duration_s;
-    int *dep_at, *dep, *use_at, *use;
-    int64_t *rank;
-    weft_job_kind *kind;
-    int *task, *tensor, *from, *to, *item;
-} writing;
-
-static writing new_writing(const draft *d, const item *one, int n_items, weft_arena *a)
-{
-    size_t k = (size_t)n_items, n = (size_t)d->n_jobs * k;
-
-    return (writing){
-        .duration_s = WEFT_NEW(a, double, n),
-        .dep_at = WEFT_NEW(a, int, n + 1),
-        .dep = WEFT_NEW(a, int, (size_t)one->dep_at[d->n_jobs] * k),
-        .use_at = WEFT_NEW(a, int, n + 1),
-        .use = WEFT_NEW(a, int, (size_t)one->use_at[d->n_jobs] * k),
-        .rank = WEFT_NEW(a, int64_t, n),
-        .kind = WEFT_NEW(a, weft_job_kind, n),
-        .task = WEFT_NEW(a, int, n),
-        .tensor = WEFT_NEW(a, int, n),
-        .from = WEFT_NEW(a, int, n),
-        .to = WEFT_NEW(a, int, n),
-        .item = WEFT_NEW(a, int, n),
-    };
-}
-
-static void copy_lists(const item *one, int j, int k, int n_jobs, writing *w)
-{
-    int to = k * n_jobs + j, n_deps = w->dep_at[to], n_uses = w->use_at[to];
-
-    for (int i = one->dep_at[j]; i < one->dep_at[j + 1]; i++)
-        w->dep[n_deps++] = k * n_jobs + one->dep[i];
-    for (int i = one->use_at[j]; i < one->use_at[j + 1]; i++)
-        w->use[n_uses++] = one->use[i];
-    w->dep_at[to + 1] = n_deps;
-    w->use_at[to + 1] = n_uses;
-}
-
-static void copy_item(const draft *d, const item *one, int k, writing *w)
-{
-    for (int j = 0; j < d->n_jobs; j++) {
-        int to = k * d->n_jobs + j;
-        copy_lists(one, j, k, d->n_jobs, w);
-        w->duration_s[to] = one->duration_s[j];
-        w->rank[to] = d->rank[j] + d->rank_step * k;
-        w->item[to] = k;
-        w->kind[to] = j < d->p->n_tasks ? WEFT_JOB_COMPUTE : WEFT_JOB_TRANSFER;
-        w->task[to] = j < d->p->n_tasks ? j : -1;
-        w->tensor[to] = w->from[to] = w->to[to] = -1;
-    }
-    for (int s = 0; s < d->n_sends; s++)
-        for (int i = d->hop_at[s]; i < d->hop_at[s + 1]; i++) {
-            int to = k * d->n_jobs + d->p->n_tasks + i;
-            w->tensor[to] = d->send[s].tensor;
-            w->from[to] = d->send[s].from;
-            w->to[to] = d->send[s].to;
-        }
-}
-
-static weft_jobs *freeze(const draft *d, const writing *w, int n_jobs, weft_arena *a)
-{
-    weft_jobs *out = WEFT_NEW(a, weft_jobs, 1);
-    bool *is_queue = WEFT_NEW(a, bool, d->n_resources);
-
-    for (int r = 0; r < d->n_resources; r++)
-        is_queue[r] = d->is_stream || r < d->n_queues;
-    *out = (weft_jobs){
-        .n_jobs = n_jobs,
-        .n_resources = d->n_resources,
-        .duration_s = w->duration_s,
-        .release_s = WEFT_NEW(a, double, n_jobs), /* all items are there from time 0 */
-        .dep_at = w->dep_at,
-        .dep = w->dep,
-        .use_at = w->use_at,
-        .use = w->use,
-        .is_queue = is_queue,
-        .rank = w->rank,
-        .kind = w->kind,
-        .task = w->task,
-        .tensor = w->tensor,
-        .from = w->from,
-        .to = w->to,
-        .item = w->item,
-    };
-    return out;
-}
-
 static weft_jobs *lower(draft *d, int n_items, weft_arena *a)
 {
-    item one = {0};
-    writing w;
+    weft_item one = {0};
 
     list_sends(d);
     list_gets(d);
@@ -683,23 +498,22 @@ static weft_jobs *lower(draft *d, int n_items, weft_arena *a)
     list_resources(d);
     if (!list_hops(d) || !make_item(d, n_items, &one))
         return NULL;
-    d->rank = WEFT_NEW(d->scratch, int64_t, d->n_jobs);
     if (d->is_stream)
-        rank_stream(d, &one);
+        weft_item_reserve(&one, list_jobs(d), d->scratch);
     else
-        rank_run(d);
-    w = new_writing(d, &one, n_items, a);
-    for (int k = 0; k < n_items; k++)
-        copy_item(d, &one, k, &w);
-    return freeze(d, &w, d->n_jobs * n_items, a);
+        rank_run(d, &one);
+    return weft_item_copies(&one, n_items, a);
 }
 
 weft_jobs *weft_lower_in(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a)
 {
-    draft d = {.p = p, .plan = plan, .is_stream = n_items > 1, .scratch = weft_arena_new()};
+    draft d = {.p = p, .plan = plan, .is_stream = n_items > 1};
     weft_jobs *out;
 
     assert(n_items >= 1 && plan->n_tasks == p->n_tasks);
+    if (p->transfer == WEFT_CALLS)
+        return weft_lower_calls(p, plan, n_items, a);
+    d.scratch = weft_arena_new();
     out = lower(&d, n_items, a);
     weft_arena_free(d.scratch);
     return out;

@@ -2,7 +2,8 @@
 /* measure.c: the timeline of one run -> everything that is said about a plan.
  *
  * makespan    end of the last task.
- * busy        seconds of tasks on a device. load = busy; under block also transfers in and out.
+ * busy        seconds of tasks on a device. load = busy; under block also transfers in and out;
+ *             under calls the host pays for none, accelerators for theirs.
  * link        seconds of transfers whose route has the link, each for its whole length.
  * period      largest load of a device, under contend of a device or link; ties go to devices, then
  *             to the lowest number. lower.c shows that a stream of items keeps this period.
@@ -17,6 +18,7 @@
  *               an input         as a made tensor, on the host from time 0; without host on each
  *                                device that reads it, to the last end of its readers there
  *               an output        where it is made or lies, to the end of the run
+ *             Under calls weights are all that counts.
  * chain       from the last task back along "waits for", gaps filled by waits; its links add up to
  *             the makespan.
  *
@@ -69,6 +71,8 @@ static void add_transfer(measuring *m, int i, double *load_s, double *link_s)
     if (p->transfer == WEFT_BLOCK) {
         load_s[from] += m->j->duration_s[i];
         load_s[to] += m->j->duration_s[i];
+    } else if (p->transfer == WEFT_CALLS) {
+        load_s[from == p->host ? to : from] += m->j->duration_s[i];
     }
     for (int k = p->route_at[pair]; k < p->route_at[pair + 1]; k++) {
         bool is_new = true;
@@ -96,10 +100,8 @@ static void measure_loads(measuring *m)
     m->out->link_s = link_s;
 }
 
-static void measure_period(measuring *m)
+void weft_measure_period(const weft_problem *p, weft_measures *out)
 {
-    const weft_problem *p = m->p;
-    weft_measures *out = m->out;
     int n_links = p->transfer == WEFT_CONTEND ? p->n_links : 0;
 
     out->bottleneck = p->n_devices > 0 ? p->device_name[0] : "";
@@ -210,7 +212,7 @@ static void hold_tensor(holding *h, int t)
     double start_s = u < 0 ? 0.0 : line->start_s[h->m->job_of[u]], end_s;
 
     find_last_readers(h, t, is_everywhere);
-    if (is_everywhere)
+    if (is_everywhere || p->transfer == WEFT_CALLS)
         return;
     end_s = fmax(last_reader_s(h, t, home), u < 0 ? 0.0 : line->end_s[h->m->job_of[u]]);
     for (int k = h->sent_at[t]; k < h->sent_at[t + 1]; k++) {
@@ -365,10 +367,10 @@ void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline
 {
     measuring m = {.p = p, .j = j, .t = t, .a = a, .scratch = weft_arena_new(), .out = out};
 
-    *out = (weft_measures){.n_jobs = j->n_jobs, .jobs = j, .timeline = t};
+    *out = (weft_measures){.n_jobs = j->n_jobs, .jobs = j, .timeline = t, .n_ways = 1};
     index_tasks(&m);
     measure_loads(&m);
-    measure_period(&m);
+    weft_measure_period(p, out);
     measure_energy(&m);
     measure_memory(&m);
     measure_chain(&m);

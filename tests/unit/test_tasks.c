@@ -164,7 +164,7 @@ TEST(wrong_edges_and_links_are_refused_with_file_and_line)
     refused(right_tasks, "[null, 1073741824]", "[null, true]",
             ":6: capacity is true, expected a number");
     refused(right_tasks, "\"block\"", "\"wait\"",
-            ":6: 'transfer' is 'wait', expected overlap, contend or block");
+            ":6: 'transfer' is 'wait', expected overlap, contend, block or calls");
     CHECK_FAILS(parse("[1]", false, &p), "dir/some.json:1");
     CHECK_FAILS(
         parse("{\"schema\": \"weft.tasks/1\", \"devices\": [\"a\"], \"tasks\": []}", false, &p),

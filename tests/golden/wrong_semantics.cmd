@@ -1,0 +1,2 @@
+# Calls need a host; topcuoglu.json names none.
+"$WEFT" place tasks/topcuoglu.json --semantics calls
