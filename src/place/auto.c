@@ -15,6 +15,7 @@
  * answer is the same on every machine. */
 #include "calls_latency.h"
 #include "first.h"
+#include "load.h"
 #include "series.h"
 
 #include <math.h>
@@ -181,6 +182,18 @@ static weft_status search_latency(search *s, weft_proof *proof)
     return WEFT_OK;
 }
 
+/* With a least throughput, plans between both goals (trade.c) are candidates too. */
+static weft_status search_between(search *s)
+{
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+
+    WEFT_TRY(weft_load_solve(s->problem, s->run, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED)
+        weft_best_try(&s->best, s->problem, &plan, s->a);
+    return WEFT_OK;
+}
+
 static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
@@ -195,8 +208,10 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
     if (p->transfer == WEFT_CALLS) /* the host runs tasks side by side: pieces are no relaxation */
         return weft_place_calls.solve(p, NULL, run, plan, proof);
     if (p->ask.goal != WEFT_LATENCY)
-        return WEFT_OK;
+        return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
+    if (p->ask.most_period_s > 0)
+        WEFT_TRY(search_between(&s));
     if (s.best.value < INFINITY) {
         memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
         memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);

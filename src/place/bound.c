@@ -18,6 +18,7 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         out->outcome = WEFT_INFEASIBLE;
         out->bound = out->certified = INFINITY;
         out->method = "domain";
+        weft_limits_explain(&m, a, out);
         return;
     }
     if (p->ask.goal == WEFT_LATENCY && p->transfer == WEFT_CALLS)
@@ -31,4 +32,5 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
     out->certified = out->bound;
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
         out->outcome = WEFT_INFEASIBLE;
+    weft_limits_check(&m, load.bound, a, out);
 }
