@@ -13,6 +13,7 @@
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
  * answer is the same on every machine. */
+#include "bound.h"
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
@@ -157,11 +158,7 @@ static weft_status run_rounds(search *s)
 /* The bound with the best certificates that a little work gives; above them, that of the search. */
 static void write_bound(search *s, weft_proof *proof)
 {
-    weft_proof more;
-
-    weft_place_bound_more(s->problem, s->best.value, CERTIFICATE_WORK, s->a, &more);
-    if (more.bound > proof->bound)
-        *proof = more;
+    weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
     if (s->bound > proof->bound * (1 + CLOSED)) {
         proof->bound = fmin(s->bound, s->best.value);
         proof->method = "search";
