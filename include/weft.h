@@ -9,6 +9,7 @@
 #include "weft/graph.h"
 #include "weft/model.h"
 #include "weft/ops.h"
+#include "weft/opt.h"
 #include "weft/place.h"
 #include "weft/plan.h"
 #include "weft/platform.h"

@@ -25,12 +25,30 @@ bool weft_method_is_search(const char *method);
 /* Bound values again from the certificate alone; what `weft check` uses. */
 double weft_path_bound_of(const weft_problem *p, const int *path, int n);
 double weft_load_bound_of(const weft_problem *p, const double *price);
+/* The linear program with whole columns that solver `milp` solves, for other programs; the format
+ * is that of the ending, .lp or .mps (docs/solvers.md). Latency only. */
+WEFT_CHECKED weft_status weft_place_write_model(const weft_problem *p, const char *path);
 /* Latency under WEFT_CALLS; 0 for other problems and for what is no path. */
 double weft_calls_path_bound_of(const weft_problem *p, const int *path, int n);
 /* Is it found again that no plan takes less than limit_s? */
 bool weft_refuted_again(const weft_problem *p, double limit_s, bool is_shaving);
 /* The bound of this name ("body", "series"), computed again; 0 for other names. */
 double weft_bound_again(const weft_problem *p, const char *name);
+
+/* --- latency against throughput -------------------------------------------------------------- */
+
+/* A plan and what the simulator says of it. */
+typedef struct weft_point {
+    double latency_s, period_s;
+    weft_plan plan;
+} weft_point;
+
+/* Plans of which none is beaten in both latency and period, by rising latency, that keep the limits
+ * of the problem. Found by sweeping limits of the period: a heuristic, the points are simulated and
+ * legal, better ones may exist. Their number is *n; *out belongs
+ * to `a`, which must not be run->scratch. */
+WEFT_CHECKED weft_status weft_place_front(const weft_problem *p, weft_run *run, weft_arena *a,
+                                          const weft_point **out, int *n);
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,13 @@ typedef struct weft_ask {
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
 } weft_ask;
 
+/* Does a plan of this latency and period keep the limits? Times may be over by 1e-9 of them. */
+static inline bool weft_ask_allows(const weft_ask *ask, double latency_s, double period_s)
+{
+    return (!(ask->most_latency_s > 0) || latency_s <= ask->most_latency_s * (1 + 1e-9)) &&
+           (!(ask->most_period_s > 0) || period_s <= ask->most_period_s * (1 + 1e-9));
+}
+
 /* Tasks in topological order on devices. A tensor is made by one task, or is there from the start
  * (on the host, if there is one), and read by some; it is sent once to each device that reads it
  * and did not make it. Weights are not sent: they lie where they are read, once a device. */
@@ -151,6 +158,7 @@ typedef struct weft_proof {
     const int *path;
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
     const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
+    const char *reason;  /* without a plan: why, in one line for the user; or NULL */
 } weft_proof;
 
 /* Breaks of the rules, one line each. `what` names task, rule and amount. */
@@ -165,6 +173,10 @@ typedef struct weft_breach {
  * defines: then inputs are checked against the time without contention. */
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
                     weft_arena *a);
+
+/* A device that is no pipeline stage: forward tasks of the way give from it to others and back to
+ * it, directly or not; or -1. device: [n_tasks]. */
+int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a);
 
 /* --- plan files (weft.plan/1) ---------------------------------------------------------------- */
 
@@ -182,11 +194,13 @@ typedef struct weft_plan_file {
     weft_plan_origin origin;
     weft_ask ask;
     weft_transfer transfer;
+    int n_ways;    /* 1, or more: a mix */
+    double *share; /* [n_ways] */
     int n_tasks;
-    const char **task; /* names */
-    const char **device;
-    double *start_s;
-    weft_proof proof; /* path as places in `task` */
+    const char **task;   /* [n_tasks] names */
+    const char **device; /* [n_ways * n_tasks] in the order of `task` */
+    double *start_s;     /* the same */
+    weft_proof proof;    /* path as places in `task` */
     int n_prices;
     const weft_doc *measures; /* claimed numbers, as written */
     const weft_doc *doc;

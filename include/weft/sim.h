@@ -87,15 +87,23 @@ typedef struct weft_measures {
     const weft_timeline *timeline;
     const weft_sample *const *memory; /* [n_devices] steps of memory over time */
     const int *n_memory;
+    int n_ways;                      /* of the plan; with several: see weft_evaluate */
+    int longest_way;                 /* whose run is shown: the way that takes longest */
+    const struct weft_measures *way; /* [n_ways] of each way alone; NULL if there is one */
 } weft_measures;
 
 /* Lowers, runs and measures one item; writes the simulated starts into plan->start_s. Fails if the
- * plan's order contradicts dependences. Everything returned belongs to `a`. */
+ * plan's order contradicts dependences. Everything returned belongs to `a`.
+ *
+ * With several ways each is run alone. Loads, energy and bytes are means by their shares, hence the
+ * period is that of the mix; n_transfers counts those of all ways. Makespan, chain, timeline, jobs
+ * and memory over time are those of the way that takes longest (the first of several). The peak of
+ * a device is the weights of all ways and the largest live part of any. */
 WEFT_CHECKED weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a,
                                        weft_measures *out);
 /* Value of the goal: makespan_s or period_s. */
 double weft_goal_value(const weft_problem *p, const weft_measures *m);
-/* Ends of the items of a stream of n_items, [n_items]. */
+/* Ends of the items of a stream of n_items, [n_items]. Plans of several ways are refused. */
 WEFT_CHECKED weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items,
                                      weft_arena *a, double *end_s);
 

@@ -80,7 +80,27 @@ static weft_map *index_names(const char *const *name, int n, weft_arena *a)
     return m;
 }
 
-/* Decisions by task number; false if some task or device is not there. */
+/* Decisions of one way by task number; false if some task or device is not there. */
+static void read_way(verifier *v, weft_plan *plan, int way, const weft_map *devices,
+                     const int *task_of)
+{
+    size_t n_tasks = (size_t)v->c->problem->n_tasks;
+
+    for (int i = 0; i < v->file->n_tasks; i++) {
+        size_t from = (size_t)way * (size_t)v->file->n_tasks + (size_t)i;
+        const char *device = v->file->device[from];
+        int d = weft_map_get(devices, device, strlen(device));
+
+        if (task_of[i] >= 0 && d < 0)
+            wrong(v, weft_arena_print(v->a, "task '%s' is on '%s', which is no device",
+                                      v->file->task[i], device));
+        if (task_of[i] < 0 || d < 0)
+            continue;
+        plan->device[(size_t)way * n_tasks + (size_t)task_of[i]] = d;
+        plan->start_s[(size_t)way * n_tasks + (size_t)task_of[i]] = v->file->start_s[from];
+    }
+}
+
 static bool read_decisions(verifier *v, weft_plan *plan, int *task_of)
 {
     const weft_problem *p = v->c->problem;
@@ -90,21 +110,17 @@ static bool read_decisions(verifier *v, weft_plan *plan, int *task_of)
     int before = v->n;
 
     for (int i = 0; i < v->file->n_tasks; i++) {
-        const char *name = v->file->task[i], *device = v->file->device[i];
-        int u = weft_map_get(tasks, name, strlen(name));
-        int d = weft_map_get(devices, device, strlen(device));
+        const char *name = v->file->task[i];
 
-        task_of[i] = u;
-        if (u < 0)
+        task_of[i] = weft_map_get(tasks, name, strlen(name));
+        if (task_of[i] < 0)
             wrong(v, weft_arena_print(v->a, "task '%s' is not in the model", name));
-        else if (d < 0)
-            wrong(v,
-                  weft_arena_print(v->a, "task '%s' is on '%s', which is no device", name, device));
-        if (u < 0 || d < 0)
-            continue;
-        is_decided[u] = true;
-        plan->device[u] = d;
-        plan->start_s[u] = v->file->start_s[i];
+        else
+            is_decided[task_of[i]] = true;
+    }
+    for (int w = 0; w < plan->n_ways; w++) {
+        plan->share[w] = v->file->share[w];
+        read_way(v, plan, w, devices, task_of);
     }
     for (int u = 0; u < p->n_tasks; u++)
         if (!is_decided[u] && v->n == before)
@@ -128,12 +144,13 @@ static void check_starts(verifier *v, const weft_plan *stated, const weft_plan *
 {
     const weft_problem *p = v->c->problem;
 
-    for (int u = 0; u < p->n_tasks; u++)
-        if (fabs(stated->start_s[u] - simulated->start_s[u]) > tolerance * makespan_s)
+    for (int i = 0; i < p->n_tasks * stated->n_ways; i++)
+        if (fabs(stated->start_s[i] - simulated->start_s[i]) > tolerance * makespan_s)
             wrong(v, weft_arena_print(v->a,
                                       "task '%s' starts at %.12g s in the plan, at %.12g s in the "
                                       "simulator",
-                                      p->task_name[u], stated->start_s[u], simulated->start_s[u]));
+                                      p->task_name[i % p->n_tasks], stated->start_s[i],
+                                      simulated->start_s[i]));
 }
 
 /* --- claimed numbers ------------------------------------------------------------------------- */
@@ -292,7 +309,10 @@ static void check_proof(verifier *v, double value, const int *task_of)
 static void judge(verifier *v)
 {
     const weft_problem *p = v->c->problem;
-    weft_plan stated = weft_plan_new(p->n_tasks, v->a), simulated = weft_plan_new(p->n_tasks, v->a);
+    int n_ways = v->file->n_ways;
+    weft_plan stated = weft_plan_new_ways(p->n_tasks, n_ways, v->a);
+    weft_plan simulated = weft_plan_new_ways(p->n_tasks, n_ways, v->a);
+    size_t n = (size_t)p->n_tasks * (size_t)n_ways;
     int *task_of = WEFT_NEW(v->a, int, v->file->n_tasks + 1);
     weft_measures *m = &v->out->solution.measures;
 
@@ -300,8 +320,9 @@ static void judge(verifier *v)
     if (!read_decisions(v, &stated, task_of))
         return;
     check_legality(v, &stated);
-    memcpy(simulated.device, stated.device, (size_t)p->n_tasks * sizeof *stated.device);
-    memcpy(simulated.start_s, stated.start_s, (size_t)p->n_tasks * sizeof *stated.start_s);
+    memcpy(simulated.device, stated.device, n * sizeof *stated.device);
+    memcpy(simulated.start_s, stated.start_s, n * sizeof *stated.start_s);
+    memcpy(simulated.share, stated.share, (size_t)n_ways * sizeof *stated.share);
     if (weft_evaluate(p, &simulated, v->a, m) != WEFT_OK) {
         wrong(v, weft_arena_print(v->a, "%s", weft_message()));
         return;
@@ -310,6 +331,11 @@ static void judge(verifier *v)
         wrong(v, weft_arena_print(v->a, "device '%s' holds %.12g bytes at its peak, it has %.12g",
                                   p->device_name[m->over_device], m->peak_bytes[m->over_device],
                                   p->capacity[m->over_device]));
+    if (!weft_ask_allows(&p->ask, m->makespan_s, m->period_s))
+        wrong(v, weft_arena_print(v->a,
+                                  "the simulator finds a latency of %.12g s and a period of %.12g "
+                                  "s, which the limits do not allow",
+                                  m->makespan_s, m->period_s));
     check_starts(v, &stated, &simulated, m->makespan_s);
     compare(v, "measures", v->file->measures, weft_measures_doc(p, m, v->a));
     check_proof(v, weft_goal_value(p, m), task_of);

@@ -234,11 +234,32 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
     return read_dims(f->dim, a, out);
 }
 
+static weft_status read_limits(const weft_case_flags *w, weft_ask *out)
+{
+    if (*w->deadline) {
+        if (weft_unit_parse(w->deadline, WEFT_UNIT_SECONDS, false, &out->most_latency_s) != WEFT_OK)
+            return weft_fail_in(WEFT_E_INPUT, "--deadline");
+        if (!(out->most_latency_s > 0))
+            return weft_fail(WEFT_E_INPUT, "--deadline is '%s', expected more than 0", w->deadline);
+    }
+    if (w->min_throughput > 0)
+        out->most_period_s = 1 / w->min_throughput;
+    if ((w->contiguous || w->mix) && out->goal != WEFT_THROUGHPUT)
+        return weft_fail(WEFT_E_INPUT, "--%s is for --goal throughput",
+                         w->mix ? "mix" : "contiguous");
+    if (w->contiguous && w->mix)
+        return weft_fail(WEFT_E_INPUT, "--contiguous and --mix exclude each other");
+    out->is_contiguous = w->contiguous;
+    out->is_mixed = w->mix;
+    return WEFT_OK;
+}
+
 weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
                                  const char *model, weft_arena *a, weft_request *out)
 {
     *out = (weft_request){.model = model, .platform = w->on, .format = w->format};
     out->ask.goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
+    WEFT_TRY(read_limits(w, &out->ask));
     out->ask.is_calls = strcmp(w->semantics, "calls") == 0;
     return weft_model_flags_read(f, a, &out->options);
 }

@@ -67,7 +67,9 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *semantics, *format;
+    const char *on, *goal, *semantics, *format, *deadline;
+    double min_throughput;
+    bool contiguous, mix;
 } weft_case_flags;
 
 #define WEFT_CASE_FLAGS(type)                                                                        \
@@ -79,6 +81,28 @@ typedef struct weft_case_flags {
      "",                                                                                             \
      NULL},                                                                                          \
         {WEFT_TEXT(type, where.goal), 0, 0, 0, "what to optimise", "latency", "latency|throughput"}, \
+        {WEFT_TEXT(type, where.deadline), 0, 0, 0, "the longest latency allowed (10ms)", "", NULL},  \
+        {WEFT_REAL(type, where.min_throughput),                                                      \
+         0,                                                                                          \
+         0,                                                                                          \
+         1e18,                                                                                       \
+         "the least throughput allowed, in items a second; 0: any",                                  \
+         NULL,                                                                                       \
+         NULL},                                                                                      \
+        {WEFT_FLAG(type, where.contiguous),                                                          \
+         0,                                                                                          \
+         0,                                                                                          \
+         1,                                                                                          \
+         "throughput: the tasks of each device form a pipeline stage",                               \
+         NULL,                                                                                       \
+         NULL},                                                                                      \
+        {WEFT_FLAG(type, where.mix),                                                                 \
+         0,                                                                                          \
+         0,                                                                                          \
+         1,                                                                                          \
+         "throughput: items may take different ways (data parallel)",                                \
+         NULL,                                                                                       \
+         NULL},                                                                                      \
         {WEFT_TEXT(type, where.semantics),                                                           \
          0,                                                                                          \
          0,                                                                                          \
@@ -145,6 +169,19 @@ typedef struct weft_collect {
 
 WEFT_CHECKED weft_status weft_collect_begin(weft_collect *c);
 WEFT_CHECKED weft_status weft_collect_emit(weft_collect *c, const char *path);
+
+/* weft place --pareto. */
+typedef struct weft_pareto_options {
+    const weft_effort_flags *effort;
+    bool json;
+    const char *output; /* empty: standard output */
+} weft_pareto_options;
+
+struct weft_problem;
+struct weft_plan_origin;
+WEFT_CHECKED weft_status weft_pareto_show(const struct weft_problem *p,
+                                          const struct weft_plan_origin *origin,
+                                          const weft_pareto_options *o, weft_arena *a, int *code);
 
 /* The options of weft_model_open from those flags. */
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,

@@ -14,22 +14,26 @@ typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
     weft_effort_flags effort;
-    const char *solver, *output, *trace, *dot;
-    bool json, quiet;
+    const char *solver, *output, *trace, *dot, *write_model;
+    bool json, quiet, pareto;
 } place_options;
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
-    {WEFT_TEXT(place_options, solver), 0, 0, 0, "how to search (weft list solvers)",           "auto", NULL},
+    {WEFT_TEXT(place_options, solver),      0, 0, 0, "how to search (weft list solvers)",           "auto", NULL},
     WEFT_EFFORT_FLAGS(place_options),
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output), 0, 0, 0, "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                  },
-    {WEFT_TEXT(place_options, trace),  0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
-    {WEFT_TEXT(place_options, dot),    0, 0, 0, "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                  },
-    {WEFT_FLAG(place_options, json),   0, 0, 1, "the result as one JSON document",             NULL,   NULL},
-    {WEFT_FLAG(place_options, quiet),  0, 0, 1, "print nothing but errors",                    NULL,   NULL},
+    {WEFT_TEXT(place_options, output),      0, 0, 0, "write the plan there (weft check reads it)",  "",
+                     NULL                                                                                                       },
+    {WEFT_TEXT(place_options, trace),       0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
+    {WEFT_TEXT(place_options, dot),         0, 0, 0, "write the graph in Graphviz' language there", "",
+                     NULL                                                                                                       },
+    {WEFT_TEXT(place_options, write_model), 0, 0, 0,
+                     "write the model of solver milp there (.lp or .mps)",                                          "",     NULL},
+    {WEFT_FLAG(place_options, pareto),      0, 0, 1,
+                     "the plans between least latency and highest throughput",                                      NULL,   NULL},
+    {WEFT_FLAG(place_options, json),        0, 0, 1, "the result as one JSON document",             NULL,   NULL},
+    {WEFT_FLAG(place_options, quiet),       0, 0, 1, "print nothing but errors",                    NULL,   NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -74,15 +78,20 @@ static bool has_plan(const weft_solution *s)
 static weft_status find_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
                               weft_report *r)
 {
+    weft_problem free = *p; /* one device alone, whether it keeps the limits or not */
+    weft_proof reach = *bound;
     weft_solution single, heft;
 
-    WEFT_TRY(solve(weft_place_find("single"), p, bound, NULL, a, &single));
+    free.ask = (weft_ask){.goal = p->ask.goal, .is_calls = p->ask.is_calls};
+    if (reach.reason != NULL && reach.bound < INFINITY)
+        reach.outcome = WEFT_UNKNOWN;
+    WEFT_TRY(solve(weft_place_find("single"), &free, &reach, NULL, a, &single));
     r->best_single_s = NAN;
     if (has_plan(&single)) {
         r->best_single_s = single.proof.value;
         r->best_single = p->device_name[single.plan.device[0]];
     }
-    WEFT_TRY(solve(weft_place_find("heft"), p, bound, NULL, a, &heft));
+    WEFT_TRY(solve(weft_place_find("heft"), &free, &reach, NULL, a, &heft));
     r->heft_s = has_plan(&heft) ? heft.proof.value : NAN;
     return WEFT_OK;
 }
@@ -118,6 +127,7 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
         weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
     weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
+    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
     weft_put_real(a, d, "best_single_value", r->best_single_s);
     weft_put_text(a, d, "best_single_device", r->best_single);
     weft_put_real(a, d, "heft_value", r->heft_s);
@@ -191,6 +201,17 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
 
     if (solver == NULL)
         return unknown_solver(o->solver);
+    if (!weft_solver_applies(solver, c->problem))
+        return weft_fail(WEFT_E_INPUT,
+                         "solver '%s' does not know this kind of problem (goal %s, transfers %s); "
+                         "try --solver auto",
+                         o->solver, weft_goal_name(c->problem->ask.goal),
+                         weft_transfer_name(c->problem->transfer));
+    if (*o->write_model)
+        WEFT_TRY(weft_place_write_model(c->problem, o->write_model));
+    if (o->pareto)
+        return weft_pareto_show(c->problem, &origin,
+                                &(weft_pareto_options){&o->effort, o->json, o->output}, a, code);
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_usual(c->problem, &bound, a, &r));
     WEFT_TRY(solve(solver, c->problem, &bound, &o->effort, a, &solution));
@@ -237,7 +258,9 @@ const weft_command weft_cmd_place = {
     .examples = "  weft place inception_v3 --on server-cpu-2gpu\n"
                 "  weft place model.onnx --on machines.yaml --goal throughput --solver peft\n"
                 "  weft place resnet50 --on edge-soc -o plan.json --trace trace.json\n"
-                "  weft place tasks.json --json\n",
+                "  weft place tasks.json --json\n"
+                "  weft place bert --on mixed-fleet --goal throughput --solver load --mix\n"
+                "  weft place resnet50 --on mixed-fleet --pareto\n",
     .options = place_table,
     .options_size = sizeof(place_options),
     .min_operands = 1,

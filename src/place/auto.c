@@ -13,8 +13,10 @@
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
  * answer is the same on every machine. */
+#include "bound.h"
 #include "calls_latency.h"
 #include "first.h"
+#include "load.h"
 #include "series.h"
 
 #include <math.h>
@@ -26,6 +28,7 @@ enum {
     FIRST_WHOLE_STATES = 60000,
     WHOLE_GROWTH = 16,
     MOST_ROUNDS = 8,
+    MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
 static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
@@ -105,7 +108,7 @@ static bool search_whole(search *s, int64_t most_states)
     return r.is_closed;
 }
 
-/* A share of what is left for another solver's plan; its bound, if any, is not needed. */
+/* A share of what is left for the plan and the bound of another solver. */
 static weft_status try_solver(search *s, const weft_solver *other, double share)
 {
     weft_run run = *s->run;
@@ -116,11 +119,14 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     if (other->options != NULL)
         weft_options_default(other->options, options);
     run.scratch = weft_arena_new();
-    run.limit_s = s->run->limit_s - (1 - share) * weft_run_left_s(s->run);
+    if (run.limit_s < INFINITY)
+        run.limit_s -= (1 - share) * weft_run_left_s(s->run);
     run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
     WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
     if (proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
+    if (proof.method != NULL || proof.outcome == WEFT_INFEASIBLE)
+        s->bound = fmax(s->bound, proof.outcome == WEFT_INFEASIBLE ? INFINITY : proof.bound);
     weft_arena_free(run.scratch);
     spend(s, run.steps);
     tell(s);
@@ -152,11 +158,7 @@ static weft_status run_rounds(search *s)
 /* The bound with the best certificates that a little work gives; above them, that of the search. */
 static void write_bound(search *s, weft_proof *proof)
 {
-    weft_proof more;
-
-    weft_place_bound_more(s->problem, s->best.value, CERTIFICATE_WORK, s->a, &more);
-    if (more.bound > proof->bound)
-        *proof = more;
+    weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
     if (s->bound > proof->bound * (1 + CLOSED)) {
         proof->bound = fmin(s->bound, s->best.value);
         proof->method = "search";
@@ -177,7 +179,29 @@ static weft_status search_latency(search *s, weft_proof *proof)
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
         WEFT_TRY(run_rounds(s));
     }
+    /* schedules may need more memory for activations than there is: then plans are tried one by one
+     */
+    if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
+        WEFT_TRY(try_solver(s, &weft_place_branch_bound, 1));
+    if (!(s->bound < INFINITY)) {
+        proof->outcome = WEFT_INFEASIBLE;
+        proof->bound = INFINITY;
+        proof->method = "search";
+        return WEFT_OK;
+    }
     write_bound(s, proof);
+    return WEFT_OK;
+}
+
+/* With a least throughput, plans between both goals (trade.c) are candidates too. */
+static weft_status search_between(search *s)
+{
+    weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+
+    WEFT_TRY(weft_load_solve(s->problem, s->run, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED)
+        weft_best_try(&s->best, s->problem, &plan, s->a);
     return WEFT_OK;
 }
 
@@ -195,8 +219,10 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
     if (p->transfer == WEFT_CALLS) /* the host runs tasks side by side: pieces are no relaxation */
         return weft_place_calls.solve(p, NULL, run, plan, proof);
     if (p->ask.goal != WEFT_LATENCY)
-        return WEFT_OK;
+        return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
+    if (p->ask.most_period_s > 0)
+        WEFT_TRY(search_between(&s));
     if (s.best.value < INFINITY) {
         memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
         memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);

@@ -216,6 +216,30 @@ static void write_plan(const weft_list *l, weft_plan *plan)
     }
 }
 
+/* Where a task was left without a device, and what it lacked. */
+static const char *no_room(const weft_list *l, int u)
+{
+    const weft_problem *p = l->problem;
+    int g = l->domain.group[u], best = -1;
+    char need[32], room[32];
+
+    for (int d = 0; d < p->n_devices; d++) {
+        if (weft_domain_has(&l->domain, u, d) && (l->home[g] < 0 || l->home[g] == d) &&
+            (best < 0 ||
+             p->capacity[d] - l->held_bytes[d] > p->capacity[best] - l->held_bytes[best]))
+            best = d;
+    }
+    if (best < 0 || weft_list_allows(l, u, best))
+        return weft_arena_print(l->arena, "task '%s' found no device its inputs can reach",
+                                p->task_name[u]);
+    return weft_arena_print(l->arena,
+                            "memory: task '%s' still needs %s for weights, the most room left is "
+                            "%s on '%s'",
+                            p->task_name[u], weft_format_bytes(missing_bytes(l, g, best), need),
+                            weft_format_bytes(p->capacity[best] - l->held_bytes[best], room),
+                            p->device_name[best]);
+}
+
 /* List schedulers know nothing of what the tasks of a device must be together: one call, one stage
  * of a pipeline. A plan that is neither is dropped. */
 static bool is_legal(const weft_problem *p, const weft_plan *plan, weft_arena *a)
@@ -245,8 +269,10 @@ void weft_list_run(weft_list *l, const weft_list_rule *rule, weft_plan *plan, we
         int u = rule->order[i];
         weft_choice c = rule->pick(l, u, rule->context);
 
-        if (c.device < 0)
+        if (c.device < 0) {
+            proof->reason = no_room(l, u);
             return;
+        }
         weft_list_put(l, u, c);
         claim(l, l->domain.group[u], c.device);
     }

@@ -107,12 +107,22 @@ bool weft_is_schedule(const weft_problem *p);
 
 extern const weft_solver weft_place_single, weft_place_met, weft_place_greedy, weft_place_heft,
     weft_place_cpop, weft_place_peft, weft_place_lookahead, weft_place_random, weft_place_bounder,
-    weft_place_branch_bound, weft_place_split, weft_place_calls, weft_place_exact, weft_place_auto;
+    weft_place_branch_bound, weft_place_split, weft_place_calls, weft_place_exact, weft_place_auto,
+    weft_place_milp;
 extern const weft_solver weft_place_z3; /* only where Z3 is installed: WEFT_Z3 is defined then */
 
-/* Bounds with their certificates, which belong to `a`. The domain must not be empty. */
-void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
+/* Bounds with their certificates, which belong to `a`. The domain must not be empty. A path that
+ * bounds less than least_s may be left out: the bound is 0 then. */
+void weft_path_bound(const weft_domain *m, double least_s, weft_arena *a, weft_proof *out);
 void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
 void weft_calls_bound(const weft_domain *m, weft_arena *a, weft_proof *out); /* calls, latency */
+
+/* --- limits that nothing can keep ------------------------------------------------------------ */
+
+/* Why the domain is empty, as the reason of `out`, which belongs to `a`. */
+void weft_limits_explain(const weft_domain *m, weft_arena *a, weft_proof *out);
+/* Sets outcome and reason if weights exceed all memory together, or if the deadline or the
+ * throughput asked for is out of reach. period_s: a lower bound of the period. */
+void weft_limits_check(const weft_domain *m, double period_s, weft_arena *a, weft_proof *out);
 
 #endif

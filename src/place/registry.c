@@ -2,7 +2,7 @@
 /* registry.c: the placement solvers by number and by name, from the simplest to the most elaborate.
  * A new one is a file and a row. */
 #include "calls_latency.h"
-#include "list.h"
+#include "load.h"
 
 #include <string.h>
 
@@ -14,6 +14,7 @@ static const weft_solver *const solvers[] = {
     &weft_place_z3,
 #endif
     &weft_place_split,   &weft_place_calls,        &weft_place_exact,     &weft_place_auto,
+    &weft_place_load,    &weft_place_milp,
 };
 
 int weft_place_count(void)

@@ -11,6 +11,8 @@ typedef struct weft_checker {
     weft_arena *arena;
     weft_breach *breach;
     int n, most;
+    int way;         /* that `plan` is a view of, from 1; 0: there is only one */
+    bool is_whole;   /* all tasks of all ways are placed where they are supported */
     bool *is_placed; /* [n_tasks] has a device that exists and a start that is a time */
     double *end_s;   /* [n_tasks] */
     double slack_s;

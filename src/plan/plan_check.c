@@ -12,6 +12,12 @@
  * Where calls are asked for, rule 3 is that of plan_check_calls.c and rule 4 does not concern the
  * host; so are stages of a pipeline.
  *
+ * 6. Several ways only if they are asked for; their shares are positive and add up to 1. The other
+ *    rules hold for each way; the weights of all ways lie on the devices together.
+ * 7. Limits: no way ends after the deadline; the period (the largest load of a device, under
+ *    contend of a link, each way by its share) is not above the one asked for. (Under calls the
+ *    simulator alone says what the period is.)
+ *
  * Times may be early by 1e-9 of the makespan; bytes are exact. A task that
  * breaks rule 1 is left out of the other rules; one that is not supported counts as of no length.
  * Time O(reads + tasks log tasks + weights * readers). */
@@ -20,6 +26,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOLERANCE 1e-9
 
@@ -37,17 +44,21 @@ static const char *one_line(char *text)
 void weft_checker_tell(weft_checker *c, const char *format, ...)
 {
     va_list args;
-    char *text;
-    int length;
+    char *text, way[32] = "";
+    int length, n_way;
 
     if (c->n++ >= c->most)
         return;
+    if (c->way > 0)
+        snprintf(way, sizeof way, "way %d: ", c->way);
+    n_way = (int)strlen(way);
     va_start(args, format);
     length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    text = WEFT_NEW(c->arena, char, (size_t)length + 1);
+    text = WEFT_NEW(c->arena, char, (size_t)n_way + (size_t)length + 1);
+    memcpy(text, way, (size_t)n_way);
     va_start(args, format);
-    vsnprintf(text, (size_t)length + 1, format, args);
+    vsnprintf(text + n_way, (size_t)length + 1, format, args);
     va_end(args);
     c->breach[c->n - 1].what = one_line(text);
 }
@@ -60,6 +71,7 @@ static void check_placed(weft_checker *c, int u)
     double start_s = c->plan->start_s[u];
 
     c->is_placed[u] = d >= 0 && d < c->problem->n_devices && isfinite(start_s);
+    c->is_whole = c->is_whole && c->is_placed[u] && isfinite(weft_task_s(c->problem, u, d));
     if (d < 0 || d >= c->problem->n_devices)
         weft_checker_tell(c, "task '%s' is on device number %d, but there are %d devices",
                           weft_checker_task(c, u), d, c->problem->n_devices);
@@ -261,15 +273,28 @@ static void hold(room *r, int weight, double bytes, int reader)
     }
 }
 
-static void check_memory(weft_checker *c)
+/* Weight t on all devices where a way reads it. */
+static void hold_weight(const weft_problem *p, const weft_plan *plan, int n_ways, int t,
+                        room *rooms)
+{
+    for (int w = 0; w < n_ways; w++)
+        for (int k = p->reader_at[t]; k < p->reader_at[t + 1]; k++) {
+            size_t at = (size_t)w * (size_t)p->n_tasks + (size_t)p->reader[k];
+            int d = plan->device[at];
+
+            if (d >= 0 && d < p->n_devices && isfinite(plan->start_s[at])) /* rule 1 */
+                hold(&rooms[d], t, p->memory[t], p->reader[k]);
+        }
+}
+
+static void check_memory(weft_checker *c, const weft_plan *plan, int n_ways)
 {
     const weft_problem *p = c->problem;
     room *rooms = WEFT_NEW(c->arena, room, p->n_devices);
 
     for (int t = 0; t < p->n_tensors; t++)
-        for (int k = p->reader_at[t]; p->is_weight[t] && k < p->reader_at[t + 1]; k++)
-            if (c->is_placed[p->reader[k]])
-                hold(&rooms[c->plan->device[p->reader[k]]], t, p->memory[t], p->reader[k]);
+        if (p->is_weight[t])
+            hold_weight(p, plan, n_ways, t, rooms);
     for (int d = 0; d < p->n_devices; d++)
         if (rooms[d].bytes > p->capacity[d])
             weft_checker_tell(
@@ -280,9 +305,128 @@ static void check_memory(weft_checker *c)
                 weft_checker_task(c, rooms[d].reader), rooms[d].largest);
 }
 
+/* --- limits ---------------------------------------------------------------------------------- */
+
+static void check_deadline(weft_checker *c)
+{
+    double last_s = 0;
+
+    for (int u = 0; u < c->problem->n_tasks; u++)
+        last_s = fmax(last_s, c->is_placed[u] ? c->end_s[u] : 0);
+    if (!weft_ask_allows(&c->problem->ask, last_s, 0))
+        weft_checker_tell(c, "the last task ends at %.9g s, the deadline is %.9g s", last_s,
+                          c->problem->ask.most_latency_s);
+}
+
+/* Adds what tensor t costs one item when it goes to device `to`. */
+static void add_transfer(const weft_problem *p, int t, int from, int to, double share,
+                         double *load_s)
+{
+    double send_s = share * weft_send_s(p, t, from, to);
+    int pair = from * p->n_devices + to;
+
+    if (p->transfer == WEFT_BLOCK) {
+        load_s[from] += send_s;
+        load_s[to] += send_s;
+    }
+    for (int k = p->route_at[pair]; p->transfer == WEFT_CONTEND && k < p->route_at[pair + 1]; k++) {
+        bool is_first = true; /* both directions of a half-duplex link are one */
+
+        for (int l = p->route_at[pair]; l < k; l++)
+            is_first = is_first && p->route[l] != p->route[k];
+        if (is_first)
+            load_s[p->n_devices + p->route[k]] += send_s;
+    }
+}
+
+/* Loads of one way: devices, then links. counted: [n_devices] 1 + the last tensor sent there. */
+static void add_loads(const weft_problem *p, const int *device, double share, int *counted,
+                      double *load_s)
+{
+    for (int u = 0; u < p->n_tasks; u++)
+        load_s[device[u]] += share * weft_task_s(p, u, device[u]);
+    for (int d = 0; d < p->n_devices; d++)
+        counted[d] = 0;
+    for (int t = 0; t < p->n_tensors; t++) {
+        int from = p->producer[t] < 0 ? p->host : device[p->producer[t]];
+
+        for (int k = p->reader_at[t]; k < p->reader_at[t + 1]; k++) {
+            int to = device[p->reader[k]];
+
+            if (p->is_weight[t] || from < 0 || to == from || counted[to] == t + 1)
+                continue;
+            counted[to] = t + 1;
+            add_transfer(p, t, from, to, share, load_s);
+        }
+    }
+}
+
+static void check_period(weft_checker *c, const weft_plan *plan, int n_ways)
+{
+    const weft_problem *p = c->problem;
+    double *load_s = WEFT_NEW(c->arena, double, p->n_devices + p->n_links), most_s = 0;
+    int *counted = WEFT_NEW(c->arena, int, p->n_devices);
+
+    if (!(p->ask.most_period_s > 0) || !c->is_whole || p->transfer == WEFT_CALLS)
+        return;
+    for (int w = 0; w < n_ways; w++)
+        add_loads(p, plan->device + (size_t)w * (size_t)p->n_tasks, n_ways > 1 ? plan->share[w] : 1,
+                  counted, load_s);
+    for (int r = 0; r < p->n_devices + p->n_links; r++)
+        most_s = fmax(most_s, load_s[r]);
+    if (!weft_ask_allows(&p->ask, 0, most_s))
+        weft_checker_tell(c,
+                          "an item takes %.9g s of the busiest device or link, %.9g s are allowed",
+                          most_s, p->ask.most_period_s);
+}
+
+/* --- pipeline stages ------------------------------------------------------------------------- */
+
+/* feeds[d * n + e]: a forward task on d gives to one on e. */
+static bool *list_feeds(const weft_problem *p, const int *device, weft_arena *a)
+{
+    int n = p->n_devices;
+    bool *feeds = WEFT_NEW(a, bool, (size_t)n *(size_t)n);
+
+    for (int v = 0; v < p->n_tasks; v++)
+        for (int k = p->pred_at[v]; k < p->pred_at[v + 1]; k++) {
+            int d = device[p->pred[k]], e = device[v];
+
+            if (!p->is_backward[p->pred[k]] && !p->is_backward[v] && d >= 0 && d < n && e >= 0 &&
+                e < n && d != e)
+                feeds[d * n + e] = true;
+        }
+    return feeds;
+}
+
+/* Takes devices away that no other feeds, until none is left; those left form a cycle. */
+int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a)
+{
+    int n = p->n_devices;
+    const bool *feeds = list_feeds(p, device, a);
+    bool *is_gone = WEFT_NEW(a, bool, n), is_moving = true;
+
+    while (is_moving) {
+        is_moving = false;
+        for (int d = 0; d < n; d++) {
+            bool is_fed = false;
+
+            for (int e = 0; e < n; e++)
+                is_fed = is_fed || (feeds[e * n + d] && !is_gone[e]);
+            if (is_gone[d] || is_fed)
+                continue;
+            is_gone[d] = is_moving = true;
+        }
+    }
+    for (int d = 0; d < n; d++)
+        if (!is_gone[d])
+            return d;
+    return -1;
+}
+
 /* --- all rules ------------------------------------------------------------------------------- */
 
-static void check_all(weft_checker *c)
+static void check_way(weft_checker *c)
 {
     for (int u = 0; u < c->problem->n_tasks; u++)
         check_placed(c, u);
@@ -299,13 +443,32 @@ static void check_all(weft_checker *c)
     weft_check_stages(c);
     check_colours(c);
     check_overlaps(c);
-    check_memory(c);
+    check_deadline(c);
+}
+
+static void check_shares(weft_checker *c, const weft_plan *plan, int n_ways)
+{
+    double sum = 0;
+
+    if (n_ways == 1)
+        return;
+    if (!c->problem->ask.is_mixed)
+        weft_checker_tell(c, "the plan has %d ways, but all items are to take the same", n_ways);
+    for (int w = 0; w < n_ways; w++) {
+        if (!(plan->share[w] > 0 && plan->share[w] <= 1))
+            weft_checker_tell(c, "the share of way %d is %.9g, which is not between 0 and 1", w + 1,
+                              plan->share[w]);
+        sum += plan->share[w];
+    }
+    if (!(fabs(sum - 1) <= TOLERANCE))
+        weft_checker_tell(c, "the shares of the ways add up to %.12g, not to 1", sum);
 }
 
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *breach, int most,
                     weft_arena *a)
 {
-    weft_checker c = {.problem = p, .plan = plan, .arena = a, .breach = breach, .most = most};
+    weft_checker c = {.problem = p, .arena = a, .breach = breach, .most = most, .is_whole = true};
+    int n_ways = plan->n_ways > 1 ? plan->n_ways : 1;
 
     if (plan->n_tasks != p->n_tasks) {
         weft_checker_tell(&c, "the plan has %d tasks, but the problem has %d", plan->n_tasks,
@@ -314,6 +477,18 @@ int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *b
     }
     c.is_placed = WEFT_NEW(a, bool, p->n_tasks);
     c.end_s = WEFT_NEW(a, double, p->n_tasks);
-    check_all(&c);
+    check_shares(&c, plan, n_ways);
+    for (int w = 0; w < n_ways; w++) {
+        size_t first = (size_t)w * (size_t)p->n_tasks;
+        weft_plan view = {p->n_tasks, plan->device + first, plan->start_s + first, 1, NULL};
+
+        c.plan = &view;
+        c.way = n_ways > 1 ? w + 1 : 0;
+        check_way(&c);
+    }
+    c.plan = NULL;
+    c.way = 0;
+    check_memory(&c, plan, n_ways);
+    check_period(&c, plan, n_ways);
     return c.n;
 }

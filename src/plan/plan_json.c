@@ -53,19 +53,50 @@ static weft_doc *platform_doc(const weft_plan_origin *o, weft_arena *a)
     return d;
 }
 
-static weft_doc *decisions_doc(const weft_problem *p, const weft_plan *plan, weft_arena *a)
+static weft_doc *decisions_doc(const weft_problem *p, const weft_plan *plan, int way, weft_arena *a)
 {
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+    size_t first = (size_t)way * (size_t)p->n_tasks;
 
     for (int u = 0; u < p->n_tasks; u++) {
         weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
         weft_put_text(a, d, "task", p->task_name[u]);
-        weft_put_text(a, d, "device", p->device_name[plan->device[u]]);
-        weft_put_real(a, d, "start_s", plan->start_s[u]);
+        weft_put_text(a, d, "device", p->device_name[plan->device[first + (size_t)u]]);
+        weft_put_real(a, d, "start_s", plan->start_s[first + (size_t)u]);
         weft_doc_add(a, list, d);
     }
     return list;
+}
+
+static weft_doc *ways_doc(const weft_problem *p, const weft_plan *plan, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int w = 0; w < plan->n_ways; w++) {
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_real(a, d, "share", plan->share[w]);
+        weft_doc_put(a, d, "decisions", decisions_doc(p, plan, w, a));
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+static bool has_limits(const weft_ask *ask)
+{
+    return ask->most_latency_s > 0 || ask->most_period_s > 0 || ask->is_contiguous || ask->is_mixed;
+}
+
+static weft_doc *limits_doc(const weft_ask *ask, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_put_real(a, d, "deadline_s", ask->most_latency_s > 0 ? ask->most_latency_s : INFINITY);
+    weft_put_real(a, d, "period_s", ask->most_period_s > 0 ? ask->most_period_s : INFINITY);
+    weft_doc_put(a, d, "contiguous", weft_doc_new_bool(a, ask->is_contiguous));
+    weft_doc_put(a, d, "mixed", weft_doc_new_bool(a, ask->is_mixed));
+    return d;
 }
 
 static weft_doc *refuted_doc(const weft_proof *proof, weft_arena *a)
@@ -114,10 +145,15 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
     weft_put_text(a, d, "goal", weft_goal_name(p->ask.goal));
     weft_put_text(a, d, "semantics", semantics_word(p->ask.is_calls));
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
+    if (has_limits(&p->ask))
+        weft_doc_put(a, d, "limits", limits_doc(&p->ask, a));
     weft_put_text(a, d, "solver", origin->solver);
     weft_put_int(a, d, "seed", origin->seed);
     put_hash(a, d, "problem_hash", origin->problem_hash);
-    weft_doc_put(a, d, "decisions", decisions_doc(p, plan, a));
+    if (plan->n_ways > 1)
+        weft_doc_put(a, d, "ways", ways_doc(p, plan, a));
+    else
+        weft_doc_put(a, d, "decisions", decisions_doc(p, plan, 0, a));
     weft_doc_put(a, d, "measures", measures);
     weft_doc_put(a, d, "proof", proof_doc(p, proof, a));
     return d;
@@ -237,28 +273,124 @@ static weft_status read_platform(const weft_doc *plan, weft_plan_origin *o)
     return read_hash(d, "hash", &o->platform_hash);
 }
 
-static weft_status read_decisions(const weft_doc *list, weft_arena *a, weft_plan_file *out)
+/* A number above 0, or null: no limit. */
+static weft_status read_limit(const weft_doc *map, const char *key, double *out)
+{
+    const weft_doc *d = weft_doc_get(map, key);
+
+    *out = 0;
+    if (d == NULL)
+        return weft_doc_fail(map, "key '%s' is missing", key);
+    if (d->kind == WEFT_DOC_NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_real(map, key, 0, INFINITY, out));
+    return *out > 0 && isfinite(*out)
+               ? WEFT_OK
+               : weft_doc_fail(d, "'%s' is %g, expected a number above 0 or null", key, *out);
+}
+
+/* What is asked for besides the goal; files without limits do not mention them. */
+static weft_status read_limits(const weft_doc *plan, weft_ask *out)
+{
+    static const char *const keys[] = {"deadline_s", "period_s", "contiguous", "mixed"};
+    const weft_doc *d, *contiguous, *mixed;
+
+    if (weft_doc_get(plan, "limits") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(plan, "limits", WEFT_DOC_MAP, &d));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 4));
+    WEFT_TRY(read_limit(d, "deadline_s", &out->most_latency_s));
+    WEFT_TRY(read_limit(d, "period_s", &out->most_period_s));
+    WEFT_TRY(weft_doc_need(d, "contiguous", WEFT_DOC_BOOL, &contiguous));
+    WEFT_TRY(weft_doc_need(d, "mixed", WEFT_DOC_BOOL, &mixed));
+    out->is_contiguous = contiguous->truth;
+    out->is_mixed = mixed->truth;
+    return WEFT_OK;
+}
+
+static weft_status read_decision(const weft_doc *d, const char **task, const char **device,
+                                 double *start_s)
 {
     static const char *const keys[] = {"task", "device", "start_s"};
-    weft_map *seen = weft_map_new(a);
 
-    out->n_tasks = list->n;
-    out->task = WEFT_NEW(a, const char *, list->n + 1);
-    out->device = WEFT_NEW(a, const char *, list->n + 1);
-    out->start_s = WEFT_NEW(a, double, list->n + 1);
+    if (d->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(d, "this is %s, expected {task, device, start_s}",
+                             weft_doc_kind_name(d->kind));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 3));
+    WEFT_TRY(weft_doc_text(d, "task", task));
+    WEFT_TRY(weft_doc_text(d, "device", device));
+    return weft_doc_real(d, "start_s", 0, INFINITY, start_s);
+}
+
+/* The decisions of one way. The first way says which tasks there are; the others decide the same,
+ * in any order. */
+static weft_status read_decisions(const weft_doc *list, int way, weft_map *index, weft_arena *a,
+                                  weft_plan_file *out)
+{
+    bool *is_decided = WEFT_NEW(a, bool, out->n_tasks + 1);
+
     for (int i = 0; i < list->n; i++) {
-        const weft_doc *d = list->item[i];
+        const char *task, *device;
+        double start_s;
+        int at;
 
-        if (d->kind != WEFT_DOC_MAP)
-            return weft_doc_fail(d, "this is %s, expected {task, device, start_s}",
-                                 weft_doc_kind_name(d->kind));
-        WEFT_TRY(weft_doc_known_keys(d, keys, 3));
-        WEFT_TRY(weft_doc_text(d, "task", &out->task[i]));
-        WEFT_TRY(weft_doc_text(d, "device", &out->device[i]));
-        WEFT_TRY(weft_doc_real(d, "start_s", 0, INFINITY, &out->start_s[i]));
-        if (!weft_map_put(seen, out->task[i], strlen(out->task[i]), i))
-            return weft_doc_fail(d, "task '%s' is decided twice", out->task[i]);
+        WEFT_TRY(read_decision(list->item[i], &task, &device, &start_s));
+        if (way == 0 && weft_map_put(index, task, strlen(task), i))
+            out->task[i] = task;
+        at = weft_map_get(index, task, strlen(task));
+        if (at < 0)
+            return weft_doc_fail(list->item[i], "task '%s' is not decided by the first way", task);
+        if (is_decided[at])
+            return weft_doc_fail(list->item[i], "task '%s' is decided twice", task);
+        is_decided[at] = true;
+        out->device[(size_t)way * (size_t)out->n_tasks + (size_t)at] = device;
+        out->start_s[(size_t)way * (size_t)out->n_tasks + (size_t)at] = start_s;
     }
+    return WEFT_OK;
+}
+
+static weft_status read_way(const weft_doc *d, double *share, const weft_doc **decisions)
+{
+    static const char *const keys[] = {"share", "decisions"};
+
+    if (d->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(d, "this is %s, expected {share, decisions}",
+                             weft_doc_kind_name(d->kind));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 2));
+    WEFT_TRY(weft_doc_real(d, "share", 0, 1, share));
+    return weft_doc_need(d, "decisions", WEFT_DOC_LIST, decisions);
+}
+
+/* "decisions", or "ways" of which each has a share and decisions. */
+static weft_status read_ways(const weft_doc *plan, weft_arena *a, weft_plan_file *out)
+{
+    const weft_doc *ways = weft_doc_get(plan, "ways"), **decisions;
+    weft_map *index = weft_map_new(a);
+    size_t n;
+
+    if (ways != NULL)
+        WEFT_TRY(weft_doc_need(plan, "ways", WEFT_DOC_LIST, &ways));
+    if (ways != NULL && (ways->n < 2 || weft_doc_get(plan, "decisions") != NULL))
+        return weft_doc_fail(ways, "'ways': expected two or more, in the place of 'decisions'");
+    out->n_ways = ways == NULL ? 1 : ways->n;
+    out->share = WEFT_NEW(a, double, out->n_ways);
+    decisions = WEFT_NEW(a, const weft_doc *, out->n_ways);
+    out->share[0] = 1;
+    if (ways == NULL)
+        WEFT_TRY(weft_doc_need(plan, "decisions", WEFT_DOC_LIST, &decisions[0]));
+    for (int w = 0; ways != NULL && w < ways->n; w++)
+        WEFT_TRY(read_way(ways->item[w], &out->share[w], &decisions[w]));
+    out->n_tasks = decisions[0]->n;
+    for (int w = 1; w < out->n_ways; w++) /* before room is made for all */
+        if (decisions[w]->n != out->n_tasks)
+            return weft_doc_fail(decisions[w], "way %d decides %d tasks, the first way %d", w + 1,
+                                 decisions[w]->n, out->n_tasks);
+    n = (size_t)out->n_tasks * (size_t)out->n_ways + 1;
+    out->task = WEFT_NEW(a, const char *, out->n_tasks + 1);
+    out->device = WEFT_NEW(a, const char *, n);
+    out->start_s = WEFT_NEW(a, double, n);
+    for (int w = 0; w < out->n_ways; w++)
+        WEFT_TRY(read_decisions(decisions[w], w, index, a, out));
     return WEFT_OK;
 }
 
@@ -366,10 +498,10 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
 
 weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
 {
-    static const char *const keys[] = {
-        "schema", "kind",         "model",     "platform", "goal",  "transfer", "solver",
-        "seed",   "problem_hash", "decisions", "measures", "proof", "semantics"};
-    const weft_doc *d, *decisions, *proof;
+    static const char *const keys[] = {"schema",   "kind",   "model",  "platform",     "goal",
+                                       "transfer", "solver", "seed",   "problem_hash", "decisions",
+                                       "measures", "proof",  "limits", "ways",         "semantics"};
+    const weft_doc *d, *proof;
     const char *found;
 
     memset(out, 0, sizeof *out);
@@ -379,10 +511,10 @@ weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
     WEFT_TRY(weft_doc_text(d, "schema", &found));
     if (strcmp(found, schema) != 0)
         return weft_doc_fail(d, "schema is '%s', expected '%s'", found, schema);
-    WEFT_TRY(weft_doc_known_keys(d, keys, 13));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(read_head(d, a, out));
-    WEFT_TRY(weft_doc_need(d, "decisions", WEFT_DOC_LIST, &decisions));
-    WEFT_TRY(read_decisions(decisions, a, out));
+    WEFT_TRY(read_limits(d, &out->ask));
+    WEFT_TRY(read_ways(d, a, out));
     WEFT_TRY(weft_doc_need(d, "measures", WEFT_DOC_MAP, &out->measures));
     WEFT_TRY(weft_doc_need(d, "proof", WEFT_DOC_MAP, &proof));
     WEFT_TRY(read_proof(proof, a, out));

@@ -4,7 +4,8 @@
  * A box a task, filled with the colour of its device, an ellipse an input, an edge for each pair of
  * tasks of which one reads from the other. Edges that cross devices are bold and say how much is
  * sent (a tensor that several tasks of a device read is sent once but written on each edge). The
- * colours are those of the legend; with more devices than colours, boxes name their device too. */
+ * colours are those of the legend; with more devices than colours, boxes name their device too. Of
+ * a mix the way is drawn that most items take. */
 #include "fields.h"
 
 /* Light enough for black text; ColorBrewer's Set3, by Cynthia Brewer. */
@@ -143,11 +144,23 @@ static void draw(drawing *d)
     fputs("}\n", d->to);
 }
 
+/* Of several ways the one that most items take; the first of several. */
+static const int *shown_way(const weft_report *r)
+{
+    const weft_plan *plan = &r->solution->plan;
+    int most = 0;
+
+    for (int w = 1; w < plan->n_ways; w++)
+        if (plan->share[w] > plan->share[most])
+            most = w;
+    return plan->device + (size_t)most * (size_t)plan->n_tasks;
+}
+
 void weft_report_dot(const weft_report *r, FILE *to)
 {
     drawing d = {
         .p = r->problem,
-        .device = weft_report_has_plan(r) ? r->solution->plan.device : NULL,
+        .device = weft_report_has_plan(r) ? shown_way(r) : NULL,
         .is_units = r->origin != NULL && r->origin->platform == NULL,
         .a = weft_arena_new(),
         .to = to,

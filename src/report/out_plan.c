@@ -28,6 +28,8 @@ enum {
     MOST_STEPS = 12,
     MOST_NAME = 24, /* columns of a name */
     NUMBERS = 45,   /* columns of the table right of the name */
+    MOST_WAYS = 12,
+    MOST_NAMES = 6, /* devices of a way */
 };
 
 typedef struct page {
@@ -154,7 +156,35 @@ static void print_value(page *g)
         field(g, "throughput", "not limited: no task takes time");
     field(g, "limited by", pace_text(g));
     field(g, "latency",
-          weft_arena_print(g->a, "%s for one item alone", seconds(g, g->m->makespan_s)));
+          weft_arena_print(g->a, "%s for one item alone%s", seconds(g, g->m->makespan_s),
+                           g->m->n_ways > 1 ? ", on the longest way" : ""));
+}
+
+/* Where a mix sends its items. */
+static void print_ways(page *g)
+{
+    const weft_plan *plan = &g->r->solution->plan;
+
+    for (int w = 0; w < plan->n_ways && plan->n_ways > 1 && w < MOST_WAYS; w++) {
+        const int *device = plan->device + (size_t)w * (size_t)g->p->n_tasks;
+        bool *is_used = WEFT_NEW(g->a, bool, g->p->n_devices);
+        const char *names = "";
+        int n = 0;
+
+        for (int u = 0; u < g->p->n_tasks; u++)
+            is_used[device[u]] = true;
+        for (int d = 0; d < g->p->n_devices; d++)
+            if (is_used[d] && n++ < MOST_NAMES)
+                names = weft_arena_print(g->a, "%s%s%s", names, n == 1 ? "" : ", ",
+                                         short_name(g, g->p->device_name[d]));
+        if (n > MOST_NAMES)
+            names = weft_arena_print(g->a, "%s and %d more", names, n - MOST_NAMES);
+        field(g, w == 0 ? "ways" : "",
+              weft_arena_print(g->a, "%.1f\t%% of the items on %s, %s each", 100 * plan->share[w],
+                               names, seconds(g, g->m->way[w].makespan_s)));
+    }
+    if (plan->n_ways > MOST_WAYS)
+        field(g, "", weft_arena_print(g->a, "and %d more ways", plan->n_ways - MOST_WAYS));
 }
 
 static void print_bound(page *g)
@@ -484,14 +514,16 @@ static void fill_chart(page *g, chart *c)
     const weft_jobs *j = g->m->jobs;
     const weft_timeline *t = g->m->timeline;
     bar *b = WEFT_NEW(g->a, bar, j->n_jobs);
+    const int *device =
+        g->r->solution->plan.device +
+        (size_t)g->m->longest_way * (size_t)g->p->n_tasks; /* the run that is shown */
     size_t n_rows = (size_t)g->p->n_devices + 1;
 
     c->busy_s = WEFT_NEW(g->a, double, n_rows *(size_t)c->n_columns);
     c->until_s = WEFT_NEW(g->a, double, n_rows);
     for (int i = 0; i < j->n_jobs; i++)
         b[i] = (bar){t->start_s[i], t->end_s[i],
-                     j->kind[i] == WEFT_JOB_COMPUTE ? g->r->solution->plan.device[j->task[i]]
-                                                    : g->p->n_devices};
+                     j->kind[i] == WEFT_JOB_COMPUTE ? device[j->task[i]] : g->p->n_devices};
     if (j->n_jobs > 0)
         qsort(b, (size_t)j->n_jobs, sizeof *b, by_start);
     for (int i = 0; i < j->n_jobs; i++)
@@ -524,7 +556,8 @@ static void print_chart(page *g)
     fill_chart(g, &c);
     fputc('\n', g->to);
     weft_print_wrapped(g->to, 0, g->width,
-                       weft_arena_print(g->a, "busy: # over half, + less, . idle; one mark is %s",
+                       weft_arena_print(g->a, "%sbusy: # over half, + less, . idle; one mark is %s",
+                                        g->m->n_ways > 1 ? "one item on the longest way; " : "",
                                         seconds(g, c.slice_s)));
     for (int i = 0; i < g->n_shown; i++)
         print_row(g, &c, g->shown[i], g->p->device_name[g->shown[i]]);
@@ -543,12 +576,16 @@ static void print_no_plan(page *g)
     else
         weft_print_wrapped(g->to, 0, g->width,
                            "  No plan was found; whether there is one is not known.");
-    print_overflow(g, "The best attempt");
+    if (g->proof->reason != NULL)
+        weft_print_wrapped(g->to, 2, g->width, weft_arena_print(g->a, "  %s", g->proof->reason));
+    else
+        print_overflow(g, "The best attempt");
 }
 
 static void print_plan(page *g)
 {
     print_value(g);
+    print_ways(g);
     print_bound(g);
     print_speed_up(g);
     print_heft(g);

@@ -13,6 +13,8 @@
  * there to each reader. Times are whole nanoseconds, as viewers keep them: rounding keeps the
  * order, so what does not cross before does not cross after. Exact seconds are in the arguments.
  *
+ * Of a mix of ways the one that takes longest is shown.
+ *
  * Time O(n log n) in jobs, hops and readers. */
 #include "fields.h"
 
@@ -344,12 +346,27 @@ static void add_links(tracing *t)
             add_arrows(t, i);
 }
 
+/* Of a mix the way whose run was kept: the one that takes longest. */
+static weft_plan shown_way(const weft_report *r)
+{
+    weft_plan view = r->solution->plan;
+    size_t first = (size_t)r->solution->measures.longest_way * (size_t)view.n_tasks;
+
+    if (view.n_ways > 1) {
+        view.device += first;
+        view.start_s += first;
+        view.n_ways = 1;
+    }
+    return view;
+}
+
 weft_doc *weft_report_trace(const weft_report *r, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_plan view = shown_way(r);
     tracing t = {
         .p = r->problem,
-        .plan = &r->solution->plan,
+        .plan = &view,
         .m = &r->solution->measures,
         .a = a,
         .scratch = weft_arena_new(),

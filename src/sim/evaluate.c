@@ -5,19 +5,36 @@
  *    tensor that no route takes where it is read.
  * 2. lower, run. A run that is stuck shows that the order of the plan contradicts the dependences.
  * 3. measure, and write the simulated starts into the plan. Evaluating that plan again gives the
- *    same numbers (lower.c). */
+ *    same numbers (lower.c).
+ * 4. A plan of several ways: 2 and 3 for each, then the measures of the mix (measure_ways.c). */
 #include <assert.h>
 #include <math.h>
 
 #include "parts.h"
+
+static int n_ways(const weft_plan *plan)
+{
+    return plan->n_ways > 1 ? plan->n_ways : 1;
+}
+
+/* One way as a plan of its own. */
+static weft_plan view_of(const weft_plan *plan, int w)
+{
+    size_t first = (size_t)w * (size_t)plan->n_tasks;
+
+    return (weft_plan){plan->n_tasks, plan->device + first, plan->start_s + first, 1, NULL};
+}
 
 static weft_status check_devices(const weft_problem *p, const weft_plan *plan)
 {
     if (plan->n_tasks != p->n_tasks)
         return weft_fail(WEFT_E_INPUT, "the plan has %d tasks, the problem has %d", plan->n_tasks,
                          p->n_tasks);
-    for (int u = 0; u < p->n_tasks; u++) {
-        int d = plan->device[u];
+    for (int w = 1; w < plan->n_ways; w++)
+        if (!(plan->share[w - 1] > 0) || !(plan->share[w] > 0))
+            return weft_fail(WEFT_E_INPUT, "a way of the plan has no share of the items");
+    for (int i = 0; i < p->n_tasks * n_ways(plan); i++) {
+        int d = plan->device[i], u = i % p->n_tasks;
         if (d < 0 || d >= p->n_devices)
             return weft_fail(WEFT_E_INPUT, "task '%s' is on device %d, expected 0 to %d",
                              p->task_name[u], d, p->n_devices - 1);
@@ -83,17 +100,34 @@ static weft_status run(const weft_problem *p, const weft_plan *plan, int n_items
     return WEFT_OK;
 }
 
-weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a, weft_measures *out)
+static weft_status evaluate_way(const weft_problem *p, weft_plan *plan, weft_arena *a,
+                                weft_measures *out)
 {
     weft_timeline *t = WEFT_NEW(a, weft_timeline, 1);
     weft_jobs *jobs = NULL;
 
-    WEFT_TRY(check_devices(p, plan));
     WEFT_TRY(run(p, plan, 1, a, &jobs, t));
     weft_measure(p, jobs, t, a, out);
     for (int i = 0; i < jobs->n_jobs; i++)
         if (jobs->kind[i] == WEFT_JOB_COMPUTE)
             plan->start_s[jobs->task[i]] = t->start_s[i];
+    return WEFT_OK;
+}
+
+weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a, weft_measures *out)
+{
+    weft_measures *way;
+
+    WEFT_TRY(check_devices(p, plan));
+    if (n_ways(plan) == 1)
+        return evaluate_way(p, plan, a, out);
+    way = WEFT_NEW(a, weft_measures, plan->n_ways);
+    for (int w = 0; w < plan->n_ways; w++) {
+        weft_plan view = view_of(plan, w);
+
+        WEFT_TRY(evaluate_way(p, &view, a, &way[w]));
+    }
+    weft_measure_ways(p, plan, way, a, out);
     return WEFT_OK;
 }
 
@@ -124,6 +158,10 @@ weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_item
     if (n_items < 1)
         return weft_fail(WEFT_E_INPUT, "a stream of %d items, expected at least 1", n_items);
     WEFT_TRY(check_devices(p, plan));
+    if (n_ways(plan) > 1)
+        return weft_fail(WEFT_E_INPUT,
+                         "the plan has %d ways: streams of several ways are not simulated",
+                         plan->n_ways);
     status = stream(p, plan, n_items, a, end_s);
     weft_arena_rewind(a, mark);
     return status;

@@ -100,10 +100,8 @@ static void measure_loads(measuring *m)
     m->out->link_s = link_s;
 }
 
-static void measure_period(measuring *m)
+void weft_measure_period(const weft_problem *p, weft_measures *out)
 {
-    const weft_problem *p = m->p;
-    weft_measures *out = m->out;
     int n_links = p->transfer == WEFT_CONTEND ? p->n_links : 0;
 
     out->bottleneck = p->n_devices > 0 ? p->device_name[0] : "";
@@ -369,10 +367,10 @@ void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline
 {
     measuring m = {.p = p, .j = j, .t = t, .a = a, .scratch = weft_arena_new(), .out = out};
 
-    *out = (weft_measures){.n_jobs = j->n_jobs, .jobs = j, .timeline = t};
+    *out = (weft_measures){.n_jobs = j->n_jobs, .jobs = j, .timeline = t, .n_ways = 1};
     index_tasks(&m);
     measure_loads(&m);
-    measure_period(&m);
+    weft_measure_period(p, out);
     measure_energy(&m);
     measure_memory(&m);
     measure_chain(&m);

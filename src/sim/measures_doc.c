@@ -113,6 +113,23 @@ static weft_doc *chain_doc(const weft_problem *p, const weft_measures *m, weft_a
     return list;
 }
 
+/* What each way of a mix is worth alone. */
+static weft_doc *ways_doc(const weft_measures *m, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int w = 0; w < m->n_ways; w++) {
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_real(a, row, "makespan_s", m->way[w].makespan_s);
+        weft_put_real(a, row, "period_s", m->way[w].period_s);
+        weft_put_real(a, row, "sent_bytes", m->way[w].sent_bytes);
+        weft_put_int(a, row, "transfers", m->way[w].n_transfers);
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
 weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_arena *a)
 {
     weft_doc *d;
@@ -133,5 +150,7 @@ weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_
     weft_doc_put(a, d, "devices", devices_doc(p, m, a));
     weft_doc_put(a, d, "links", links_doc(p, m, a));
     weft_doc_put(a, d, "chain", chain_doc(p, m, a));
+    if (m->way != NULL)
+        weft_doc_put(a, d, "ways", ways_doc(m, a));
     return d;
 }

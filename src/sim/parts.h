@@ -57,4 +57,10 @@ weft_jobs *weft_item_copies(const weft_item *one, int n_items, weft_arena *a);
 void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline *t, weft_arena *a,
                   weft_measures *out);
 
+/* The measures of a mix from those of its ways (measure_ways.c). */
+void weft_measure_ways(const weft_problem *p, const weft_plan *plan, const weft_measures *way,
+                       weft_arena *a, weft_measures *out);
+/* Fills period_s and bottleneck from the loads. */
+void weft_measure_period(const weft_problem *p, weft_measures *out);
+
 #endif

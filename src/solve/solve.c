@@ -3,8 +3,9 @@
  *
  * 1. The solver returns devices and an order, perhaps a bound. Its scratch memory is dropped.
  * 2. The plan is simulated: its starts and its value are the simulator's.
- * 3. A plan that exceeds a memory is dropped: the outcome is unknown, the measures tell which.
- *    Every other rule is checked; a breach is the solver's error and is reported as such.
+ * 3. A plan that exceeds a memory, or a limit of latency or period, is dropped: the outcome is
+ *    unknown, the reason says by how much. Every other rule is checked; a breach is the solver's
+ *    error and is reported as such.
  * 4. The larger of the solver's bound and the caller's is kept, and the stronger certificates.
  *    Value = bound is a proof that the plan is optimal; a bound above the value is an error, never
  *    a result.
@@ -14,6 +15,7 @@
 #include "weft/solve.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
@@ -42,6 +44,20 @@ static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena 
         copy.path = weft_arena_copy(a, proof->path, sizeof *proof->path * (size_t)proof->n_path);
     if (proof->price != NULL)
         copy.price = weft_arena_copy(a, proof->price, sizeof *proof->price * (size_t)n_devices);
+    if (proof->reason != NULL)
+        copy.reason = weft_arena_text(a, proof->reason, strlen(proof->reason));
+    return copy;
+}
+
+/* A plan that its solver made itself may lie in scratch memory. */
+static weft_plan copy_plan(const weft_plan *plan, weft_arena *a)
+{
+    weft_plan copy = *plan;
+    size_t n = (size_t)plan->n_tasks * (size_t)plan->n_ways;
+
+    copy.device = weft_arena_copy(a, plan->device, n * sizeof *plan->device);
+    copy.start_s = weft_arena_copy(a, plan->start_s, n * sizeof *plan->start_s);
+    copy.share = weft_arena_copy(a, plan->share, (size_t)plan->n_ways * sizeof *plan->share);
     return copy;
 }
 
@@ -57,6 +73,7 @@ static void take_bound(weft_proof *proof, const weft_proof *other)
     proof->bound = is_larger ? other->bound : mine.bound;
     proof->method = is_larger ? other->method : mine.method;
     proof->outcome = mine.outcome;
+    proof->reason = mine.reason;
 }
 
 static const void *options_or_defaults(const weft_solver *s, const void *options, weft_arena *a)
@@ -91,15 +108,19 @@ static void drop_plan(weft_solution *out)
 static weft_status check_decisions(const weft_solver *s, const weft_problem *p,
                                    const weft_plan *plan)
 {
-    for (int u = 0; u < p->n_tasks; u++) {
-        if (plan->device[u] < 0 || plan->device[u] >= p->n_devices)
+    int n_ways = plan->n_ways > 1 ? plan->n_ways : 1;
+
+    for (int i = 0; i < p->n_tasks * n_ways; i++) {
+        const char *task = p->task_name[i % p->n_tasks];
+
+        if (plan->device[i] < 0 || plan->device[i] >= p->n_devices)
             return weft_fail(WEFT_E_INTERNAL,
                              "internal error: solver '%s' put task '%s' on device %d of %d",
-                             s->name, p->task_name[u], plan->device[u], p->n_devices);
-        if (!isfinite(plan->start_s[u]))
+                             s->name, task, plan->device[i], p->n_devices);
+        if (!isfinite(plan->start_s[i]))
             return weft_fail(WEFT_E_INTERNAL,
                              "internal error: solver '%s' starts task '%s' at %g seconds", s->name,
-                             p->task_name[u], plan->start_s[u]);
+                             task, plan->start_s[i]);
     }
     return WEFT_OK;
 }
@@ -135,6 +156,104 @@ static weft_status fill_proof(const weft_solver *s, const weft_problem *p, weft_
     return WEFT_OK;
 }
 
+/* --- why a plan is dropped ------------------------------------------------------------------- */
+
+/* Bytes of weights that task u reads; all of them, also those that others read too. */
+static double weights_of(const weft_problem *p, int u)
+{
+    double bytes = 0;
+
+    for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++)
+        if (p->is_weight[p->arg[i]])
+            bytes += p->memory[p->arg[i]];
+    return bytes;
+}
+
+/* "; most by 'fc6' (411 MB), 'fc7' (67 MB)": the tasks on device d with the most weights, or "". */
+static const char *largest_on(const weft_problem *p, const weft_plan *plan, int d, weft_arena *a)
+{
+    enum { N_SHOWN = 3 };
+    const char *text = "";
+    int shown[N_SHOWN] = {-1, -1, -1};
+    char bytes[32];
+
+    for (int i = 0; i < N_SHOWN; i++) {
+        int best = -1;
+
+        for (int u = 0; u < p->n_tasks; u++) {
+            bool is_here = false;
+
+            for (int w = 0; w < plan->n_ways; w++)
+                is_here |= plan->device[(size_t)w * (size_t)p->n_tasks + (size_t)u] == d;
+            if (is_here && u != shown[0] && u != shown[1] && weights_of(p, u) > 0 &&
+                (best < 0 || weights_of(p, u) > weights_of(p, best)))
+                best = u;
+        }
+        if (best < 0)
+            break;
+        shown[i] = best;
+        text = weft_arena_print(a, "%s%s'%s' (%s)", text, i == 0 ? "; most weights by " : ", ",
+                                p->task_name[best], weft_format_bytes(weights_of(p, best), bytes));
+    }
+    return text;
+}
+
+static const char *memory_reason(const weft_problem *p, const weft_plan *plan,
+                                 const weft_measures *m, weft_arena *a)
+{
+    int d = m->over_device;
+    char peak[32], has[32], over[32];
+
+    weft_format_bytes(m->peak_bytes[d], peak);
+    weft_format_bytes(p->capacity[d], has);
+    weft_format_bytes(m->peak_bytes[d] - p->capacity[d], over);
+    return weft_arena_print(a, "the best attempt needs %s on '%s', which has %s: %s too much%s",
+                            peak, p->device_name[d], has, over, largest_on(p, plan, d, a));
+}
+
+static const char *limit_reason(const weft_problem *p, const weft_measures *m, weft_arena *a)
+{
+    const weft_ask *ask = &p->ask;
+    char is[48], most[48];
+
+    if (!weft_ask_allows(ask, m->makespan_s, 0))
+        return weft_arena_print(a, "the best attempt takes %s, the deadline is %s",
+                                weft_unit_print(m->makespan_s, WEFT_UNIT_SECONDS, is),
+                                weft_unit_print(ask->most_latency_s, WEFT_UNIT_SECONDS, most));
+    return weft_arena_print(a, "the best attempt makes %s items/s, at least %s are asked for",
+                            weft_format_count(1 / m->period_s, is),
+                            weft_format_count(1 / ask->most_period_s, most));
+}
+
+/* Few solvers know of pipeline stages. */
+static const char *loop_reason(const weft_problem *p, const weft_plan *plan, weft_arena *a)
+{
+    int n_ways = plan->n_ways > 1 ? plan->n_ways : 1;
+
+    for (int w = 0; w < n_ways && p->ask.is_contiguous; w++) {
+        int d = weft_plan_loop(p, plan->device + (size_t)w * (size_t)p->n_tasks, a);
+
+        if (d >= 0)
+            return weft_arena_print(a,
+                                    "the best attempt has no pipeline stages: what '%s' makes "
+                                    "comes back to it by way of other devices",
+                                    p->device_name[d]);
+    }
+    return NULL;
+}
+
+/* The reason why the simulated plan does not count; NULL: it does. */
+static const char *refusal(const weft_problem *p, const weft_solution *s, weft_arena *a)
+{
+    const weft_measures *m = &s->measures;
+
+    if (m->over_device >= 0)
+        return memory_reason(p, &s->plan, m, a);
+    if (!weft_ask_allows(&p->ask, m->makespan_s, m->period_s))
+        return limit_reason(p, m, a);
+    return loop_reason(p, &s->plan, a);
+}
+
 static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena *a,
                          weft_solution *out)
 {
@@ -143,7 +262,8 @@ static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena
         weft_fail_in(WEFT_E_INTERNAL, s->name);
         return weft_fail_in(WEFT_E_INTERNAL, "internal error: the plan of a solver cannot run");
     }
-    if (out->measures.over_device >= 0) {
+    out->proof.reason = refusal(p, out, a);
+    if (out->proof.reason != NULL) {
         drop_plan(out);
         out->proof.outcome = WEFT_UNKNOWN;
         return WEFT_OK;
@@ -157,23 +277,30 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
 {
     size_t mark = weft_arena_mark(run->scratch);
     weft_status status;
+    const int *room;
 
     *out = (weft_solution){.plan = weft_plan_new(p->n_tasks, a), .measures.over_device = -1};
     out->proof.outcome = WEFT_UNKNOWN;
+    room = out->plan.device;
     options = options_or_defaults(s, options, a);
-    status = run_solver(s, p, options, run, out);
+    status = weft_solver_applies(s, p) ? run_solver(s, p, options, run, out) : WEFT_OK;
     if (status == WEFT_OK) {
         if (bound != NULL)
             take_bound(&out->proof, bound);
         out->proof = copy_proof(&out->proof, p->n_devices, a);
+        if (out->plan.device != room)
+            out->plan = copy_plan(&out->plan, a);
     }
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
     if (out->proof.outcome == WEFT_OPTIMAL || out->proof.outcome == WEFT_BOUNDED)
-        return judge(s, p, a, out);
-    if (bound != NULL && bound->outcome == WEFT_INFEASIBLE)
+        WEFT_TRY(judge(s, p, a, out));
+    else
+        drop_plan(out);
+    if (out->plan.n_tasks == 0 && bound != NULL && bound->outcome == WEFT_INFEASIBLE) {
         out->proof.outcome = WEFT_INFEASIBLE;
-    drop_plan(out);
+        out->proof.reason = copy_proof(bound, p->n_devices, a).reason;
+    }
     return WEFT_OK;
 }

@@ -316,10 +316,15 @@ TEST(weights_fill_devices)
         release(&s);
     }
     weft_problem_free(p);
-    p = filled(3, 6, 8); /* the third finds no room */
+    p = filled(3, 5, 8); /* the third finds no room, though 15 bytes are not above 16 */
     for (int i = 0; i < 8; i++)
         CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_UNKNOWN);
     CHECK_INT(outcome_by(p, "branch-bound"), WEFT_INFEASIBLE); /* it has tried everything */
+    CHECK_INT(outcome_by(p, "milp"), WEFT_INFEASIBLE);
+    weft_problem_free(p);
+    p = filled(3, 6, 8); /* 18 bytes are: a proof */
+    for (int i = 0; i < weft_place_count(); i++)
+        CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_INFEASIBLE);
     weft_problem_free(p);
     p = filled(1, 9, 8); /* alone too large for any device: a proof */
     for (int i = 0; i < weft_place_count(); i++)

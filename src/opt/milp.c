@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* milp.c: the builder of linear programs, and what is common to all engines.
+ *
+ * 1. Columns, rows and terms are collected in growing arrays; the matrix is made by two passes of
+ *    counting sort, and terms of the same place are added.
+ * 2. A limit `least_value` becomes part of the program: a column z >= the value, z >= least_value,
+ *    is minimised instead. Every solution good enough then has the least z there is, so that any
+ *    engine stops at the first one.
+ * 3. No engine is believed. Its x must satisfy rows, limits and wholeness within TOLERANCE, or it
+ *    is dropped; the value of x is computed here.
+ * 4. The bound of a search is the engine's, moved outwards by OUTWARD. Duals y of a linear program
+ *    prove a bound of their own, whatever the engine says of them:
+ *
+ *        c x  =  y (A x) + (c - y A) x  >=  sum of the least y_i r_i + sum of the least d_j x_j
+ *
+ *    over row limits and column limits. The larger of both is kept; an interrupted linear program
+ *    has the latter only.
+ *
+ * Engines work with absolute tolerances of about 1e-7: scale a model so that its numbers lie
+ * between 0.01 and 10000. */
+#define _POSIX_C_SOURCE 200809L
+#include "milp.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static const double TOLERANCE = 1e-5; /* of rows and whole numbers, relative to their size */
+static const double OUTWARD = 1e-6;   /* relative; bounds are moved by this */
+static const double ROUNDING = 1e-12; /* of a sum of many terms, relative to their sizes */
+
+static const weft_milp_engine *const engines[] = {
+    &weft_milp_cbc,
+#ifdef WEFT_HIGHS
+    &weft_milp_highs,
+#endif
+};
+
+enum { N_ENGINES = sizeof engines / sizeof engines[0] };
+
+/* --- building -------------------------------------------------------------------------------- */
+
+weft_milp *weft_milp_new(const char *name)
+{
+    weft_arena *a = weft_arena_new();
+    weft_milp *m = WEFT_NEW(a, weft_milp, 1);
+
+    m->arena = a;
+    m->name = weft_arena_text(a, name, strlen(name));
+    m->column_names = weft_map_new(a);
+    m->row_names = weft_map_new(a);
+    return m;
+}
+
+void weft_milp_free(weft_milp *m)
+{
+    if (m != NULL)
+        weft_arena_free(m->arena);
+}
+
+static bool is_name(const char *name)
+{
+    for (const char *c = name; *c; c++) {
+        if (!isalnum((unsigned char)*c) && strchr("_[].", *c) == NULL)
+            return false;
+    }
+    return *name != '\0';
+}
+
+/* A copy that no other line of the kind has; NULL stays NULL. */
+static const char *keep_name(weft_milp *m, weft_map *names, const char *name, int number)
+{
+    const char *copy;
+    bool is_new;
+
+    if (name == NULL)
+        return NULL;
+    assert(is_name(name));
+    copy = weft_arena_text(m->arena, name, strlen(name));
+    is_new = weft_map_put(names, copy, strlen(copy), number);
+    assert(is_new);
+    (void)is_new;
+    return copy;
+}
+
+int weft_milp_column(weft_milp *m, const char *name, double low, double high, double cost,
+                     bool is_whole)
+{
+    int c = m->column.n;
+    weft_milp_column_of column = {.low = low, .high = high, .cost = cost, .is_whole = is_whole};
+
+    assert(low <= high && isfinite(cost));
+    column.name = keep_name(m, m->column_names, name, c);
+    column.start = NAN;
+    WEFT_PUSH(m->arena, m->column, column);
+    return c;
+}
+
+int weft_milp_row(weft_milp *m, const char *name, double low, double high)
+{
+    int r = m->row.n;
+    weft_milp_row_of row = {NULL, low, high};
+
+    assert(low <= high);
+    row.name = keep_name(m, m->row_names, name, r);
+    WEFT_PUSH(m->arena, m->row, row);
+    return r;
+}
+
+void weft_milp_term(weft_milp *m, int row, int column, double factor)
+{
+    weft_milp_term_of term = {row, column, factor};
+
+    assert(row >= 0 && row < m->row.n && column >= 0 && column < m->column.n && isfinite(factor));
+    WEFT_PUSH(m->arena, m->term, term);
+}
+
+void weft_milp_start(weft_milp *m, int column, double value)
+{
+    assert(column >= 0 && column < m->column.n);
+    m->column.at[column].start = value;
+}
+
+int weft_milp_n_columns(const weft_milp *m)
+{
+    return m->column.n;
+}
+
+int weft_milp_n_rows(const weft_milp *m)
+{
+    return m->row.n;
+}
+
+/* --- the matrix ------------------------------------------------------------------------------ */
+
+/* Terms by row or by column; stable. */
+static weft_milp_term_of *sorted(const weft_milp_term_of *term, int n, bool is_by_row, int n_lines,
+                                 weft_arena *a)
+{
+    weft_milp_term_of *out = WEFT_NEW(a, weft_milp_term_of, n);
+    int *at = WEFT_NEW(a, int, n_lines + 1);
+
+    for (int i = 0; i < n; i++)
+        at[(is_by_row ? term[i].row : term[i].column) + 1]++;
+    for (int i = 0; i < n_lines; i++)
+        at[i + 1] += at[i];
+    for (int i = 0; i < n; i++)
+        out[at[is_by_row ? term[i].row : term[i].column]++] = term[i];
+    return out;
+}
+
+static weft_milp_matrix matrix_of(const weft_milp *m, bool is_by_row, weft_arena *a)
+{
+    int n = m->term.n, n_lines = is_by_row ? m->row.n : m->column.n, n_kept = 0;
+    int n_across = is_by_row ? m->column.n : m->row.n;
+    weft_milp_matrix x = {WEFT_NEW(a, int, n_lines + 1), WEFT_NEW(a, int, n),
+                          WEFT_NEW(a, double, n)};
+    size_t mark = weft_arena_mark(a);
+    weft_milp_term_of *term = sorted(m->term.at, n, !is_by_row, n_across, a);
+
+    term = sorted(term, n, is_by_row, n_lines, a);
+    for (int i = 0, end; i < n; i = end) {
+        double sum = 0;
+
+        for (end = i; end < n && term[end].row == term[i].row && term[end].column == term[i].column;
+             end++)
+            sum += term[end].factor;
+        if (sum == 0)
+            continue;
+        x.across[n_kept] = is_by_row ? term[i].column : term[i].row;
+        x.factor[n_kept++] = sum;
+        x.at[(is_by_row ? term[i].row : term[i].column) + 1]++;
+    }
+    for (int i = 0; i < n_lines; i++)
+        x.at[i + 1] += x.at[i];
+    weft_arena_rewind(a, mark);
+    return x;
+}
+
+weft_milp_matrix weft_milp_by_column(const weft_milp *m, weft_arena *a)
+{
+    return matrix_of(m, false, a);
+}
+
+weft_milp_matrix weft_milp_by_row(const weft_milp *m, weft_arena *a)
+{
+    return matrix_of(m, true, a);
+}
+
+/* --- the form an engine gets ----------------------------------------------------------------- */
+
+/* All whole columns have a start: the starts of all columns, those without at their lower limit. */
+static const double *starts_of(const weft_milp *m, weft_arena *a)
+{
+    double *start = WEFT_NEW(a, double, m->column.n);
+    bool has_any = false;
+
+    for (int c = 0; c < m->column.n; c++) {
+        const weft_milp_column_of *column = &m->column.at[c];
+
+        if (isnan(column->start) && column->is_whole)
+            return NULL;
+        has_any |= !isnan(column->start);
+        start[c] = column->start;
+        if (isnan(start[c]))
+            start[c] = isfinite(column->low) ? column->low : fmin(0, column->high);
+    }
+    return has_any ? start : NULL;
+}
+
+static weft_milp_form form_of(const weft_milp *m, bool is_relaxed, weft_arena *a)
+{
+    int n = m->column.n;
+    weft_milp_form f = {.n_columns = n, .n_rows = m->row.n};
+
+    f.low = WEFT_NEW(a, double, n);
+    f.high = WEFT_NEW(a, double, n);
+    f.cost = WEFT_NEW(a, double, n);
+    f.is_whole = WEFT_NEW(a, bool, n);
+    f.row_low = WEFT_NEW(a, double, m->row.n);
+    f.row_high = WEFT_NEW(a, double, m->row.n);
+    for (int c = 0; c < n; c++) {
+        f.low[c] = m->column.at[c].low;
+        f.high[c] = m->column.at[c].high;
+        f.cost[c] = m->column.at[c].cost;
+        f.is_whole[c] = m->column.at[c].is_whole && !is_relaxed;
+    }
+    for (int r = 0; r < m->row.n; r++) {
+        f.row_low[r] = m->row.at[r].low;
+        f.row_high[r] = m->row.at[r].high;
+    }
+    f.start = is_relaxed ? NULL : starts_of(m, a);
+    f.by_column = weft_milp_by_column(m, a);
+    return f;
+}
+
+/* The same model with column z >= its value, z >= least_value, minimised; z is the last column. */
+static weft_milp *with_floor(const weft_milp *m, double least_value)
+{
+    weft_milp *f = weft_milp_new(m->name);
+    int row, z;
+    double value = 0;
+
+    for (int c = 0; c < m->column.n; c++) {
+        const weft_milp_column_of *column = &m->column.at[c];
+
+        weft_milp_column(f, NULL, column->low, column->high, 0, column->is_whole);
+        weft_milp_start(f, c, column->start);
+        value += column->cost == 0 ? 0 : column->cost * column->start;
+    }
+    for (int r = 0; r < m->row.n; r++)
+        weft_milp_row(f, NULL, m->row.at[r].low, m->row.at[r].high);
+    for (int i = 0; i < m->term.n; i++)
+        weft_milp_term(f, m->term.at[i].row, m->term.at[i].column, m->term.at[i].factor);
+    z = weft_milp_column(f, NULL, least_value, INFINITY, 1, false);
+    row = weft_milp_row(f, NULL, 0, INFINITY);
+    weft_milp_term(f, row, z, 1);
+    for (int c = 0; c < m->column.n; c++)
+        weft_milp_term(f, row, c, -m->column.at[c].cost);
+    weft_milp_start(f, z, isnan(value) ? NAN : fmax(value, least_value));
+    return f;
+}
+
+/* --- what is believed ------------------------------------------------------------------------ */
+
+static bool is_within(double value, double low, double high, double size)
+{
+    double slack = TOLERANCE * fmax(1, size);
+
+    return value >= low - slack && value <= high + slack;
+}
+
+/* Does x keep limits, rows and wholeness? */
+static bool is_solution(const weft_milp_form *f, const double *x, weft_arena *a)
+{
+    size_t mark = weft_arena_mark(a);
+    double *sum = WEFT_NEW(a, double, f->n_rows), *size = WEFT_NEW(a, double, f->n_rows);
+    bool is_good = true;
+
+    for (int c = 0; c < f->n_columns; c++) {
+        is_good &= is_within(x[c], f->low[c], f->high[c], fabs(x[c]));
+        if (f->is_whole[c])
+            is_good &= fabs(x[c] - round(x[c])) <= TOLERANCE;
+        for (int i = f->by_column.at[c]; i < f->by_column.at[c + 1]; i++) {
+            double part = f->by_column.factor[i] * x[c];
+
+            sum[f->by_column.across[i]] += part;
+            size[f->by_column.across[i]] += fabs(part);
+        }
+    }
+    for (int r = 0; r < f->n_rows; r++)
+        is_good &= is_within(sum[r], f->row_low[r], f->row_high[r], size[r]);
+    weft_arena_rewind(a, mark);
+    return is_good;
+}
+
+/* The least of factor * v for low <= v <= high; a factor of 0 has none of infinity. */
+static double least_product(double factor, double low, double high)
+{
+    return factor == 0 ? 0 : factor * (factor > 0 ? low : high);
+}
+
+/* What duals prove, less what sums of floating-point numbers may be off. */
+static double dual_bound(const weft_milp_form *f, const double *dual)
+{
+    double bound = 0, size = 0;
+
+    for (int r = 0; r < f->n_rows; r++) {
+        double y = dual[r];
+        double part;
+
+        if ((y > 0 && !isfinite(f->row_low[r])) || (y < 0 && !isfinite(f->row_high[r])))
+            y = 0; /* rounding of the engine: another dual, as valid as any */
+        part = least_product(y, f->row_low[r], f->row_high[r]);
+        bound += part;
+        size += fabs(part);
+    }
+    for (int c = 0; c < f->n_columns; c++) {
+        double left = f->cost[c], left_size = fabs(left), part;
+
+        for (int i = f->by_column.at[c]; i < f->by_column.at[c + 1]; i++) {
+            int r = f->by_column.across[i];
+            double y = dual[r];
+
+            if ((y > 0 && !isfinite(f->row_low[r])) || (y < 0 && !isfinite(f->row_high[r])))
+                continue;
+            left -= y * f->by_column.factor[i];
+            left_size += fabs(y * f->by_column.factor[i]);
+        }
+        if (fabs(left) <= ROUNDING * left_size && isfinite(f->low[c]) && isfinite(f->high[c]))
+            size += left_size * fmax(fabs(f->low[c]), fabs(f->high[c]));
+        part = least_product(left, f->low[c], f->high[c]);
+        bound += part;
+        size += fabs(part);
+    }
+    return isfinite(bound) ? bound - ROUNDING * size : -INFINITY;
+}
+
+static void judge(const weft_milp_form *f, const weft_milp_claim *claim, weft_arena *a,
+                  weft_milp_result *out)
+{
+    if (claim->x != NULL && is_solution(f, claim->x, a)) {
+        out->x = claim->x;
+        out->value = 0;
+        for (int c = 0; c < f->n_columns; c++)
+            out->value += f->cost[c] * claim->x[c];
+    }
+    out->n_nodes = claim->n_nodes;
+    if (claim->is_infeasible && out->x == NULL) {
+        out->outcome = WEFT_MILP_INFEASIBLE;
+        out->bound = INFINITY;
+        return;
+    }
+    if (isfinite(claim->bound))
+        out->bound = claim->bound - OUTWARD * fabs(claim->bound);
+    if (claim->dual != NULL) {
+        out->dual = claim->dual;
+        out->bound = fmax(out->bound, dual_bound(f, claim->dual));
+    }
+    if (out->x != NULL)
+        out->outcome = claim->is_optimal ? WEFT_MILP_OPTIMAL : WEFT_MILP_FEASIBLE;
+    out->bound = fmin(out->bound, out->value);
+}
+
+/* --- solving --------------------------------------------------------------------------------- */
+
+int weft_milp_engine_count(void)
+{
+    return N_ENGINES;
+}
+
+const char *weft_milp_engine_at(int i)
+{
+    return engines[i]->name;
+}
+
+static const weft_milp_engine *find_engine(const char *name)
+{
+    for (int i = 0; i < N_ENGINES; i++) {
+        if (name == NULL || strcmp(engines[i]->name, name) == 0)
+            return engines[i];
+    }
+    return NULL;
+}
+
+static double wall_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void solve(const weft_milp *m, const weft_milp_engine *engine, const weft_milp_options *o,
+                  weft_arena *a, weft_milp_result *out)
+{
+    weft_milp_form f = form_of(m, o->is_relaxed, a);
+    weft_milp_claim claim = {.bound = -INFINITY};
+    bool is_over = !(o->limit_s > 0) || (o->stop != NULL && *o->stop);
+
+    *out = (weft_milp_result){WEFT_MILP_UNKNOWN, INFINITY, -INFINITY, NULL, NULL, 0, 0};
+    if (!is_over)
+        engine->solve(&f, o, a, &claim);
+    judge(&f, &claim, a, out);
+}
+
+/* With a value that is good enough. Where z lies at its floor, it bounds nothing. */
+static void solve_floored(const weft_milp *m, const weft_milp_engine *engine,
+                          const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+{
+    weft_milp *floored = with_floor(m, o->least_value);
+    int n = m->column.n;
+
+    solve(floored, engine, o, a, out);
+    weft_milp_free(floored);
+    if (out->x != NULL) {
+        out->value = 0;
+        for (int c = 0; c < n; c++)
+            out->value += m->column.at[c].cost * out->x[c];
+    }
+    if (out->bound <= o->least_value)
+        out->bound = -INFINITY;
+    if (out->outcome == WEFT_MILP_OPTIMAL && !isfinite(out->bound))
+        out->outcome = WEFT_MILP_FEASIBLE;
+    out->bound = fmin(out->bound, out->value);
+}
+
+weft_status weft_milp_solve(const weft_milp *m, const char *engine, const weft_milp_options *o,
+                            weft_arena *a, weft_milp_result *out)
+{
+    const weft_milp_engine *e = find_engine(engine);
+    double begin_s = wall_s();
+
+    if (e == NULL)
+        return weft_fail(WEFT_E_INPUT, "no engine '%s' for linear programs here; there is: %s%s%s",
+                         engine, engines[0]->name, N_ENGINES > 1 ? ", " : "",
+                         N_ENGINES > 1 ? engines[N_ENGINES - 1]->name : "");
+    if (o->least_value > -INFINITY && !o->is_relaxed)
+        solve_floored(m, e, o, a, out);
+    else
+        solve(m, e, o, a, out);
+    out->seconds = wall_s() - begin_s;
+    return WEFT_OK;
+}

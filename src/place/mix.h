@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Mixes: items of a stream take different ways. */
+#ifndef WEFT_MIX_H
+#define WEFT_MIX_H
+
+#include "load.h"
+
+/* The mix of least period, from the candidates and every mapping that pricing finds. The
+ * proof gets its bound. A plan of several ways belongs to
+ * run->scratch. */
+weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, weft_run *run,
+                           weft_plan *plan, weft_proof *proof);
+
+#endif

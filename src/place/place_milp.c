@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* place_milp.c: the solver `milp`, an exact search by linear programming.
+ *
+ * 1. The list schedulers give a plan: the best by simulation. Its value as a piece, that is with
+ *    transfers that do not wait for each other, is what the search must beat.
+ * 2. The model of the problem (milp_schedule.c) is tightened and solved, starting from that plan.
+ * 3. The better of both plans by simulation is returned, with the bound of the search. If all
+ *    times are multiples of a common divisor, the least latency is one too, and the bound is
+ *    raised to the next multiple: this turns a search that ended into a proof without rounding.
+ *
+ * Exact where transfers overlap and weights are all that memory has to hold; else the bound is
+ * still one, since the model is a relaxation then. Larger models than the options allow are not
+ * searched: the plan of step 1 and the bound of the relaxation are the answer, and beyond
+ * MOST_COLUMNS there is none. Latency only, and not where accelerators are called once an item: the
+ * host then runs tasks side by side, which a piece does not. */
+#include "first.h"
+#include "milp_place.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct milp_options {
+    int64_t nodes, pairs, rounds;
+} milp_options;
+
+static const weft_option milp_table[] = {
+    {WEFT_INT(milp_options, nodes),  2000, 1, 1e9, "nodes of the search, if nothing else limits it",
+     NULL,                                                                                                 NULL},
+    {WEFT_INT(milp_options, pairs),  300,  1, 1e6, "pairs of tasks without fixed order, at most",
+     NULL,                                                                                                 NULL},
+    {WEFT_INT(milp_options, rounds), 6,    0, 100, "rounds of cuts before the search",               NULL, NULL},
+    WEFT_OPTIONS_END,
+};
+
+static const double MOST_COLUMNS = 50000; /* of a model, as estimated before it is made */
+static const double LEAST_QUANTUM = 1e-5; /* of the value: what engines can tell apart */
+static const double ALMOST = 1e-6;        /* of a quantum */
+
+typedef struct search {
+    const weft_problem *p;
+    const milp_options *o;
+    weft_run *run;
+    weft_piece *x;
+    weft_best best;
+} search;
+
+/* Columns of the model if every edge needs all of them. */
+static double estimate(const weft_piece *x)
+{
+    double n = x->n_devices;
+
+    return x->n_tasks * (n + 1) + x->n_edges * n * n;
+}
+
+/* What the plan to start from says to the model. */
+static weft_milp_known known_of(const search *s)
+{
+    weft_arena *a = s->run->scratch;
+    weft_milp_known k = {.upper = INFINITY, .most_pairs = (int)s->o->pairs};
+    int *order = WEFT_NEW(a, int, s->x->n_tasks);
+    double *start_s = WEFT_NEW(a, double, s->x->n_tasks);
+
+    k.tighten.limit_s = weft_run_left_s(s->run);
+    k.tighten.rounds = (int)s->o->rounds;
+    k.tighten.stop = s->run->stop;
+    if (!(s->best.value < INFINITY))
+        return k;
+    weft_piece_order(s->x, s->best.plan.start_s, order, a);
+    k.upper = weft_piece_time(s->x, s->best.plan.device, order, start_s);
+    k.device = s->best.plan.device;
+    k.start_s = start_s;
+    return k;
+}
+
+/* The bound, raised to the next multiple of what divides all times. */
+static double rounded(const weft_piece *x, double bound)
+{
+    double quantum = weft_piece_quantum(x, LEAST_QUANTUM * bound);
+
+    return quantum > 0 ? fmax(bound, quantum * ceil(bound / quantum - ALMOST)) : bound;
+}
+
+/* Takes a bound that is larger than the one so far; certificates stay with what they prove. */
+static void raise_bound(const search *s, weft_proof *proof, double bound, const char *method)
+{
+    bound = rounded(s->x, bound);
+    if (bound > proof->bound) {
+        proof->bound = bound;
+        proof->method = method;
+    }
+}
+
+static weft_status run_model(search *s, const weft_milp *m, const weft_milp_columns *columns,
+                             weft_milp_result *result)
+{
+    weft_milp_options o = {.limit_s = weft_run_left_s(s->run),
+                           .seed = s->run->seed,
+                           .least_value = -INFINITY,
+                           .stop = s->run->stop};
+    weft_plan plan = weft_plan_new(s->p->n_tasks, s->run->scratch);
+
+    o.most_nodes = s->run->steps;
+    if (o.most_nodes == 0 && !(o.limit_s < INFINITY))
+        o.most_nodes = s->o->nodes;
+    WEFT_TRY(weft_milp_solve(m, NULL, &o, s->run->scratch, result));
+    if (result->x == NULL)
+        return WEFT_OK;
+    weft_milp_schedule_decode(s->x, columns, result->x, s->run->scratch, plan.device, plan.start_s);
+    weft_best_try(&s->best, s->p, &plan, s->run->scratch);
+    return WEFT_OK;
+}
+
+/* Fills bound and method; the plan may get better on the way. */
+static weft_status find_bound(search *s, weft_proof *proof)
+{
+    weft_milp_known k = known_of(s);
+    weft_milp_columns columns;
+    weft_milp *m = weft_milp_schedule_new(s->x, &k, s->run->scratch, &columns);
+    weft_milp_result result = {.outcome = WEFT_MILP_UNKNOWN, .bound = -INFINITY};
+    weft_status status = WEFT_OK;
+
+    raise_bound(s, proof, columns.bound, "lp");
+    if (!columns.is_empty && !columns.is_partial)
+        status = run_model(s, m, &columns, &result);
+    if (columns.is_empty || result.outcome == WEFT_MILP_INFEASIBLE) { /* nothing below `upper` */
+        if (!(k.upper < INFINITY))
+            proof->outcome = WEFT_INFEASIBLE;
+    } else {
+        raise_bound(s, proof, result.bound * columns.unit_s, "milp");
+    }
+    weft_milp_free(m);
+    return status;
+}
+
+/* The piece of a problem that the model can hold; NULL: too large. */
+static weft_piece *piece_of(const weft_domain *m, weft_arena *a)
+{
+    weft_piece *x;
+
+    if (m->problem->n_devices > WEFT_PIECE_DEVICES)
+        return NULL;
+    x = weft_piece_of(m, a);
+    return estimate(x) > MOST_COLUMNS ? NULL : x;
+}
+
+static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
+                         weft_proof *proof)
+{
+    weft_domain domain = weft_domain_new(p, run->scratch);
+    search s = {.p = p, .o = options, .run = run};
+
+    weft_place_bound(p, run->scratch, proof);
+    if (proof->outcome == WEFT_INFEASIBLE || !weft_is_schedule(p))
+        return WEFT_OK;
+    s.x = piece_of(&domain, run->scratch);
+    if (s.x == NULL)
+        return WEFT_OK;
+    s.best = weft_best_new(p, run->scratch);
+    WEFT_TRY(weft_best_first(&s.best, p, run));
+    WEFT_TRY(find_bound(&s, proof));
+    if (!(s.best.value < INFINITY))
+        return WEFT_OK;
+    proof->outcome = WEFT_BOUNDED;
+    memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
+    memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
+    return WEFT_OK;
+}
+
+const weft_solver weft_place_milp = {.name = "milp",
+                                     .summary = "exact for small problems, by linear programming",
+                                     .options = milp_table,
+                                     .options_size = sizeof(milp_options),
+                                     .solve = solve,
+                                     .applies = weft_is_schedule};
+
+/* --- the model as a file --------------------------------------------------------------------- */
+
+static weft_status write_model(const weft_problem *p, weft_run *run, const char *path)
+{
+    weft_domain domain = weft_domain_new(p, run->scratch);
+    milp_options options;
+    search s = {.p = p, .o = &options, .run = run};
+    weft_milp_columns columns;
+    weft_milp_known known;
+    weft_milp *m;
+    weft_status status;
+
+    weft_options_default(milp_table, &options);
+    options.pairs = 0; /* all of them */
+    s.x = domain.is_empty ? NULL : piece_of(&domain, run->scratch);
+    if (s.x == NULL)
+        return weft_fail(WEFT_E_INPUT, "%s: the model is not written: %s", path,
+                         domain.is_empty ? "a task has no device it could run on"
+                                         : "the problem is too large for it");
+    s.best = weft_best_new(p, run->scratch);
+    WEFT_TRY(weft_best_first(&s.best, p, run));
+    known = known_of(&s);
+    m = weft_milp_schedule_new(s.x, &known, run->scratch, &columns);
+    status = columns.is_empty
+                 ? weft_fail(WEFT_E_INPUT, "%s: the model is not written: there is no plan", path)
+                 : weft_milp_write(m, path);
+    weft_milp_free(m);
+    return status;
+}
+
+weft_status weft_place_write_model(const weft_problem *p, const char *path)
+{
+    weft_run run = {.n_threads = 1, .limit_s = INFINITY};
+    weft_status status;
+
+    if (!weft_is_schedule(p))
+        return weft_fail(WEFT_E_INPUT, "%s: only the model for latency can be written", path);
+    run.scratch = weft_arena_new();
+    status = write_model(p, &run, path);
+    weft_arena_free(run.scratch);
+    return status;
+}
