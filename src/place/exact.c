@@ -616,7 +616,7 @@ static tick judge(engine *g, const ideal *o, tick *at, tick bound)
     if (bound >= g->upper)
         return NEVER;
     lift(g, o, at);
-    by_work = weft_span_bound(g->stretches[o->stretch].span, o->work, at, NEVER);
+    by_work = weft_span_bound(g->stretches[o->stretch].span, o->work, at, NEVER, (double)bound);
     if (by_work >= (double)g->upper)
         return NEVER;
     return by_work > (double)bound ? (tick)by_work : bound;

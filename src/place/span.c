@@ -27,7 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = WEFT_SPAN_CLASSES, MOST_EXITS = 8 }; /* with more devices, exits are one */
+enum {
+    CLASSES = WEFT_SPAN_CLASSES,
+    MOST_EXITS = 8, /* with more devices, exits are one */
+    MOST_PRICES = 3 * WEFT_PIECE_DEVICES + 1,
+};
 
 static const double ROUNDING = 1e-13; /* relative, of sums of priced work */
 
@@ -37,6 +41,12 @@ typedef struct builder {
     weft_arena *arena;
     double *least; /* [task - begin] least tail */
 } builder;
+
+/* Devices that may still work, by the time from which they do. */
+typedef struct gate {
+    int n, order[WEFT_PIECE_DEVICES];
+    double from[WEFT_PIECE_DEVICES], latest; /* INFINITY if some device may not */
+} gate;
 
 static double time_of(const builder *b, int u, int d)
 {
@@ -115,8 +125,9 @@ static void set_prices(builder *b)
             price[n * k + d] *= way ? 1.4 : 0.7;
             n++;
         }
+        memset(price + n * k, 0, sizeof *price * (size_t)k);
         price[n * k + d] = 1;
-        n++;
+        n += priced_work(b, price + n * k) > 0; /* is there work that only d can do? */
     }
     for (int i = 0; i < n; i++)
         normalise(price + i * k, k);
@@ -291,67 +302,82 @@ double *weft_span_work(const weft_span *s, const uint64_t *done, weft_arena *a)
     return work;
 }
 
-/* The least X of (1): devices enter in the order of `from`, while they begin before X. */
-static double least_end(const double *price, const double *from, int k, double work)
+/* The least X of (1): devices enter in the order in which their time begins, if before X. */
+static double least_end(const double *price, const gate *g, double work)
 {
-    bool is_in[WEFT_PIECE_DEVICES] = {false};
     double rate = 0, sum = work;
 
-    for (;;) {
-        int next = -1;
+    for (int j = 0; j < g->n; j++) {
+        int d = g->order[j];
 
-        for (int d = 0; d < k; d++) {
-            if (!is_in[d] && price[d] > 0 && from[d] < INFINITY &&
-                (next < 0 || from[d] < from[next]))
-                next = d;
-        }
-        if (next < 0 || (rate > 0 && from[next] * rate >= sum))
-            return rate > 0 ? sum / rate : INFINITY;
-        is_in[next] = true;
-        rate += price[next];
-        sum += price[next] * from[next];
+        if (rate > 0 && g->from[d] * rate >= sum)
+            break;
+        rate += price[d];
+        sum += price[d] * g->from[d];
     }
+    return rate > 0 ? sum / rate : INFINITY;
 }
 
-/* One class and one exit, all prices: raises best[price]. */
-static double end_of(const weft_span *s, int i, int c, int l, const double *work,
-                     const double *from, double latest, double priced_free)
-{
-    double all =
-        work[i * CLASSES + c] + priced_free + s->leaving[(i * CLASSES + c) * s->n_exits + l];
-
-    if (all >= latest)
-        return all;
-    return least_end(s->price + i * s->n_devices, from, s->n_devices, work[i * CLASSES + c]);
-}
-
-double weft_span_bound(const weft_span *s, const double *work, const int64_t *free, int64_t never)
+/* An exit of a class: when the time of each device for it begins, counted from the exit. */
+static void open_gate(const weft_span *s, int at, const int64_t *free, int64_t never, gate *g)
 {
     int k = s->n_devices;
-    double best = 0, from[WEFT_PIECE_DEVICES], by_price[3 * WEFT_PIECE_DEVICES + 1];
+    const double *leave = s->leave + at * k;
 
-    (void)by_price;
-    for (int c = 0; s->n_prices > 0 && c < CLASSES; c++) {
+    g->n = 0;
+    for (int d = 0; d < k; d++) {
+        int j = g->n;
+
+        if (free[d] >= never)
+            continue;
+        g->from[d] = (double)free[d] + leave[d];
+        for (; j > 0 && g->from[g->order[j - 1]] > g->from[d]; j--)
+            g->order[j] = g->order[j - 1];
+        g->order[j] = d;
+        g->n++;
+    }
+    g->latest = g->n == k ? g->from[g->order[k - 1]] : INFINITY;
+}
+
+/* The bound of a class at a price, the least over the exits; at most `best` if it is no larger. */
+static double bound_at(const weft_span *s, int i, int c, const gate *gates, double load,
+                       double priced, double best)
+{
+    const double *leaving = s->leaving + (i * CLASSES + c) * s->n_exits;
+    double least = INFINITY;
+
+    for (int l = 0; l < s->n_exits && least > best; l++) {
+        double end = load + priced + leaving[l];
+
+        if (!(end >= gates[l].latest))
+            end = least_end(s->price + i * s->n_devices, &gates[l], load);
+        end += s->rest[l];
+        least = end < least ? end : least;
+    }
+    return least;
+}
+
+double weft_span_bound(const weft_span *s, const double *work, const int64_t *free, int64_t never,
+                       double best)
+{
+    int k = s->n_devices;
+    double priced[MOST_PRICES];
+    gate gates[MOST_EXITS];
+
+    for (int i = 0; i < s->n_prices; i++) {
+        priced[i] = 0;
+        for (int d = 0; d < k; d++)
+            priced[i] += s->price[i * k + d] * (double)free[d];
+    }
+    for (int c = 0; s->n_prices > 0 && c < CLASSES && work[c] > 0; c++) {
+        for (int l = 0; l < s->n_exits; l++)
+            open_gate(s, c * s->n_exits + l, free, never, &gates[l]);
         for (int i = 0; i < s->n_prices; i++) {
-            double least = INFINITY, priced_free = 0;
+            double load = work[i * CLASSES + c], end;
 
-            if (!(work[i * CLASSES + c] > 0))
-                continue;
-            for (int d = 0; d < k; d++)
-                priced_free += s->price[i * k + d] * (double)free[d];
-            for (int l = 0; l < s->n_exits; l++) {
-                const double *leave = s->leave + (c * s->n_exits + l) * k;
-                double latest = 0;
-
-                for (int d = 0; d < k; d++) {
-                    from[d] = free[d] < never ? (double)free[d] + leave[d] : INFINITY;
-                    latest = fmax(latest, from[d]);
-                }
-                least =
-                    fmin(least, s->rest[l] + end_of(s, i, c, l, work, from, latest, priced_free));
-            }
-            best = fmax(best, least);
+            end = load > 0 ? bound_at(s, i, c, gates, load, priced[i], best) : 0;
+            best = end * (1 - ROUNDING) > best ? end * (1 - ROUNDING) : best;
         }
     }
-    return best * (1 - ROUNDING);
+    return best;
 }

@@ -33,7 +33,9 @@ weft_span *weft_span_new(const weft_span_costs *c, int begin, int end, weft_aren
 double *weft_span_work(const weft_span *s, const uint64_t *done, weft_arena *a);
 /* Task u, one of the span, is done, too. */
 void weft_span_less(const weft_span *s, double *work, int u);
-/* No schedule ends before, if device d takes no task of the span before free[d]. Rounded down. */
-double weft_span_bound(const weft_span *s, const double *work, const int64_t *free, int64_t never);
+/* No schedule ends before, if device d takes no task of the span before free[d] (`never`: none at
+ * all). Rounded down; `best`: a bound that is known, which is returned if none is larger. */
+double weft_span_bound(const weft_span *s, const double *work, const int64_t *free, int64_t never,
+                       double best);
 
 #endif
