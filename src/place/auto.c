@@ -31,8 +31,10 @@ enum {
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
-static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
-static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
+static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
+/* Windows take a share of the time that is left after the first round. A narrow gap is mostly
+ * closed by search, a wide one by better plans. */
+static const double WIDE_GAP = 0.15, WIDE_SHARE = 0.85, NARROW_SHARE = 0.15;
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -133,6 +135,11 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     return WEFT_OK;
 }
 
+static double window_share(const search *s)
+{
+    return s->best.value * (1 - WIDE_GAP) > s->bound ? WIDE_SHARE : NARROW_SHARE;
+}
+
 static weft_status run_rounds(search *s)
 {
     int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
@@ -146,7 +153,7 @@ static weft_status run_rounds(search *s)
             is_whole_closed = search_whole(s, are_parts_closed ? INT64_MAX : whole_states);
         tell(s);
         if (round == 0 && s->has_windows && !is_over(s) && !is_whole_closed)
-            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
+            WEFT_TRY(try_solver(s, &weft_place_split, window_share(s)));
         part_states *= PART_GROWTH;
         whole_states *= WHOLE_GROWTH;
     }
