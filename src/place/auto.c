@@ -32,8 +32,8 @@ enum {
 };
 
 static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
-/* Of the time that is left after the first round: a second one, before windows are worth it; then,
- * if the gap is still open, windows. */
+/* Of the time that is left after the first round: two more, before windows are worth it; then, if
+ * the gap is still open, windows. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
@@ -153,8 +153,8 @@ static bool run_round(search *s, int round)
     return search_whole(s, s->are_parts_closed ? INT64_MAX : whole_states);
 }
 
-/* The same with a share of what is left. */
-static bool run_round_within(search *s, int round, double share)
+/* Two more rounds with a share of what is left. */
+static bool run_rounds_within(search *s, double share)
 {
     weft_run *whole = s->run, limited = *s->run;
     int64_t left = s->steps_left;
@@ -166,7 +166,9 @@ static bool run_round_within(search *s, int round, double share)
         s->steps_left = (int64_t)(share * (double)left);
     left -= s->steps_left;
     s->run = &limited;
-    is_closed = run_round(s, round);
+    is_closed = run_round(s, 1);
+    if (!is_closed && !is_over(s))
+        is_closed = run_round(s, 2);
     s->run = whole;
     spend(s, -left);
     return is_closed;
@@ -177,7 +179,7 @@ static weft_status run_rounds(search *s)
     bool is_closed = run_round(s, 0);
 
     if (s->has_windows && !is_closed && !is_over(s)) {
-        is_closed = run_round_within(s, 1, EXACT_SHARE);
+        is_closed = run_rounds_within(s, EXACT_SHARE);
         tell(s);
         if (!is_closed && !is_over(s))
             WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
