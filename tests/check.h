@@ -34,6 +34,18 @@
             fail_msg("message was: %s", weft_message());                                           \
     } while (0)
 
+/* How many random instances of n a test draws: sanitizers take about ten times as long. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_IS_SLOW 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(WEFT_IS_SLOW)
+#define N_DRAWN(n) ((n) / 10)
+#else
+#define N_DRAWN(n) (n)
+#endif
+
 #define RUN_TESTS(list) cmocka_run_group_tests(list, NULL, NULL)
 
 #endif

@@ -48,8 +48,10 @@ const char *weft_message(void);
 typedef struct weft_arena weft_arena;
 
 weft_arena *weft_arena_new(void);
-void weft_arena_free(weft_arena *a);                 /* NULL is allowed */
-void *weft_arena_alloc(weft_arena *a, size_t bytes); /* zero-filled, aligned for any type */
+void weft_arena_free(weft_arena *a);                  /* NULL is allowed */
+void *weft_arena_alloc(weft_arena *a, size_t bytes);  /* zero-filled, aligned for any type */
+void *weft_arena_raw(weft_arena *a, size_t bytes);    /* the same, not filled: written at once */
+void weft_arena_reserve(weft_arena *a, size_t bytes); /* room for what follows in one piece */
 size_t weft_arena_mark(const weft_arena *a);
 void weft_arena_rewind(weft_arena *a, size_t mark); /* drops what was allocated since the mark */
 void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes);
@@ -57,8 +59,11 @@ char *weft_arena_text(weft_arena *a, const char *from, size_t n); /* adds the fi
 char *weft_arena_print(weft_arena *a, const char *format, ...) WEFT_PRINTF(2, 3);
 /* Room for n * size bytes; aborts if the product overflows. */
 void *weft_arena_array(weft_arena *a, size_t n, size_t size);
+void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size); /* the same, not filled */
 
 #define WEFT_NEW(arena, type, n) ((type *)weft_arena_array(arena, (size_t)(n), sizeof(type)))
+#define WEFT_NEW_RAW(arena, type, n)                                                               \
+    ((type *)weft_arena_raw_array(arena, (size_t)(n), sizeof(type)))
 
 /* A growing array inside an arena, for builders: WEFT_VEC(int) v = {0}; WEFT_PUSH(arena, v, 7); */
 #define WEFT_VEC(type)                                                                             \
@@ -67,11 +72,13 @@ void *weft_arena_array(weft_arena *a, size_t n, size_t size);
         int n, room;                                                                               \
     }
 #define WEFT_PUSH(arena, v, item)                                                                  \
-    ((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room, sizeof *(v).at),                    \
+    ((v).n < (v).room                                                                              \
+         ? (void)0                                                                                 \
+         : (void)((v).at = weft_arena_grow(arena, (v).at, (v).n, &(v).room, sizeof *(v).at)),      \
      (v).at[(v).n++] = (item))
 /* Room for n items at once, where their number is known beforehand. */
 #define WEFT_RESERVE(arena, v, items)                                                              \
-    ((v).n == 0 ? (void)((v).at = weft_arena_array(arena, (size_t)(items), sizeof *(v).at),        \
+    ((v).n == 0 ? (void)((v).at = weft_arena_raw_array(arena, (size_t)(items), sizeof *(v).at),    \
                          (v).room = (items))                                                       \
                 : (void)0)
 /* Used by WEFT_PUSH: makes room for one more item and returns the (possibly moved) array. */

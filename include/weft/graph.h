@@ -154,6 +154,8 @@ typedef struct weft_node {
 } weft_node;
 
 const weft_attr *weft_node_attr(const weft_node *n, const char *name); /* NULL if absent */
+/* Attributes with all they point to, in `a`. */
+const weft_attr *weft_attrs_copy(const weft_attr *from, int n, weft_arena *a);
 int64_t weft_node_int(const weft_node *n, const char *name, int64_t fallback);
 double weft_node_real(const weft_node *n, const char *name, double fallback);
 const char *weft_node_text(const weft_node *n, const char *name, const char *fallback);
@@ -173,7 +175,8 @@ typedef struct weft_graph {
     const int *out_at, *out_to, *out_tensor; /* edges leaving u, by (reader, tensor) */
     const int *in_at, *in_from, *in_tensor;  /* edges entering u, by (producer, tensor) */
     const int *input, *output;               /* tensors, in the order of the file */
-    weft_arena *arena;                       /* owns every array above */
+    const int *like;   /* [n_nodes] the first node with the same work; u itself if none is known */
+    weft_arena *arena; /* owns every array above */
 } weft_graph;
 
 void weft_graph_free(weft_graph *g);        /* NULL is allowed */
@@ -193,12 +196,25 @@ weft_builder *weft_builder_new(const char *name);
 /* Room for that many tensors and nodes, where their numbers are known beforehand. */
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes);
 void weft_builder_free(weft_builder *b); /* NULL is allowed; a finished graph stays */
+/* Lives as long as the builder, then as long as the graph. */
+weft_arena *weft_builder_arena(weft_builder *b);
+/* From now on nothing that tensors and nodes point to is copied: texts, attributes and literals are
+ * in the builder's arena, or there for good. */
+void weft_builder_share(weft_builder *b);
 /* Adds a tensor (deep copy; producer is ignored) and returns its number. Kind WEFT_ACTIVATION for
  * results. */
 int weft_builder_tensor(weft_builder *b, const weft_tensor *t);
 /* Adds a node (deep copy) and returns its number. Operands and results are tensor numbers or -1. */
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results);
+/* The caller has seen to it that no two tensors have the same name: it is not checked again. */
+void weft_builder_unique(weft_builder *b);
+/* Reserves the name of the node that is added next; false if a node has it. Without this call names
+ * are checked in the end. */
+bool weft_builder_claim(weft_builder *b, const char *name);
+/* The node has the same work as an earlier one: operator, attributes, types and shapes of operands
+ * and results are equal, and so is which operands are the same tensor. */
+void weft_builder_like(weft_builder *b, int node, int earlier);
 void weft_builder_output(weft_builder *b, int tensor); /* asks for a tensor; twice is harmless */
 /* The tensor as added so far (valid until the next call that adds one). */
 const weft_tensor *weft_builder_get(const weft_builder *b, int tensor);

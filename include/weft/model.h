@@ -27,7 +27,7 @@ typedef struct weft_model_options {
 typedef struct weft_source_tensor {
     const char *name;
     weft_dtype type;
-    weft_shape shape;
+    const weft_shape *shape;
 } weft_source_tensor;
 
 typedef struct weft_model {

@@ -157,17 +157,19 @@ weft_net *weft_net_new(const char *name);
 void weft_net_free(weft_net *n);
 /* Room for that many values and operators, where their numbers are known beforehand. */
 void weft_net_reserve(weft_net *n, int n_values, int n_nodes);
-weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net */
+weft_arena *weft_net_arena(weft_net *n); /* lives as long as the net, then as the graph */
 /* The network is read with another batch size than its constants were made for; `before` is the
  * same network as it stands in the file, finished or not, and must outlive this one. */
 void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before);
+/* The caller has seen to it that no two values have the same name: it is not checked again. */
+void weft_net_unique(weft_net *n);
 /* Gives every floating-point tensor this type; WEFT_TYPE_UNKNOWN: as they are. */
 void weft_net_dtype(weft_net *n, weft_dtype type);
 int weft_net_n_nodes(const weft_net *n); /* operators added, folded ones too */
 int weft_net_n_kept(const weft_net *n);  /* operators that are nodes of the graph */
 
-/* Adds a graph input, or a constant (without data: weights). *out is its value number. Names given
- * to a net are not copied: they must live as long as it (weft_net_arena). */
+/* Adds a graph input, or a constant (without data: weights). *out is its value number. Names and
+ * literals given to a net are not copied: they are in its arena, or there for good. */
 WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value,
                                         int *out);
 WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value,
@@ -181,6 +183,9 @@ typedef struct weft_net_op {
     const int *arg;
     const char *const *result_name;
     const weft_value *declared;
+    /* Operators with the same number > 0 have the same operator, domain, opset and attributes, and
+     * these are not copied: they are in the arena of the net, or there for good. */
+    int form;
 } weft_net_op;
 
 /* Adds an operator and fills results with value numbers, or -1 where none was asked for. Constant
@@ -189,6 +194,7 @@ typedef struct weft_net_op {
 WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results);
 void weft_net_output(weft_net *n, int value);
 int weft_net_count(const weft_net *n); /* values so far */
+/* Lives as long as the arena of the net. */
 const weft_value *weft_net_value(const weft_net *n, int value);
 const char *weft_net_name(const weft_net *n, int value);
 bool weft_net_is_given(const weft_net *n, int value); /* an input or constant, not a result */

@@ -25,6 +25,9 @@ bool weft_method_is_search(const char *method);
 /* Bound values again from the certificate alone; what `weft check` uses. */
 double weft_path_bound_of(const weft_problem *p, const int *path, int n);
 double weft_load_bound_of(const weft_problem *p, const double *price);
+/* The linear program with whole columns that solver `milp` solves, for other programs; the format
+ * is that of the ending, .lp or .mps (docs/solvers.md). Latency only. */
+WEFT_CHECKED weft_status weft_place_write_model(const weft_problem *p, const char *path);
 /* Latency under WEFT_CALLS; 0 for other problems and for what is no path. */
 double weft_calls_path_bound_of(const weft_problem *p, const int *path, int n);
 /* Is it found again that no plan takes less than limit_s? */

@@ -40,7 +40,7 @@ typedef struct weft_solver {
      * driver unless it proves one. */
     weft_status (*solve)(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof);
-    bool (*applies)(const weft_problem *p); /* to problems of this kind; NULL: to all */
+    bool (*applies)(const weft_problem *p); /* NULL: to all problems; else it has no plan */
 } weft_solver;
 
 static inline bool weft_solver_applies(const weft_solver *s, const weft_problem *p)

@@ -32,13 +32,14 @@ enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_STEP = 1 << 20 };
 typedef struct chunk {
     struct chunk *before;
     size_t start; /* bytes of all earlier chunks */
-    size_t size, used;
+    size_t size;
 } chunk;
 
 enum { HEAD = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 struct weft_arena {
     chunk *last;
+    uint8_t *at, *end; /* what is left of the last chunk */
 };
 
 static void *need(void *memory)
@@ -88,64 +89,100 @@ static void add_chunk(weft_arena *a, size_t least)
     if (size > SIZE_MAX - HEAD)
         abort();
     c = need(malloc(HEAD + size));
-    *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size, 0};
+    *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size};
     ASAN_POISON_MEMORY_REGION(bytes_of(c), size);
     a->last = c;
+    a->at = bytes_of(c);
+    a->end = a->at + size;
+}
+
+/* The next bytes whose address is a multiple of `align`, a power of two up to ALIGN. */
+static void *take(weft_arena *a, size_t bytes, size_t align)
+{
+    size_t skip = -(uintptr_t)a->at & (align - 1), whole = skip + bytes + GAP;
+    void *at;
+
+    if (whole < bytes)
+        abort();
+    if (a->last == NULL || (size_t)(a->end - a->at) < whole) {
+        add_chunk(a, bytes + GAP);
+        skip = 0;
+    }
+    at = a->at + skip;
+    a->at += skip + bytes + GAP;
+    ASAN_UNPOISON_MEMORY_REGION(at, bytes);
+    return at;
+}
+
+void *weft_arena_raw(weft_arena *a, size_t bytes)
+{
+    return take(a, bytes, ALIGN);
+}
+
+void weft_arena_reserve(weft_arena *a, size_t bytes)
+{
+    if (a->last == NULL || (size_t)(a->end - a->at) < bytes)
+        add_chunk(a, bytes);
 }
 
 void *weft_arena_alloc(weft_arena *a, size_t bytes)
 {
-    size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN + GAP;
-    void *at;
-
-    if (rounded < bytes)
-        abort();
-    if (a->last == NULL || a->last->size - a->last->used < rounded)
-        add_chunk(a, rounded);
-    at = bytes_of(a->last) + a->last->used;
-    a->last->used += rounded;
-    ASAN_UNPOISON_MEMORY_REGION(at, bytes);
-    return memset(at, 0, bytes);
+    return memset(weft_arena_raw(a, bytes), 0, bytes);
 }
 
-void *weft_arena_array(weft_arena *a, size_t n, size_t size)
+static size_t product(size_t n, size_t size)
 {
     size_t bytes;
 
     if (__builtin_mul_overflow(n, size, &bytes))
         abort();
-    return weft_arena_alloc(a, bytes);
+    return bytes;
+}
+
+void *weft_arena_array(weft_arena *a, size_t n, size_t size)
+{
+    return weft_arena_alloc(a, product(n, size));
+}
+
+void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size)
+{
+    return weft_arena_raw(a, product(n, size));
 }
 
 size_t weft_arena_mark(const weft_arena *a)
 {
-    return a->last ? a->last->start + a->last->used : 0;
+    return a->last ? a->last->start + (size_t)(a->at - bytes_of(a->last)) : 0;
 }
 
 /* The first chunk is kept: arenas that are rewound again and again must not call the allocator. */
 void weft_arena_rewind(weft_arena *a, size_t mark)
 {
-    while (a->last && a->last->before && a->last->start >= mark)
+    if (a->last == NULL)
+        return;
+    while (a->last->before && a->last->start >= mark) {
         drop_last(a);
-    if (a->last && a->last->start + a->last->used > mark) {
-        a->last->used = mark - a->last->start;
-        ASAN_POISON_MEMORY_REGION(bytes_of(a->last) + a->last->used, a->last->size - a->last->used);
+        a->at = a->end = bytes_of(a->last) + a->last->size;
+    }
+    if (mark - a->last->start <= (size_t)(a->at - bytes_of(a->last))) {
+        a->at = bytes_of(a->last) + (mark - a->last->start);
+        ASAN_POISON_MEMORY_REGION(a->at, (size_t)(a->end - a->at));
     }
 }
 
 void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes)
 {
-    void *to = weft_arena_alloc(a, bytes);
+    void *to = weft_arena_raw(a, bytes);
 
     return bytes ? memcpy(to, from, bytes) : to;
 }
 
 char *weft_arena_text(weft_arena *a, const char *from, size_t n)
 {
-    char *to = weft_arena_alloc(a, n + 1);
+    char *to = take(a, n + 1, 1);
 
     if (n)
         memcpy(to, from, n);
+    to[n] = '\0';
     return to;
 }
 
@@ -158,7 +195,7 @@ char *weft_arena_print(weft_arena *a, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    to = weft_arena_alloc(a, (size_t)n + 1);
+    to = take(a, (size_t)n + 1, 1);
     va_start(args, format);
     vsnprintf(to, (size_t)n + 1, format, args);
     va_end(args);
@@ -174,6 +211,6 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
     if (*room > INT_MAX / 2)
         abort();
     *room = *room ? *room * 2 : 8;
-    to = weft_arena_array(a, (size_t)*room, size);
+    to = weft_arena_raw_array(a, (size_t)*room, size);
     return n ? memcpy(to, at, (size_t)n * size) : to;
 }

@@ -14,24 +14,26 @@ typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
     weft_effort_flags effort;
-    const char *solver, *output, *trace, *dot;
+    const char *solver, *output, *trace, *dot, *write_model;
     bool json, quiet, pareto;
 } place_options;
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
-    {WEFT_TEXT(place_options, solver), 0, 0, 0, "how to search (weft list solvers)",           "auto", NULL},
+    {WEFT_TEXT(place_options, solver),      0, 0, 0, "how to search (weft list solvers)",           "auto", NULL},
     WEFT_EFFORT_FLAGS(place_options),
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output), 0, 0, 0, "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                  },
-    {WEFT_TEXT(place_options, trace),  0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
-    {WEFT_TEXT(place_options, dot),    0, 0, 0, "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                  },
-    {WEFT_FLAG(place_options, pareto), 0, 0, 1,
-                     "the plans between least latency and highest throughput",                                 NULL,   NULL},
-    {WEFT_FLAG(place_options, json),   0, 0, 1, "the result as one JSON document",             NULL,   NULL},
-    {WEFT_FLAG(place_options, quiet),  0, 0, 1, "print nothing but errors",                    NULL,   NULL},
+    {WEFT_TEXT(place_options, output),      0, 0, 0, "write the plan there (weft check reads it)",  "",
+                     NULL                                                                                                       },
+    {WEFT_TEXT(place_options, trace),       0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
+    {WEFT_TEXT(place_options, dot),         0, 0, 0, "write the graph in Graphviz' language there", "",
+                     NULL                                                                                                       },
+    {WEFT_TEXT(place_options, write_model), 0, 0, 0,
+                     "write the model of solver milp there (.lp or .mps)",                                          "",     NULL},
+    {WEFT_FLAG(place_options, pareto),      0, 0, 1,
+                     "the plans between least latency and highest throughput",                                      NULL,   NULL},
+    {WEFT_FLAG(place_options, json),        0, 0, 1, "the result as one JSON document",             NULL,   NULL},
+    {WEFT_FLAG(place_options, quiet),       0, 0, 1, "print nothing but errors",                    NULL,   NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -199,6 +201,14 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
 
     if (solver == NULL)
         return unknown_solver(o->solver);
+    if (!weft_solver_applies(solver, c->problem))
+        return weft_fail(WEFT_E_INPUT,
+                         "solver '%s' does not know this kind of problem (goal %s, transfers %s); "
+                         "try --solver auto",
+                         o->solver, weft_goal_name(c->problem->ask.goal),
+                         weft_transfer_name(c->problem->transfer));
+    if (*o->write_model)
+        WEFT_TRY(weft_place_write_model(c->problem, o->write_model));
     if (o->pareto)
         return weft_pareto_show(c->problem, &origin,
                                 &(weft_pareto_options){&o->effort, o->json, o->output}, a, code);

@@ -1,26 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /* graph_build.c: the builder. It collects tensors and nodes in any order; finish checks them,
  * sorts the nodes topologically (Kahn's algorithm with a heap of numbers: ties keep the order in
- * which nodes were added), numbers the tensors anew and freezes everything in one arena. */
+ * which nodes were added), numbers the tensors anew and freezes everything in one arena.
+ *
+ * Nodes that were added in topological order stay where they are: the sort would give the order of
+ * their numbers, since the lowest number is always ready. Then the graph takes the builder's arrays
+ * over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be sorted.
+ */
 #include "weft/graph.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct pending {
-    weft_node node;
-    int n_args, n_results;
-    const int *arg, *result;
-} pending;
+/* Operands, or results, of nodes in a row: those of node u are at[from[u]] .. at[from[u + 1]] - 1.
+ */
+typedef struct ends {
+    WEFT_VEC(int) from, item;
+} ends;
 
 struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
+    bool shares;    /* nothing is copied */
+    bool is_unique; /* no two tensors have the same name */
     WEFT_VEC(weft_tensor) tensor;
-    WEFT_VEC(pending) node;
+    WEFT_VEC(weft_node) node;
+    ends arg, res;
+    WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
     WEFT_VEC(bool) is_output; /* of tensors up to the last output */
+    weft_arena *scratch;      /* of the names */
+    weft_map *names;          /* of nodes */
+    const char *claimed;      /* by the node that comes next */
+    const char *twice;        /* the first node name that was there already */
 };
+
+/* Room for n nodes with n_items in all. */
+static void start_ends(weft_arena *a, ends *e, int n, int n_items)
+{
+    *e = (ends){0};
+    WEFT_RESERVE(a, e->from, n + 1);
+    WEFT_RESERVE(a, e->item, n_items);
+    WEFT_PUSH(a, e->from, 0);
+}
 
 weft_builder *weft_builder_new(const char *name)
 {
@@ -29,20 +52,54 @@ weft_builder *weft_builder_new(const char *name)
     if (b == NULL)
         abort();
     b->arena = weft_arena_new();
+    b->scratch = weft_arena_new();
+    b->names = weft_map_new(b->scratch);
     b->name = weft_arena_text(b->arena, name, strlen(name));
+    start_ends(b->arena, &b->arg, 0, 0);
+    start_ends(b->arena, &b->res, 0, 0);
     return b;
 }
 
+enum { LIKELY_NAME_BYTES = 32, LIKELY_EDGES = 3 }; /* of a tensor, of a node: no matter if wrong */
+
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 {
+    size_t tensor_bytes = sizeof(weft_tensor) + LIKELY_NAME_BYTES + 3 * sizeof(int);
+    size_t node_bytes = sizeof(weft_node) + LIKELY_NAME_BYTES + 8 * LIKELY_EDGES * sizeof(int);
+
+    weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
+    WEFT_RESERVE(b->arena, b->like, n_nodes);
+    if (b->node.n == 0) {
+        start_ends(b->arena, &b->arg, n_nodes,
+                   n_nodes < INT_MAX / LIKELY_EDGES ? LIKELY_EDGES * n_nodes : n_nodes);
+        start_ends(b->arena, &b->res, n_nodes, n_nodes);
+    }
+    weft_map_reserve(b->names, n_nodes);
+}
+
+weft_arena *weft_builder_arena(weft_builder *b)
+{
+    return b->arena;
+}
+
+void weft_builder_share(weft_builder *b)
+{
+    b->shares = true;
+}
+
+void weft_builder_unique(weft_builder *b)
+{
+    b->is_unique = true;
 }
 
 void weft_builder_free(weft_builder *b)
 {
-    if (b)
-        weft_arena_free(b->arena);
+    if (b == NULL)
+        return;
+    weft_arena_free(b->arena);
+    weft_arena_free(b->scratch);
     free(b);
 }
 
@@ -95,38 +152,74 @@ static weft_attr copy_attr(weft_arena *a, const weft_attr *from)
     return to;
 }
 
+const weft_attr *weft_attrs_copy(const weft_attr *from, int n, weft_arena *a)
+{
+    weft_attr *to = WEFT_NEW_RAW(a, weft_attr, n);
+
+    for (int i = 0; i < n; i++)
+        to[i] = copy_attr(a, &from[i]);
+    return to;
+}
+
 static weft_node copy_node(weft_arena *a, const weft_node *from)
 {
     weft_node to = *from;
-    weft_attr *attr = WEFT_NEW(a, weft_attr, from->n_attrs);
 
     to.name = copy_text(a, from->name);
     to.op = copy_text(a, from->op);
     to.domain = copy_text(a, from->domain);
-    for (int i = 0; i < from->n_attrs; i++)
-        attr[i] = copy_attr(a, &from->attr[i]);
-    to.attr = attr;
+    to.attr = weft_attrs_copy(from->attr, from->n_attrs, a);
     return to;
 }
 
 int weft_builder_tensor(weft_builder *b, const weft_tensor *t)
 {
-    weft_tensor copy = copy_tensor(b->arena, t);
-
-    copy.producer = -1;
-    WEFT_PUSH(b->arena, b->tensor, copy);
+    if (b->shares)
+        WEFT_PUSH(b->arena, b->tensor, *t);
+    else
+        WEFT_PUSH(b->arena, b->tensor, copy_tensor(b->arena, t));
+    b->tensor.at[b->tensor.n - 1].producer = -1;
     return b->tensor.n - 1;
+}
+
+bool weft_builder_claim(weft_builder *b, const char *name)
+{
+    bool is_new = weft_map_put(b->names, name, strlen(name), 0);
+
+    b->claimed = is_new ? name : b->claimed;
+    return is_new;
+}
+
+static void add_ends(weft_arena *a, ends *to, const int *item, int n)
+{
+    for (int i = 0; i < n; i++)
+        WEFT_PUSH(a, to->item, item[i]);
+    WEFT_PUSH(a, to->from, to->item.n);
 }
 
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results)
 {
-    pending p = {copy_node(b->arena, n), n_args, n_results, NULL, NULL};
+    bool is_claimed = b->claimed && b->claimed == n->name;
+    const char *name;
 
-    p.arg = weft_arena_copy(b->arena, args, (size_t)n_args * sizeof(int));
-    p.result = weft_arena_copy(b->arena, results, (size_t)n_results * sizeof(int));
-    WEFT_PUSH(b->arena, b->node, p);
+    if (b->shares)
+        WEFT_PUSH(b->arena, b->node, *n);
+    else
+        WEFT_PUSH(b->arena, b->node, copy_node(b->arena, n));
+    name = b->node.at[b->node.n - 1].name;
+    if (!is_claimed && !weft_map_put(b->names, name, strlen(name), 0) && b->twice == NULL)
+        b->twice = name;
+    b->claimed = NULL;
+    add_ends(b->arena, &b->arg, args, n_args);
+    add_ends(b->arena, &b->res, results, n_results);
+    WEFT_PUSH(b->arena, b->like, b->node.n - 1);
     return b->node.n - 1;
+}
+
+void weft_builder_like(weft_builder *b, int node, int earlier)
+{
+    b->like.at[node] = b->like.at[earlier];
 }
 
 void weft_builder_output(weft_builder *b, int tensor)
@@ -150,61 +243,54 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
-    weft_map_reserve(seen, b->tensor.n);
+    if (!b->is_unique)
+        weft_map_reserve(seen, b->tensor.n);
     for (int t = 0; t < b->tensor.n; t++) {
         const char *name = b->tensor.at[t].name;
 
         if (name == NULL || *name == '\0')
             return weft_fail(WEFT_E_INPUT, "a tensor has no name");
-        if (!weft_map_put(seen, name, strlen(name), t))
+        if (!b->is_unique && !weft_map_put(seen, name, strlen(name), t))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
-    seen = weft_map_new(scratch);
-    weft_map_reserve(seen, b->node.n);
-    for (int u = 0; u < b->node.n; u++) {
-        const char *name = b->node.at[u].node.name;
-
-        if (!weft_map_put(seen, name, strlen(name), u))
-            return weft_fail(WEFT_E_INPUT, "two nodes have the name '%s'", name);
-    }
+    if (b->twice)
+        return weft_fail(WEFT_E_INPUT, "two nodes have the name '%s'", b->twice);
     return WEFT_OK;
 }
 
 static weft_status set_producers(weft_builder *b)
 {
-    for (int u = 0; u < b->node.n; u++) {
-        const pending *p = &b->node.at[u];
-
-        for (int i = 0; i < p->n_results; i++) {
-            weft_tensor *t = p->result[i] < 0 ? NULL : &b->tensor.at[p->result[i]];
+    for (int u = 0; u < b->node.n; u++)
+        for (int i = b->res.from.at[u]; i < b->res.from.at[u + 1]; i++) {
+            weft_tensor *t = b->res.item.at[i] < 0 ? NULL : &b->tensor.at[b->res.item.at[i]];
 
             if (t == NULL)
                 continue;
             if (t->kind == WEFT_WEIGHT || t->kind == WEFT_INPUT)
                 return weft_fail(WEFT_E_INPUT, "node '%s' writes '%s', which is a given %s",
-                                 p->node.name, t->name, weft_tensor_kind_name(t->kind));
+                                 b->node.at[u].name, t->name, weft_tensor_kind_name(t->kind));
             if (t->producer >= 0)
                 return weft_fail(WEFT_E_INPUT, "tensor '%s' is made by two nodes: '%s' and '%s'",
-                                 t->name, b->node.at[t->producer].node.name, p->node.name);
+                                 t->name, b->node.at[t->producer].name, b->node.at[u].name);
             t->producer = u;
         }
-    }
     return WEFT_OK;
 }
 
-static weft_status check_reads(const weft_builder *b)
+/* *is_sorted: every node comes after the makers of what it reads. */
+static weft_status check_reads(const weft_builder *b, bool *is_sorted)
 {
-    for (int u = 0; u < b->node.n; u++) {
-        const pending *p = &b->node.at[u];
-
-        for (int i = 0; i < p->n_args; i++) {
-            const weft_tensor *t = p->arg[i] < 0 ? NULL : &b->tensor.at[p->arg[i]];
+    *is_sorted = true;
+    for (int u = 0; u < b->node.n; u++)
+        for (int i = b->arg.from.at[u]; i < b->arg.from.at[u + 1]; i++) {
+            int k = b->arg.item.at[i];
+            const weft_tensor *t = k < 0 ? NULL : &b->tensor.at[k];
 
             if (t && t->producer < 0 && (t->kind == WEFT_ACTIVATION || t->kind == WEFT_OUTPUT))
                 return weft_fail(WEFT_E_INPUT, "node '%s' reads '%s', which nothing makes",
-                                 p->node.name, t->name);
+                                 b->node.at[u].name, t->name);
+            *is_sorted = *is_sorted && (t == NULL || t->producer < u);
         }
-    }
     for (int i = 0; i < b->output.n; i++) {
         const weft_tensor *t = &b->tensor.at[b->output.at[i]];
 
@@ -260,21 +346,21 @@ typedef struct readers {
 
 static readers find_readers(const weft_builder *b, weft_arena *scratch)
 {
+    const int *arg = b->arg.item.at;
     readers r;
     int total = 0;
 
     r.at = WEFT_NEW(scratch, int, b->tensor.n + 2);
-    for (int u = 0; u < b->node.n; u++)
-        for (int i = 0; i < b->node.at[u].n_args; i++)
-            if (b->node.at[u].arg[i] >= 0)
-                r.at[b->node.at[u].arg[i] + 2]++;
+    for (int i = 0; i < b->arg.item.n; i++)
+        if (arg[i] >= 0)
+            r.at[arg[i] + 2]++;
     for (int t = 0; t < b->tensor.n + 2; t++)
         total = r.at[t] += total;
     r.node = WEFT_NEW(scratch, int, total + 1);
     for (int u = 0; u < b->node.n; u++)
-        for (int i = 0; i < b->node.at[u].n_args; i++)
-            if (b->node.at[u].arg[i] >= 0)
-                r.node[r.at[b->node.at[u].arg[i] + 1]++] = u;
+        for (int i = b->arg.from.at[u]; i < b->arg.from.at[u + 1]; i++)
+            if (arg[i] >= 0)
+                r.node[r.at[arg[i] + 1]++] = u;
     return r;
 }
 
@@ -282,32 +368,29 @@ static readers find_readers(const weft_builder *b, weft_arena *scratch)
  * after as many steps as there are nodes such a walk is on a cycle. */
 static int node_on_cycle(const weft_builder *b, const int *waiting, int u)
 {
-    for (int step = 0; step < b->node.n; step++) {
-        const pending *p = &b->node.at[u];
-
-        for (int i = 0; i < p->n_args; i++) {
-            int maker = p->arg[i] < 0 ? -1 : b->tensor.at[p->arg[i]].producer;
+    for (int step = 0; step < b->node.n; step++)
+        for (int i = b->arg.from.at[u], end = b->arg.from.at[u + 1]; i < end; i++) {
+            int t = b->arg.item.at[i], maker = t < 0 ? -1 : b->tensor.at[t].producer;
 
             if (maker >= 0 && waiting[maker] > 0) {
                 u = maker;
                 break;
             }
         }
-    }
     return u;
 }
 
 /* order[i] = builder number of the i-th node. */
-static weft_status sort_nodes(const weft_builder *b, const readers *r, weft_arena *scratch,
-                              int *order)
+static weft_status sort_nodes(const weft_builder *b, weft_arena *scratch, int *order)
 {
+    readers r = find_readers(b, scratch);
     int *waiting = WEFT_NEW(scratch, int, b->node.n);
     heap ready = {WEFT_NEW(scratch, int, b->node.n + 1), 0};
     int n = 0;
 
     for (int u = 0; u < b->node.n; u++) {
-        for (int i = 0; i < b->node.at[u].n_args; i++)
-            if (b->node.at[u].arg[i] >= 0 && b->tensor.at[b->node.at[u].arg[i]].producer >= 0)
+        for (int i = b->arg.from.at[u]; i < b->arg.from.at[u + 1]; i++)
+            if (b->arg.item.at[i] >= 0 && b->tensor.at[b->arg.item.at[i]].producer >= 0)
                 waiting[u]++;
         if (waiting[u] == 0)
             heap_push(&ready, u);
@@ -316,52 +399,106 @@ static weft_status sort_nodes(const weft_builder *b, const readers *r, weft_aren
         int u = heap_pop(&ready);
 
         order[n++] = u;
-        for (int i = 0; i < b->node.at[u].n_results; i++) {
-            int t = b->node.at[u].result[i];
+        for (int i = b->res.from.at[u]; i < b->res.from.at[u + 1]; i++) {
+            int t = b->res.item.at[i];
 
-            for (int k = t < 0 ? 0 : r->at[t]; t >= 0 && k < r->at[t + 1]; k++)
-                if (--waiting[r->node[k]] == 0)
-                    heap_push(&ready, r->node[k]);
+            for (int k = t < 0 ? 0 : r.at[t]; t >= 0 && k < r.at[t + 1]; k++)
+                if (--waiting[r.node[k]] == 0)
+                    heap_push(&ready, r.node[k]);
         }
     }
     for (int u = 0; u < b->node.n && n < b->node.n; u++)
         if (waiting[u] > 0)
             return weft_fail(WEFT_E_INPUT, "the graph has a cycle through node '%s'",
-                             b->node.at[node_on_cycle(b, waiting, u)].node.name);
+                             b->node.at[node_on_cycle(b, waiting, u)].name);
+    return WEFT_OK;
+}
+
+/* Puts the operands, or the results, of nodes into another order. */
+static void move_ends(weft_arena *a, const int *order, int n, ends *e)
+{
+    ends to;
+
+    start_ends(a, &to, n, e->item.n);
+    for (int u = 0; u < n; u++) {
+        int from = e->from.at[order[u]];
+
+        add_ends(a, &to, e->item.at + from, e->from.at[order[u] + 1] - from);
+    }
+    *e = to;
+}
+
+/* The first of the nodes with the same work, in the order in which they stand now. */
+static void move_likes(weft_builder *b, const int *order, weft_arena *scratch)
+{
+    int *first = WEFT_NEW(scratch, int, b->node.n); /* of all nodes like u; number + 1 */
+    int *like = WEFT_NEW_RAW(b->arena, int, b->node.n);
+
+    for (int u = 0; u < b->node.n; u++) {
+        int *it = &first[b->like.at[order[u]]];
+
+        *it = *it ? *it : u + 1;
+        like[u] = *it - 1;
+    }
+    b->like.at = like;
+}
+
+/* Sorts the builder's own arrays: afterwards every node comes after the makers of its operands. */
+static weft_status reorder(weft_builder *b, weft_arena *scratch)
+{
+    int *order = WEFT_NEW(scratch, int, b->node.n), *place = WEFT_NEW(scratch, int, b->node.n);
+    weft_node *node = WEFT_NEW_RAW(b->arena, weft_node, b->node.n);
+
+    WEFT_TRY(sort_nodes(b, scratch, order));
+    for (int u = 0; u < b->node.n; u++)
+        place[order[u]] = u;
+    for (int u = 0; u < b->node.n; u++) {
+        node[u] = b->node.at[order[u]];
+        if (node[u].phase == WEFT_BACKWARD && node[u].forward >= 0)
+            node[u].forward = place[node[u].forward];
+    }
+    b->node.at = node;
+    move_ends(b->arena, order, b->node.n, &b->arg);
+    move_ends(b->arena, order, b->node.n, &b->res);
+    move_likes(b, order, scratch);
+    for (int t = 0; t < b->tensor.n; t++)
+        if (b->tensor.at[t].producer >= 0)
+            b->tensor.at[t].producer = place[b->tensor.at[t].producer];
     return WEFT_OK;
 }
 
 /* --- freeze ---------------------------------------------------------------------------------- */
 
-static void freeze_tensors(const weft_builder *b, const readers *r, const int *place, int *number,
-                           weft_graph *g)
+/* Weights that nobody reads are left out: the others move up. */
+static void freeze_tensors(const weft_builder *b, int *number, weft_graph *g)
 {
-    weft_tensor *tensor = WEFT_NEW(g->arena, weft_tensor, b->tensor.n);
     int n = 0;
 
-    for (int t = 0; t < b->tensor.n; t++) {
-        const weft_tensor *from = &b->tensor.at[t];
-        bool is_read = r->at[t + 1] > r->at[t];
-
-        number[t] = -1;
-        if (from->kind == WEFT_WEIGHT && !is_read)
-            continue;
-        tensor[n] = *from;
-        tensor[n].producer = from->producer < 0 ? -1 : place[from->producer];
-        number[t] = n++;
-    }
+    for (int t = 0; t < b->tensor.n; t++)
+        number[t] = b->tensor.at[t].kind == WEFT_WEIGHT ? -1 : 0;
+    for (int i = 0; i < b->arg.item.n; i++)
+        if (b->arg.item.at[i] >= 0)
+            number[b->arg.item.at[i]] = 0;
+    for (int t = 0; t < b->tensor.n; t++)
+        if (number[t] == 0) {
+            if (n < t)
+                b->tensor.at[n] = b->tensor.at[t];
+            number[t] = n++;
+        }
     g->n_tensors = n;
-    g->tensor = tensor;
+    g->tensor = b->tensor.at;
 }
 
 static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
 {
-    int *input = WEFT_NEW(g->arena, int, g->n_tensors), *output;
     weft_tensor *tensor = (weft_tensor *)(uintptr_t)g->tensor; /* made here, const to others */
+    WEFT_VEC(int) input = {0};
+    int *output;
 
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensor[t].kind == WEFT_INPUT)
-            input[g->n_inputs++] = t;
+            WEFT_PUSH(g->arena, input, t);
+    g->n_inputs = input.n;
     output = WEFT_NEW(g->arena, int, b->output.n);
     for (int i = 0; i < b->output.n; i++) {
         int t = number[b->output.at[i]];
@@ -372,41 +509,30 @@ static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
         if (tensor[t].kind == WEFT_ACTIVATION)
             tensor[t].kind = WEFT_OUTPUT;
     }
-    g->input = input;
+    g->input = input.at;
     g->output = output;
 }
 
-static void freeze_nodes(const weft_builder *b, const int *order, const int *number, weft_graph *g)
+static void renumber(ends *e, const int *number)
 {
-    weft_node *node = WEFT_NEW(g->arena, weft_node, b->node.n);
-    int *arg_at = WEFT_NEW(g->arena, int, b->node.n + 1);
-    int *res_at = WEFT_NEW(g->arena, int, b->node.n + 1);
-    int *arg, *res, *place = WEFT_NEW(g->arena, int, b->node.n);
+    for (int i = 0; i < e->item.n; i++)
+        if (e->item.at[i] >= 0)
+            e->item.at[i] = number[e->item.at[i]];
+}
 
-    for (int u = 0; u < b->node.n; u++) {
-        arg_at[u + 1] = arg_at[u] + b->node.at[order[u]].n_args;
-        res_at[u + 1] = res_at[u] + b->node.at[order[u]].n_results;
-        place[order[u]] = u;
-    }
-    arg = WEFT_NEW(g->arena, int, arg_at[b->node.n] + 1);
-    res = WEFT_NEW(g->arena, int, res_at[b->node.n] + 1);
-    for (int u = 0; u < b->node.n; u++) {
-        const pending *p = &b->node.at[order[u]];
-
-        node[u] = p->node;
-        if (p->node.phase == WEFT_BACKWARD && p->node.forward >= 0)
-            node[u].forward = place[p->node.forward];
-        for (int i = 0; i < p->n_args; i++)
-            arg[arg_at[u] + i] = p->arg[i] < 0 ? -1 : number[p->arg[i]];
-        for (int i = 0; i < p->n_results; i++)
-            res[res_at[u] + i] = p->result[i] < 0 ? -1 : number[p->result[i]];
+static void freeze_nodes(weft_builder *b, const int *number, weft_graph *g)
+{
+    if (g->n_tensors < b->tensor.n) {
+        renumber(&b->arg, number);
+        renumber(&b->res, number);
     }
     g->n_nodes = b->node.n;
-    g->node = node;
-    g->arg_at = arg_at;
-    g->arg = arg;
-    g->res_at = res_at;
-    g->res = res;
+    g->node = b->node.at;
+    g->like = b->like.at;
+    g->arg_at = b->arg.from.at;
+    g->arg = b->arg.item.at;
+    g->res_at = b->res.from.at;
+    g->res = b->res.item.at;
 }
 
 /* Readers of each tensor, each node once; ascending because nodes are visited in order. The first
@@ -414,7 +540,7 @@ static void freeze_nodes(const weft_builder *b, const int *order, const int *num
 static void freeze_uses(weft_graph *g, weft_arena *scratch)
 {
     int *use_at = WEFT_NEW(g->arena, int, g->n_tensors + 1);
-    int *last = WEFT_NEW(scratch, int, g->n_tensors);
+    int *last = WEFT_NEW_RAW(scratch, int, g->n_tensors);
     int *fill = NULL, *use = NULL;
 
     for (int pass = 0; pass < 2; pass++) {
@@ -434,7 +560,7 @@ static void freeze_uses(weft_graph *g, weft_arena *scratch)
             }
         for (int t = 0; pass == 0 && t < g->n_tensors; t++)
             use_at[t + 1] += use_at[t];
-        use = pass ? use : WEFT_NEW(g->arena, int, use_at[g->n_tensors] + 1);
+        use = pass ? use : WEFT_NEW_RAW(g->arena, int, use_at[g->n_tensors] + 1);
         fill = pass ? fill
                     : weft_arena_copy(scratch, use_at, (size_t)(g->n_tensors + 1) * sizeof(int));
     }
@@ -451,8 +577,12 @@ typedef struct side {
 
 static side new_side(const weft_graph *g)
 {
-    return (side){WEFT_NEW(g->arena, int, g->n_nodes + 1), WEFT_NEW(g->arena, int, g->n_edges + 1),
-                  WEFT_NEW(g->arena, int, g->n_edges + 1), 0};
+    side s = {WEFT_NEW_RAW(g->arena, int, g->n_nodes + 1),
+              WEFT_NEW_RAW(g->arena, int, g->n_edges + 1),
+              WEFT_NEW_RAW(g->arena, int, g->n_edges + 1), 0};
+
+    s.at[0] = 0;
+    return s;
 }
 
 enum { FEW_EDGES = 64 };
@@ -554,27 +684,24 @@ static void freeze_edges(weft_graph *g, weft_arena *scratch)
 
 static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out)
 {
-    int *order = WEFT_NEW(scratch, int, b->node.n), *place = WEFT_NEW(scratch, int, b->node.n);
-    int *number = WEFT_NEW(scratch, int, b->tensor.n);
-    readers r;
+    int *number = WEFT_NEW_RAW(scratch, int, b->tensor.n);
+    bool is_sorted;
     weft_graph *g;
 
     if (b->node.n == 0)
         return weft_fail(WEFT_E_INPUT, "the graph has no nodes");
     WEFT_TRY(check_names(b, scratch));
     WEFT_TRY(set_producers(b));
-    WEFT_TRY(check_reads(b));
-    r = find_readers(b, scratch);
-    WEFT_TRY(sort_nodes(b, &r, scratch, order));
-    for (int u = 0; u < b->node.n; u++)
-        place[order[u]] = u;
+    WEFT_TRY(check_reads(b, &is_sorted));
+    if (!is_sorted)
+        WEFT_TRY(reorder(b, scratch));
 
     g = WEFT_NEW(b->arena, weft_graph, 1);
     g->arena = b->arena;
     g->name = b->name;
-    freeze_tensors(b, &r, place, number, g);
+    freeze_tensors(b, number, g);
     freeze_ends(b, number, g);
-    freeze_nodes(b, order, number, g);
+    freeze_nodes(b, number, g);
     freeze_uses(g, scratch);
     freeze_edges(g, scratch);
     b->arena = NULL;
@@ -584,9 +711,9 @@ static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out
 
 weft_status weft_builder_finish(weft_builder *b, weft_graph **out)
 {
-    weft_arena *scratch = weft_arena_new();
-    weft_status status = finish(b, scratch, out);
+    size_t mark = weft_arena_mark(b->scratch);
+    weft_status status = finish(b, b->scratch, out);
 
-    weft_arena_free(scratch);
+    weft_arena_rewind(b->scratch, mark);
     return status;
 }

@@ -56,6 +56,8 @@ static void check_node(const weft_graph *g, int u)
 
     must(n->name && *n->name && n->op && n->domain);
     must(n->forward < u);
+    must(g->like[u] >= 0 && g->like[u] <= u && g->like[g->like[u]] == g->like[u]);
+    must(strcmp(n->op, g->node[g->like[u]].op) == 0);
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
         if (g->arg[i] >= 0)
             must(g->arg[i] < g->n_tensors && g->tensor[g->arg[i]].producer < u);

@@ -5,18 +5,29 @@
 
 #include "onnx.h"
 
+/* What a form of the document (onnx.h) is in the main graph, made when it is first met. */
+typedef struct weft_import_form {
+    bool is_made;
+    bool is_control, is_constant;
+    const weft_onnx_function *function; /* that it calls, or NULL */
+    weft_node node;                     /* of operators: all but the name */
+} weft_import_form;
+
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
     const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
-    weft_arena *arena;
-    weft_arena *scratch;   /* of one node; rewound, so sub-graphs and functions nest */
-    int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
-    size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
-    size_t arena_bytes;    /* of `arena` and of `seen` when a node was last begun */
+    weft_arena *arena;      /* as long as the import */
+    weft_arena *lasting;    /* as long as the model's graph: names, attributes, literals */
+    weft_arena *scratch;    /* of one node; rewound, so sub-graphs and functions nest */
+    weft_import_form *form; /* [doc->n_forms] */
+    int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
+    size_t unfolded_bytes;  /* taken by functions and sub-graphs so far, for the same reason */
+    size_t arena_bytes;     /* of the arenas and of `seen` when a node was last begun */
     size_t net_bytes;
     const weft_net *seen;
-    weft_map *prefixes;     /* of inlined functions and branches, each once */
+    weft_map *prefixes; /* of inlined functions and branches, each once */
+    bool has_prefixes;
     weft_map *functions;    /* name -> first local function of that name */
     int *next_function;     /* the next one of the same name, or -1 */
     int64_t n_constants;    /* elements in Constant nodes of the main graph */
@@ -43,10 +54,12 @@ typedef struct weft_scope {
     const weft_onnx_attr *const *bound;
     struct weft_scope *bound_in; /* the scope in which those attributes stand */
     int depth;                   /* of function calls and sub-graphs */
-    WEFT_VEC(int) captured;      /* values of outer->net read inside */
+    const weft_onnx_node *ready; /* its operands are in `operand`; or NULL */
+    WEFT_VEC(int) operand;
+    WEFT_VEC(int) captured; /* values of outer->net read inside */
 } weft_scope;
 
-/* A name as text; the empty name is "". */
+/* A name as text, as long as the graph; the empty name is "". */
 const char *weft_import_text(weft_import *m, weft_slice s);
 /* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
 WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,
@@ -65,9 +78,9 @@ weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *in
 /* The node's own fields and attributes, without operands. */
 WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             weft_node *out);
-/* Names of results, with the prefix; *declared (may be NULL) what the file says of them. */
+/* Names of results, with the prefix; *declared what the file says of them, NULL if nothing. */
 void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, weft_value **declared);
+                         const char *const **names, const weft_value **declared);
 /* Makes the node's results known in the scope. */
 WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             const int *results);
@@ -84,6 +97,12 @@ WEFT_CHECKED weft_status weft_import_control(weft_import *m, weft_scope *s,
 bool weft_import_is_control(const weft_onnx_node *n);
 
 bool weft_slice_is(weft_slice s, const char *text);
+/* "ai.onnx" is another spelling of the default domain. */
+weft_slice weft_import_domain(weft_slice domain);
+
+/* Reads the document into the net. `before`, for another batch size: the net of the file. */
+weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
+                            const weft_net *before, weft_net *net, weft_import *m);
 
 /* Finishes the net: graph, tensors and warnings of the model. */
 WEFT_CHECKED weft_status weft_model_from_net(weft_net *net, weft_model *model);

@@ -35,6 +35,19 @@ void weft_model_free(weft_model *m)
     weft_arena_free(m->arena);
 }
 
+/* Names and shapes of the source's tensors leave the graph that is about to be freed. */
+static void keep_tensors(weft_model *m)
+{
+    weft_source_tensor *t =
+        weft_arena_copy(m->arena, m->tensor, (size_t)m->n_tensors * sizeof *m->tensor);
+
+    for (int i = 0; i < m->n_tensors; i++) {
+        t[i].name = weft_arena_text(m->arena, t[i].name, strlen(t[i].name));
+        t[i].shape = weft_arena_copy(m->arena, t[i].shape, sizeof *t[i].shape);
+    }
+    m->tensor = t;
+}
+
 /* Adds backward and update nodes if asked to. */
 static weft_status train(weft_model *m, const weft_model_options *o)
 {
@@ -43,6 +56,7 @@ static weft_status train(weft_model *m, const weft_model_options *o)
     if (!o->train)
         return WEFT_OK;
     WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
+    keep_tensors(m);
     weft_graph_free(m->graph);
     m->graph = whole;
     return WEFT_OK;

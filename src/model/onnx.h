@@ -90,11 +90,20 @@ typedef struct weft_onnx_attr {
     weft_slice raw;                 /* the whole AttributeProto, for the writer */
 } weft_onnx_attr;
 
-typedef struct weft_onnx_node {
-    weft_slice name, op_type, domain, overload, doc;
-    int n_inputs, n_outputs, n_attrs;
-    const weft_slice *input, *output;
+/* A node without its name and operands. Networks repeat themselves: nodes whose bytes are equal
+ * here share one form. */
+typedef struct weft_onnx_form {
+    int number; /* of the document's forms: 0, 1, ... */
+    weft_slice op_type, domain, overload, doc;
+    int n_attrs;
     const weft_onnx_attr *attr;
+} weft_onnx_form;
+
+typedef struct weft_onnx_node {
+    weft_slice name;
+    int n_inputs, n_outputs;
+    const weft_slice *input, *output;
+    const weft_onnx_form *form; /* never NULL */
 } weft_onnx_node;
 
 struct weft_onnx_graph {
@@ -129,7 +138,7 @@ struct weft_onnx {
     const char *file;
     int64_t ir_version, model_version;
     weft_slice producer, producer_version, domain, doc;
-    int n_opsets, n_functions, n_metadata;
+    int n_opsets, n_functions, n_metadata, n_forms;
     const weft_onnx_opset *opset;
     const weft_onnx_function *function;
     const weft_onnx_entry *metadata;

@@ -13,10 +13,11 @@ enum { MOST_ROUNDS = 16 }; /* through the body of a loop until its shapes are se
 
 bool weft_import_is_control(const weft_onnx_node *n)
 {
-    bool is_default = n->domain.n == 0 || weft_slice_is(n->domain, "ai.onnx");
+    bool is_default = n->form->domain.n == 0 || weft_slice_is(n->form->domain, "ai.onnx");
 
-    return is_default && (weft_slice_is(n->op_type, "If") || weft_slice_is(n->op_type, "Loop") ||
-                          weft_slice_is(n->op_type, "Scan"));
+    return is_default &&
+           (weft_slice_is(n->form->op_type, "If") || weft_slice_is(n->form->op_type, "Loop") ||
+            weft_slice_is(n->form->op_type, "Scan"));
 }
 
 typedef struct body {
@@ -29,14 +30,14 @@ typedef struct body {
 
 static weft_status find_body(const weft_onnx_node *n, const char *name, const weft_onnx_graph **out)
 {
-    for (int i = 0; i < n->n_attrs; i++)
-        if (weft_slice_is(n->attr[i].name, name) && n->attr[i].graph) {
-            *out = n->attr[i].graph;
+    for (int i = 0; i < n->form->n_attrs; i++)
+        if (weft_slice_is(n->form->attr[i].name, name) && n->form->attr[i].graph) {
+            *out = n->form->attr[i].graph;
             return WEFT_OK;
         }
-    return weft_fail(WEFT_E_INPUT,
-                     "node '%.*s' (%.*s): attribute '%s' is missing, expected a graph",
-                     (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, name);
+    return weft_fail(
+        WEFT_E_INPUT, "node '%.*s' (%.*s): attribute '%s' is missing, expected a graph",
+        (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, name);
 }
 
 /* --- one body -------------------------------------------------------------------------------- */
@@ -144,7 +145,8 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
     WEFT_VEC(int) args = {0};
     int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
     const char *const *names;
-    weft_value *declared;
+    const weft_value *declared, nothing = {.shape = {.rank = -1}};
+    weft_value *values = WEFT_NEW(m->arena, weft_value, n->n_outputs + 1);
     weft_node node;
 
     WEFT_TRY(weft_import_header(m, s, n, &node));
@@ -163,18 +165,19 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
             WEFT_PUSH(m->arena, args, bodies[k]->scope.captured.at[i]);
     weft_import_results(m, s, n, &names, &declared);
     for (int i = 0; i < n->n_outputs; i++) {
+        const weft_value *file = declared ? &declared[i] : &nothing;
         weft_value v = result[i];
 
         if (v.shape.rank < 0)
-            v.shape = declared[i].shape;
+            v.shape = file->shape;
         if (v.type == WEFT_TYPE_UNKNOWN)
-            v.type = declared[i].type;
-        for (int d = 0; d < v.shape.rank && v.shape.rank == declared[i].shape.rank; d++)
+            v.type = file->type;
+        for (int d = 0; d < v.shape.rank && v.shape.rank == file->shape.rank; d++)
             if (v.shape.dim[d] < 0)
-                v.shape.dim[d] = declared[i].shape.dim[d];
-        declared[i] = v;
-        declared[i].is_const = false;
-        declared[i].data = NULL;
+                v.shape.dim[d] = file->shape.dim[d];
+        v.is_const = false;
+        v.data = NULL;
+        values[i] = v;
     }
     node.has_body = true;
     node.body = bodies[0]->work;
@@ -184,7 +187,7 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
                                           .n_results = n->n_outputs,
                                           .arg = args.at,
                                           .result_name = names,
-                                          .declared = declared},
+                                          .declared = values},
                            results));
     return weft_import_define(m, s, n, results);
 }
@@ -212,7 +215,7 @@ static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_
 
     for (int i = 0; i < n->n_outputs; i++)
         inside[i] = graph->output[i].name;
-    inner.prefix = weft_import_prefix(m, s, n->name, n->op_type);
+    inner.prefix = weft_import_prefix(m, s, n->name, n->form->op_type);
     weft_import_rename(m, s, n, inside, &inner);
     weft_import_declared(m, &inner, graph);
     WEFT_TRY(weft_import_weights(m, &inner));
@@ -316,22 +319,23 @@ static weft_status body_mismatch(const weft_onnx_node *n, const body *b)
         WEFT_E_INPUT,
         "node '%.*s' (%.*s) has %d inputs and %d outputs, which do not fit a body with "
         "%d and %d",
-        (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, n->n_inputs, n->n_outputs,
-        b->graph->n_inputs, b->graph->n_outputs);
+        (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at, n->n_inputs,
+        n->n_outputs, b->graph->n_inputs, b->graph->n_outputs);
 }
 
 static void warn_of_once(weft_scope *s, const weft_onnx_node *n, int64_t trips)
 {
     if (trips >= 0)
-        weft_net_warn(
-            s->net, "node '%.*s' (%.*s): its body runs %lld times, its work is counted once",
-            (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at, (long long)trips);
+        weft_net_warn(s->net,
+                      "node '%.*s' (%.*s): its body runs %lld times, its work is counted once",
+                      (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at,
+                      (long long)trips);
     else
         weft_net_warn(
             s->net,
             "node '%.*s' (%.*s): how often its body runs depends on the data; its work is "
             "counted once",
-            (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at);
+            (int)n->name.n, n->name.at, (int)n->form->op_type.n, n->form->op_type.at);
 }
 
 /* Inputs: trip count, condition, carried ..; body: iteration, condition, carried ..; its results:
@@ -437,7 +441,7 @@ static weft_status import_scan(weft_import *m, weft_scope *s, const weft_onnx_no
 
 weft_status weft_import_control(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    if (weft_slice_is(n->op_type, "If"))
+    if (weft_slice_is(n->form->op_type, "If"))
         return import_if(m, s, n);
-    return weft_slice_is(n->op_type, "Loop") ? import_loop(m, s, n) : import_scan(m, s, n);
+    return weft_slice_is(n->form->op_type, "Loop") ? import_loop(m, s, n) : import_scan(m, s, n);
 }

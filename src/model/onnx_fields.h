@@ -122,6 +122,9 @@ enum { WEFT_ONNX_SHOWN_BYTES = 100 };
 /* A name for messages, with its NUL, shortened if it is long. Returns `to`. */
 const char *weft_onnx_show(weft_slice name, char to[WEFT_ONNX_SHOWN_BYTES]);
 
+/* Adds the file, and what is in it if that is no ONNX model, to the message. */
+weft_status weft_onnx_explain(weft_status status, weft_wire w, const char *file);
+
 /* --- fields: texts and data stay where they are ---------------------------------------------- */
 
 /* Names and paths: a NUL byte is an error. */

@@ -16,7 +16,9 @@ enum {
     MOST_UNFOLDED_MB = 128, /* for functions and sub-graphs: a file of 2 KB can ask for any size */
     MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
     MOST_FLOATS = 256,      /* floating-point constants read from the file */
-    NEWEST_OPSET = 25,      /* of the default domain, as far as the table was checked */
+    FEW_INPUTS = 4,
+    FEW_OUTPUTS = 4,
+    NEWEST_OPSET = 25, /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
 };
 
@@ -32,11 +34,10 @@ static bool same_text(weft_slice a, weft_slice b)
 
 const char *weft_import_text(weft_import *m, weft_slice s)
 {
-    return weft_arena_text(m->arena, s.at, s.n);
+    return s.n > 0 ? weft_arena_text(m->lasting, s.at, s.n) : "";
 }
 
-/* "ai.onnx" is another spelling of the default domain. */
-static weft_slice plain_domain(weft_slice domain)
+weft_slice weft_import_domain(weft_slice domain)
 {
     return weft_slice_is(domain, "ai.onnx") ? (weft_slice){"", 0} : domain;
 }
@@ -48,7 +49,7 @@ static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice n
     for (int i = 0; i < s->n_renamed; i++)
         if (same_text(s->renamed[i], name))
             return s->new_name[i];
-    return *s->prefix ? weft_arena_print(m->arena, "%s%.*s", s->prefix, (int)name.n, name.at)
+    return *s->prefix ? weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at)
                       : weft_import_text(m, name);
 }
 
@@ -59,6 +60,7 @@ const char *weft_import_prefix(weft_import *m, const weft_scope *s, weft_slice n
     int n = weft_map_get(m->prefixes, prefix, strlen(prefix));
 
     weft_map_set(m->prefixes, prefix, strlen(prefix), n < 0 ? 1 : n + 1);
+    m->has_prefixes = true;
     return n < 0 ? prefix
                  : weft_arena_print(m->arena, "%s%.*s#%d:", s->prefix, (int)base.n, base.at, n + 1);
 }
@@ -127,9 +129,24 @@ static weft_slice dim_name(weft_import *m, const weft_onnx_value_info *info, int
     return (weft_slice){name, strlen(name)};
 }
 
-static bool is_initializer(const weft_onnx_graph *g, weft_map *initializers, weft_slice name)
+/* Old files list all initializers as inputs; `names` is NULL if there are few inputs. */
+static bool is_initializer(const weft_onnx_graph *g, const weft_map *names, weft_slice name)
 {
-    return g->n_initializers > 0 && weft_map_get(initializers, name.at, name.n) >= 0;
+    if (names)
+        return weft_map_get(names, name.at, name.n) >= 0;
+    for (int i = 0; i < g->n_initializers; i++)
+        if (same_text(g->initializer[i].name, name))
+            return true;
+    return false;
+}
+
+static weft_map *initializer_names(weft_import *m, const weft_onnx_graph *g)
+{
+    weft_map *names = g->n_inputs > FEW_INPUTS ? weft_map_new(m->arena) : NULL;
+
+    for (int i = 0; names && i < g->n_initializers; i++)
+        weft_map_set(names, g->initializer[i].name.at, g->initializer[i].name.n, i);
+    return names;
 }
 
 static weft_status input_shape(weft_import *m, const weft_onnx_value_info *info, weft_value *v)
@@ -179,9 +196,10 @@ static weft_status choose_batch(weft_import *m, const weft_onnx_value_info *firs
     return WEFT_OK;
 }
 
-static weft_status import_inputs(weft_import *m, weft_scope *s, weft_map *initializers)
+static weft_status import_inputs(weft_import *m, weft_scope *s)
 {
     const weft_onnx_graph *g = s->graph;
+    const weft_map *initializers = initializer_names(m, g);
     bool is_first = true;
 
     for (int i = 0; i < g->n_inputs; i++) {
@@ -225,7 +243,7 @@ static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_
         v->shape.dim[d] = t->dim[d];
     return weft_onnx_literal(m->doc, t,
                              weft_dtype_is_float(v->type) ? MOST_FLOATS : WEFT_MAX_LITERAL,
-                             m->arena, &v->data);
+                             m->lasting, &v->data);
 }
 
 weft_status weft_import_weights(weft_import *m, weft_scope *s)
@@ -279,14 +297,14 @@ static weft_status plain_attr(weft_import *m, const weft_onnx_attr *from, weft_a
         break;
     case WEFT_ONNX_INTS:
         to->kind = WEFT_ATTR_INTS;
-        to->ints = from->ints;
+        to->ints = weft_arena_copy(m->lasting, from->ints, (size_t)from->n * sizeof(int64_t));
         break;
     case WEFT_ONNX_FLOATS:
         to->kind = WEFT_ATTR_REALS;
-        to->reals = from->floats;
+        to->reals = weft_arena_copy(m->lasting, from->floats, (size_t)from->n * sizeof(double));
         break;
     case WEFT_ONNX_STRINGS: {
-        const char **texts = WEFT_NEW(m->arena, const char *, from->n + 1);
+        const char **texts = WEFT_NEW(m->lasting, const char *, from->n + 1);
 
         for (int i = 0; i < from->n; i++)
             texts[i] = weft_import_text(m, from->strings[i]);
@@ -341,7 +359,7 @@ static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
 {
     *out = 1;
     for (int i = 0; i < s->n_opsets; i++)
-        if (same_text(plain_domain(s->opset[i].domain), domain)) {
+        if (same_text(weft_import_domain(s->opset[i].domain), domain)) {
             int64_t version = s->opset[i].version;
 
             *out = version < 1 ? 1 : version > 1000 ? 1000 : (int)version;
@@ -353,29 +371,38 @@ static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
     return WEFT_OK;
 }
 
-weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                               weft_node *out)
+/* All of a node but its name, which messages may need. The attributes are in `a`. */
+static weft_status make_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                               weft_arena *a, weft_node *out)
 {
-    weft_attr *attr = WEFT_NEW(m->scratch, weft_attr, n->n_attrs);
-    weft_slice domain = plain_domain(n->domain);
+    weft_attr *attr = WEFT_NEW(a, weft_attr, n->form->n_attrs);
+    weft_slice domain = weft_import_domain(n->form->domain);
 
-    *out = (weft_node){.name = with_prefix(m, s, n->name),
-                       .op = weft_import_text(m, n->op_type),
+    *out = (weft_node){.op = weft_import_text(m, n->form->op_type),
                        .domain = weft_import_text(m, domain),
                        .attr = attr,
                        .forward = -1,
                        .wrt = -1};
-    if (n->op_type.n == 0)
-        return weft_fail(WEFT_E_INPUT, "node '%s' has no operator type", out->name);
+    if (n->form->op_type.n == 0)
+        return weft_fail(WEFT_E_INPUT, "node '%s' has no operator type",
+                         with_prefix(m, s, n->name));
     WEFT_TRY(opset_of(s, domain, &out->opset));
-    for (int i = 0; i < n->n_attrs; i++) {
-        const weft_onnx_attr *a = follow(s, &n->attr[i]);
+    for (int i = 0; i < n->form->n_attrs; i++) {
+        const weft_onnx_attr *from = follow(s, &n->form->attr[i]);
 
-        if (a == NULL)
+        if (from == NULL)
             continue;
-        WEFT_TRY(plain_attr(m, a, &attr[out->n_attrs]));
-        attr[out->n_attrs++].name = weft_import_text(m, n->attr[i].name);
+        WEFT_TRY(plain_attr(m, from, &attr[out->n_attrs]));
+        attr[out->n_attrs++].name = weft_import_text(m, n->form->attr[i].name);
     }
+    return WEFT_OK;
+}
+
+weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                               weft_node *out)
+{
+    WEFT_TRY(make_header(m, s, n, m->scratch, out));
+    out->name = with_prefix(m, s, n->name);
     return WEFT_OK;
 }
 
@@ -396,7 +423,7 @@ void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *
 static weft_status capture(weft_import *m, weft_scope *s, weft_slice name, int outer, int *out)
 {
     const weft_value *v = weft_net_value(s->outer->net, outer);
-    const char *text = weft_arena_print(m->arena, "%.*s (outside)", (int)name.n, name.at);
+    const char *text = weft_arena_print(m->lasting, "%.*s (outside)", (int)name.n, name.at);
 
     if (v->is_const)
         WEFT_TRY(weft_net_constant(s->net, text, v, out));
@@ -434,23 +461,48 @@ weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_no
     return WEFT_OK;
 }
 
-void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, weft_value **declared)
+/* Where the graph declares a tensor: index into its values, then its outputs; -1 if nowhere. Most
+ * graphs declare a few outputs only: these are compared, not looked up. */
+static int find_declared(const weft_scope *s, weft_slice name)
 {
-    const char **text = WEFT_NEW(m->scratch, const char *, n->n_outputs);
+    const weft_onnx_graph *g = s->graph;
+    int found = -1;
 
-    *declared = WEFT_NEW(m->scratch, weft_value, n->n_outputs);
+    if (s->declared == NULL || g->n_values > 0 || g->n_outputs > FEW_OUTPUTS)
+        return s->declared ? weft_map_get(s->declared, name.at, name.n) : -1;
+    for (int i = 0; i < g->n_outputs; i++)
+        found = same_text(g->output[i].name, name) ? i : found;
+    return found;
+}
+
+static weft_value *no_declarations(weft_arena *a, int n)
+{
+    weft_value *v = WEFT_NEW_RAW(a, weft_value, n);
+
+    for (int i = 0; i < n; i++)
+        v[i] = (weft_value){.shape = {.rank = -1}};
+    return v;
+}
+
+void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                         const char *const **names, const weft_value **declared)
+{
+    const char **text = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
+    weft_value *values = NULL;
+
     for (int i = 0; i < n->n_outputs; i++) {
-        int k = s->declared ? weft_map_get(s->declared, n->output[i].at, n->output[i].n) : -1;
+        int k = find_declared(s, n->output[i]);
 
         text[i] = with_prefix(m, s, n->output[i]);
-        (*declared)[i] = (weft_value){.shape = {.rank = -1}};
-        if (k >= 0 && m->file_batch == 0) /* declared for another batch: of no use */
-            (*declared)[i] = weft_import_value_info(
-                m, k < s->graph->n_values ? &s->graph->value[k]
-                                          : &s->graph->output[k - s->graph->n_values]);
+        if (k < 0 || m->file_batch > 0) /* declared for another batch: of no use */
+            continue;
+        values = values ? values : no_declarations(m->scratch, n->n_outputs);
+        values[i] = weft_import_value_info(m, k < s->graph->n_values
+                                                  ? &s->graph->value[k]
+                                                  : &s->graph->output[k - s->graph->n_values]);
     }
     *names = text;
+    *declared = values;
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -458,8 +510,14 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
 static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n, int **args,
                             int *n_args)
 {
-    *args = WEFT_NEW(m->scratch, int, n->n_inputs + 1);
     *n_args = 0;
+    if (s->ready == n) { /* looked up when the order was checked */
+        *args = s->operand.at;
+        for (int i = 0; i < n->n_inputs; i++)
+            *n_args = s->operand.at[i] >= 0 ? i + 1 : *n_args;
+        return WEFT_OK;
+    }
+    *args = WEFT_NEW_RAW(m->scratch, int, n->n_inputs + 1);
     for (int i = 0; i < n->n_inputs; i++) {
         (*args)[i] = -1;
         if (n->input[i].n == 0)
@@ -467,8 +525,8 @@ static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node 
         WEFT_TRY(weft_import_resolve(m, s, n->input[i], &(*args)[i]));
         if ((*args)[i] < 0)
             return weft_fail(WEFT_E_INPUT, "node '%.*s' (%.*s) reads '%.*s', which nothing makes",
-                             (int)n->name.n, n->name.at, (int)n->op_type.n, n->op_type.at,
-                             (int)n->input[i].n, n->input[i].at);
+                             (int)n->name.n, n->name.at, (int)n->form->op_type.n,
+                             n->form->op_type.at, (int)n->input[i].n, n->input[i].at);
         *n_args = i + 1; /* trailing operands left out do not count */
     }
     return WEFT_OK;
@@ -491,13 +549,13 @@ static void index_functions(weft_import *m)
 
 static const weft_onnx_function *find_function(const weft_import *m, const weft_onnx_node *n)
 {
-    int i = weft_map_get(m->functions, n->op_type.at, n->op_type.n);
+    int i = weft_map_get(m->functions, n->form->op_type.at, n->form->op_type.n);
 
     for (; i >= 0; i = m->next_function[i]) {
         const weft_onnx_function *f = &m->doc->function[i];
 
-        if (same_text(plain_domain(f->domain), plain_domain(n->domain)) &&
-            same_text(f->overload, n->overload))
+        if (same_text(weft_import_domain(f->domain), weft_import_domain(n->form->domain)) &&
+            same_text(f->overload, n->form->overload))
             return f;
     }
     return NULL;
@@ -507,10 +565,10 @@ static void bind_attributes(weft_import *m, const weft_onnx_node *n, const weft_
                             weft_scope *inner)
 {
     const weft_onnx_attr **bound =
-        WEFT_NEW(m->arena, const weft_onnx_attr *, n->n_attrs + f->n_defaults + 1);
+        WEFT_NEW(m->arena, const weft_onnx_attr *, n->form->n_attrs + f->n_defaults + 1);
 
-    for (int i = 0; i < n->n_attrs; i++)
-        bound[inner->n_bound++] = &n->attr[i];
+    for (int i = 0; i < n->form->n_attrs; i++)
+        bound[inner->n_bound++] = &n->form->attr[i];
     inner->n_given = inner->n_bound;
     for (int i = 0; i < f->n_defaults; i++)
         bound[inner->n_bound++] = &f->fallback[i];
@@ -537,10 +595,10 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
             WEFT_E_INPUT,
             "function '%.*s' is called with %d inputs and %d outputs, expected %d and %d",
             (int)f->name.n, f->name.at, n->n_inputs, n->n_outputs, f->n_inputs, f->n_outputs);
-    if (n->n_attrs > MOST_BOUND || f->n_defaults > MOST_BOUND)
+    if (n->form->n_attrs > MOST_BOUND || f->n_defaults > MOST_BOUND)
         return weft_fail(WEFT_E_INPUT,
                          "function '%.*s' has %d attributes and %d defaults, expected at most %d",
-                         (int)f->name.n, f->name.at, n->n_attrs, f->n_defaults, MOST_BOUND);
+                         (int)f->name.n, f->name.at, n->form->n_attrs, f->n_defaults, MOST_BOUND);
     WEFT_TRY(operands(m, s, n, &args, &n_args));
     for (int i = 0; i < n_args; i++)
         if (args[i] >= 0)
@@ -561,34 +619,43 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
     return weft_import_define(m, s, n, results);
 }
 
-static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+static void count_constant(weft_import *m, const weft_scope *s, int value)
 {
-    int *args, *results = WEFT_NEW(m->scratch, int, n->n_outputs + 1);
-    weft_value *declared;
+    int64_t elements = weft_shape_elements(&weft_net_value(s->net, value)->shape);
+
+    if (elements > 0 && __builtin_add_overflow(m->n_constants, elements, &m->n_constants))
+        m->n_constants = INT64_MAX;
+}
+
+static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                   const weft_import_form *form)
+{
+    int *args, *results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs + 1);
     weft_net_op op = {.n_results = n->n_outputs};
 
     WEFT_TRY(operands(m, s, n, &args, &op.n_args));
-    WEFT_TRY(weft_import_header(m, s, n, &op.node));
-    weft_import_results(m, s, n, &op.result_name, &declared);
-    op.declared = declared;
+    if (form->is_made) {
+        op.form = n->form->number + 1;
+        op.node = form->node;
+        op.node.name = with_prefix(m, s, n->name);
+    } else {
+        WEFT_TRY(weft_import_header(m, s, n, &op.node));
+    }
+    weft_import_results(m, s, n, &op.result_name, &op.declared);
     op.arg = args;
     WEFT_TRY(weft_net_node(s->net, &op, results));
-    if (weft_slice_is(n->op_type, "Constant") && s->depth == 0 && n->n_outputs > 0 &&
-        results[0] >= 0) {
-        int64_t elements = weft_shape_elements(&weft_net_value(s->net, results[0])->shape);
-
-        if (elements > 0 && __builtin_add_overflow(m->n_constants, elements, &m->n_constants))
-            m->n_constants = INT64_MAX;
-    }
+    if (form->is_constant && s->depth == 0 && n->n_outputs > 0 && results[0] >= 0)
+        count_constant(m, s, results[0]);
     return weft_import_define(m, s, n, results);
 }
 
-/* Counts the memory taken since the last node was begun, if that was below the main graph. Names,
- * attributes, constants and lists of reads grow with the nodes unfolded, each in its own way: bytes
- * bound them all. Nets of bodies are freed, so only growth of the net in use counts. */
+/* Counts the memory taken since the last node was begun that is below the main graph or leads
+ * there. Names, attributes, constants and lists of reads grow with the nodes unfolded, each in its
+ * own way: bytes bound them all. Nets of bodies are freed, so only growth of the net in use counts.
+ */
 static weft_status check_unfolded(weft_import *m, const weft_scope *s)
 {
-    size_t arena_bytes = weft_arena_mark(m->arena);
+    size_t arena_bytes = weft_arena_mark(m->arena) + weft_arena_mark(m->lasting);
     size_t net_bytes = weft_arena_mark(weft_net_arena(s->net));
 
     if (s->depth > 0 && arena_bytes > m->arena_bytes)
@@ -609,25 +676,51 @@ static weft_status check_unfolded(weft_import *m, const weft_scope *s)
  * times. */
 static int64_t cost_of(const weft_scope *s, const weft_onnx_node *n)
 {
-    int64_t n_parts = (int64_t)n->n_inputs + n->n_outputs + n->n_attrs;
+    int64_t n_parts = (int64_t)n->n_inputs + n->n_outputs + n->form->n_attrs;
 
-    return s->depth == 0 ? 1 : 1 + n_parts / 16 + (int64_t)n->n_attrs * s->n_bound / 256;
+    return s->depth == 0 ? 1 : 1 + n_parts / 16 + (int64_t)n->form->n_attrs * s->n_bound / 256;
+}
+
+/* What the node's form is. In the main graph it is kept with the attributes of operators; the
+ * operands are looked at first, since an error in them is told before one in attributes. */
+static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                             weft_import_form *out)
+{
+    int *args, n_args;
+
+    out->function = find_function(m, n);
+    out->is_control = weft_import_is_control(n);
+    out->is_constant = weft_slice_is(n->form->op_type, "Constant");
+    if (s->depth > 0)
+        return WEFT_OK;
+    if (!out->function && !out->is_control) {
+        WEFT_TRY(operands(m, s, n, &args, &n_args));
+        WEFT_TRY(make_header(m, s, n, m->lasting, &out->node));
+    }
+    out->is_made = true;
+    return WEFT_OK;
 }
 
 static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    const weft_onnx_function *f = find_function(m, n);
+    weft_import_form below = {0}; /* the main graph: attributes depend on the call */
+    weft_import_form *form = s->depth == 0 ? &m->form[n->form->number] : &below;
 
-    WEFT_TRY(check_unfolded(m, s));
+    if (s->depth > 0)
+        WEFT_TRY(check_unfolded(m, s));
     m->n_budget -= cost_of(s, n);
     if (m->n_budget < 0)
         return weft_fail(WEFT_E_INPUT, "more than %d nodes after functions are inlined",
                          MOST_NODES);
-    if (f)
-        return import_call(m, s, n, f);
-    if (weft_import_is_control(n))
+    if (!form->is_made)
+        WEFT_TRY(make_form(m, s, n, form));
+    if (s->depth == 0 && (form->function || form->is_control))
+        WEFT_TRY(check_unfolded(m, s));
+    if (form->function)
+        return import_call(m, s, n, form->function);
+    if (form->is_control)
         return weft_import_control(m, s, n);
-    return import_operator(m, s, n);
+    return import_operator(m, s, n, form);
 }
 
 weft_status weft_import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n)
@@ -702,84 +795,16 @@ static void warn_of_opset(weft_scope *s)
 static weft_status import_graph(weft_import *m, weft_scope *s)
 {
     const weft_onnx_graph *g = m->doc->graph;
-    weft_map *initializers = weft_map_new(m->arena);
 
-    for (int i = 0; i < g->n_initializers; i++)
-        weft_map_set(initializers, g->initializer[i].name.at, g->initializer[i].name.n, i);
     weft_import_declared(m, s, g);
     warn_of_opset(s);
-    WEFT_TRY(import_inputs(m, s, initializers));
+    WEFT_TRY(import_inputs(m, s));
     WEFT_TRY(weft_import_weights(m, s));
     WEFT_TRY(weft_import_nodes(m, s, g->node, g->n_nodes));
+    /* Every value went into the scope under its own name, which refuses a second one. */
+    if (!m->has_prefixes && g->n_sparse == 0)
+        weft_net_unique(s->net);
     return import_outputs(m, s);
-}
-
-static int64_t count_parameters(const weft_onnx_graph *g)
-{
-    int64_t total = 0;
-
-    for (int i = 0; i < g->n_initializers; i++) {
-        const weft_onnx_tensor *t = &g->initializer[i];
-        weft_shape shape = {.rank = t->n_dims};
-        int64_t n;
-
-        for (int d = 0; d < t->n_dims; d++)
-            shape.dim[d] = t->dim[d];
-        n = weft_shape_elements(&shape);
-        if (weft_dtype_is_float((weft_dtype)t->data_type) &&
-            __builtin_add_overflow(total, n, &total))
-            return INT64_MAX;
-    }
-    return total;
-}
-
-static const char *describe(const weft_onnx *doc, weft_arena *a)
-{
-    long long opset = 0;
-
-    for (int i = 0; i < doc->n_opsets; i++)
-        if (plain_domain(doc->opset[i].domain).n == 0)
-            opset = (long long)doc->opset[i].version;
-    return weft_arena_print(a, "ONNX, opset %lld%s%.*s%s%.*s", opset, doc->producer.n ? ", " : "",
-                            (int)doc->producer.n, doc->producer.at,
-                            doc->producer_version.n ? " " : "", (int)doc->producer_version.n,
-                            doc->producer_version.at);
-}
-
-/* Every input and node result of the source, folded ones too. */
-static void list_tensors(const weft_net *net, weft_model *model)
-{
-    weft_source_tensor *t = WEFT_NEW(model->arena, weft_source_tensor, weft_net_count(net) + 1);
-
-    for (int v = 0; v < weft_net_count(net); v++) {
-        const weft_value *value = weft_net_value(net, v);
-        const char *name = weft_net_name(net, v);
-
-        if (weft_net_is_given(net, v) && value->is_const)
-            continue;
-        t[model->n_tensors++] = (weft_source_tensor){
-            weft_arena_text(model->arena, name, strlen(name)), value->type, value->shape};
-    }
-    model->tensor = t;
-}
-
-static void list_warnings(const weft_net *net, weft_model *model)
-{
-    const char **text = WEFT_NEW(model->arena, const char *, weft_net_n_warnings(net) + 1);
-
-    model->n_warnings = weft_net_n_warnings(net);
-    for (int i = 0; i < model->n_warnings; i++)
-        text[i] = weft_arena_text(model->arena, weft_net_warning(net, i),
-                                  strlen(weft_net_warning(net, i)));
-    model->warning = text;
-}
-
-weft_status weft_model_from_net(weft_net *net, weft_model *model)
-{
-    WEFT_TRY(weft_net_finish(net, &model->graph));
-    list_tensors(net, model);
-    list_warnings(net, model);
-    return WEFT_OK;
 }
 
 /* Inputs, initializers and results of a graph. */
@@ -792,10 +817,8 @@ static int n_values(const weft_onnx_graph *g)
     return n + 1;
 }
 
-/* Reads the document into the scope's net. `before`, for another batch size: the net of the file.
- */
-static weft_status read_net(const weft_onnx *doc, const weft_model_options *options,
-                            weft_net *before, weft_net *net, weft_import *m)
+weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
+                            const weft_net *before, weft_net *net, weft_import *m)
 {
     weft_scope s = {.net = net, .prefix = "", .n_opsets = doc->n_opsets, .opset = doc->opset};
     weft_status status;
@@ -803,11 +826,13 @@ static weft_status read_net(const weft_onnx *doc, const weft_model_options *opti
     *m = (weft_import){.doc = doc,
                        .options = options,
                        .before = before,
-                       .arena = weft_net_arena(net),
+                       .arena = weft_arena_new(),
+                       .lasting = weft_net_arena(net),
                        .scratch = weft_arena_new(),
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
     m->prefixes = weft_map_new(m->arena);
+    m->form = WEFT_NEW(m->arena, weft_import_form, doc->n_forms + 1);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);
@@ -815,39 +840,6 @@ static weft_status read_net(const weft_onnx *doc, const weft_model_options *opti
     weft_map_reserve(s.values, n_values(doc->graph));
     status = import_graph(m, &s);
     weft_arena_free(m->scratch);
+    weft_arena_free(m->arena);
     return status;
-}
-
-/* True if --batch asks for another size than the file is fixed to. */
-static bool needs_rebatch(const weft_import *m, const weft_model_options *o)
-{
-    return m->file_batch > 0 && m->file_batch != o->batch;
-}
-
-weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *options,
-                               weft_model *model)
-{
-    weft_model_options as_stored = *options;
-    weft_net *before = weft_net_new(model->name), *net = weft_net_new(model->name);
-    weft_import m = {0};
-    weft_status status = WEFT_OK;
-
-    as_stored.batch = 0;
-    if (options->batch > 0) /* what the constants of a fixed batch were made for */
-        (void)read_net(doc, &as_stored, NULL, before, &m);
-    status = read_net(doc, options, before, net, &m);
-    if (status == WEFT_OK)
-        status = weft_model_from_net(net, model);
-    if (status != WEFT_OK && needs_rebatch(&m, options))
-        status = weft_fail(status,
-                           "%s (the file is fixed to batch %lld and could not be read with %lld; "
-                           "export it with a symbolic batch)",
-                           weft_message(), (long long)m.file_batch, (long long)options->batch);
-    model->n_nodes = doc->graph->n_nodes;
-    model->n_parameters = status == WEFT_OK ? count_parameters(doc->graph) : 0;
-    model->n_constants = m.n_constants;
-    model->origin = describe(doc, model->arena);
-    weft_net_free(net);
-    weft_net_free(before);
-    return status == WEFT_OK ? status : weft_fail_in(status, doc->file);
 }

@@ -32,8 +32,8 @@ static void collect_reads(weft_import *m, const weft_onnx_node *n, slice_list *o
     for (int i = 0; i < n->n_inputs; i++)
         if (n->input[i].n > 0)
             WEFT_PUSH(m->arena, *out, n->input[i]);
-    for (int i = 0; i < n->n_attrs; i++) {
-        const weft_onnx_graph *g = n->attr[i].graph;
+    for (int i = 0; i < n->form->n_attrs; i++) {
+        const weft_onnx_graph *g = n->form->attr[i].graph;
 
         for (int k = 0; g && k < g->n_nodes; k++)
             collect_reads(m, &g->node[k], out);
@@ -79,10 +79,11 @@ static weft_status sort_from(order *o, int u, visit *stack)
             int maker = weft_map_get(o->makers, name.at, name.n);
 
             if (maker >= 0 && o->state[maker] == 1)
-                return weft_fail(
-                    WEFT_E_INPUT, "the graph has a cycle through node '%.*s' (%.*s), tensor '%.*s'",
-                    (int)o->node[maker].name.n, o->node[maker].name.at,
-                    (int)o->node[maker].op_type.n, o->node[maker].op_type.at, (int)name.n, name.at);
+                return weft_fail(WEFT_E_INPUT,
+                                 "the graph has a cycle through node '%.*s' (%.*s), tensor '%.*s'",
+                                 (int)o->node[maker].name.n, o->node[maker].name.at,
+                                 (int)o->node[maker].form->op_type.n,
+                                 o->node[maker].form->op_type.at, (int)name.n, name.at);
             if (maker >= 0 && o->state[maker] == 0) {
                 o->state[maker] = 1;
                 stack[depth++] = (visit){maker, 0};
@@ -100,13 +101,39 @@ static bool is_made(const weft_scope *s, weft_slice name)
     return false;
 }
 
+/* The same for a node of the main graph without body, whose operands are kept for the import. */
+static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n)
+{
+    s->operand.n = 0;
+    for (int i = 0; i < n->n_inputs; i++) {
+        weft_slice name = n->input[i];
+        int value = name.n > 0 ? weft_map_get(s->values, name.at, name.n) : -1;
+
+        if (name.n > 0 && value < 0)
+            return false;
+        WEFT_PUSH(m->arena, s->operand, value);
+    }
+    s->ready = n;
+    return true;
+}
+
+/* Forms of the main graph that were met before are not looked at again. */
+static bool is_control(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+{
+    const weft_import_form *form = &m->form[n->form->number];
+
+    return s->depth == 0 && form->is_made ? form->is_control : weft_import_is_control(n);
+}
+
 /* Everything the node reads is there already. */
-static bool is_ready(weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+static bool is_ready(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
     slice_list reads = {0};
 
-    if (weft_import_is_control(n)) {
+    if (is_control(m, s, n)) {
         collect_reads(m, n, &reads);
+    } else if (s->outer == NULL) {
+        return find_operands(m, s, n);
     } else {
         reads.at = (weft_slice *)(uintptr_t)n->input; /* only read below */
         reads.n = n->n_inputs;

@@ -10,16 +10,28 @@
  * packed, and of a field that should be there once the last one counts (of a message too: parts are
  * not merged). Messages nest through sub-graphs only; their depth is limited.
  *
- * A file that cannot be read is looked at once more, to say what it is instead. */
+ * What a node is, apart from its name and operands, is read once: a node whose remaining bytes are
+ * equal to those of an earlier one shares its form. Equal bytes mean the same, so nothing is
+ * checked less.
+ *
+ * A file that cannot be read is looked at once more, to say what it is instead (onnx_foreign.c). */
 #include "onnx_fields.h"
 
 #include <string.h>
 
-enum { MOST_ATTRS = 1000, MOST_NAME_BYTES = 65535 };
+enum {
+    MOST_ATTRS = 1000,
+    MOST_NAME_BYTES = 65535,
+    MOST_FORM_BYTES = 256, /* larger ones are not compared with others: they are data */
+    MOST_TEXTS = 32,       /* names in a node whose form is looked for */
+};
 
 typedef struct reader {
     weft_arena *arena;
-    int depth; /* of sub-graphs */
+    int depth;       /* of sub-graphs */
+    int n_forms;     /* met so far */
+    weft_map *forms; /* bytes -> index into form */
+    WEFT_VEC(const weft_onnx_form *) form;
 } reader;
 
 /* --- plain fields ---------------------------------------------------------------------------- */
@@ -322,17 +334,38 @@ static weft_status read_attr(reader *r, weft_wire w, weft_onnx_attr *out)
     }
 }
 
-/* The arrays of a node while they are filled. */
+/* A node while it is filled. */
 typedef struct node_parts {
     weft_slice *input, *output;
+    weft_onnx_form *form;
     weft_onnx_attr *attr;
 } node_parts;
+
+static weft_status form_field(reader *r, const weft_wire_field *f, const node_parts *parts)
+{
+    weft_onnx_form *form = parts->form;
+    weft_wire body;
+
+    switch (f->number) {
+    case ONNX_NODE_OP_TYPE:
+        return weft_onnx_field_text(f, &form->op_type);
+    case ONNX_NODE_DOMAIN:
+        return weft_onnx_field_text(f, &form->domain);
+    case ONNX_NODE_OVERLOAD:
+        return weft_onnx_field_text(f, &form->overload);
+    case ONNX_NODE_DOC:
+        return weft_onnx_field_bytes(f, &form->doc);
+    case ONNX_NODE_ATTR:
+        WEFT_TRY(weft_wire_body(f, &body));
+        return read_attr(r, body, &parts->attr[form->n_attrs++]);
+    default:
+        return WEFT_OK;
+    }
+}
 
 static weft_status node_field(reader *r, const weft_wire_field *f, weft_onnx_node *out,
                               const node_parts *parts)
 {
-    weft_wire body;
-
     switch (f->number) {
     case ONNX_NODE_INPUT:
         return weft_onnx_field_text(f, &parts->input[out->n_inputs++]);
@@ -340,42 +373,141 @@ static weft_status node_field(reader *r, const weft_wire_field *f, weft_onnx_nod
         return weft_onnx_field_text(f, &parts->output[out->n_outputs++]);
     case ONNX_NODE_NAME:
         return weft_onnx_field_text(f, &out->name);
-    case ONNX_NODE_OP_TYPE:
-        return weft_onnx_field_text(f, &out->op_type);
-    case ONNX_NODE_DOMAIN:
-        return weft_onnx_field_text(f, &out->domain);
-    case ONNX_NODE_OVERLOAD:
-        return weft_onnx_field_text(f, &out->overload);
-    case ONNX_NODE_DOC:
-        return weft_onnx_field_bytes(f, &out->doc);
-    case ONNX_NODE_ATTR:
-        WEFT_TRY(weft_wire_body(f, &body));
-        return read_attr(r, body, &parts->attr[out->n_attrs++]);
     default:
-        return WEFT_OK;
+        return form_field(r, f, parts);
     }
 }
 
-static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
+static weft_status node_fields(reader *r, weft_wire w, weft_onnx_node *out, const node_parts *parts)
 {
-    node_parts parts;
     weft_wire_field f;
-    int n[WEFT_WIRE_COUNTED];
     bool more;
 
-    WEFT_TRY(weft_wire_count(w, n));
-    if (n[ONNX_NODE_ATTR] > MOST_ATTRS) /* two bytes of the file would take hundreds of memory */
-        return weft_fail(WEFT_E_INPUT, "byte %zu: a node has %d attributes, expected at most %d",
-                         (size_t)(w.at - w.start), n[ONNX_NODE_ATTR], MOST_ATTRS);
-    out->input = parts.input = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_INPUT]);
-    out->output = parts.output = WEFT_NEW(r->arena, weft_slice, n[ONNX_NODE_OUTPUT]);
-    out->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);
     while (true) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (!more)
             return WEFT_OK;
-        WEFT_TRY(node_field(r, &f, out, &parts));
+        WEFT_TRY(node_field(r, &f, out, parts));
     }
+}
+
+/* A form is kept if its bytes are few. Sub-graphs are read wherever they stand: how deep they may
+ * nest depends on the place. */
+static bool is_kept(const weft_onnx_form *form, weft_slice bytes)
+{
+    for (int i = 0; i < form->n_attrs; i++)
+        if (form->attr[i].graph)
+            return false;
+    return bytes.n <= MOST_FORM_BYTES;
+}
+
+/* The inputs, outputs and name of a node, which come first in files as protobuf writes them. */
+typedef struct node_head {
+    int n[ONNX_NODE_NAME + 1]; /* by field number */
+    weft_slice text[MOST_TEXTS];
+    weft_slice rest; /* the bytes of its form */
+} node_head;
+
+static int count_nuls(const uint8_t *from, const uint8_t *to)
+{
+    int n = 0;
+
+    while (from < to && (from = memchr(from, '\0', (size_t)(to - from)))) {
+        from++;
+        n++;
+    }
+    return n;
+}
+
+/* True if the node begins with its texts, in order, and all of them are as they should be. One look
+ * for NUL bytes suffices: tags are none, and neither are lengths but those of empty texts. */
+static bool read_head(weft_wire w, node_head *out)
+{
+    const uint8_t *from = w.at;
+    int n = 0, last = ONNX_NODE_INPUT, n_empty = 0;
+
+    memset(out->n, 0, sizeof out->n);
+    while (w.end - w.at > 1 && w.at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES)) {
+        int number = w.at[0] >> 3, length = w.at[1];
+
+        if ((w.at[0] & 7) != WEFT_WIRE_BYTES || number < last || n == MOST_TEXTS ||
+            length >= 0x80 || length > w.end - w.at - 2)
+            return false;
+        out->text[n++] = (weft_slice){(const char *)w.at + 2, (size_t)length};
+        out->n[number]++;
+        n_empty += length == 0;
+        last = number;
+        w.at += 2 + length;
+    }
+    out->rest = slice_of(w);
+    return out->n[ONNX_NODE_NAME] <= 1 && count_nuls(from, w.at) == n_empty;
+}
+
+/* Reads a node whose form is known already; false, and nothing done, if it is not such a node. */
+static bool read_known(reader *r, const node_head *head, weft_onnx_node *out)
+{
+    int i =
+        head->rest.n > MOST_FORM_BYTES ? -1 : weft_map_get(r->forms, head->rest.at, head->rest.n);
+    int n_inputs = head->n[ONNX_NODE_INPUT], n_outputs = head->n[ONNX_NODE_OUTPUT];
+    weft_slice *text;
+
+    if (i < 0)
+        return false;
+    text = weft_arena_copy(r->arena, head->text, (size_t)(n_inputs + n_outputs) * sizeof *text);
+    *out = (weft_onnx_node){.n_inputs = n_inputs,
+                            .n_outputs = n_outputs,
+                            .input = text,
+                            .output = text + n_inputs,
+                            .form = r->form.at[i]};
+    if (head->n[ONNX_NODE_NAME] > 0)
+        out->name = head->text[n_inputs + n_outputs];
+    return true;
+}
+
+/* A node as such: fields in any order, errors told. */
+static weft_status read_new(reader *r, weft_wire w, weft_onnx_node *out)
+{
+    node_parts parts;
+    int n[WEFT_WIRE_COUNTED];
+
+    *out = (weft_onnx_node){0};
+    WEFT_TRY(weft_wire_count(w, n));
+    if (n[ONNX_NODE_ATTR] > MOST_ATTRS) /* two bytes of the file would take hundreds of memory */
+        return weft_fail(WEFT_E_INPUT, "byte %zu: a node has %d attributes, expected at most %d",
+                         (size_t)(w.at - w.start), n[ONNX_NODE_ATTR], MOST_ATTRS);
+    out->input = parts.input = WEFT_NEW_RAW(r->arena, weft_slice, n[ONNX_NODE_INPUT]);
+    out->output = parts.output = WEFT_NEW_RAW(r->arena, weft_slice, n[ONNX_NODE_OUTPUT]);
+    out->form = parts.form = WEFT_NEW(r->arena, weft_onnx_form, 1);
+    parts.form->attr = parts.attr = WEFT_NEW(r->arena, weft_onnx_attr, n[ONNX_NODE_ATTR]);
+    WEFT_TRY(node_fields(r, w, out, &parts));
+    parts.form->number = r->n_forms++;
+    return WEFT_OK;
+}
+
+/* Is this the name in the head, or is there none in either? */
+static bool is_same(weft_slice name, const node_head *head)
+{
+    int at = head->n[ONNX_NODE_INPUT] + head->n[ONNX_NODE_OUTPUT];
+
+    return name.at == (head->n[ONNX_NODE_NAME] > 0 ? head->text[at].at : NULL);
+}
+
+static weft_status read_node(reader *r, weft_wire w, weft_onnx_node *out)
+{
+    node_head head;
+    bool is_usual = read_head(w, &head);
+
+    if (is_usual && read_known(r, &head, out))
+        return WEFT_OK;
+    WEFT_TRY(read_new(r, w, out));
+    /* Inputs, outputs or a name among the rest would not be part of the form. */
+    if (is_usual && out->n_inputs == head.n[ONNX_NODE_INPUT] &&
+        out->n_outputs == head.n[ONNX_NODE_OUTPUT] && is_same(out->name, &head) &&
+        is_kept(out->form, head.rest)) {
+        (void)weft_map_put(r->forms, head.rest.at, head.rest.n, r->form.n);
+        WEFT_PUSH(r->arena, r->form, out->form);
+    }
+    return WEFT_OK;
 }
 
 /* The name of a sparse tensor is that of its values. */
@@ -412,7 +544,7 @@ static graph_parts graph_arrays(reader *r, const int n[WEFT_WIRE_COUNTED], weft_
     weft_arena *a = r->arena;
     graph_parts p;
 
-    out->node = p.node = WEFT_NEW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
+    out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
     out->initializer = p.initializer = WEFT_NEW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
     out->input = p.input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
     out->output = p.output = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_OUTPUT]);
@@ -524,7 +656,7 @@ static function_parts function_arrays(reader *r, const int n[WEFT_WIRE_COUNTED],
     out->output = p.output = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_OUTPUT]);
     out->attr = p.attr = WEFT_NEW(a, weft_slice, n[ONNX_FUNCTION_ATTR]);
     out->fallback = p.fallback = WEFT_NEW(a, weft_onnx_attr, n[ONNX_FUNCTION_FALLBACK]);
-    out->node = p.node = WEFT_NEW(a, weft_onnx_node, n[ONNX_FUNCTION_NODE]);
+    out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_FUNCTION_NODE]);
     out->opset = p.opset = WEFT_NEW(a, weft_onnx_opset, n[ONNX_FUNCTION_OPSET]);
     return p;
 }
@@ -640,81 +772,7 @@ static weft_status read_model(reader *r, weft_wire w, weft_onnx *out)
     return read_graph(r, parts.graph, graph);
 }
 
-/* --- what a file is instead ------------------------------------------------------------------ */
-
-typedef struct signature {
-    size_t offset, n;
-    const char *bytes;
-    const char *what;
-} signature;
-
-static const signature signatures[] = {
-    {0, 4,  "\x89PNG",                 "a PNG image"                                              },
-    {0, 3,  "\xff\xd8\xff",            "a JPEG image"                                             },
-    {0, 4,  "GIF8",                    "a GIF image"                                              },
-    {0, 4,  "%PDF",                    "a PDF document"                                           },
-    {0, 4,  "PK\3\4",                  "a ZIP archive (as PyTorch saves; use torch.onnx.export)"  },
-    {0, 2,  "\x1f\x8b",                "compressed with gzip (unpack it first)"                   },
-    {0, 3,  "BZh",                     "compressed with bzip2 (unpack it first)"                  },
-    {0, 6,  "\3757zXZ\0",              "compressed with xz (unpack it first)"                     },
-    {0, 4,  "\x28\xb5\x2f\xfd",        "compressed with zstd (unpack it first)"                   },
-    {0, 8,  "\x89HDF\r\n\x1a\n",       "an HDF5 file (as Keras saves; use tf2onnx)"               },
-    {0, 6,  "\x93NUMPY",               "a NumPy array"                                            },
-    {0, 4,  "GGUF",                    "a GGUF file"                                              },
-    {0, 4,  "\177ELF",                 "a program"                                                },
-    {0, 2,  "\x80\x02",                "a Python pickle (as PyTorch saves; use torch.onnx.export)"},
-    {0, 2,  "\x80\x04",                "a Python pickle (as PyTorch saves; use torch.onnx.export)"},
-    {4, 4,  "TFL3",                    "a TensorFlow Lite model (use tf2onnx)"                    },
-    {4, 4,  "ORTM",                    "a model in ONNX Runtime's own format"                     },
-    {3, 7,  "\0\0\0\0\0{\"",           "a safetensors file, which holds weights without a network"},
-    {0, 23, "version https://git-lfs",
-     "a Git LFS pointer (run \"git lfs pull\" to fetch the model)"                                },
-};
-
-/* What the first bytes of a text file say; NULL if they are not text. */
-static const char *text_kind(const uint8_t *data, size_t size)
-{
-    size_t n = size < 512 ? size : 512, first = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if ((data[i] < 0x20 && (data[i] == '\0' || !strchr("\t\n\r\f", data[i]))) ||
-            data[i] == 0x7f)
-            return NULL;
-    if (n >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
-        first = 3;
-    while (first < n && strchr(" \t\n\r\f", data[first]))
-        first++;
-    if (first < n && data[first] == '<')
-        return "an HTML or XML file";
-    if (first < n && (data[first] == '{' || data[first] == '['))
-        return "a JSON file";
-    return "a text file";
-}
-
-static const char *foreign_kind(const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
-        const signature *s = &signatures[i];
-
-        if (size >= s->offset + s->n && memcmp(data + s->offset, s->bytes, s->n) == 0)
-            return s->what;
-    }
-    return text_kind(data, size);
-}
-
-/* Adds the file, and what is in it if that is no ONNX model, to the message. */
-static weft_status explain(weft_status status, weft_wire w, const char *file)
-{
-    const char *what = foreign_kind(w.at, (size_t)(w.end - w.at));
-    weft_wire_field f;
-    bool more;
-
-    if (what)
-        return weft_fail(status, "%s: is %s, expected an ONNX model", file, what);
-    if (weft_wire_next(&w, &f, &more) != WEFT_OK)
-        status = weft_fail_in(status, "not an ONNX model");
-    return weft_fail_in(status, file);
-}
+/* --- documents ------------------------------------------------------------------------------- */
 
 weft_status weft_onnx_read(const void *data, size_t size, const char *file, weft_onnx **out)
 {
@@ -729,13 +787,14 @@ weft_status weft_onnx_read(const void *data, size_t size, const char *file, weft
         return weft_fail(WEFT_E_INPUT, "%s: is empty, expected an ONNX model", file);
     a = weft_arena_new();
     o = WEFT_NEW(a, weft_onnx, 1);
-    r = (reader){a, 0};
+    r = (reader){.arena = a, .forms = weft_map_new(a)};
     o->arena = a;
     o->file = weft_arena_text(a, file, strlen(file));
     status = read_model(&r, w, o);
+    o->n_forms = r.n_forms;
     if (status != WEFT_OK) {
         weft_arena_free(a);
-        return explain(status, w, file);
+        return weft_onnx_explain(status, w, file);
     }
     *out = o;
     return WEFT_OK;

@@ -241,12 +241,12 @@ static weft_status put_node(weft_wire_out *o, int field, const weft_onnx_node *n
     put_texts(o, ONNX_NODE_INPUT, n->input, n->n_inputs);
     put_texts(o, ONNX_NODE_OUTPUT, n->output, n->n_outputs);
     put_text(o, ONNX_NODE_NAME, n->name);
-    put_text(o, ONNX_NODE_OP_TYPE, n->op_type);
-    for (int i = 0; i < n->n_attrs; i++)
-        WEFT_TRY(put_attr(o, ONNX_NODE_ATTR, &n->attr[i]));
-    put_text(o, ONNX_NODE_DOC, n->doc);
-    put_text(o, ONNX_NODE_DOMAIN, n->domain);
-    put_text(o, ONNX_NODE_OVERLOAD, n->overload);
+    put_text(o, ONNX_NODE_OP_TYPE, n->form->op_type);
+    for (int i = 0; i < n->form->n_attrs; i++)
+        WEFT_TRY(put_attr(o, ONNX_NODE_ATTR, &n->form->attr[i]));
+    put_text(o, ONNX_NODE_DOC, n->form->doc);
+    put_text(o, ONNX_NODE_DOMAIN, n->form->domain);
+    put_text(o, ONNX_NODE_OVERLOAD, n->form->overload);
     weft_wire_end(o, begin);
     return WEFT_OK;
 }

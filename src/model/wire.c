@@ -81,14 +81,11 @@ static weft_status take_body(weft_wire *w, weft_wire_field *field)
     return WEFT_OK;
 }
 
-weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bool *more)
+weft_status weft_wire_take(weft_wire *w, weft_wire_field *field)
 {
     const uint8_t *from = w->at;
     uint64_t tag;
 
-    *more = w->at < w->end;
-    if (!*more)
-        return WEFT_OK;
     WEFT_TRY(weft_wire_varint(w, &tag));
     if (tag >> 3 == 0 || tag >> 3 > MOST_FIELD_NUMBER)
         return weft_fail(WEFT_E_INPUT, "byte %zu: field number %llu, expected 1 to %d",

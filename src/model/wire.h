@@ -25,9 +25,43 @@ typedef struct weft_wire_field {
     weft_wire body; /* of WEFT_WIRE_BYTES */
 } weft_wire_field;
 
-/* Takes the next field. *more is false at the end of the message. Truncated or overlong varints,
- * lengths past the end, field number 0, groups: an error with the byte offset. */
-WEFT_CHECKED weft_status weft_wire_next(weft_wire *w, weft_wire_field *field, bool *more);
+/* Takes a field that is there, of any form. Truncated or overlong varints, lengths past the end,
+ * field number 0, groups: an error with the byte offset. */
+WEFT_CHECKED weft_status weft_wire_take(weft_wire *w, weft_wire_field *field);
+/* Takes the next field. *more is false at the end of the message. Nearly all fields have a number
+ * below 16 and are bodies of less than 2^14 bytes or numbers below 128: these are taken here, the
+ * rest by weft_wire_take. */
+WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_field *field,
+                                                      bool *more)
+{
+    const uint8_t *at = w->at;
+    ptrdiff_t left = w->end - at, length;
+
+    *more = left > 0;
+    if (!*more)
+        return WEFT_OK;
+    if (left < 3 || at[0] < 8 || at[0] >= 0x80 || (at[0] & 5) != 0 ||
+        (at[1] >= 0x80 && ((at[0] & 7) != WEFT_WIRE_BYTES || at[2] >= 0x80)))
+        return weft_wire_take(w, field);
+    field->number = at[0] >> 3;
+    field->type = (weft_wire_type)(at[0] & 7);
+    field->value = 0;
+    field->body = *w;
+    field->body.at = at + 1;
+    if (field->type == WEFT_WIRE_VARINT) {
+        field->value = at[1];
+        w->at = at + 2;
+        return WEFT_OK;
+    }
+    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
+    at += at[1] < 0x80 ? 2 : 3;
+    if (length > w->end - at)
+        return weft_wire_take(w, field);
+    w->at = at + length;
+    field->body.at = at;
+    field->body.end = w->at;
+    return WEFT_OK;
+}
 /* Takes one varint (of a packed field). */
 WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
 

@@ -115,10 +115,12 @@ static void copy_forward(trainer *t)
             copy.kind = WEFT_ACTIVATION; /* asked for again below */
         (void)weft_builder_tensor(t->builder, &copy);
     }
-    for (int u = 0; u < g->n_nodes; u++)
+    for (int u = 0; u < g->n_nodes; u++) {
         (void)weft_builder_node(t->builder, &g->node[u], g->arg + g->arg_at[u],
                                 g->arg_at[u + 1] - g->arg_at[u], g->res + g->res_at[u],
                                 g->res_at[u + 1] - g->res_at[u]);
+        weft_builder_like(t->builder, u, g->like[u]);
+    }
     for (int i = 0; i < g->n_outputs; i++)
         weft_builder_output(t->builder, g->output[i]);
 }

@@ -119,27 +119,24 @@ static int at_most(int n)
 
 static void make_call(const weft_graph *g, int u, const weft_op *op, node_call *c)
 {
-    memset(c, 0, sizeof *c);
-    c->call.node = &g->node[u];
-    c->call.op = op;
-    c->call.n_args = at_most(g->arg_at[u + 1] - g->arg_at[u]);
-    c->call.n_results = at_most(g->res_at[u + 1] - g->res_at[u]);
+    c->call = (weft_call){.node = &g->node[u],
+                          .op = op,
+                          .n_args = at_most(g->arg_at[u + 1] - g->arg_at[u]),
+                          .n_results = at_most(g->res_at[u + 1] - g->res_at[u]),
+                          .arg = c->arg,
+                          .result = c->value + MOST_OPERANDS};
     for (int i = 0; i < c->call.n_args; i++) {
         int t = g->arg[g->arg_at[u] + i];
 
-        if (t < 0)
-            continue;
-        c->value[i] = value_of(&g->tensor[t]);
-        c->arg[i] = &c->value[i];
+        c->arg[i] = t < 0 ? NULL : &c->value[i];
+        if (t >= 0)
+            c->value[i] = value_of(&g->tensor[t]);
     }
     for (int i = 0; i < c->call.n_results; i++) {
         int t = g->res[g->res_at[u] + i];
 
-        if (t >= 0)
-            c->value[MOST_OPERANDS + i] = value_of(&g->tensor[t]);
+        c->call.result[i] = t < 0 ? (weft_value){0} : value_of(&g->tensor[t]);
     }
-    c->call.arg = c->arg;
-    c->call.result = c->value + MOST_OPERANDS;
 }
 
 static const weft_op *op_of(const weft_graph *g, int u)

@@ -4,7 +4,9 @@
  * weight.
  *
  * Operators arrive in topological order, so one pass is the fixpoint: whatever a rule wants to
- * know of its operands is known when it is called. */
+ * know of its operands is known when it is called. An operator of a known form on operands of which
+ * the same is known as before is not looked at again (memo.c). */
+#include "memo.h"
 #include "rules.h"
 
 #include <math.h>
@@ -13,10 +15,9 @@
 
 typedef struct entry {
     const char *name;
-    weft_value value;
-    bool is_given;        /* an input or constant, not the result of an operator */
-    int64_t stored_bytes; /* of constants kept in a smaller form than their type; 0: as the type */
-    int tensor;           /* in the builder; -1 until a node reads it */
+    int kind;      /* what is known of it (memo.h) */
+    int tensor;    /* in the builder; -1 until a node reads it */
+    bool is_given; /* an input or constant, not the result of an operator */
 } entry;
 
 typedef struct opaque {
@@ -28,7 +29,8 @@ struct weft_net {
     weft_arena *arena;
     weft_arena *scratch; /* of one call */
     weft_builder *builder;
-    weft_map *node_names; /* of nodes, to make missing ones up */
+    weft_arena *lasting; /* of the builder, then of the graph: names, literals, attributes */
+    weft_memo *memo;
     WEFT_VEC(entry) value;
     WEFT_VEC(const char *) warning;
     WEFT_VEC(opaque) opaque;
@@ -49,7 +51,9 @@ weft_net *weft_net_new(const char *name)
     n->arena = a;
     n->scratch = weft_arena_new();
     n->builder = weft_builder_new(name);
-    n->node_names = weft_map_new(a);
+    n->lasting = weft_builder_arena(n->builder);
+    n->memo = weft_memo_new(a, n->lasting);
+    weft_builder_share(n->builder);
     n->opaque_names = weft_map_new(a);
     return n;
 }
@@ -66,13 +70,12 @@ void weft_net_free(weft_net *n)
 void weft_net_reserve(weft_net *n, int n_values, int n_nodes)
 {
     WEFT_RESERVE(n->arena, n->value, n_values);
-    weft_map_reserve(n->node_names, n_nodes);
     weft_builder_reserve(n->builder, n_values, n_nodes);
 }
 
 weft_arena *weft_net_arena(weft_net *n)
 {
-    return n->arena;
+    return n->lasting;
 }
 
 void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before)
@@ -80,6 +83,11 @@ void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *bef
     n->old_batch = from;
     n->new_batch = to;
     n->before = before;
+}
+
+void weft_net_unique(weft_net *n)
+{
+    weft_builder_unique(n->builder);
 }
 
 void weft_net_dtype(weft_net *n, weft_dtype type)
@@ -102,9 +110,14 @@ int weft_net_count(const weft_net *n)
     return n->value.n;
 }
 
+static const weft_kind *kind_of(const weft_net *n, int value)
+{
+    return weft_memo_get(n->memo, n->value.at[value].kind);
+}
+
 const weft_value *weft_net_value(const weft_net *n, int value)
 {
-    return &n->value.at[value].value;
+    return &kind_of(n, value)->value;
 }
 
 const char *weft_net_name(const weft_net *n, int value)
@@ -140,47 +153,50 @@ const char *weft_net_warning(const weft_net *n, int i)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Names are not copied: they live as long as the net. That no two are equal is checked in the end.
- */
-static entry *add_value(weft_net *n, const char *name, const weft_value *value)
+/* Names are not copied. That no two are equal is checked in the end. */
+static int add_value(weft_net *n, const char *name, int kind, bool is_given)
 {
-    entry e = {.name = name, .value = *value, .tensor = -1};
+    entry e = {name, kind, -1, is_given};
 
-    if (n->dtype != WEFT_TYPE_UNKNOWN && weft_dtype_is_float(value->type))
-        e.value.type = n->dtype;
     WEFT_PUSH(n->arena, n->value, e);
-    return &n->value.at[n->value.n - 1];
+    return n->value.n - 1;
+}
+
+/* The kind of a value in this network, whose floating-point tensors may all have one type. */
+static int find_kind(weft_net *n, const weft_value *value, int64_t stored_bytes)
+{
+    weft_value v = *value;
+
+    if (n->dtype != WEFT_TYPE_UNKNOWN && weft_dtype_is_float(v.type))
+        v.type = n->dtype;
+    return weft_memo_kind(n->memo, &v, stored_bytes);
 }
 
 /* The tensor of a value in the builder. Sizes past 2^62 bytes are refused. */
 static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, int *out)
 {
     entry *e = &n->value.at[value];
-    weft_tensor t = {.name = e->name, .type = e->value.type, .kind = kind, .shape = e->value.shape};
 
     if (e->tensor < 0) {
-        bool is_static = weft_shape_is_static(&t.shape);
+        const weft_kind *k = weft_memo_get(n->memo, e->kind);
+        bool is_weight = kind == WEFT_WEIGHT;
+        weft_tensor t = {.name = e->name,
+                         .type = k->value.type,
+                         .kind = kind,
+                         .shape = k->value.shape,
+                         .elements = k->elements,
+                         .bytes = k->bytes,
+                         .is_parameter = is_weight && k->value.is_parameter,
+                         .value = is_weight ? k->value.data : NULL};
         char text[192];
 
-        t.elements = is_static ? weft_shape_elements(&t.shape) : 0;
-        t.bytes = t.elements < 0 ? -1 : weft_dtype_bytes(t.type, t.elements);
         if (t.bytes < 0)
             return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
                              weft_shape_print(&t.shape, text));
-        if (e->stored_bytes > 0)
-            t.bytes = e->stored_bytes;
-        t.value = kind == WEFT_WEIGHT ? e->value.data : NULL;
-        t.is_parameter = kind == WEFT_WEIGHT && e->value.is_parameter;
         e->tensor = weft_builder_tensor(n->builder, &t);
     }
     *out = e->tensor;
     return WEFT_OK;
-}
-
-static int add_given(weft_net *n, const char *name, const weft_value *value)
-{
-    add_value(n, name, value)->is_given = true;
-    return n->value.n - 1;
 }
 
 weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value, int *out)
@@ -188,7 +204,7 @@ weft_status weft_net_input(weft_net *n, const char *name, const weft_value *valu
     weft_value input = {value->type, value->shape, false, false, NULL};
     int tensor;
 
-    *out = add_given(n, name, &input);
+    *out = add_value(n, name, find_kind(n, &input, 0), true);
     return need_tensor(n, *out, WEFT_INPUT, &tensor);
 }
 
@@ -197,7 +213,7 @@ weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *v
     weft_value constant = *value;
 
     constant.is_const = true;
-    *out = add_given(n, name, &constant);
+    *out = add_value(n, name, find_kind(n, &constant, 0), true);
     return WEFT_OK;
 }
 
@@ -206,7 +222,7 @@ void weft_net_output(weft_net *n, int value)
     int tensor;
 
     /* Constants as outputs need no work and are not part of the graph. */
-    if (!n->value.at[value].value.is_const &&
+    if (!kind_of(n, value)->value.is_const &&
         need_tensor(n, value, WEFT_ACTIVATION, &tensor) == WEFT_OK)
         weft_builder_output(n->builder, tensor);
 }
@@ -320,7 +336,13 @@ static bool may_fold(const weft_call *c)
                         fold == weft_fold_scatter_elements || fold == weft_fold_scatter_nd);
 }
 
-static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
+/* Nothing that a declaration could add. */
+static bool is_complete(const weft_value *v)
+{
+    return v->type != WEFT_TYPE_UNKNOWN && weft_shape_is_static(&v->shape);
+}
+
+static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared, bool *is_own)
 {
     for (int i = 0; i < c->n_results; i++)
         c->result[i] = (weft_value){.shape = {.rank = -1}};
@@ -331,7 +353,11 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
     } else {
         note_opaque(n, c->node);
     }
+    *is_own = true;
     for (int i = 0; declared && i < c->n_results; i++) {
+        bool says_nothing = !declared[i].type && declared[i].shape.rank < 0;
+
+        *is_own = *is_own && (says_nothing || is_complete(&c->result[i]));
         note_conflict(n, c, i, &declared[i]);
         fill_from_declared(&c->result[i], &declared[i]);
     }
@@ -345,31 +371,46 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared)
 static const char *name_node(weft_net *n, const weft_node *node)
 {
     const char *base = node->name && *node->name
-                           ? weft_arena_text(n->arena, node->name, strlen(node->name))
-                           : weft_arena_print(n->arena, "%s_%d", node->op, n->n_nodes);
+                           ? node->name
+                           : weft_arena_print(n->lasting, "%s_%d", node->op, n->n_nodes);
     const char *name = base;
 
-    for (int copy = 2; !weft_map_put(n->node_names, name, strlen(name), 0); copy++)
-        name = weft_arena_print(n->arena, "%s#%d_%d", base, n->n_nodes, copy);
+    for (int copy = 2; !weft_builder_claim(n->builder, name); copy++)
+        name = weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, copy);
     return name;
 }
 
-static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results)
+/* The node as the graph keeps it. */
+static weft_node lasting_node(weft_net *n, const weft_net_op *op)
 {
-    int *tensors = WEFT_NEW(n->scratch, int, op->n_args + op->n_results);
-    weft_node named = op->node;
+    weft_node node = op->node;
+
+    node.name = name_node(n, &op->node);
+    if (op->form > 0)
+        return node;
+    node.op = weft_arena_text(n->lasting, node.op, strlen(node.op));
+    node.domain = weft_arena_text(n->lasting, node.domain, strlen(node.domain));
+    node.attr = weft_attrs_copy(node.attr, node.n_attrs, n->lasting);
+    return node;
+}
+
+static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results, int *out)
+{
+    int *tensors = WEFT_NEW_RAW(n->scratch, int, op->n_args + op->n_results);
+    weft_node node;
 
     for (int i = 0; i < op->n_args + op->n_results; i++) {
         int value = i < op->n_args ? op->arg[i] : results[i - op->n_args];
-        bool is_const = value >= 0 && n->value.at[value].value.is_const;
 
-        tensors[i] = -1;
-        if (value >= 0)
-            WEFT_TRY(need_tensor(n, value, is_const ? WEFT_WEIGHT : WEFT_ACTIVATION, &tensors[i]));
+        tensors[i] = value < 0 ? -1 : n->value.at[value].tensor;
+        if (value >= 0 && tensors[i] < 0)
+            WEFT_TRY(need_tensor(n, value,
+                                 kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
+                                 &tensors[i]));
     }
-    named.name = name_node(n, &op->node);
-    (void)weft_builder_node(n->builder, &named, tensors, op->n_args, tensors + op->n_args,
-                            op->n_results);
+    node = lasting_node(n, op);
+    *out = weft_builder_node(n->builder, &node, tensors, op->n_args, tensors + op->n_args,
+                             op->n_results);
     n->n_kept++;
     return WEFT_OK;
 }
@@ -383,28 +424,8 @@ static int64_t stored_bytes(const weft_net *n, const weft_call *c, const weft_ne
     if (c->op->infer == weft_infer_dequantize)
         return weft_dtype_bytes(c->arg[0]->type, weft_shape_elements(&c->arg[0]->shape));
     if (c->op->fusion == WEFT_FUSE_VIEW || c->op->infer == weft_infer_transpose)
-        return n->value.at[op->arg[0]].stored_bytes;
+        return kind_of(n, op->arg[0])->stored_bytes;
     return 0;
-}
-
-/* Adds the results that are asked for; true if all of them are constants. */
-static bool add_results(weft_net *n, const weft_call *c, const weft_net_op *op, int *results)
-{
-    bool all_const = true;
-
-    for (int i = 0; i < c->n_results; i++) {
-        entry *e;
-
-        results[i] = -1;
-        if (op->result_name[i] == NULL || *op->result_name[i] == '\0')
-            continue;
-        all_const = all_const && c->result[i].is_const;
-        e = add_value(n, op->result_name[i], &c->result[i]);
-        results[i] = n->value.n - 1;
-        if (c->result[i].is_const)
-            e->stored_bytes = stored_bytes(n, c, op);
-    }
-    return all_const;
 }
 
 /* The shape a value has with the old batch: both networks number their values alike. */
@@ -415,41 +436,145 @@ static const weft_shape *old_shape(const weft_net *n, int value)
     if (b == NULL || value < 0 || value >= b->value.n ||
         strcmp(b->value.at[value].name, n->value.at[value].name) != 0)
         return NULL;
-    return &b->value.at[value].value.shape;
+    return &kind_of(b, value)->value.shape;
+}
+
+/* Calls the rules and fills `result` with the kinds of the results. *is_own: what the source
+ * declares of the results was not needed, so that the same call always gives the same kinds. */
+static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row, int *result,
+                         bool *is_own)
+{
+    weft_value *values = WEFT_NEW_RAW(n->scratch, weft_value, op->n_results);
+    const weft_value **pointers = WEFT_NEW(n->scratch, const weft_value *, op->n_args + 1);
+    weft_call c = {.node = &op->node,
+                   .op = row,
+                   .n_args = op->n_args,
+                   .n_results = op->n_results,
+                   .arg = pointers,
+                   .result = values,
+                   .arena = n->lasting,
+                   .old_batch = n->old_batch,
+                   .new_batch = n->new_batch,
+                   .old_shape = op->n_args > 0 ? old_shape(n, op->arg[0]) : NULL};
+
+    for (int i = 0; i < op->n_args; i++)
+        if (op->arg[i] >= 0)
+            pointers[i] = &kind_of(n, op->arg[i])->value;
+    WEFT_TRY(infer(n, &c, op->declared, is_own));
+    for (int i = 0; i < op->n_results; i++)
+        result[i] = find_kind(n, &values[i], values[i].is_const ? stored_bytes(n, &c, op) : 0);
+    return WEFT_OK;
+}
+
+/* --- what was done before -------------------------------------------------------------------- */
+
+static bool is_asked_for(const weft_net_op *op, int i)
+{
+    return op->result_name[i] && *op->result_name[i] != '\0';
+}
+
+/* False if calls like this one are not kept. */
+static bool make_key(const weft_net *n, const weft_net_op *op, weft_deed_key *key)
+{
+    if (op->form <= 0 || n->new_batch > 0 || op->n_args > WEFT_DEED_ARGS ||
+        op->n_results > WEFT_DEED_ARGS)
+        return false;
+    key->n = 2 + op->n_args;
+    key->part[0] = op->form;
+    key->part[1] = op->n_results;
+    for (int i = 0; i < op->n_results; i++)
+        key->part[1] |= is_asked_for(op, i) ? 1 << (8 + i) : 0;
+    for (int i = 0; i < op->n_args; i++) {
+        key->part[2 + i] = op->arg[i] < 0 ? -1 : n->value.at[op->arg[i]].kind;
+        for (int k = 0; k < i; k++)
+            if (op->arg[k] == op->arg[i] && op->arg[i] >= 0)
+                key->part[2 + i] = -2 - k;
+    }
+    return true;
+}
+
+/* Does the declaration neither add to what is known of a result nor contradict it? */
+static bool agrees(const weft_net *n, const weft_value *known, const weft_value *declared)
+{
+    if (declared->type == WEFT_TYPE_UNKNOWN && declared->shape.rank < 0)
+        return true;
+    return is_complete(known) && (n->dtype || !declared->type || declared->type == known->type) &&
+           (!weft_shape_is_static(&declared->shape) ||
+            weft_shape_equal(&declared->shape, &known->shape));
+}
+
+static weft_deed *find_deed(const weft_net *n, const weft_net_op *op, const weft_deed_key *key)
+{
+    weft_deed *d = weft_memo_find(n->memo, key);
+
+    for (int i = 0; d && op->declared && i < op->n_results; i++)
+        if (!agrees(n, &weft_memo_get(n->memo, d->result[i])->value, &op->declared[i]))
+            return NULL;
+    return d;
+}
+
+/* The kinds of an operator's results, from an earlier call or by the rules. *deed is NULL if the
+ * call is not kept. */
+static weft_status do_deed(weft_net *n, const weft_net_op *op, weft_deed *out, weft_deed **deed)
+{
+    weft_deed_key key;
+    bool has_key = make_key(n, op, &key), is_own;
+    int *result;
+
+    *deed = has_key ? find_deed(n, op, &key) : NULL;
+    if (*deed) {
+        *out = **deed;
+        return WEFT_OK;
+    }
+    result = WEFT_NEW_RAW(has_key ? n->arena : n->scratch, int, op->n_results);
+    *out = (weft_deed){weft_op_find(op->node.domain, op->node.op), result, -1};
+    WEFT_TRY(apply(n, op, out->op, result, &is_own));
+    /* One that is known already was not used because of what is declared here. */
+    if (has_key && out->op && is_own && weft_memo_find(n->memo, &key) == NULL)
+        *deed = weft_memo_add(n->memo, &key, out);
+    return WEFT_OK;
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+/* One live result keeps the node, so all its results are live. */
+static int live_kind(weft_net *n, int kind)
+{
+    const weft_kind *k = weft_memo_get(n->memo, kind);
+    weft_value live = k->value;
+
+    if (!live.is_const && !live.is_parameter)
+        return kind;
+    live.is_const = live.is_parameter = false;
+    return weft_memo_kind(n->memo, &live, k->stored_bytes);
 }
 
 static weft_status add_node(weft_net *n, const weft_net_op *op, int *results)
 {
-    weft_value *values = WEFT_NEW(n->scratch, weft_value, op->n_args + op->n_results);
-    const weft_value **pointers = WEFT_NEW(n->scratch, const weft_value *, op->n_args + 1);
-    weft_call c = {.node = &op->node,
-                   .op = weft_op_find(op->node.domain, op->node.op),
-                   .n_args = op->n_args,
-                   .n_results = op->n_results,
-                   .arg = pointers,
-                   .result = values + op->n_args,
-                   .arena = n->arena,
-                   .old_batch = n->old_batch,
-                   .new_batch = n->new_batch,
-                   .old_shape = op->n_args > 0 ? old_shape(n, op->arg[0]) : NULL};
-    bool all_const;
+    bool is_folded = !op->node.has_body;
+    weft_deed done, *deed;
+    int node;
 
-    for (int i = 0; i < op->n_args; i++)
-        if (op->arg[i] >= 0) {
-            values[i] = n->value.at[op->arg[i]].value;
-            pointers[i] = &values[i];
-        }
-    WEFT_TRY(infer(n, &c, op->declared));
-    all_const = add_results(n, &c, op, results);
-    n->n_nodes++;
-    if (all_const && !op->node.has_body && c.op)
-        return WEFT_OK; /* folded: a weight, not work */
+    WEFT_TRY(do_deed(n, op, &done, &deed));
     for (int i = 0; i < op->n_results; i++)
-        if (results[i] >= 0) { /* one live result keeps the node, so all its results are live */
-            n->value.at[results[i]].value.is_const = false;
-            n->value.at[results[i]].value.is_parameter = false;
-        }
-    return add_to_graph(n, op, results);
+        if (is_asked_for(op, i) && !weft_memo_get(n->memo, done.result[i])->value.is_const)
+            is_folded = false;
+    is_folded = is_folded && done.op;
+    for (int i = 0; i < op->n_results; i++)
+        results[i] =
+            !is_asked_for(op, i)
+                ? -1
+                : add_value(n, op->result_name[i],
+                            is_folded ? done.result[i] : live_kind(n, done.result[i]), false);
+    n->n_nodes++;
+    if (is_folded) /* a weight, not work */
+        return WEFT_OK;
+    WEFT_TRY(add_to_graph(n, op, results, &node));
+    if (deed && deed->node >= 0)
+        weft_builder_like(n->builder, node, deed->node);
+    else if (deed)
+        deed->node = node;
+    return WEFT_OK;
 }
 
 weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
@@ -483,8 +608,10 @@ static bool is_small(const weft_graph *g, int u)
 static weft_status check_work(const weft_graph *g)
 {
     for (int u = 0; u < g->n_nodes; u++) {
-        weft_work w = is_small(g, u) ? (weft_work){0, 0, 0, 0} : weft_node_work(g, u);
+        weft_work w = {0, 0, 0, 0};
 
+        if (g->like[u] == u && !is_small(g, u))
+            w = weft_node_work(g, u);
         if (w.flops == INT64_MAX || w.read_bytes == INT64_MAX || w.write_bytes == INT64_MAX)
             return weft_fail(WEFT_E_INPUT, "node '%s' (%s): its work is more than 2^62 operations",
                              g->node[u].name, g->node[u].op);

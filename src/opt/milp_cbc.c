@@ -72,7 +72,8 @@ static Cbc_Model *load(const weft_milp_form *f, const weft_milp_options *o, weft
     Cbc_setLogLevel(x, 0);
     Cbc_loadProblem(x, f->n_columns, f->n_rows, f->by_column.at, f->by_column.across,
                     f->by_column.factor, weft_milp_coin_limits(f->low, f->n_columns, a),
-                    weft_milp_coin_limits(f->high, f->n_columns, a), f->cost, weft_milp_coin_limits(f->row_low, f->n_rows, a),
+                    weft_milp_coin_limits(f->high, f->n_columns, a), f->cost,
+                    weft_milp_coin_limits(f->row_low, f->n_rows, a),
                     weft_milp_coin_limits(f->row_high, f->n_rows, a));
     for (int c = 0; c < f->n_columns; c++) {
         if (f->is_whole[c])
@@ -86,8 +87,8 @@ static Cbc_Model *load(const weft_milp_form *f, const weft_milp_options *o, weft
     if (o->limit_s < INFINITY)
         set_number(x, "seconds", "%.3f", fmax(SHARE * o->limit_s, o->limit_s - MOST_SLACK_S));
     if (o->most_nodes > 0)
-        set_number(x, "maxNodes", "%.0f", (double)(o->most_nodes < INT32_MAX ? o->most_nodes
-                                                                             : INT32_MAX));
+        set_number(x, "maxNodes", "%.0f",
+                   (double)(o->most_nodes < INT32_MAX ? o->most_nodes : INT32_MAX));
     if (f->start != NULL)
         set_start(x, f, a);
     return x;

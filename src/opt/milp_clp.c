@@ -14,6 +14,7 @@
 #include <coin/Clp_C_Interface.h>
 
 enum { STEP = 2000 };
+enum { ALWAYS = 50 };                              /* perturb: the rows of edges are degenerate */
 enum { OPTIMAL = 0, INFEASIBLE = 1, STOPPED = 3 }; /* Clp_status */
 
 static double wall_s(void)
@@ -38,9 +39,11 @@ static Clp_Simplex *load(const weft_milp_form *f, weft_arena *a)
     Clp_Simplex *x = Clp_newModel();
 
     Clp_setLogLevel(x, 0);
+    Clp_setPerturbation(x, ALWAYS);
     Clp_loadProblem(x, f->n_columns, f->n_rows, f->by_column.at, f->by_column.across,
                     f->by_column.factor, weft_milp_coin_limits(f->low, f->n_columns, a),
-                    weft_milp_coin_limits(f->high, f->n_columns, a), f->cost, weft_milp_coin_limits(f->row_low, f->n_rows, a),
+                    weft_milp_coin_limits(f->high, f->n_columns, a), f->cost,
+                    weft_milp_coin_limits(f->row_low, f->n_rows, a),
                     weft_milp_coin_limits(f->row_high, f->n_rows, a));
     return x;
 }
@@ -74,12 +77,11 @@ void weft_milp_clp_solve(const weft_milp_form *f, const weft_milp_options *o, we
     out->is_optimal = is_optimal;
     out->is_infeasible = Clp_status(x) == INFEASIBLE;
     if (is_optimal) {
-        out->x = weft_arena_copy(a, Clp_primalColumnSolution(x),
-                                 sizeof(double) * (size_t)f->n_columns);
+        out->x =
+            weft_arena_copy(a, Clp_primalColumnSolution(x), sizeof(double) * (size_t)f->n_columns);
         out->bound = Clp_objectiveValue(x);
     }
     if (is_optimal || Clp_status(x) == STOPPED)
-        out->dual =
-            weft_arena_copy(a, Clp_dualRowSolution(x), sizeof(double) * (size_t)f->n_rows);
+        out->dual = weft_arena_copy(a, Clp_dualRowSolution(x), sizeof(double) * (size_t)f->n_rows);
     Clp_deleteModel(x);
 }

@@ -2,6 +2,7 @@
 /* milp_highs.c: branch and cut, and linear programs, by HiGHS through its C interface.
  *
  * Built only where the library is found (meson option `highs`); Debian 12 has no package of it.
+ * Written from its documentation; it was not yet built against the real header, nor run.
  * The model is passed by columns. A stop is noticed in HiGHS' own call-backs for interrupts, which
  * leave solution and bound intact. It works on one thread, so that a seed and a number of nodes
  * decide the answer. */
@@ -25,8 +26,8 @@ static void poll_stop(int kind, const char *message, const HighsCallbackDataOut 
 
 static void watch(void *x, const volatile sig_atomic_t *stop)
 {
-    static const int kinds[] = {kHighsCallbackSimplexInterrupt, kHighsCallbackIpmInterrupt,
-                                kHighsCallbackMipInterrupt};
+    const int kinds[] = {kHighsCallbackSimplexInterrupt, kHighsCallbackIpmInterrupt,
+                         kHighsCallbackMipInterrupt};
 
     if (stop == NULL)
         return;
@@ -47,9 +48,8 @@ static void set_options(void *x, const weft_milp_options *o)
     if (o->limit_s < INFINITY)
         Highs_setDoubleOptionValue(x, "time_limit", o->limit_s);
     if (o->most_nodes > 0)
-        Highs_setIntOptionValue(
-            x, "mip_max_nodes",
-            (HighsInt)(o->most_nodes < INT32_MAX ? o->most_nodes : INT32_MAX));
+        Highs_setIntOptionValue(x, "mip_max_nodes",
+                                (HighsInt)(o->most_nodes < INT32_MAX ? o->most_nodes : INT32_MAX));
 }
 
 static double *limits(void *x, const double *from, int n, weft_arena *a)

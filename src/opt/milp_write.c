@@ -78,8 +78,7 @@ static void put_objective(const text *t)
     for (int c = 0; c < t->m->column.n; c++) {
         bool is_lonely = t->by_column.at[c] == t->by_column.at[c + 1];
 
-        if (t->m->column.at[c].cost == 0 && !is_lonely &&
-            (n_written > 0 || c < t->m->column.n - 1))
+        if (t->m->column.at[c].cost == 0 && !is_lonely && (n_written > 0 || c < t->m->column.n - 1))
             continue;
         width += put_term(t, t->m->column.at[c].cost, c);
         n_written++;
@@ -246,7 +245,7 @@ static void write_mps(const text *t)
 {
     double right;
 
-    fputs("NAME weft\nROWS\n N obj\n", t->to);
+    fputs("NAME weft FREE\nROWS\n N obj\n", t->to);
     for (int r = 0; r < t->m->row.n; r++)
         fprintf(t->to, " %c %s\n", row_kind(&t->m->row.at[r], &right), t->row[r]);
     fputs("COLUMNS\n", t->to);

@@ -28,6 +28,7 @@ enum {
     FIRST_WHOLE_STATES = 60000,
     WHOLE_GROWTH = 16,
     MOST_ROUNDS = 8,
+    MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
 static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
@@ -107,7 +108,7 @@ static bool search_whole(search *s, int64_t most_states)
     return r.is_closed;
 }
 
-/* A share of what is left for another solver's plan; its bound, if any, is not needed. */
+/* A share of what is left for the plan and the bound of another solver. */
 static weft_status try_solver(search *s, const weft_solver *other, double share)
 {
     weft_run run = *s->run;
@@ -118,11 +119,14 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     if (other->options != NULL)
         weft_options_default(other->options, options);
     run.scratch = weft_arena_new();
-    run.limit_s = s->run->limit_s - (1 - share) * weft_run_left_s(s->run);
+    if (run.limit_s < INFINITY)
+        run.limit_s -= (1 - share) * weft_run_left_s(s->run);
     run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
     WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
     if (proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
+    if (proof.method != NULL || proof.outcome == WEFT_INFEASIBLE)
+        s->bound = fmax(s->bound, proof.outcome == WEFT_INFEASIBLE ? INFINITY : proof.bound);
     weft_arena_free(run.scratch);
     spend(s, run.steps);
     tell(s);
@@ -174,6 +178,16 @@ static weft_status search_latency(search *s, weft_proof *proof)
     if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
         s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
         WEFT_TRY(run_rounds(s));
+    }
+    /* schedules may need more memory for activations than there is: then plans are tried one by one
+     */
+    if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
+        WEFT_TRY(try_solver(s, &weft_place_branch_bound, 1));
+    if (!(s->bound < INFINITY)) {
+        proof->outcome = WEFT_INFEASIBLE;
+        proof->bound = INFINITY;
+        proof->method = "search";
+        return WEFT_OK;
     }
     write_bound(s, proof);
     return WEFT_OK;

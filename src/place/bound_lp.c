@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { MOST_ROUNDS = 12 };
+enum { MOST_ROUNDS = 4 };
 
 double weft_lp_bound(const weft_piece *x, double limit_s, weft_arena *a)
 {

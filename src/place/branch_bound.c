@@ -621,7 +621,13 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
+static bool applies(const weft_problem *p)
+{
+    return p->transfer != WEFT_CALLS;
+}
+
 const weft_solver weft_place_branch_bound = {
     .name = "branch-bound",
     .summary = "every plan less those that a bound excludes; proves small problems",
-    .solve = solve};
+    .solve = solve,
+    .applies = applies};

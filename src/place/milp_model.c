@@ -22,8 +22,8 @@
  *
  *      (8)  T >= a + b + sum over S of t_ik x_ik
  *
- *    Of all a (heads) and b (tails) the most violated by the solution is added, once a device and
- *    round; then the relaxation is solved again.
+ *    with a = b = 0 first. Then, of all a (heads) and b (tails), those most violated by the
+ *    solution are added for each device, and the relaxation is solved again.
  *
  * Every schedule of at most `upper` satisfies all rows. For (8): tasks of S that run on k do so one
  * after the other within [a, T - b]; if there are none, the row says T >= a + b. Costs O(n^2) a
@@ -35,7 +35,7 @@
 
 static const double SLACK = 1e-9;      /* relative; rounding must not remove a device */
 static const double LEAST_GAIN = 1e-4; /* of a cut, relative to T */
-enum { NAME = 48 };
+enum { NAME = 48, CUTS = 6 };          /* cuts a device and round */
 
 static size_t cell(const weft_piece *x, int u, int d)
 {
@@ -288,7 +288,7 @@ static void add_task_rows(weft_milp_model *m, int u)
                 weft_milp_term(m->milp, r, m->on[cell(x, u, d)], 1);
         }
     }
-    r = row(m, 0, INFINITY, "end", u, -1);
+    r = row(m, 0, INFINITY, "last", u, -1);
     weft_milp_term(m->milp, r, m->span, 1);
     weft_milp_term(m->milp, r, m->start[u], -1);
     add_sum(m, r, u, -1, x->time_s);
@@ -408,7 +408,7 @@ static void add_edge_rows(weft_milp_model *m, int e)
 {
     const weft_piece *x = m->piece;
     double all_s = uniform_s(m, e);
-    int r = row(m, 0, INFINITY, "edge", e, -1);
+    int r = row(m, 0, INFINITY, "arrive", e, -1);
 
     weft_milp_term(m->milp, r, m->start[x->to[e]], 1);
     weft_milp_term(m->milp, r, m->start[x->from[e]], -1);
@@ -512,6 +512,110 @@ static void add_memory(weft_milp_model *m)
     weft_arena_rewind(m->arena, mark);
 }
 
+/* --- cuts (8) -------------------------------------------------------------------------------- */
+
+typedef struct load_cut {
+    int device;
+    double before_s, after_s; /* a and b */
+    double gain;              /* by how much it is violated, in units */
+} load_cut;
+
+/* Tasks of a device with their heads, sorted by it, largest first; insertion keeps ties stable. */
+static int sorted_tasks(const weft_milp_model *m, int d, const double *key_s, int *task)
+{
+    const weft_piece *x = m->piece;
+    int n = 0;
+
+    for (int u = 0; u < x->n_tasks; u++) {
+        int i = n;
+
+        if (!m->has[cell(x, u, d)])
+            continue;
+        for (; i > 0 && key_s[cell(x, task[i - 1], d)] < key_s[cell(x, u, d)]; i--)
+            task[i] = task[i - 1];
+        task[i] = u;
+        n++;
+    }
+    return n;
+}
+
+/* Keeps the CUTS most violated, sorted, the first found first on a tie. */
+static void keep_cut(load_cut *best, load_cut cut)
+{
+    for (int i = 0; i < CUTS; i++) {
+        load_cut swap = best[i];
+
+        if (cut.gain > swap.gain) {
+            best[i] = cut;
+            cut = swap;
+        }
+    }
+}
+
+/* The most violated cuts of device d, at most one for each a. Tasks are added by falling head; for
+ * each head, tails fall. */
+static void find_cuts(const weft_milp_model *m, int d, const double *solution, load_cut *best)
+{
+    const weft_piece *x = m->piece;
+    size_t mark = weft_arena_mark(m->arena);
+    int *by_head = WEFT_NEW(m->arena, int, x->n_tasks);
+    int *by_tail = WEFT_NEW(m->arena, int, x->n_tasks);
+    bool *is_in = WEFT_NEW(m->arena, bool, x->n_tasks);
+    int n = sorted_tasks(m, d, m->head_s, by_head);
+
+    sorted_tasks(m, d, m->tail_s, by_tail);
+    for (int i = 0; i < n; i++) {
+        double before_s = m->head_s[cell(x, by_head[i], d)], load = 0;
+        load_cut cut = {.device = d};
+
+        is_in[by_head[i]] = true;
+        if (i + 1 < n && m->head_s[cell(x, by_head[i + 1], d)] == before_s)
+            continue;
+        for (int j = 0; j < n; j++) {
+            size_t at = cell(x, by_tail[j], d);
+            double gain, after_s = m->tail_s[at];
+
+            if (!is_in[by_tail[j]])
+                continue;
+            load += solution[m->on[at]] * x->time_s[at] / m->unit_s;
+            gain = load + (before_s + after_s) / m->unit_s - solution[m->span];
+            if (gain > cut.gain && before_s + after_s <= m->lower)
+                cut = (load_cut){d, before_s, after_s, gain};
+        }
+        keep_cut(best, cut);
+    }
+    weft_arena_rewind(m->arena, mark);
+}
+
+static void add_cut(weft_milp_model *m, const load_cut *cut)
+{
+    const weft_piece *x = m->piece;
+    int r = weft_milp_row(m->milp, NULL, (cut->before_s + cut->after_s) / m->unit_s, INFINITY);
+
+    weft_milp_term(m->milp, r, m->span, 1);
+    for (int u = 0; u < x->n_tasks; u++) {
+        size_t at = cell(x, u, cut->device);
+
+        if (m->has[at] && m->head_s[at] >= cut->before_s && m->tail_s[at] >= cut->after_s)
+            weft_milp_term(m->milp, r, m->on[at], -x->time_s[at] / m->unit_s);
+    }
+}
+
+/* Returns how many rows were added. */
+static int add_cuts(weft_milp_model *m, const double *solution)
+{
+    int n = 0;
+
+    for (int d = 0; d < m->piece->n_devices; d++) {
+        load_cut cut[CUTS] = {0};
+
+        find_cuts(m, d, solution, cut);
+        for (int i = 0; i < CUTS && cut[i].gain > LEAST_GAIN * solution[m->span]; i++, n++)
+            add_cut(m, &cut[i]);
+    }
+    return n;
+}
+
 /* --- the model ------------------------------------------------------------------------------- */
 
 double weft_piece_horizon(const weft_piece *x)
@@ -563,98 +667,9 @@ weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_w
         add_edge_rows(&m, e);
     if (x->n_weights > 0)
         add_memory(&m);
+    for (int d = 0; d < x->n_devices; d++)
+        add_cut(&m, &(load_cut){.device = d});
     return m;
-}
-
-/* --- cuts (8) -------------------------------------------------------------------------------- */
-
-typedef struct load_cut {
-    int device;
-    double before_s, after_s; /* a and b */
-    double gain;              /* by how much it is violated, in units */
-} load_cut;
-
-/* Tasks of a device with their heads, sorted by it, largest first; insertion keeps ties stable. */
-static int sorted_tasks(const weft_milp_model *m, int d, const double *key_s, int *task)
-{
-    const weft_piece *x = m->piece;
-    int n = 0;
-
-    for (int u = 0; u < x->n_tasks; u++) {
-        int i = n;
-
-        if (!m->has[cell(x, u, d)])
-            continue;
-        for (; i > 0 && key_s[cell(x, task[i - 1], d)] < key_s[cell(x, u, d)]; i--)
-            task[i] = task[i - 1];
-        task[i] = u;
-        n++;
-    }
-    return n;
-}
-
-/* The most violated cut of device d. Tasks are added by falling head; for each head, tails fall. */
-static load_cut best_cut(const weft_milp_model *m, int d, const double *solution)
-{
-    const weft_piece *x = m->piece;
-    load_cut best = {.device = d};
-    size_t mark = weft_arena_mark(m->arena);
-    int *by_head = WEFT_NEW(m->arena, int, x->n_tasks),
-        *by_tail = WEFT_NEW(m->arena, int, x->n_tasks);
-    bool *is_in = WEFT_NEW(m->arena, bool, x->n_tasks);
-    int n = sorted_tasks(m, d, m->head_s, by_head);
-
-    sorted_tasks(m, d, m->tail_s, by_tail);
-    for (int i = 0; i < n; i++) {
-        double before_s = m->head_s[cell(x, by_head[i], d)], load = 0;
-
-        is_in[by_head[i]] = true;
-        if (i + 1 < n && m->head_s[cell(x, by_head[i + 1], d)] == before_s)
-            continue;
-        for (int j = 0; j < n; j++) {
-            size_t at = cell(x, by_tail[j], d);
-            double gain, after_s = m->tail_s[at];
-
-            if (!is_in[by_tail[j]])
-                continue;
-            load += solution[m->on[at]] * x->time_s[at] / m->unit_s;
-            gain = load + (before_s + after_s) / m->unit_s - solution[m->span];
-            if (gain > best.gain && before_s + after_s <= m->lower)
-                best = (load_cut){d, before_s, after_s, gain};
-        }
-    }
-    weft_arena_rewind(m->arena, mark);
-    return best;
-}
-
-static void add_cut(weft_milp_model *m, const load_cut *cut)
-{
-    const weft_piece *x = m->piece;
-    int r = weft_milp_row(m->milp, NULL, (cut->before_s + cut->after_s) / m->unit_s, INFINITY);
-
-    weft_milp_term(m->milp, r, m->span, 1);
-    for (int u = 0; u < x->n_tasks; u++) {
-        size_t at = cell(x, u, cut->device);
-
-        if (m->has[at] && m->head_s[at] >= cut->before_s && m->tail_s[at] >= cut->after_s)
-            weft_milp_term(m->milp, r, m->on[at], -x->time_s[at] / m->unit_s);
-    }
-}
-
-/* Returns how many rows were added. */
-static int add_cuts(weft_milp_model *m, const double *solution)
-{
-    int n = 0;
-
-    for (int d = 0; d < m->piece->n_devices; d++) {
-        load_cut cut = best_cut(m, d, solution);
-
-        if (cut.gain > LEAST_GAIN * solution[m->span]) {
-            add_cut(m, &cut);
-            n++;
-        }
-    }
-    return n;
 }
 
 void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e)

@@ -407,10 +407,10 @@ typedef struct growth {
     bool *is_below;
 } growth;
 
-static growth growth_new(const net *x, bool is_free, int *module, weft_arena *a)
+static growth growth_new(const net *x, bool is_free, weft_arena *a)
 {
     int n = x->flow->n_nodes;
-    growth g = {.x = x, .is_free = is_free, .module = module};
+    growth g = {.x = x, .is_free = is_free};
 
     g.size = WEFT_NEW(a, int, n);
     g.level = WEFT_NEW(a, int, n);
@@ -428,10 +428,11 @@ static growth growth_new(const net *x, bool is_free, int *module, weft_arena *a)
 }
 
 /* From module numbers that climb along edges: they are the levels. */
-static void growth_start(growth *g)
+static void growth_start(growth *g, int *module)
 {
     int n = g->x->flow->n_nodes;
 
+    g->module = module;
     for (int c = 0; c < n; c++) {
         g->size[c] = 0;
         g->leaving[c] = g->entering[c] = 0;
@@ -714,11 +715,11 @@ static bool merge_modules(growth *g)
 /* From a partition whose numbers climb; the result's numbers climb too. */
 static int grow(const net *x, weft_arena *a, int *module)
 {
-    growth g = growth_new(x, false, module, a);
+    growth g = growth_new(x, false, a);
     int n = x->flow->n_nodes, n_modules = 0;
     bool again = true;
 
-    growth_start(&g);
+    growth_start(&g, module);
     for (int round = 0; again && round < MOST_ROUNDS; round++) {
         again = move_nodes(&g);
         again |= merge_modules(&g);
@@ -735,11 +736,11 @@ static int grow(const net *x, weft_arena *a, int *module)
 /* Moves without regard to cycles, then repair. */
 static void start_freely(const net *x, weft_arena *a, int *module)
 {
-    growth g = growth_new(x, true, module, a);
+    growth g = growth_new(x, true, a);
 
     for (int u = 0; u < x->flow->n_nodes; u++)
         module[u] = u;
-    growth_start(&g);
+    growth_start(&g, module);
     move_nodes(&g);
     repair(x, a, module);
 }

@@ -11,10 +11,13 @@
  * Exact where transfers overlap and weights are all that memory has to hold; else the bound is
  * still one, since the model is a relaxation then. Larger models than the options allow are not
  * searched: the plan of step 1 and the bound of the relaxation are the answer, and beyond
- * MOST_COLUMNS there is none. Latency only. */
+ * MOST_COLUMNS there is none. Latency only, and not where accelerators are called once an item: the
+ * host then runs tasks side by side, which a piece does not. */
+#include "first.h"
 #include "milp_place.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct milp_options {
     int64_t nodes, pairs, rounds;
@@ -38,51 +41,8 @@ typedef struct search {
     const milp_options *o;
     weft_run *run;
     weft_piece *x;
-    weft_plan plan; /* the best so far */
-    double value;   /* of it, by simulation; INFINITY: none */
+    weft_best best;
 } search;
-
-/* --- the plan to start from ------------------------------------------------------------------ */
-
-/* Keeps a plan if it is the best so far and fits the memories. */
-static weft_status offer(search *s, const weft_plan *plan)
-{
-    weft_arena *a = s->run->scratch;
-    weft_plan copy = weft_plan_new(plan->n_tasks, a);
-    weft_measures measures;
-    double value;
-
-    for (int u = 0; u < plan->n_tasks; u++) {
-        copy.device[u] = plan->device[u];
-        copy.start_s[u] = plan->start_s[u];
-    }
-    WEFT_TRY(weft_evaluate(s->p, &copy, a, &measures));
-    value = weft_goal_value(s->p, &measures);
-    if (measures.over_device < 0 && value < s->value) {
-        s->value = value;
-        s->plan = copy;
-    }
-    return WEFT_OK;
-}
-
-static weft_status find_start(search *s)
-{
-    static const weft_solver *const quick[] = {&weft_place_single, &weft_place_met,
-                                               &weft_place_greedy, &weft_place_heft,
-                                               &weft_place_peft,   &weft_place_lookahead};
-
-    for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
-        weft_plan plan = weft_plan_new(s->p->n_tasks, s->run->scratch);
-        weft_proof proof = {.outcome = WEFT_UNKNOWN};
-
-        WEFT_TRY(quick[i]->solve(s->p, NULL, s->run, &plan, &proof));
-        if (proof.outcome == WEFT_BOUNDED)
-            WEFT_TRY(offer(s, &plan));
-    }
-    return WEFT_OK;
-}
-
-/* --- the search ------------------------------------------------------------------------------ */
 
 /* Columns of the model if every edge needs all of them. */
 static double estimate(const weft_piece *x)
@@ -103,11 +63,11 @@ static weft_milp_known known_of(const search *s)
     k.tighten.limit_s = weft_run_left_s(s->run);
     k.tighten.rounds = (int)s->o->rounds;
     k.tighten.stop = s->run->stop;
-    if (!(s->value < INFINITY))
+    if (!(s->best.value < INFINITY))
         return k;
-    weft_piece_order(s->x, s->plan.start_s, order, a);
-    k.upper = weft_piece_time(s->x, s->plan.device, order, start_s);
-    k.device = s->plan.device;
+    weft_piece_order(s->x, s->best.plan.start_s, order, a);
+    k.upper = weft_piece_time(s->x, s->best.plan.device, order, start_s);
+    k.device = s->best.plan.device;
     k.start_s = start_s;
     return k;
 }
@@ -118,6 +78,16 @@ static double rounded(const weft_piece *x, double bound)
     double quantum = weft_piece_quantum(x, LEAST_QUANTUM * bound);
 
     return quantum > 0 ? fmax(bound, quantum * ceil(bound / quantum - ALMOST)) : bound;
+}
+
+/* Takes a bound that is larger than the one so far; certificates stay with what they prove. */
+static void raise_bound(const search *s, weft_proof *proof, double bound, const char *method)
+{
+    bound = rounded(s->x, bound);
+    if (bound > proof->bound) {
+        proof->bound = bound;
+        proof->method = method;
+    }
 }
 
 static weft_status run_model(search *s, const weft_milp *m, const weft_milp_columns *columns,
@@ -136,7 +106,8 @@ static weft_status run_model(search *s, const weft_milp *m, const weft_milp_colu
     if (result->x == NULL)
         return WEFT_OK;
     weft_milp_schedule_decode(s->x, columns, result->x, s->run->scratch, plan.device, plan.start_s);
-    return offer(s, &plan);
+    weft_best_try(&s->best, s->p, &plan, s->run->scratch);
+    return WEFT_OK;
 }
 
 /* Fills bound and method; the plan may get better on the way. */
@@ -148,51 +119,99 @@ static weft_status find_bound(search *s, weft_proof *proof)
     weft_milp_result result = {.outcome = WEFT_MILP_UNKNOWN, .bound = -INFINITY};
     weft_status status = WEFT_OK;
 
-    proof->method = "lp";
-    proof->bound = columns.bound;
+    raise_bound(s, proof, columns.bound, "lp");
     if (!columns.is_empty && !columns.is_partial)
         status = run_model(s, m, &columns, &result);
-    if (result.outcome == WEFT_MILP_INFEASIBLE)
-        columns.is_empty = true;
-    if (result.bound * columns.unit_s > proof->bound && !columns.is_empty) {
-        proof->method = "milp";
-        proof->bound = result.bound * columns.unit_s;
+    if (columns.is_empty || result.outcome == WEFT_MILP_INFEASIBLE) { /* nothing below `upper` */
+        if (!(k.upper < INFINITY))
+            proof->outcome = WEFT_INFEASIBLE;
+    } else {
+        raise_bound(s, proof, result.bound * columns.unit_s, "milp");
     }
-    if (columns.is_empty && !(k.upper < INFINITY))
-        proof->outcome = WEFT_INFEASIBLE;
     weft_milp_free(m);
-    proof->bound = rounded(s->x, proof->bound);
     return status;
+}
+
+/* The piece of a problem that the model can hold; NULL: too large. */
+static weft_piece *piece_of(const weft_domain *m, weft_arena *a)
+{
+    weft_piece *x;
+
+    if (m->problem->n_devices > WEFT_PIECE_DEVICES)
+        return NULL;
+    x = weft_piece_of(m, a);
+    return estimate(x) > MOST_COLUMNS ? NULL : x;
 }
 
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof)
 {
     weft_domain domain = weft_domain_new(p, run->scratch);
-    search s = {.p = p, .o = options, .run = run, .value = INFINITY};
+    search s = {.p = p, .o = options, .run = run};
 
-    proof->outcome = domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
-    if (domain.is_empty || p->ask.goal != WEFT_LATENCY || p->n_devices > WEFT_PIECE_DEVICES)
+    weft_place_bound(p, run->scratch, proof);
+    if (proof->outcome == WEFT_INFEASIBLE || !weft_is_schedule(p))
         return WEFT_OK;
-    s.x = weft_piece_of(&domain, run->scratch);
-    if (estimate(s.x) > MOST_COLUMNS)
+    s.x = piece_of(&domain, run->scratch);
+    if (s.x == NULL)
         return WEFT_OK;
-    WEFT_TRY(find_start(&s));
+    s.best = weft_best_new(p, run->scratch);
+    WEFT_TRY(weft_best_first(&s.best, p, run));
     WEFT_TRY(find_bound(&s, proof));
-    if (!(s.value < INFINITY))
+    if (!(s.best.value < INFINITY))
         return WEFT_OK;
     proof->outcome = WEFT_BOUNDED;
-    for (int u = 0; u < p->n_tasks; u++) {
-        plan->device[u] = s.plan.device[u];
-        plan->start_s[u] = s.plan.start_s[u];
-    }
+    memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
+    memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
     return WEFT_OK;
 }
 
-const weft_solver weft_place_milp = {
-    .name = "milp",
-    .summary = "exact for small problems, by linear programming",
-    .options = milp_table,
-    .options_size = sizeof(milp_options),
-    .solve = solve,
-};
+const weft_solver weft_place_milp = {.name = "milp",
+                                     .summary = "exact for small problems, by linear programming",
+                                     .options = milp_table,
+                                     .options_size = sizeof(milp_options),
+                                     .solve = solve,
+                                     .applies = weft_is_schedule};
+
+/* --- the model as a file --------------------------------------------------------------------- */
+
+static weft_status write_model(const weft_problem *p, weft_run *run, const char *path)
+{
+    weft_domain domain = weft_domain_new(p, run->scratch);
+    milp_options options;
+    search s = {.p = p, .o = &options, .run = run};
+    weft_milp_columns columns;
+    weft_milp_known known;
+    weft_milp *m;
+    weft_status status;
+
+    weft_options_default(milp_table, &options);
+    options.pairs = 0; /* all of them */
+    s.x = domain.is_empty ? NULL : piece_of(&domain, run->scratch);
+    if (s.x == NULL)
+        return weft_fail(WEFT_E_INPUT, "%s: the model is not written: %s", path,
+                         domain.is_empty ? "a task has no device it could run on"
+                                         : "the problem is too large for it");
+    s.best = weft_best_new(p, run->scratch);
+    WEFT_TRY(weft_best_first(&s.best, p, run));
+    known = known_of(&s);
+    m = weft_milp_schedule_new(s.x, &known, run->scratch, &columns);
+    status = columns.is_empty
+                 ? weft_fail(WEFT_E_INPUT, "%s: the model is not written: there is no plan", path)
+                 : weft_milp_write(m, path);
+    weft_milp_free(m);
+    return status;
+}
+
+weft_status weft_place_write_model(const weft_problem *p, const char *path)
+{
+    weft_run run = {.n_threads = 1, .limit_s = INFINITY};
+    weft_status status;
+
+    if (!weft_is_schedule(p))
+        return weft_fail(WEFT_E_INPUT, "%s: only the model for latency can be written", path);
+    run.scratch = weft_arena_new();
+    status = write_model(p, &run, path);
+    weft_arena_free(run.scratch);
+    return status;
+}

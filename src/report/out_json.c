@@ -76,7 +76,7 @@ static weft_doc *tensors_doc(const weft_model *m, weft_arena *a)
 
     for (int i = 0; i < m->n_tensors; i++)
         weft_doc_put(a, map, m->tensor[i].name,
-                     tensor_doc(m->tensor[i].type, &m->tensor[i].shape, a));
+                     tensor_doc(m->tensor[i].type, m->tensor[i].shape, a));
     return map;
 }
 

@@ -61,23 +61,38 @@ static int by_weight(const void *x, const void *y)
     return strcmp(a->op, b->op) ? strcmp(a->op, b->op) : strcmp(a->domain, b->domain);
 }
 
+/* What is the same for all nodes with the same work: counted once. */
+typedef struct share {
+    int row; /* of the operator */
+    bool is_static;
+} share;
+
 static void sum_nodes(const weft_graph *g, weft_arena *a, weft_summary *s)
 {
-    weft_work *node = WEFT_NEW(a, weft_work, g->n_nodes);
-    weft_op_total *op = WEFT_NEW(a, weft_op_total, g->n_nodes);
+    weft_work *node = WEFT_NEW_RAW(a, weft_work, g->n_nodes);
+    weft_op_total *op = WEFT_NEW_RAW(a, weft_op_total, g->n_nodes);
+    share *shared = WEFT_NEW_RAW(a, share, g->n_nodes);
     weft_map *rows = weft_map_new(a);
 
     for (int u = 0; u < g->n_nodes; u++) {
-        weft_op_total *row = row_of(&g->node[u], rows, a, op, &s->n_ops);
+        int first = g->like[u];
+        weft_op_total *row;
 
-        node[u] = weft_node_work(g, u);
+        if (first == u) {
+            row = row_of(&g->node[u], rows, a, op, &s->n_ops);
+            row->is_opaque = weft_node_is_opaque(g, u);
+            shared[u] = (share){(int)(row - op), weft_node_is_static(g, u)};
+            node[u] = weft_node_work(g, u);
+        } else {
+            node[u] = node[first];
+        }
+        row = &op[shared[first].row];
         row->n_nodes++;
-        row->is_opaque = weft_node_is_opaque(g, u);
         weft_work_add(&row->work, node[u]);
         weft_work_add(&s->total, node[u]);
         weft_work_add(&s->phase[g->node[u].phase], node[u]);
         s->n_phase_nodes[g->node[u].phase]++;
-        s->n_dynamic_nodes += !weft_node_is_static(g, u);
+        s->n_dynamic_nodes += !shared[first].is_static;
     }
     qsort(op, (size_t)s->n_ops, sizeof *op, by_weight);
     s->op = op;

@@ -283,7 +283,7 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
     out->proof.outcome = WEFT_UNKNOWN;
     room = out->plan.device;
     options = options_or_defaults(s, options, a);
-    status = run_solver(s, p, options, run, out);
+    status = weft_solver_applies(s, p) ? run_solver(s, p, options, run, out) : WEFT_OK;
     if (status == WEFT_OK) {
         if (bound != NULL)
             take_bound(&out->proof, bound);

@@ -234,7 +234,7 @@ TEST(no_bound_passes_the_optimum)
 {
     int n_feasible = 0, n_tight = 0;
 
-    for (uint64_t seed = 1; seed <= N_PIECES; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(N_PIECES); seed++) {
         weft_arena *a = weft_arena_new();
         double bound[N_BOUNDS], best;
         drawn d;
@@ -261,7 +261,7 @@ TEST(no_bound_passes_the_optimum)
 /* Refuting at the optimum itself: what holds for less must not be claimed for equal. */
 TEST(the_optimum_is_never_refuted)
 {
-    for (uint64_t seed = 1; seed <= N_PIECES; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(N_PIECES); seed++) {
         weft_arena *a = weft_arena_new();
         double best, bound;
         weft_piece *y;
@@ -283,7 +283,7 @@ TEST(the_optimum_is_never_refuted)
 
 TEST(scaled_times_scale_bounds)
 {
-    for (uint64_t seed = 1; seed <= 400; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(400); seed++) {
         weft_arena *a = weft_arena_new();
         double bound[N_BOUNDS], scaled[N_BOUNDS];
         drawn d;
@@ -301,7 +301,7 @@ TEST(scaled_times_scale_bounds)
 /* Work is what limits refutations: the same work, the same answer; less work, no more. */
 TEST(less_work_proves_no_more)
 {
-    for (uint64_t seed = 1; seed <= 400; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(400); seed++) {
         weft_arena *a = weft_arena_new();
         double little, much;
         drawn d;

@@ -290,7 +290,7 @@ TEST(the_simulator_follows_the_definition_of_latency)
 {
     int n_circles = 0, n_runs = 0;
 
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(3000); seed++) {
         int n = 2 + (int)(seed % 12);
         weft_problem *p = draw_problem(seed, n, 1 + (int)(seed % 4), WEFT_LATENCY);
         weft_arena *a = weft_arena_new();
@@ -322,7 +322,7 @@ TEST(the_simulator_follows_the_definition_of_latency)
 /* The chain explains the latency without gaps of its own making. */
 TEST(chains_add_up_to_the_latency)
 {
-    for (uint64_t seed = 1; seed <= 500; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(500); seed++) {
         weft_problem *p = draw_problem(seed, 10, 3, WEFT_LATENCY);
         weft_arena *a = weft_arena_new();
         weft_rng rng = weft_rng_seed(seed);
@@ -358,7 +358,7 @@ TEST(moved_starts_are_not_legal)
 {
     int n_checked = 0;
 
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(1500); seed++) {
         weft_problem *p = draw_problem(seed, 8, 3, WEFT_LATENCY);
         weft_arena *a = weft_arena_new();
         weft_rng rng = weft_rng_seed(seed);
@@ -417,7 +417,7 @@ TEST(a_period_is_the_largest_load_whatever_waits_for_whom)
 {
     int n_circles = 0;
 
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(1500); seed++) {
         weft_problem *p =
             draw_problem(seed, 2 + (int)(seed % 12), 1 + (int)(seed % 4), WEFT_THROUGHPUT);
         weft_arena *a = weft_arena_new();
@@ -450,7 +450,7 @@ TEST(a_period_is_the_largest_load_whatever_waits_for_whom)
 
 TEST(lengths_of_calls_follow_moves)
 {
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
         weft_problem *p = draw_problem(seed, 14, 4, WEFT_LATENCY);
         weft_arena *a = weft_arena_new();
         weft_rng rng = weft_rng_seed(seed);
@@ -549,7 +549,7 @@ TEST(no_plan_is_below_the_bound_and_the_search_finds_the_best)
 {
     tally t = {0};
 
-    for (uint64_t seed = 1; seed <= 2400; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(2400); seed++) {
         weft_problem *p =
             draw_problem(seed, 2 + (int)(seed % 5), 2 + (int)(seed % 2), WEFT_LATENCY);
 
@@ -583,7 +583,7 @@ TEST(the_same_steps_give_the_same_plan)
 /* List schedulers do not know calls: they have a legal plan or none, never an error. */
 TEST(every_solver_answers_under_calls)
 {
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
         weft_goal goal = seed % 2 ? WEFT_LATENCY : WEFT_THROUGHPUT;
         weft_problem *p = draw_problem(seed, 12, 3, goal);
         weft_arena *a = weft_arena_new();

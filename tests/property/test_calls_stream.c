@@ -286,7 +286,7 @@ TEST(pipelines_are_the_best_of_all)
 {
     int n_none = 0, n_plans = 0;
 
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(3000); seed++) {
         weft_arena *a = weft_arena_new();
         weft_problem *p = draw(seed, true);
         weft_solution s = solved(p, 0, 1, a);
@@ -313,7 +313,7 @@ TEST(free_placements_respect_bounds_and_are_mostly_the_best)
 {
     int n_best = 0, n_plans = 0;
 
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(3000); seed++) {
         weft_arena *a = weft_arena_new();
         weft_problem *p = draw(seed, false);
         weft_solution s = solved(p, 2000, 1, a);
@@ -339,7 +339,7 @@ TEST(free_placements_respect_bounds_and_are_mostly_the_best)
 
 TEST(the_same_steps_give_the_same_plan)
 {
-    for (uint64_t seed = 1; seed <= 100; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(100); seed++) {
         weft_arena *a = weft_arena_new();
         weft_problem *p = draw(seed, seed % 2);
         weft_solution one = solved(p, 500, 7, a), other = solved(p, 500, 7, a);
@@ -356,7 +356,7 @@ TEST(the_same_steps_give_the_same_plan)
 /* However early a search is stopped, its plan is legal and its bound holds. */
 TEST(a_stopped_search_claims_nothing_wrong)
 {
-    for (uint64_t seed = 1; seed <= 400; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(400); seed++) {
         weft_arena *a = weft_arena_new();
         weft_problem *p = draw(seed, true);
         weft_solution s = solved(p, 1 + (int64_t)(seed % 20), 1, a);

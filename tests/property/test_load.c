@@ -229,7 +229,7 @@ static int possible_device(const weft_domain *m, int g, weft_rng *rng)
 
 TEST(loads_follow_moves_as_the_simulator_sums_them)
 {
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
         weft_problem *p = random_problem(seed, 12, 4);
         weft_arena *a = weft_arena_new();
         weft_rng rng = weft_rng_seed(seed);
@@ -265,7 +265,7 @@ TEST(small_problems_are_solved_and_proved)
 {
     int n_plans = 0;
 
-    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(N_PROBLEMS); seed++) {
         weft_problem *p = drawn(seed);
         double least = least_period(p);
         answer x = solved(p, "load");
@@ -289,7 +289,7 @@ TEST(pipeline_stages_are_solved_and_proved)
 {
     int n_plans = 0;
 
-    for (uint64_t seed = 1; seed <= N_PROBLEMS; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(N_PROBLEMS); seed++) {
         weft_problem *p = drawn(seed);
         double least;
         answer x;
@@ -351,7 +351,7 @@ TEST(pricing_finds_the_cheapest_mapping)
 {
     int n_exact = 0;
 
-    for (uint64_t seed = 1; seed <= 1200; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(1200); seed++) {
         weft_problem *p = drawn(2 * seed); /* memory is not limited: pricing does not regard it */
         weft_arena *a = weft_arena_new();
         weft_rng rng = weft_rng_seed(seed);
@@ -386,7 +386,7 @@ TEST(mixes_are_the_best_there_are)
 {
     int n_mixed = 0;
 
-    for (uint64_t seed = 1; seed <= 450; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(450); seed++) {
         weft_problem *p = drawn(seed);
         double least = least_period(p), mixed = least_mix(p);
         answer x;

@@ -77,7 +77,7 @@ TEST(timing_is_that_of_the_simulator)
 {
     int n = 0;
 
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
         weft_problem *p = any_problem(seed, 1 + (int)(seed % 40));
         weft_arena *a = weft_arena_new();
         weft_domain m = weft_domain_new(p, a);
@@ -230,7 +230,7 @@ TEST(windows_never_worsen_a_schedule_and_keep_it_legal)
     double sum_before = 0, sum_after = 0;
     int n = 0;
 
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
         weft_problem *p = any_problem(seed, 2 + (int)(seed % 50));
         weft_arena *a = weft_arena_new();
         weft_domain m = weft_domain_new(p, a);
@@ -317,7 +317,7 @@ TEST(stitched_schedules_are_legal_and_no_worse_than_a_completion)
 {
     int n = 0;
 
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
         weft_problem *p = any_problem(seed, 2 + (int)(seed % 50));
         weft_arena *a = weft_arena_new();
         weft_domain m = weft_domain_new(p, a);

@@ -341,7 +341,7 @@ static void check_shape(const weft_model *m, const char *name, const char *expec
 
     for (int i = 0; i < m->n_tensors; i++)
         if (strcmp(m->tensor[i].name, name) == 0) {
-            CHECK_TEXT(weft_shape_print(&m->tensor[i].shape, text), expected);
+            CHECK_TEXT(weft_shape_print(m->tensor[i].shape, text), expected);
             return;
         }
     fail_msg("there is no tensor '%s'", name);

@@ -259,9 +259,43 @@ TEST(what_a_user_names_wrongly_is_explained)
     CHECK(m == NULL);
 }
 
+/* Nodes that are said to have the same work; returns how many there are. */
+static int check_likes(const weft_graph *g)
+{
+    int n = 0;
+
+    weft_graph_check(g);
+    for (int u = 0; u < g->n_nodes; u++) {
+        weft_work own = weft_node_work(g, u), first = weft_node_work(g, g->like[u]);
+
+        CHECK(own.macs == first.macs && own.flops == first.flops);
+        CHECK(own.read_bytes == first.read_bytes && own.write_bytes == first.write_bytes);
+        CHECK_INT(weft_node_is_static(g, u), weft_node_is_static(g, g->like[u]));
+        n += g->like[u] < u;
+    }
+    return n;
+}
+
+TEST(nodes_that_are_alike_have_the_same_work)
+{
+    static const char *const paths[] = {MODEL("llama7b"), MODEL("resnet50"), MODEL("vgg16")};
+    static const int least[] = {1600, 50, 5}; /* layers, blocks and activations that repeat */
+
+    for (int i = 0; i < 3; i++)
+        for (int train = 0; train < 2; train++) {
+            weft_model_options options = {.train = train, .optimizer = WEFT_ADAM};
+            weft_model *m;
+
+            CHECK_OK(weft_model_open(paths[i], &options, &m));
+            CHECK(check_likes(m->graph) >= least[i]);
+            weft_model_free(m);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_that_are_alike_have_the_same_work),
         cmocka_unit_test(nodes_after_folding_cuts_and_barriers),
         cmocka_unit_test(work_grows_with_the_batch),
         cmocka_unit_test(a_symbolic_batch_is_bound_by_either_flag),

@@ -262,12 +262,79 @@ TEST(fields_come_in_any_order_and_the_last_one_counts)
     CHECK_INT(o->graph->n_nodes, 1);
     CHECK(slice_is(o->graph->name, "g"));
     n = &o->graph->node[0];
-    CHECK(slice_is(n->op_type, "New") && slice_is(n->output[0], "y"));
+    CHECK(slice_is(n->form->op_type, "New") && slice_is(n->output[0], "y"));
     CHECK_INT(n->n_inputs, 2);
     CHECK(slice_is(n->input[0], "") && slice_is(n->input[1], "x"));
     CHECK(n->name.at == NULL); /* absent, not empty */
     weft_onnx_free(o);
     weft_arena_free(a);
+}
+
+/* A node "op" that reads x; `name` NULL: without name, `late` NULL: no output behind the operator.
+ */
+static void put_form_node(weft_wire_out *graph, const char *name, const char *op, const char *late)
+{
+    size_t begin = weft_wire_begin(graph, ONNX_GRAPH_NODE);
+
+    weft_wire_put_bytes(graph, ONNX_NODE_INPUT, "x", 1);
+    if (name)
+        weft_wire_put_bytes(graph, ONNX_NODE_NAME, name, strlen(name));
+    weft_wire_put_bytes(graph, ONNX_NODE_OP_TYPE, op, strlen(op));
+    if (late)
+        weft_wire_put_bytes(graph, ONNX_NODE_OUTPUT, late, strlen(late));
+    weft_wire_end(graph, begin);
+}
+
+TEST(nodes_with_equal_bytes_behind_their_operands_share_a_form)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    const weft_onnx_node *n;
+    weft_onnx *o;
+
+    put_form_node(&graph, "a", "Relu", NULL);
+    put_form_node(&graph, "b", "Relu", NULL);
+    put_form_node(&graph, NULL, "Relu", NULL);
+    put_form_node(&graph, "c", "Abs", NULL);
+    put_form_node(&graph, "d", "Relu", "y"); /* an output among the rest is not part of a form */
+    put_form_node(&graph, "e", "Relu", "y");
+    model = model_of(a, &graph);
+    CHECK_OK(read_out(&model, &o));
+    n = o->graph->node;
+    CHECK(n[0].form == n[1].form && n[0].form == n[2].form);
+    CHECK(n[3].form != n[0].form && n[4].form != n[0].form && n[5].form != n[4].form);
+    CHECK_INT(o->n_forms, 4);
+    for (int u = 0; u < o->graph->n_nodes; u++) {
+        CHECK(slice_is(n[u].form->op_type, u == 3 ? "Abs" : "Relu"));
+        CHECK(n[u].n_inputs == 1 && slice_is(n[u].input[0], "x"));
+        CHECK_INT(n[u].n_outputs, u < 4 ? 0 : 1);
+    }
+    CHECK(slice_is(n[1].name, "b") && n[2].name.at == NULL && slice_is(n[5].output[0], "y"));
+    weft_onnx_free(o);
+    weft_arena_free(a);
+}
+
+static void check_name_fails(const char *name, size_t n, const char *message)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    weft_onnx *o;
+    size_t begin;
+
+    put_form_node(&graph, "a", "Relu", NULL);
+    begin = weft_wire_begin(&graph, ONNX_GRAPH_NODE);
+    weft_wire_put_bytes(&graph, ONNX_NODE_INPUT, name, n);
+    weft_wire_put_bytes(&graph, ONNX_NODE_OP_TYPE, "Relu", 4);
+    weft_wire_end(&graph, begin);
+    model = model_of(a, &graph);
+    CHECK_FAILS(read_out(&model, &o), message);
+    weft_arena_free(a);
+}
+
+TEST(names_of_nodes_with_a_known_form_are_checked_too)
+{
+    check_name_fails("x\0y", 3, "contains a NUL byte");
+    check_name_fails("\0", 1, "contains a NUL byte");
 }
 
 static weft_wire_out attr_model(weft_arena *a, const weft_wire_out *attr)
@@ -295,7 +362,7 @@ TEST(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out)
     weft_wire_put_varint(&ints, ONNX_ATTR_INTS, 7);
     model = attr_model(a, &ints);
     CHECK_OK(read_out(&model, &o));
-    attr = &o->graph->node[0].attr[0];
+    attr = &o->graph->node[0].form->attr[0];
     CHECK_INT(attr->kind, WEFT_ONNX_INTS);
     CHECK_INT(attr->n, 4);
     CHECK(attr->ints[0] == 3 && attr->ints[1] == 300 && attr->ints[2] == -5 && attr->ints[3] == 7);
@@ -308,7 +375,7 @@ TEST(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out)
     weft_wire_put_float(&floats, ONNX_ATTR_FLOATS, 8.0f);
     model = attr_model(a, &floats);
     CHECK_OK(read_out(&model, &o));
-    attr = &o->graph->node[0].attr[0];
+    attr = &o->graph->node[0].form->attr[0];
     CHECK_INT(attr->kind, WEFT_ONNX_FLOATS);
     CHECK(attr->n == 3 && attr->floats[0] == 0.5 && attr->floats[1] == -2 && attr->floats[2] == 8);
     weft_onnx_free(o);
@@ -316,7 +383,7 @@ TEST(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out)
     weft_wire_put_varint(&other, ONNX_ATTR_KIND, 77); /* of a later version */
     model = attr_model(a, &other);
     CHECK_OK(read_out(&model, &o));
-    CHECK_INT(o->graph->node[0].attr[0].kind, 77);
+    CHECK_INT(o->graph->node[0].form->attr[0].kind, 77);
     weft_onnx_free(o);
     weft_arena_free(a);
 }
@@ -363,7 +430,7 @@ TEST(sub_graphs_side_by_side_are_not_deep)
         weft_wire_put_bytes(&graph, ONNX_GRAPH_NODE, node.at, node.n);
     model = model_of(a, &graph); /* 400 sub-graphs, 2 deep */
     CHECK_OK(read_out(&model, &o));
-    CHECK(o->graph->n_nodes == 20 && o->graph->node[19].attr[19].graph != NULL);
+    CHECK(o->graph->n_nodes == 20 && o->graph->node[19].form->attr[19].graph != NULL);
     weft_onnx_free(o);
     weft_arena_free(a);
 }
@@ -790,14 +857,16 @@ static bool same_attr(const weft_onnx_attr *x, const weft_onnx_attr *y)
 
 static bool same_node(const weft_onnx_node *x, const weft_onnx_node *y)
 {
-    if (!same_slice(x->name, y->name) || !same_slice(x->op_type, y->op_type) ||
-        !same_slice(x->domain, y->domain) || !same_slice(x->overload, y->overload) ||
-        !same_slice(x->doc, y->doc) || x->n_inputs != y->n_inputs || x->n_outputs != y->n_outputs ||
-        x->n_attrs != y->n_attrs || !same_slices(x->input, y->input, x->n_inputs) ||
+    if (!same_slice(x->name, y->name) || !same_slice(x->form->op_type, y->form->op_type) ||
+        !same_slice(x->form->domain, y->form->domain) ||
+        !same_slice(x->form->overload, y->form->overload) ||
+        !same_slice(x->form->doc, y->form->doc) || x->n_inputs != y->n_inputs ||
+        x->n_outputs != y->n_outputs || x->form->n_attrs != y->form->n_attrs ||
+        !same_slices(x->input, y->input, x->n_inputs) ||
         !same_slices(x->output, y->output, x->n_outputs))
         return false;
-    for (int i = 0; i < x->n_attrs; i++)
-        if (!same_attr(&x->attr[i], &y->attr[i]))
+    for (int i = 0; i < x->form->n_attrs; i++)
+        if (!same_attr(&x->form->attr[i], &y->form->attr[i]))
             return false;
     return true;
 }
@@ -903,8 +972,8 @@ TEST(every_sample_reads_back_as_it_was_written)
 static void forget_raw(weft_onnx_graph *g)
 {
     for (int u = 0; u < g->n_nodes; u++) {
-        for (int i = 0; i < g->node[u].n_attrs; i++) {
-            weft_onnx_attr *attr = (weft_onnx_attr *)(uintptr_t)&g->node[u].attr[i];
+        for (int i = 0; i < g->node[u].form->n_attrs; i++) {
+            weft_onnx_attr *attr = (weft_onnx_attr *)(uintptr_t)&g->node[u].form->attr[i];
 
             if (attr->kind >= WEFT_ONNX_FLOAT && attr->kind <= WEFT_ONNX_STRINGS)
                 attr->raw = (weft_slice){NULL, 0};
@@ -956,7 +1025,7 @@ TEST(a_written_file_is_the_document_and_an_impossible_one_is_refused)
     CHECK_OK(weft_onnx_open(path, &again));
     CHECK(same_model(o, again));
     CHECK(weft_onnx_write(o, "/nowhere/at/all.onnx") == WEFT_E_SYSTEM);
-    attr = (weft_onnx_attr *)(uintptr_t)&o->graph->node[2].attr[0];
+    attr = (weft_onnx_attr *)(uintptr_t)&o->graph->node[2].form->attr[0];
     attr->kind = WEFT_ONNX_GRAPHS;
     attr->raw.at = NULL;
     CHECK_FAILS(weft_onnx_write(o, path), "can be copied but not composed");
@@ -969,9 +1038,9 @@ TEST(a_written_file_is_the_document_and_an_impossible_one_is_refused)
 
 static const weft_onnx_attr *attr_named(const weft_onnx_node *n, const char *name)
 {
-    for (int i = 0; i < n->n_attrs; i++)
-        if (slice_is(n->attr[i].name, name))
-            return &n->attr[i];
+    for (int i = 0; i < n->form->n_attrs; i++)
+        if (slice_is(n->form->attr[i].name, name))
+            return &n->form->attr[i];
     fail_msg("no attribute %s", name);
     return NULL;
 }
@@ -995,9 +1064,10 @@ TEST(every_field_of_a_document_is_read)
     CHECK_INT(o->opset[0].version, 15);
     CHECK_INT(g->n_nodes, 3); /* Add, If, Everything */
     branch = attr_named(&g->node[1], "then_branch")->graph;
-    CHECK(slice_is(branch->name, "then2") && slice_is(branch->node[1].op_type, "If"));
+    CHECK(slice_is(branch->name, "then2") && slice_is(branch->node[1].form->op_type, "If"));
     every = &g->node[2];
-    CHECK(slice_is(every->domain, "weft.test") && every->n_inputs == 3 && every->input[1].n == 0);
+    CHECK(slice_is(every->form->domain, "weft.test") && every->n_inputs == 3 &&
+          every->input[1].n == 0);
     CHECK(attr_named(every, "a_float")->f == (double)0.1f);
     CHECK_INT(attr_named(every, "an_int")->i, -7);
     CHECK_INT(attr_named(every, "a_string")->s.n, 10); /* "nul", a NUL, "inside" */
@@ -1015,7 +1085,7 @@ TEST(every_field_of_a_document_is_read)
     CHECK(g->n_sparse == 1 && slice_is(g->sparse_name[0], "sparse_w"));
     CHECK(o->n_functions == 1 && f->n_nodes == 3 && f->n_attrs == 2 &&
           slice_is(f->attr[1], "an_int"));
-    CHECK(slice_is(f->node[1].attr[0].ref, "a_float") && f->opset[0].version == 15);
+    CHECK(slice_is(f->node[1].form->attr[0].ref, "a_float") && f->opset[0].version == 15);
     weft_onnx_free(o);
 }
 
@@ -1029,9 +1099,9 @@ static void touch_literals(const weft_onnx *o, const weft_onnx_graph *g, weft_ar
         if (weft_onnx_literal(o, &g->initializer[i], 64, a, &l) == WEFT_OK && l)
             CHECK(l->n <= 64 && (l->ints || l->reals));
     for (int u = 0; u < g->n_nodes; u++)
-        for (int i = 0; i < g->node[u].n_attrs; i++)
-            if (g->node[u].attr[i].graph)
-                touch_literals(o, g->node[u].attr[i].graph, a);
+        for (int i = 0; i < g->node[u].form->n_attrs; i++)
+            if (g->node[u].form->attr[i].graph)
+                touch_literals(o, g->node[u].form->attr[i].graph, a);
 }
 
 /* The bytes are refused with a message that begins with the file's name, or they are a document
@@ -1128,6 +1198,8 @@ int main(void)
         cmocka_unit_test(lengths_of_nested_messages_use_as_few_bytes_as_they_need),
         cmocka_unit_test(malformed_fields_are_errors_with_their_offset),
         cmocka_unit_test(fields_come_in_any_order_and_the_last_one_counts),
+        cmocka_unit_test(nodes_with_equal_bytes_behind_their_operands_share_a_form),
+        cmocka_unit_test(names_of_nodes_with_a_known_form_are_checked_too),
         cmocka_unit_test(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out),
         cmocka_unit_test(sub_graphs_nest_only_so_deep),
         cmocka_unit_test(sub_graphs_side_by_side_are_not_deep),

@@ -320,6 +320,7 @@ TEST(weights_fill_devices)
     for (int i = 0; i < 8; i++)
         CHECK_INT(outcome_by(p, weft_place_at(i)->name), WEFT_UNKNOWN);
     CHECK_INT(outcome_by(p, "branch-bound"), WEFT_INFEASIBLE); /* it has tried everything */
+    CHECK_INT(outcome_by(p, "milp"), WEFT_INFEASIBLE);
     weft_problem_free(p);
     p = filled(3, 6, 8); /* 18 bytes are: a proof */
     for (int i = 0; i < weft_place_count(); i++)
