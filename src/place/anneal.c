@@ -353,7 +353,7 @@ double weft_piece_anneal(const weft_piece *x, int *device, double *start_s,
 
 /* --- spans ----------------------------------------------------------------------------------- */
 
-enum { LEAST_SPAN = 8, MOVES_A_TASK = 4000, LEAST_MOVES = 20000, IDLE_ROUNDS = 4 };
+enum { LEAST_SPAN = 4, MOVES_A_TASK = 4000, LEAST_MOVES = 20000, IDLE_ROUNDS = 4 };
 
 /* Mean over the tasks of their least time. */
 static double mean_time_s(const weft_piece *x)
