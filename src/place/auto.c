@@ -31,8 +31,10 @@ enum {
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
-static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
-static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
+static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
+/* Of the time that is left after the first round: two more, before windows are worth it; then, if
+ * the gap is still open, windows. */
+static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -44,6 +46,7 @@ typedef struct search {
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
     bool has_windows; /* `auto` */
+    bool are_parts_closed;
 } search;
 
 static bool is_over(const search *s)
@@ -133,22 +136,57 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     return WEFT_OK;
 }
 
-static weft_status run_rounds(search *s)
+/* Parts, then the whole; true if the search was complete. */
+static bool run_round(search *s, int round)
 {
     int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
-    bool are_parts_closed = false, is_whole_closed = false;
 
-    for (int round = 0; round < MOST_ROUNDS && !is_over(s) && !is_whole_closed; round++) {
-        if (!are_parts_closed)
-            are_parts_closed = search_parts(s, part_states);
-        tell(s);
-        if (!is_over(s))
-            is_whole_closed = search_whole(s, are_parts_closed ? INT64_MAX : whole_states);
-        tell(s);
-        if (round == 0 && s->has_windows && !is_over(s) && !is_whole_closed)
-            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
+    for (int i = 0; i < round; i++) {
         part_states *= PART_GROWTH;
         whole_states *= WHOLE_GROWTH;
+    }
+    if (!s->are_parts_closed)
+        s->are_parts_closed = search_parts(s, part_states);
+    tell(s);
+    if (is_over(s))
+        return false;
+    return search_whole(s, s->are_parts_closed ? INT64_MAX : whole_states);
+}
+
+/* Two more rounds with a share of what is left. */
+static bool run_rounds_within(search *s, double share)
+{
+    weft_run *whole = s->run, limited = *s->run;
+    int64_t left = s->steps_left;
+    bool is_closed;
+
+    if (limited.limit_s < INFINITY)
+        limited.limit_s -= (1 - share) * weft_run_left_s(whole);
+    if (left < INT64_MAX)
+        s->steps_left = (int64_t)(share * (double)left);
+    left -= s->steps_left;
+    s->run = &limited;
+    is_closed = run_round(s, 1);
+    if (!is_closed && !is_over(s))
+        is_closed = run_round(s, 2);
+    s->run = whole;
+    spend(s, -left);
+    return is_closed;
+}
+
+static weft_status run_rounds(search *s)
+{
+    bool is_closed = run_round(s, 0);
+
+    if (s->has_windows && !is_closed && !is_over(s)) {
+        is_closed = run_rounds_within(s, EXACT_SHARE);
+        tell(s);
+        if (!is_closed && !is_over(s))
+            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
+    }
+    for (int round = 1; round < MOST_ROUNDS && !is_closed && !is_over(s); round++) {
+        is_closed = run_round(s, round);
+        tell(s);
     }
     return WEFT_OK;
 }
