@@ -9,13 +9,11 @@
  * 2. Level l holds states of l tasks. A state is extended by every ready task on every device:
  *    start = max(device free, data there), and no later task starts earlier.
  * 3. Each child is judged. Heads of the open tasks up to the next barrier follow from the state;
- * with static tails they bound the value. So does the work that is left up to there: for prices w
- * of devices and a threshold tau, X is the least time with sum over d of w[d] max(0, X - free[d])
- * >=  sum over open tasks with tails >= tau of min over d of w[d] time[d], and the value is at
- * least X + tau. A child whose bound is not below the best value is dropped. Then the state is
- * normalised: times rise to what the heads imply, choices that cannot lead below the best value
- * become impossible, and data that arrives before its reader could start for other reasons is
- * forgotten. So states that differ in nothing that matters become equal.
+ *    with static tails they bound the value. So does the work that is left up to there (span.c). A
+ *    child whose bound is not below the best value is dropped. Then the state is normalised: times
+ *    rise to what the heads imply, choices that cannot lead below the best value become impossible,
+ *    and data that arrives before its reader could start for other reasons is forgotten. So states
+ *    that differ in nothing that matters become equal.
  * 4. A level keeps the best states by (bound, sum of times), as many as the beam is wide. The
  *    passes widen the beam until nothing is cut off: then the best schedule is optimal. Else no
  *    schedule is below the least bound ever cut off.

@@ -136,6 +136,7 @@ static void set_prices(builder *b)
     s->cheap = WEFT_NEW(b->arena, double, (size_t)(s->end - s->begin) * (size_t)n);
     for (int u = s->begin; u < s->end; u++) {
         for (int i = 0; i < n; i++)
+            /* whole numbers: sums are exact, so work that is all done is 0 whatever the order */
             s->cheap[(u - s->begin) * n + i] = floor(least_priced(b, price + i * k, u));
     }
 }

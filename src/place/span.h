@@ -7,8 +7,8 @@
 
 enum { WEFT_SPAN_CLASSES = 4 }; /* of tasks by what follows them, each a part of the one before */
 
-/* Costs in ticks, laid out as in the piece; tail[]: at least this follows a task. A number of
- * WEFT_SPAN_NEVER or more: not there. */
+/* Costs in ticks, laid out as in the piece; tail[]: at least this follows a task. Times
+ * of `never` or more: not there. */
 typedef struct weft_span_costs {
     const weft_piece *piece;
     const int64_t *time, *tail, *send;

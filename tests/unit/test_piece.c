@@ -126,6 +126,20 @@ TEST(a_barrier_is_no_cut_if_a_tensor_passes_it)
     close_sample(&s);
 }
 
+TEST(work_on_other_devices_must_come_from_the_entry_and_leave_to_the_exit)
+{
+    /* a (1), six tasks of 2, z (1), all transfers 3. With a on P1 until 1, P2 begins at 4. If z
+     * starts at X on P1, work on P2 ends by X - 3: (X - 1) + (X - 3 - 4) >= 12, X = 10. On P2:
+     * (X - 3 - 1) + (X - 4) >= 12, X = 10. So 11, found without search */
+    sample s = open_sample(fixture_tasks("1 1/2 2/2 2/2 2/2 2/2 2/2 2/1 1; 0-1:3 0-2:3 0-3:3 0-4:3 "
+                                         "0-5:3 0-6:3 1-7:3 2-7:3 3-7:3 4-7:3 5-7:3 6-7:3"));
+    weft_series_effort e = {.lower = 1, .part_states = 1, .most_states = INT64_MAX};
+
+    CHECK_NEAR(weft_series_tails(s.x, &e, s.a).bound, 11.0);
+    CHECK_NEAR(least(s.x, s.a).value, 11.0); /* 3 on P1 from 1 to 7, sent by 10; 3 on P2, z on P2 */
+    close_sample(&s);
+}
+
 TEST(series_never_exceed_the_least_value_and_tails_keep_it)
 {
     int n_tight = 0;
@@ -222,6 +236,7 @@ int main(void)
         cmocka_unit_test(edges_that_never_decide_are_left_out),
         cmocka_unit_test(the_least_value_does_not_need_them),
         cmocka_unit_test(a_barrier_is_no_cut_if_a_tensor_passes_it),
+        cmocka_unit_test(work_on_other_devices_must_come_from_the_entry_and_leave_to_the_exit),
         cmocka_unit_test(series_never_exceed_the_least_value_and_tails_keep_it),
         cmocka_unit_test(the_value_is_that_of_the_schedule),
         cmocka_unit_test(nothing_below_the_least_value_is_found_and_that_is_proved),
