@@ -28,13 +28,16 @@ enum {
     FIRST_WHOLE_STATES = 60000,
     WHOLE_GROWTH = 16,
     MOST_ROUNDS = 8,
+    LARGE_PART = 64,   /* tasks between two barriers */
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
 static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
 /* Of the time that is left after the first round: two more, before windows are worth it; then, if
- * the gap is still open, windows. */
+ * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
+ * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
+static const double LARGE_SHARE = 0.85;
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -47,6 +50,7 @@ typedef struct search {
     weft_piece *piece;
     bool has_windows; /* `auto` */
     bool are_parts_closed;
+    int n_largest; /* tasks of the largest part */
 } search;
 
 static bool is_over(const search *s)
@@ -83,6 +87,7 @@ static bool search_parts(search *s, int64_t most_states)
     spend(s, r.n_states + 1);
     s->bound = fmax(s->bound, r.bound);
     s->piece->tail_s = r.tail_s;
+    s->n_largest = r.n_largest;
     return r.n_open == 0;
 }
 
@@ -176,13 +181,14 @@ static bool run_rounds_within(search *s, double share)
 
 static weft_status run_rounds(search *s)
 {
-    bool is_closed = run_round(s, 0);
+    bool is_closed = run_round(s, 0), is_large = s->n_largest > LARGE_PART;
 
     if (s->has_windows && !is_closed && !is_over(s)) {
-        is_closed = run_rounds_within(s, EXACT_SHARE);
+        if (!is_large)
+            is_closed = run_rounds_within(s, EXACT_SHARE);
         tell(s);
         if (!is_closed && !is_over(s))
-            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
+            WEFT_TRY(try_solver(s, &weft_place_split, is_large ? LARGE_SHARE : WINDOW_SHARE));
     }
     for (int round = 1; round < MOST_ROUNDS && !is_closed && !is_over(s); round++) {
         is_closed = run_round(s, round);
