@@ -16,6 +16,7 @@
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
+#include "orbit.h"
 #include "series.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ enum {
 
 static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
 static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
+static const double ORBIT_SHARE = 0.6;      /* if memory limits */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -41,6 +43,7 @@ typedef struct search {
     double bound;
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
+    const int *real;  /* [devices of the piece] devices of the problem */
     bool has_windows; /* `auto` */
 } search;
 
@@ -85,7 +88,8 @@ static void take_schedule(search *s, const weft_answer *r)
 {
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
 
-    memcpy(plan.device, r->device, sizeof *plan.device * (size_t)plan.n_tasks);
+    for (int u = 0; u < plan.n_tasks; u++)
+        plan.device[u] = s->real[r->device[u]];
     memcpy(plan.start_s, r->start_s, sizeof *plan.start_s * (size_t)plan.n_tasks);
     weft_best_try(&s->best, s->problem, &plan, s->a);
 }
@@ -106,7 +110,7 @@ static bool search_whole(search *s, int64_t most_states)
     return r.is_closed;
 }
 
-/* A share of what is left for another solver's plan; its bound, if any, is not needed. */
+/* A share of what is left for another solver's plan and bound. */
 static weft_status try_solver(search *s, const weft_solver *other, double share)
 {
     weft_run run = *s->run;
@@ -122,6 +126,7 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
     if (proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
+    s->bound = fmax(s->bound, fmin(proof.bound, s->best.value));
     weft_arena_free(run.scratch);
     spend(s, run.steps);
     tell(s);
@@ -164,6 +169,30 @@ static void write_bound(search *s, weft_proof *proof)
     }
 }
 
+/* Equal devices first: fewer of them are enough if memory is. Where they are not, or where the
+ * fewer ones are linked better than the real ones, the whole problem is searched after. */
+static weft_status search_pieces(search *s, const weft_domain *m)
+{
+    const weft_piece *whole = weft_piece_of(m, s->a);
+    weft_reduced r = weft_piece_reduce(whole, s->a);
+    int *all = WEFT_NEW(s->a, int, whole->n_devices);
+
+    if (whole->n_weights > 0)
+        WEFT_TRY(try_solver(s, &weft_place_orbit, ORBIT_SHARE));
+    if (r.piece != NULL && !r.is_memory_aside) {
+        s->piece = r.piece;
+        s->real = r.device;
+        WEFT_TRY(run_rounds(s));
+    }
+    if (is_over(s) || (r.piece != NULL && r.is_exact && !r.is_memory_aside))
+        return WEFT_OK;
+    for (int d = 0; d < whole->n_devices; d++)
+        all[d] = d;
+    s->piece = weft_piece_thin(whole, s->a);
+    s->real = all;
+    return run_rounds(s);
+}
+
 static weft_status search_latency(search *s, weft_proof *proof)
 {
     weft_domain m = weft_domain_new(s->problem, s->a);
@@ -174,10 +203,8 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
-    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
-        s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
-        WEFT_TRY(run_rounds(s));
-    }
+    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s))
+        WEFT_TRY(search_pieces(s, &m));
     write_bound(s, proof);
     return WEFT_OK;
 }
