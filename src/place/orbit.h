@@ -54,21 +54,21 @@ typedef struct weft_chain_plan {
     bool is_best;  /* of all contiguous plans with these room and estimates */
     int *device;   /* [n_tasks] */
     int n_devices; /* used */
+    int64_t n_states;
 } weft_chain_plan;
 
 /* Tasks in their order, each device with one stretch of them. room_bytes: [n_devices] for weights;
- * equal for twins and for what changes places with them. Only plans below `upper`. *steps: in, the
- * labels it may make (0: no limit), out, those made. The arrays belong to `a`. */
+ * equal for twins and for what changes places with them. Only plans below e->upper. The arrays
+ * belong to `a`. */
 weft_chain_plan weft_orbit_chain(const weft_domain *m, const weft_orbits *o,
-                                 const double *room_bytes, double upper, int64_t *steps,
-                                 weft_arena *a);
+                                 const double *room_bytes, const weft_effort *e, weft_arena *a);
+/* The most bytes of tensors at once if tasks run in their order. */
+double weft_orbit_live_bytes(const weft_problem *p);
+
 /* --- the solver (orbit_team.c) --------------------------------------------------------------- */
 
 /* Does memory limit the piece, or has it devices that are of no use beside their equals? */
 bool weft_orbit_helps(const weft_piece *x, const weft_reduced *r);
 extern const weft_solver weft_place_orbit;
-
-/* The most bytes of tensors at once if tasks run in their order. */
-double weft_orbit_live_bytes(const weft_problem *p);
 
 #endif

@@ -11,6 +11,8 @@
  * 4. A hop costs the longest transfer among all tensors made before and read after, over the link
  *    from the current device; tasks also wait for their inputs. This is never less than what the
  *    simulator finds under `overlap`, and the same where one tensor crosses.
+ * 5. A first pass with few labels a level gives a value; the second has many, and drops those that
+ *    with the least time of the tasks to come do not beat it.
  *
  * Guarantee: the best of all such plans by the measure of 4, unless a limit cuts labels off. Proof:
  * the rest depends on the state and the label only, and grows with the label; twins and swapped
@@ -27,7 +29,8 @@
 #include <string.h>
 
 enum {
-    MOST_LABELS = 4096, /* of a level; beyond, those of least time (and rest) stay */
+    FIRST_LABELS = 64,  /* of a level in the first pass, which finds something to beat */
+    MOST_LABELS = 4096, /* in the second; beyond, those of least time stay */
 };
 
 /* A stretch: where it begins, on which class, and the stretch before. */
@@ -68,8 +71,10 @@ typedef struct chain {
     double *input_s;    /* [task * n_classes + class] */
     WEFT_VEC(stretch) trace;
     unsigned char *key, *other; /* scratch */
-    int64_t n_made, most_made;
-    bool is_cut;
+    const weft_effort *effort;
+    int most_labels;
+    int64_t n_made;
+    bool is_cut, is_stopped;
 } chain;
 
 static int first_of(const chain *x, int c)
@@ -309,7 +314,7 @@ static void cut_level(chain *x, level *l)
     double *time_s, most_s;
     int n = 0;
 
-    if (l->n_labels <= MOST_LABELS)
+    if (l->n_labels <= x->most_labels)
         return;
     time_s = WEFT_NEW(l->arena, double, l->n_labels);
     for (int i = 0; i < l->states.n; i++) {
@@ -317,7 +322,7 @@ static void cut_level(chain *x, level *l)
             time_s[n++] = l->states.at[i].labels.at[j].time_s;
     }
     qsort(time_s, (size_t)n, sizeof *time_s, by_time);
-    most_s = time_s[MOST_LABELS - 1];
+    most_s = time_s[x->most_labels - 1];
     for (int i = 0; i < l->states.n; i++) {
         state *s = &l->states.at[i];
 
@@ -415,9 +420,38 @@ static void new_arrays(chain *x)
     x->other = WEFT_NEW(x->arena, unsigned char, n_classes + 1);
 }
 
+static bool must_stop(chain *x)
+{
+    const weft_effort *e = x->effort;
+
+    if ((e->most_states > 0 && x->n_made >= e->most_states) ||
+        (e->run != NULL && weft_run_is_over(e->run)))
+        x->is_stopped = true;
+    return x->is_stopped;
+}
+
+/* All tasks, with so many labels a level at most. */
+static void pass(chain *x, int most_labels, weft_chain_plan *out)
+{
+    level *now;
+
+    x->most_labels = most_labels;
+    x->is_cut = false;
+    x->trace.n = 0;
+    now = place_first(x);
+    for (int u = 1; u < x->p->n_tasks && now->n_labels > 0 && !must_stop(x); u++) {
+        level *next = place_task(x, now, u);
+
+        weft_arena_free(now->arena);
+        now = next;
+    }
+    if (!x->is_stopped)
+        take_best(x, now, out);
+    weft_arena_free(now->arena);
+}
+
 weft_chain_plan weft_orbit_chain(const weft_domain *m, const weft_orbits *o,
-                                 const double *room_bytes, double upper, int64_t *steps,
-                                 weft_arena *a)
+                                 const double *room_bytes, const weft_effort *e, weft_arena *a)
 {
     weft_chain_plan out = {.value = INFINITY, .device = WEFT_NEW(a, int, m->problem->n_tasks)};
     chain x = {.domain = m,
@@ -425,29 +459,19 @@ weft_chain_plan weft_orbit_chain(const weft_domain *m, const weft_orbits *o,
                .orbits = o,
                .room_bytes = room_bytes,
                .arena = weft_arena_new(),
-               .upper = upper,
-               .most_made = *steps};
-    level *now;
+               .upper = e->upper,
+               .effort = e};
 
     new_arrays(&x);
     set_tasks(&x);
     set_tensors(&x);
-    now = place_first(&x);
-    for (int u = 1; u < x.p->n_tasks; u++) {
-        level *next = place_task(&x, now, u);
-
-        weft_arena_free(now->arena);
-        now = next;
-        x.is_cut |= x.most_made > 0 && x.n_made >= x.most_made;
-        if (now->n_labels == 0 || (x.most_made > 0 && x.n_made >= x.most_made)) {
-            now->states.n = u < x.p->n_tasks - 1 ? 0 : now->states.n;
-            break;
-        }
+    pass(&x, FIRST_LABELS, &out);
+    if (x.is_cut && !x.is_stopped) {
+        x.upper = fmin(x.upper, out.value);
+        pass(&x, MOST_LABELS, &out);
     }
-    take_best(&x, now, &out);
-    out.is_best = !x.is_cut;
-    *steps = x.n_made;
-    weft_arena_free(now->arena);
+    out.is_best = !x.is_cut && !x.is_stopped;
+    out.n_states = x.n_made;
     weft_arena_free(x.arena);
     return out;
 }

@@ -15,6 +15,7 @@
  * proved optimal where it meets the bound; transfers that hide behind computation cost nothing, so
  * this happens even if weights are spread over many devices. In a team, small weights that several
  * tasks share are put on every device: plans of it are legal, but its searches prove nothing. */
+#include "bound.h"
 #include "first.h"
 #include "orbit.h"
 #include "series.h"
@@ -24,10 +25,12 @@
 
 enum {
     PART_STATES = 4000,
+    MOST_TEAM_TASKS = 400,
     MOST_TEAM = 16, /* devices of a team, unless the chain itself has more */
     FIRST_BEAM = 64,
     LAST_BEAM = 512,
     BEAM_STEP = 8,
+    LOOK_BACK = 200, /* tasks before a device is full, where it may move on instead */
 };
 
 static const double SMALL_WEIGHT = 1e-3; /* of the least room in a team */
@@ -100,14 +103,16 @@ static bool try_chain(search *s, bool is_roomy, int *device)
     const weft_problem *p = s->problem;
     double *room_bytes = WEFT_NEW(s->a, double, p->n_devices);
     double live_bytes = is_roomy ? weft_orbit_live_bytes(p) : 0;
-    int64_t steps = s->steps_left < INT64_MAX ? s->steps_left : 0;
+    weft_effort e = {.upper = INFINITY,
+                     .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
+                     .run = s->run};
     weft_chain_plan chain;
     weft_plan plan = weft_plan_new(p->n_tasks, s->a);
 
     for (int d = 0; d < p->n_devices; d++)
         room_bytes[d] = fmax(0, p->capacity[d] - live_bytes);
-    chain = weft_orbit_chain(&s->domain, &s->orbits, room_bytes, INFINITY, &steps, s->a);
-    spend(s, steps);
+    chain = weft_orbit_chain(&s->domain, &s->orbits, room_bytes, &e, s->a);
+    spend(s, chain.n_states);
     if (!(chain.value < INFINITY))
         return false;
     memcpy(device, chain.device, sizeof *device * (size_t)p->n_tasks);
@@ -229,18 +234,193 @@ static void search_team(search *s, const int *device)
         search_piece(s, x, team, beam);
 }
 
+/* --- rotation -------------------------------------------------------------------------------- */
+
+/* A schedule of the reduced problem whose devices stand for others as they fill up. */
+typedef struct rotation {
+    const search *s;
+    const weft_answer *answer;
+    int *real;              /* [reduced devices] what they stand for now */
+    double *room_bytes;     /* [devices] left */
+    bool *is_held;          /* [weight * devices + device] */
+    const bool *is_barrier; /* [n_tasks] */
+    const double *cross_s;  /* [n_tasks] to move on behind a barrier */
+    int *device;            /* [n_tasks] the plan */
+    int n_stuck;            /* moves in a row behind the same barrier */
+} rotation;
+
+static double new_bytes(const rotation *r, int u, int d)
+{
+    const weft_piece *x = r->s->whole;
+    double bytes = 0;
+
+    for (int i = x->weight_at[u]; i < x->weight_at[u + 1]; i++) {
+        if (!r->is_held[x->weight[i] * x->n_devices + d])
+            bytes += x->weight_bytes[x->weight[i]];
+    }
+    return bytes;
+}
+
+/* Puts tasks begin .. end - 1 on what their devices stand for. */
+static void put_tasks(rotation *r, int begin, int end)
+{
+    const weft_piece *x = r->s->whole;
+
+    for (int u = begin; u < end; u++) {
+        int d = r->real[r->answer->device[u]];
+
+        r->device[u] = d;
+        r->room_bytes[d] -= new_bytes(r, u, d);
+        for (int i = x->weight_at[u]; i < x->weight_at[u + 1]; i++)
+            r->is_held[x->weight[i] * x->n_devices + d] = true;
+    }
+}
+
+/* The reduced device that is too full for tasks begin .. end - 1; -1: none. */
+static int find_full(const rotation *r, int begin, int end)
+{
+    for (int i = 0; i < r->s->reduced.piece->n_devices; i++) {
+        double bytes = 0;
+
+        for (int u = begin; u < end; u++)
+            bytes += r->answer->device[u] == i ? new_bytes(r, u, r->real[i]) : 0;
+        if (bytes > r->room_bytes[r->real[i]])
+            return i;
+    }
+    return -1;
+}
+
+/* Lets reduced device i stand for the device of its kind with the most room, a near one on a tie;
+ * if another stands for that, they change places. False if there is none with more room. */
+static bool move_on(rotation *r, int i)
+{
+    const search *s = r->s;
+    int best = r->real[i], n = s->reduced.piece->n_devices, old = r->real[i];
+
+    for (int d = 0; d < s->problem->n_devices; d++) {
+        bool is_near = s->orbits.class[d] == s->orbits.class[old];
+
+        if (s->reduced.kind[d] == s->reduced.kind[old] &&
+            (r->room_bytes[d] > r->room_bytes[best] ||
+             (r->room_bytes[d] == r->room_bytes[best] && best != old && is_near &&
+              s->orbits.class[best] != s->orbits.class[old])))
+            best = d;
+    }
+    for (int j = 0; j < n; j++) {
+        if (r->real[j] == best)
+            r->real[j] = old;
+    }
+    r->real[i] = best;
+    return best != old;
+}
+
+/* Stretches between barriers, one after the other; where one does not fit, the device moves on
+ * behind the last barrier, or behind a cheaper one shortly before. False if memory does not
+ * suffice. */
+static bool rotate(rotation *r)
+{
+    const weft_piece *x = r->s->whole;
+    size_t n_held = (size_t)x->n_weights * (size_t)x->n_devices;
+    bool *is_held = WEFT_NEW(r->s->a, bool, n_held);
+    double *room_bytes = WEFT_NEW(r->s->a, double, x->n_devices);
+    int mark = 0; /* the cheapest barrier since the last move: what memory looked like then */
+
+    for (int begin = 0, end = 0, last = 0; begin < x->n_tasks; begin = end) {
+        int full;
+
+        if (begin == last || r->cross_s[begin - 1] <= r->cross_s[mark - 1] ||
+            begin - mark > LOOK_BACK) {
+            mark = begin;
+            memcpy(is_held, r->is_held, n_held);
+            memcpy(room_bytes, r->room_bytes, sizeof *room_bytes * (size_t)x->n_devices);
+        }
+        for (end = begin + 1; end < x->n_tasks && !r->is_barrier[end - 1];)
+            end++;
+        full = find_full(r, begin, end);
+        if (full < 0) {
+            put_tasks(r, begin, end);
+            continue;
+        }
+        memcpy(r->is_held, is_held, n_held);
+        memcpy(r->room_bytes, room_bytes, sizeof *room_bytes * (size_t)x->n_devices);
+        if (!move_on(r, full) || (mark == last && ++r->n_stuck > x->n_devices))
+            return false;
+        r->n_stuck = mark == last ? r->n_stuck : 0;
+        end = last = mark;
+    }
+    return true;
+}
+
+/* The least time to send what crosses behind each task, to a device elsewhere. */
+static double *cross_times(const search *s)
+{
+    const weft_piece *x = s->reduced.piece;
+    int n = x->n_devices;
+    double *cross_s = WEFT_NEW(s->a, double, x->n_tasks);
+
+    for (int e = 0; e < x->n_edges; e++) {
+        double least_s = INFINITY;
+
+        for (int i = 0; i < n * n; i++) {
+            if (i / n != i % n)
+                least_s = fmin(least_s, x->send_s[(size_t)e * (size_t)(n * n) + (size_t)i]);
+        }
+        for (int u = x->from[e]; u < x->to[e] && least_s < INFINITY; u++)
+            cross_s[u] = fmax(cross_s[u], least_s);
+    }
+    return cross_s;
+}
+
+/* The best schedule without memory limits, on devices that move on. */
+static void search_rotation(search *s)
+{
+    const weft_piece *x = s->reduced.piece, *whole = s->whole;
+    weft_effort e = {.upper = INFINITY,
+                     .lower = s->bound,
+                     .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
+                     .most_beam = FIRST_BEAM,
+                     .run = s->run};
+    weft_answer answer = weft_piece_solve(x, &e, s->a);
+    bool *is_barrier = WEFT_NEW(s->a, bool, x->n_tasks);
+    weft_plan plan = weft_plan_new(x->n_tasks, s->a);
+    double live_bytes = weft_orbit_live_bytes(s->problem);
+    rotation r = {.s = s, .answer = &answer};
+
+    spend(s, answer.n_states);
+    if (answer.device == NULL)
+        return;
+    weft_piece_barriers(x, is_barrier, s->a);
+    r.real = weft_arena_copy(s->a, s->reduced.device, sizeof *r.real * (size_t)x->n_devices);
+    r.is_barrier = is_barrier;
+    r.cross_s = cross_times(s);
+    r.device = plan.device;
+    r.is_held = WEFT_NEW(s->a, bool, (size_t)whole->n_weights *(size_t)whole->n_devices);
+    r.room_bytes = WEFT_NEW(s->a, double, whole->n_devices);
+    for (int d = 0; d < whole->n_devices; d++)
+        r.room_bytes[d] = fmax(0, whole->room_bytes[d] - live_bytes);
+    memcpy(plan.start_s, answer.start_s, sizeof *plan.start_s * (size_t)x->n_tasks);
+    if (rotate(&r))
+        weft_best_try(&s->best, s->problem, &plan, s->a);
+}
+
 /* --- the solver ------------------------------------------------------------------------------ */
 
 static void search_plans(search *s)
 {
     int *device = WEFT_NEW(s->a, int, s->problem->n_tasks);
+    bool has_chain;
 
     if (!s->reduced.is_memory_aside) {
         for (int beam = FIRST_BEAM; beam <= LAST_BEAM && !is_over(s); beam *= BEAM_STEP)
             search_piece(s, s->reduced.piece, s->reduced.device, beam);
-    } else if (try_chain(s, true, device) || try_chain(s, false, device)) {
-        search_team(s, device);
+        return;
     }
+    s->bound = fmax(s->bound, weft_memory_bound(s->whole, s->a));
+    has_chain = try_chain(s, true, device) || try_chain(s, false, device);
+    if (!is_over(s))
+        search_rotation(s);
+    if (has_chain && !is_over(s) && s->problem->n_tasks <= MOST_TEAM_TASKS)
+        search_team(s, device);
 }
 
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
