@@ -9,7 +9,9 @@
  *        bound = min over devices of ( time of the way + sum of m own )  +  sum beside the way of
  *                min over k of m[k] own(u)  -  sum over k of m[k] capacity(k)
  *
- * 3. The way holds as many bytes as any. Prices are scaled kind by kind while that helps.
+ * 3. The way holds as many bytes as any. For each kind as the one that has room to spare, bytes on
+ *    faster kinds cost first what they save there; then prices are scaled kind by kind while that
+ *    helps.
  *
  * Proof: in a legal plan each memory holds its weights, so the sum of m[k] (bytes on k - capacity
  * of k) is not positive; latency is no less than the time of any way; so latency is no less than
@@ -25,10 +27,10 @@
 
 enum { MOST_TRIES = 240 };
 
-static const double FIRST_FACTOR = 16, LAST_FACTOR = 1.001;
+static const double FIRST_FACTOR = 4, LAST_FACTOR = 1.001;
 static const double MOST_STEPS = 1e9;       /* of all recursions */
 static const double ROUNDING = 1e-11;       /* relative, of all sums together */
-static const double PRICE_OF_TIME = 0.0625; /* where to begin: of time for bytes, on average */
+static const double PRICE_OF_TIME = 0.0625; /* of time for bytes: for kinds without price */
 
 typedef struct pricer {
     const weft_piece *x;
@@ -168,11 +170,52 @@ static void scale_kind(pricer *b, int kind, double to)
     }
 }
 
-/* Prices from nothing or from a first guess, up and down, one kind at a time. */
-static double climb(pricer *b, double guess)
+/* Seconds that tasks with bytes on the way take on d; those that cannot be there count nothing. */
+static double weighty_s(const pricer *b, int d)
 {
     const weft_piece *x = b->x;
-    double best = priced_bound(b);
+    double sum = 0;
+
+    for (int i = 0; i < b->n_way; i++) {
+        double time_s = x->time_s[cell(x, b->way[i], d)];
+
+        sum += b->own_bytes[b->way[i]] > 0 && time_s < INFINITY ? time_s : 0;
+    }
+    return sum;
+}
+
+/* The best of the first prices, for `bytes` on the way. */
+static double begin(pricer *b, double bytes, weft_arena *a)
+{
+    const weft_piece *x = b->x;
+    int n = x->n_devices;
+    double *best = WEFT_NEW(a, double, n), *kind_s = WEFT_NEW(a, double, n);
+    double most = priced_bound(b);
+
+    for (int d = 0; d < n; d++)
+        kind_s[d] = b->kind[d] == d ? weighty_s(b, d) : kind_s[b->kind[d]];
+    for (int spare = 0; spare < n; spare++) {
+        double value;
+
+        if (b->kind[spare] != spare)
+            continue;
+        for (int d = 0; d < n; d++)
+            b->price[d] =
+                x->room_bytes[d] < INFINITY ? fmax(0, kind_s[spare] - kind_s[d]) / bytes : 0;
+        value = priced_bound(b);
+        if (value > most) {
+            most = value;
+            memcpy(best, b->price, sizeof *best * (size_t)n);
+        }
+    }
+    memcpy(b->price, best, sizeof *best * (size_t)n);
+    return most;
+}
+
+/* Prices up and down, one kind at a time. */
+static double climb(pricer *b, double best, double guess)
+{
+    const weft_piece *x = b->x;
     int n_tries = 0;
 
     for (double factor = FIRST_FACTOR; factor > LAST_FACTOR; factor = sqrt(factor)) {
@@ -225,7 +268,7 @@ double weft_memory_bound(const weft_piece *x, weft_arena *a)
     way_s = way_cost(&b);
     if (bytes > 0 && way_s < INFINITY &&
         (double)b.n_way * x->n_devices * x->n_devices * MOST_TRIES < MOST_STEPS)
-        bound = climb(&b, PRICE_OF_TIME * way_s / bytes);
+        bound = climb(&b, begin(&b, bytes, a), PRICE_OF_TIME * way_s / bytes);
     weft_arena_rewind(a, mark);
     return fmax(bound, 0);
 }

@@ -29,9 +29,11 @@
 #include <string.h>
 
 enum {
-    FIRST_LABELS = 64,  /* of a level in the first pass, which finds something to beat */
-    MOST_LABELS = 4096, /* in the second; beyond, those of least time stay */
+    FIRST_LABELS = 64, /* of a level in the first pass, which finds something to beat */
+    MOST_LABELS = 512, /* in the second; beyond, those of least time stay */
 };
+
+static const double ROUNDING = 1e-12; /* relative, of sums of bytes */
 
 /* A stretch: where it begins, on which class, and the stretch before. */
 typedef struct stretch {
@@ -65,6 +67,8 @@ typedef struct chain {
     double upper;
     double *rest_s;     /* [n_tasks + 1] least time of the tasks from here on */
     double *need_bytes; /* [n_tasks + 1] weights that nobody reads before here */
+    double *cheap_s;    /* [n_tasks + 1] the cheapest hop from here on */
+    double most_bytes;  /* the largest room */
     double *widest;     /* [n_tasks] largest tensor that crosses before u; -1: none */
     bool *is_shared;    /* [n_tasks] a weight is read before and from here on */
     int *last_reader;   /* [args] task that reads this weight before this task, or -1 */
@@ -143,6 +147,22 @@ static double hop_s(const chain *x, int u, int from, int to)
     if (x->widest[u] < 0)
         return 0;
     return x->p->latency_s[k] + (x->widest[u] > 0 ? x->widest[u] * x->p->second_per_byte[k] : 0.0);
+}
+
+static void set_cheap(chain *x)
+{
+    int n = x->orbits->n_classes;
+
+    x->cheap_s[x->p->n_tasks] = INFINITY;
+    for (int u = x->p->n_tasks - 1; u > 0; u--) {
+        x->cheap_s[u] = x->cheap_s[u + 1];
+        for (int i = 0; i < n * n; i++) {
+            if (i / n != i % n || weft_orbits_size(x->orbits, i / n) > 1)
+                x->cheap_s[u] = fmin(x->cheap_s[u], hop_s(x, u, i / n, i % n));
+        }
+    }
+    for (int d = 0; d < x->p->n_devices; d++)
+        x->most_bytes = fmax(x->most_bytes, x->room_bytes[d]);
 }
 
 /* Bytes that u adds to a device whose stretch began at `begin`. */
@@ -228,6 +248,17 @@ static double room_left(const chain *x, const unsigned char *key, double bytes)
     return room;
 }
 
+/* The least time that follows a label after task u: tasks, and hops for weights without room. */
+static double rest_s(const chain *x, const unsigned char *key, double bytes, int u)
+{
+    double room = x->room_bytes[first_of(x, key[x->orbits->n_classes])] - bytes;
+    double lack = x->need_bytes[u + 1] * (1 - ROUNDING) - room;
+
+    if (!(lack > 0) || !(x->most_bytes > 0))
+        return x->rest_s[u + 1];
+    return x->rest_s[u + 1] + ceil(lack / x->most_bytes) * x->cheap_s[u + 1];
+}
+
 /* Is one label of the state after task u - 1 no worse in any way? */
 static bool is_covered(const chain *x, const label *by, const label *l, int u)
 {
@@ -242,8 +273,8 @@ static bool add_label(chain *x, level *l, const unsigned char *key, const label 
     state *s;
 
     x->n_made++;
-    if (new->time_s + x->rest_s[u + 1] >= x->upper ||
-        room_left(x, key, new->bytes) < x->need_bytes[u + 1])
+    if (new->time_s + rest_s(x, key, new->bytes, u) >= x->upper ||
+        room_left(x, key, new->bytes) < x->need_bytes[u + 1] * (1 - ROUNDING))
         return false;
     s = find_state(x, l, key);
     for (int i = 0; i < s->labels.n; i++) {
@@ -412,6 +443,7 @@ static void new_arrays(chain *x)
 
     x->rest_s = WEFT_NEW(x->arena, double, n + 1);
     x->need_bytes = WEFT_NEW(x->arena, double, n + 1);
+    x->cheap_s = WEFT_NEW(x->arena, double, n + 1);
     x->widest = WEFT_NEW(x->arena, double, n);
     x->is_shared = WEFT_NEW(x->arena, bool, n);
     x->last_reader = WEFT_NEW(x->arena, int, x->p->arg_at[n]);
@@ -465,6 +497,7 @@ weft_chain_plan weft_orbit_chain(const weft_domain *m, const weft_orbits *o,
     new_arrays(&x);
     set_tasks(&x);
     set_tensors(&x);
+    set_cheap(&x);
     pass(&x, FIRST_LABELS, &out);
     if (x.is_cut && !x.is_stopped) {
         x.upper = fmin(x.upper, out.value);

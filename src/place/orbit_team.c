@@ -9,7 +9,10 @@
  *    of use side by side. The problem on the team alone, with its memory and with the tails of
  *    step 1, is searched (exact.c) in narrow beams. If memory does not limit, the reduced problem
  *    itself is searched.
- * 4. The simulator judges all plans. The bound is that of step 1.
+ * 4. Rotation: a schedule of the reduced problem without memory limits, in which a device stands
+ *    for another one of its kind when it is full, from a barrier on where little has to be sent.
+ * 5. The simulator judges all plans. The bound is that of step 1, or that of bytes with
+ *    prices (bound_memory.c).
  *
  * Guarantee: the bound holds for every plan, since step 1 is a relaxation (orbit.c). The plan is
  * proved optimal where it meets the bound; transfers that hide behind computation cost nothing, so
@@ -30,7 +33,8 @@ enum {
     FIRST_BEAM = 64,
     LAST_BEAM = 512,
     BEAM_STEP = 8,
-    LOOK_BACK = 200, /* tasks before a device is full, where it may move on instead */
+    MOST_SIDE_BY_SIDE = 4, /* of a kind, in the schedule that is rotated */
+    LOOK_BACK = 200,       /* tasks before a device is full, where it may move on instead */
 };
 
 static const double SMALL_WEIGHT = 1e-3; /* of the least room in a team */
@@ -81,8 +85,10 @@ static void set_reduced(search *s)
     s->reduced.is_memory_aside = s->whole->n_weights > 0;
     s->reduced.device = WEFT_NEW(s->a, int, n);
     s->reduced.kind = WEFT_NEW(s->a, int, n);
-    for (int d = 0; d < n; d++)
-        s->reduced.device[d] = s->reduced.kind[d] = d;
+    for (int d = 0; d < n; d++) {
+        s->reduced.device[d] = d;
+        s->reduced.kind[d] = s->orbits.member[s->orbits.member_at[s->orbits.class[d]]];
+    }
 }
 
 static void set_tails(search *s)
@@ -240,7 +246,7 @@ static void search_team(search *s, const int *device)
 typedef struct rotation {
     const search *s;
     const weft_answer *answer;
-    int *real;              /* [reduced devices] what they stand for now */
+    int n_real, *real;      /* devices of the schedule: what they stand for now */
     double *room_bytes;     /* [devices] left */
     bool *is_held;          /* [weight * devices + device] */
     const bool *is_barrier; /* [n_tasks] */
@@ -279,7 +285,7 @@ static void put_tasks(rotation *r, int begin, int end)
 /* The reduced device that is too full for tasks begin .. end - 1; -1: none. */
 static int find_full(const rotation *r, int begin, int end)
 {
-    for (int i = 0; i < r->s->reduced.piece->n_devices; i++) {
+    for (int i = 0; i < r->n_real; i++) {
         double bytes = 0;
 
         for (int u = begin; u < end; u++)
@@ -290,23 +296,30 @@ static int find_full(const rotation *r, int begin, int end)
     return -1;
 }
 
-/* Lets reduced device i stand for the device of its kind with the most room, a near one on a tie;
- * if another stands for that, they change places. False if there is none with more room. */
+/* Lets device i of the schedule stand for the device of its kind with the most room: a near one on
+ * a tie, and one that nobody stands for if that has more room than now; else two change places.
+ * False if there is none with more room. */
 static bool move_on(rotation *r, int i)
 {
     const search *s = r->s;
-    int best = r->real[i], n = s->reduced.piece->n_devices, old = r->real[i];
+    const int *class = s->orbits.class;
+    bool is_taken[WEFT_PIECE_DEVICES] = {false};
+    int best, old = r->real[i];
 
-    for (int d = 0; d < s->problem->n_devices; d++) {
-        bool is_near = s->orbits.class[d] == s->orbits.class[old];
+    for (int j = 0; j < r->n_real; j++)
+        is_taken[r->real[j]] = true;
+    best = old;
+    for (int with_taken = 0; with_taken < 2 && best == old; with_taken++) {
+        for (int d = 0; d < s->problem->n_devices; d++) {
+            bool is_nearer = class[d] == class[old] && class[best] != class[old];
 
-        if (s->reduced.kind[d] == s->reduced.kind[old] &&
-            (r->room_bytes[d] > r->room_bytes[best] ||
-             (r->room_bytes[d] == r->room_bytes[best] && best != old && is_near &&
-              s->orbits.class[best] != s->orbits.class[old])))
-            best = d;
+            if (s->reduced.kind[d] == s->reduced.kind[old] && is_taken[d] == (with_taken == 1) &&
+                (r->room_bytes[d] > r->room_bytes[best] ||
+                 (r->room_bytes[d] == r->room_bytes[best] && is_nearer)))
+                best = d;
+        }
     }
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; j < r->n_real; j++) {
         if (r->real[j] == best)
             r->real[j] = old;
     }
@@ -328,7 +341,7 @@ static bool rotate(rotation *r)
     for (int begin = 0, end = 0, last = 0; begin < x->n_tasks; begin = end) {
         int full;
 
-        if (begin == last || r->cross_s[begin - 1] <= r->cross_s[mark - 1] ||
+        if (begin == last || mark == 0 || r->cross_s[begin - 1] <= r->cross_s[mark - 1] ||
             begin - mark > LOOK_BACK) {
             mark = begin;
             memcpy(is_held, r->is_held, n_held);
@@ -371,10 +384,23 @@ static double *cross_times(const search *s)
     return cross_s;
 }
 
-/* The best schedule without memory limits, on devices that move on. */
+/* Some devices of each kind of the reduced problem. */
+static int choose_few(const search *s, int *few)
+{
+    int n_kind[WEFT_PIECE_DEVICES] = {0}, n = 0;
+
+    for (int i = 0; i < s->reduced.piece->n_devices; i++) {
+        if (n_kind[s->reduced.kind[s->reduced.device[i]]]++ < MOST_SIDE_BY_SIDE)
+            few[n++] = i;
+    }
+    return n;
+}
+
+/* A good schedule without memory limits, on devices that move on. */
 static void search_rotation(search *s)
 {
-    const weft_piece *x = s->reduced.piece, *whole = s->whole;
+    int *few = WEFT_NEW(s->a, int, s->problem->n_devices), n_few = choose_few(s, few);
+    const weft_piece *x = weft_piece_pick(s->reduced.piece, few, n_few, s->a), *whole = s->whole;
     weft_effort e = {.upper = INFINITY,
                      .lower = s->bound,
                      .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
@@ -390,7 +416,10 @@ static void search_rotation(search *s)
     if (answer.device == NULL)
         return;
     weft_piece_barriers(x, is_barrier, s->a);
-    r.real = weft_arena_copy(s->a, s->reduced.device, sizeof *r.real * (size_t)x->n_devices);
+    r.n_real = n_few;
+    r.real = WEFT_NEW(s->a, int, n_few);
+    for (int i = 0; i < n_few; i++)
+        r.real[i] = s->reduced.device[few[i]];
     r.is_barrier = is_barrier;
     r.cross_s = cross_times(s);
     r.device = plan.device;
