@@ -2,13 +2,15 @@
 /* auto.c: solvers `exact` and `auto`: from the first plan to an optimal one, as far as time allows.
  *
  * 1. The best of the list schedulers is the first plan; paths and loads give the first bound.
- * 2. The problem becomes a piece without dominated edges. Its parts between barriers are searched
+ * 2. If memory limits it, solver `orbit` looks for plans and a bound. Else equal devices are
+ * reduced to those of use (orbit.c).
+ * 3. The problem becomes a piece without dominated edges. Its parts between barriers are searched
  *    from last to first (series.c): tails that know what every barrier costs, and a bound.
- * 3. The whole piece is searched with these tails (exact.c), for something better than the plan.
- * 4. `auto`: while the gap is open, windows of the plan are searched again (window.c).
- * 5. Steps 2 and 3 are repeated with more states for each part and wider beams.
+ * 4. The whole piece is searched with these tails (exact.c), for something better than the plan.
+ * 5. `auto`: while the gap is open, windows of the plan are searched again (window.c).
+ * 6. Steps 3 and 4 are repeated with more states for each part and wider beams.
  *
- * `exact` leaves step 4 out. The best plan and the largest bound are kept, whoever found them, so
+ * `exact` leaves step 5 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
@@ -32,7 +34,8 @@ enum {
 
 static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
 static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
-static const double ORBIT_SHARE = 0.6;      /* if memory limits */
+static const double ORBIT_SHARE = 0.8;      /* if memory limits */
+static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -170,11 +173,13 @@ static void write_bound(search *s, weft_proof *proof)
 }
 
 /* Equal devices first: fewer of them are enough if memory is. Where they are not, or where the
- * fewer ones are linked better than the real ones, the whole problem is searched after. */
+ * fewer ones are linked better than the real ones, the whole problem is searched after, unless it
+ * is too large for that. */
 static weft_status search_pieces(search *s, const weft_domain *m)
 {
     const weft_piece *whole = weft_piece_of(m, s->a);
     weft_reduced r = weft_piece_reduce(whole, s->a);
+    double n_sends = (double)whole->n_edges * whole->n_devices * whole->n_devices;
     int *all = WEFT_NEW(s->a, int, whole->n_devices);
 
     if (whole->n_weights > 0)
@@ -184,7 +189,8 @@ static weft_status search_pieces(search *s, const weft_domain *m)
         s->real = r.device;
         WEFT_TRY(run_rounds(s));
     }
-    if (is_over(s) || (r.piece != NULL && r.is_exact && !r.is_memory_aside))
+    if (is_over(s) || (r.piece != NULL && r.is_exact && !r.is_memory_aside) ||
+        (r.piece != NULL && n_sends > MOST_WHOLE_SENDS))
         return WEFT_OK;
     for (int d = 0; d < whole->n_devices; d++)
         all[d] = d;

@@ -58,8 +58,8 @@ typedef struct weft_chain_plan {
 } weft_chain_plan;
 
 /* Tasks in their order, each device with one stretch of them. room_bytes: [n_devices] for weights;
- * equal for twins and for what changes places with them. Only plans below e->upper. The arrays
- * belong to `a`. */
+ * equal for twins and for what changes places with them. Only plans below e->upper; at most
+ * e->most_beam labels a task (0: the usual number). The arrays belong to `a`. */
 weft_chain_plan weft_orbit_chain(const weft_domain *m, const weft_orbits *o,
                                  const double *room_bytes, const weft_effort *e, weft_arena *a);
 /* The most bytes of tensors at once if tasks run in their order. */

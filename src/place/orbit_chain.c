@@ -499,9 +499,9 @@ weft_chain_plan weft_orbit_chain(const weft_domain *m, const weft_orbits *o,
     set_tensors(&x);
     set_cheap(&x);
     pass(&x, FIRST_LABELS, &out);
-    if (x.is_cut && !x.is_stopped) {
+    if (x.is_cut && !x.is_stopped && (e->most_beam == 0 || e->most_beam > FIRST_LABELS)) {
         x.upper = fmin(x.upper, out.value);
-        pass(&x, MOST_LABELS, &out);
+        pass(&x, e->most_beam == 0 ? MOST_LABELS : e->most_beam, &out);
     }
     out.is_best = !x.is_cut && !x.is_stopped;
     out.n_states = x.n_made;

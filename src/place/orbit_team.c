@@ -4,7 +4,8 @@
  * 1. Equal devices are reduced to as many as can be of use at once (orbit.c); memory is left out.
  *    The parts between barriers of that problem give a bound, and tails (series.c).
  * 2. If memory limits the whole, the best chain of devices (orbit_chain.c) is a plan: first with
- *    room left for tensors on every device, then without.
+ *    room left for tensors on every device, then without. It is found in a hurry first, and with
+ *    care if step 4 has nothing better.
  * 3. The team: the devices of the chain, and for each class of twins among them as many more as are
  *    of use side by side. The problem on the team alone, with its memory and with the tails of
  *    step 1, is searched (exact.c) in narrow beams. If memory does not limit, the reduced problem
@@ -33,6 +34,7 @@ enum {
     FIRST_BEAM = 64,
     LAST_BEAM = 512,
     BEAM_STEP = 8,
+    FEW_LABELS = 64,       /* of the first chain: a plan in a moment */
     MOST_SIDE_BY_SIDE = 4, /* of a kind, in the schedule that is rotated */
     LOOK_BACK = 200,       /* tasks before a device is full, where it may move on instead */
 };
@@ -104,13 +106,14 @@ static void set_tails(search *s)
 /* --- step 2 ---------------------------------------------------------------------------------- */
 
 /* The chain as a plan; false if there is none. With is_roomy, space for tensors is left. */
-static bool try_chain(search *s, bool is_roomy, int *device)
+static bool try_chain(search *s, bool is_roomy, int most_labels, int *device)
 {
     const weft_problem *p = s->problem;
     double *room_bytes = WEFT_NEW(s->a, double, p->n_devices);
     double live_bytes = is_roomy ? weft_orbit_live_bytes(p) : 0;
     weft_effort e = {.upper = INFINITY,
                      .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
+                     .most_beam = most_labels,
                      .run = s->run};
     weft_chain_plan chain;
     weft_plan plan = weft_plan_new(p->n_tasks, s->a);
@@ -438,6 +441,7 @@ static void search_plans(search *s)
 {
     int *device = WEFT_NEW(s->a, int, s->problem->n_tasks);
     bool has_chain;
+    double chain_s;
 
     if (!s->reduced.is_memory_aside) {
         for (int beam = FIRST_BEAM; beam <= LAST_BEAM && !is_over(s); beam *= BEAM_STEP)
@@ -445,9 +449,12 @@ static void search_plans(search *s)
         return;
     }
     s->bound = fmax(s->bound, weft_memory_bound(s->whole, s->a));
-    has_chain = try_chain(s, true, device) || try_chain(s, false, device);
+    has_chain = try_chain(s, true, FEW_LABELS, device) || try_chain(s, false, FEW_LABELS, device);
+    chain_s = s->best.value;
     if (!is_over(s))
         search_rotation(s);
+    if (!is_over(s) && !(s->best.value < chain_s))
+        has_chain |= try_chain(s, true, 0, device) || try_chain(s, false, 0, device);
     if (has_chain && !is_over(s) && s->problem->n_tasks <= MOST_TEAM_TASKS)
         search_team(s, device);
 }
