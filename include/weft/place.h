@@ -32,7 +32,7 @@ WEFT_CHECKED weft_status weft_place_write_model(const weft_problem *p, const cha
 double weft_calls_path_bound_of(const weft_problem *p, const int *path, int n);
 /* Is it found again that no plan takes less than limit_s? */
 bool weft_refuted_again(const weft_problem *p, double limit_s, bool is_shaving);
-/* The bound of this name ("body", "series"), computed again; 0 for other names. */
+/* The bound of this name ("memory", "body", "series"), computed again; 0 for other names. */
 double weft_bound_again(const weft_problem *p, const char *name);
 
 /* --- latency against throughput -------------------------------------------------------------- */

@@ -2,13 +2,15 @@
 /* auto.c: solvers `exact` and `auto`: from the first plan to an optimal one, as far as time allows.
  *
  * 1. The best of the list schedulers is the first plan; paths and loads give the first bound.
- * 2. The problem becomes a piece without dominated edges. Its parts between barriers are searched
+ * 2. If memory limits it, solver `orbit` looks for plans and a bound. Else equal devices are
+ * reduced to those of use (orbit.c).
+ * 3. The problem becomes a piece without dominated edges. Its parts between barriers are searched
  *    from last to first (series.c): tails that know what every barrier costs, and a bound.
- * 3. The whole piece is searched with these tails (exact.c), for something better than the plan.
- * 4. `auto`: while the gap is open, windows of the plan are searched again (window.c).
- * 5. Steps 2 and 3 are repeated with more states for each part and wider beams.
+ * 4. The whole piece is searched with these tails (exact.c), for something better than the plan.
+ * 5. `auto`: while the gap is open, windows of the plan are searched again (window.c).
+ * 6. Steps 3 and 4 are repeated with more states for each part and wider beams.
  *
- * `exact` leaves step 4 out. The best plan and the largest bound are kept, whoever found them, so
+ * `exact` leaves step 5 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
@@ -17,6 +19,7 @@
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
+#include "orbit.h"
 #include "series.h"
 
 #include <math.h>
@@ -38,6 +41,8 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
 static const double LARGE_SHARE = 0.85;
+static const double ORBIT_SHARE = 0.8;      /* if memory limits */
+static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -48,6 +53,7 @@ typedef struct search {
     double bound;
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
+    const int *real;  /* [devices of the piece] devices of the problem */
     bool has_windows; /* `auto` */
     bool are_parts_closed;
     int n_largest; /* tasks of the largest part */
@@ -95,7 +101,8 @@ static void take_schedule(search *s, const weft_answer *r)
 {
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
 
-    memcpy(plan.device, r->device, sizeof *plan.device * (size_t)plan.n_tasks);
+    for (int u = 0; u < plan.n_tasks; u++)
+        plan.device[u] = s->real[r->device[u]];
     memcpy(plan.start_s, r->start_s, sizeof *plan.start_s * (size_t)plan.n_tasks);
     weft_best_try(&s->best, s->problem, &plan, s->a);
 }
@@ -181,7 +188,11 @@ static bool run_rounds_within(search *s, double share)
 
 static weft_status run_rounds(search *s)
 {
-    bool is_closed = run_round(s, 0), is_large = s->n_largest > LARGE_PART;
+    bool is_closed, is_large;
+
+    s->are_parts_closed = false;
+    is_closed = run_round(s, 0);
+    is_large = s->n_largest > LARGE_PART;
 
     if (s->has_windows && !is_closed && !is_over(s)) {
         if (!is_large)
@@ -209,6 +220,33 @@ static void write_bound(search *s, weft_proof *proof)
     }
 }
 
+/* Equal devices first: fewer of them are enough if memory is. Where they are not, or where the
+ * fewer ones are linked better than the real ones, the whole problem is searched after, unless it
+ * is too large for that. */
+static weft_status search_pieces(search *s, const weft_domain *m)
+{
+    const weft_piece *whole = weft_piece_of(m, s->a);
+    weft_reduced r = weft_piece_reduce(whole, s->a);
+    double n_sends = (double)whole->n_edges * whole->n_devices * whole->n_devices;
+    int *all = WEFT_NEW(s->a, int, whole->n_devices);
+
+    if (whole->n_weights > 0)
+        WEFT_TRY(try_solver(s, &weft_place_orbit, ORBIT_SHARE));
+    if (r.piece != NULL && !r.is_memory_aside) {
+        s->piece = r.piece;
+        s->real = r.device;
+        WEFT_TRY(run_rounds(s));
+    }
+    if (is_over(s) || (r.piece != NULL && r.is_exact && !r.is_memory_aside) ||
+        (r.piece != NULL && n_sends > MOST_WHOLE_SENDS))
+        return WEFT_OK;
+    for (int d = 0; d < whole->n_devices; d++)
+        all[d] = d;
+    s->piece = weft_piece_thin(whole, s->a);
+    s->real = all;
+    return run_rounds(s);
+}
+
 static weft_status search_latency(search *s, weft_proof *proof)
 {
     weft_domain m = weft_domain_new(s->problem, s->a);
@@ -219,10 +257,8 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
-    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s)) {
-        s->piece = weft_piece_thin(weft_piece_of(&m, s->a), s->a);
-        WEFT_TRY(run_rounds(s));
-    }
+    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s))
+        WEFT_TRY(search_pieces(s, &m));
     /* schedules may need more memory for activations than there is: then plans are tried one by one
      */
     if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lower bounds of pieces, and what they are made of. All of them hold for the transfer model
- * `overlap`, which is a relaxation of `contend` and `block`; memory is left out, which can only
- * lower them. Everything is deterministic; work is counted, not timed. */
+ * `overlap`, which is a relaxation of `contend` and `block`; all but the memory bound leave memory
+ * out, which can only lower them. Everything is deterministic; work is counted, not timed. */
 #ifndef WEFT_BOUND_H
 #define WEFT_BOUND_H
 
@@ -61,6 +61,12 @@ bool weft_refute(const weft_piece *x, double limit_s, bool is_shaving, double mo
  * the piece without the devices that no schedule of value less than `upper` uses, in `a`. */
 double weft_refute_bound(const weft_piece *x, double upper, bool is_shaving, double most_work,
                          weft_arena *a, weft_piece **narrowed);
+
+/* --- memory (bound_memory.c) ----------------------------------------------------------------- */
+
+/* Bytes of weights have prices on each device, and memories pay them back. 0 if memory cannot
+ * matter. */
+double weft_memory_bound(const weft_piece *x, weft_arena *a);
 
 /* --- series (bound_series.c) ----------------------------------------------------------------- */
 

@@ -3,15 +3,15 @@
  *
  * 1. Path and load (bound.c).
  * 2. For latency, on the piece of the whole problem: propagation, then shaving if a pass of it fits
- *    the work (bound_refute.c); bodies (bound_body.c); parts in series if there are several
- *    (bound_series.c).
+ *    the work (bound_refute.c); memory (bound_memory.c); bodies (bound_body.c); parts in series if
+ * there are several (bound_series.c).
  * 3. The largest is kept, the earlier one on a tie. Its certificate joins that of step 1: the limit
  *    that was refuted, or the name of the bound, which anybody can compute again from the problem.
  *
- * Bodies and series are granted a fixed amount of work, or left out: so the same bound is found
- * again by `weft check`. All hold for `overlap` and therefore for `contend` and `block`, in which
- * no transfer takes less. Problems in which accelerators are called once have rules of their own;
- * nothing but step 1 applies to them. */
+ * Memory, bodies and series are granted a fixed amount of work, or left out: so the same bound is
+ * found again by `weft check`. All hold for `overlap` and therefore for `contend` and `block`, in
+ * which no transfer takes less. Problems in which accelerators are called once have rules of their
+ * own; nothing but step 1 applies to them. */
 #include "bound.h"
 
 #include <math.h>
@@ -87,8 +87,9 @@ typedef struct named {
 } named;
 
 static const named by_name[] = {
-    {"body",   body_of,   BODY_WORK,   1},
-    {"series", series_of, SERIES_WORK, 8},
+    {"memory", weft_memory_bound, BODY_WORK,   1},
+    {"body",   body_of,           BODY_WORK,   1},
+    {"series", series_of,         SERIES_WORK, 8},
 };
 
 enum { N_NAMED = sizeof by_name / sizeof *by_name };

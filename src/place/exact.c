@@ -824,11 +824,25 @@ typedef struct move {
     tick bytes;
 } move;
 
+/* Do begun weights and groups tell c and d apart? read_marks has unpacked them. */
+static bool is_marked(const engine *g, int c, int d)
+{
+    for (int i = 0; i < g->n_shared; i++) {
+        if ((g->held[i] >> c & 1) != (g->held[i] >> d & 1))
+            return true;
+    }
+    for (int i = 0; i < g->piece->n_groups; i++) {
+        if (g->home[i] == c || g->home[i] == d)
+            return true;
+    }
+    return false;
+}
+
 /* Another device that is the same in all and stands the same: what begins there is enough. */
 static bool is_repeated(const engine *g, const ideal *o, const tick *at, int d)
 {
     for (int c = g->twin[d]; c < d; c++) {
-        bool is_equal = g->twin[c] == g->twin[d];
+        bool is_equal = g->twin[c] == g->twin[d] && !(g->has_names && is_marked(g, c, d));
 
         for (int i = c; is_equal && i < o->length; i += g->k)
             is_equal = at[i] == at[i - c + d];
@@ -875,7 +889,7 @@ static void extend(engine *g, level *next, const move *m, const state *s)
     tick value = start + g->time[cell(g, m->task, d)] + g->tail[cell(g, m->task, d)];
     state child = {.at = g->child, .before = s->before, .task = m->task, .device = d};
 
-    if (value >= g->upper || (!g->has_names && is_repeated(g, m->from, s->at, d)))
+    if (value >= g->upper || is_repeated(g, m->from, s->at, d))
         return;
     if (g->has_memory &&
         (double)(s->at[k * (1 + m->from->n_front) + d] + m->bytes) > ceil(g->piece->room_bytes[d]))

@@ -3,6 +3,7 @@
  * A new one is a file and a row. */
 #include "calls_latency.h"
 #include "load.h"
+#include "orbit.h"
 
 #include <string.h>
 
@@ -13,8 +14,8 @@ static const weft_solver *const solvers[] = {
 #ifdef WEFT_Z3
     &weft_place_z3,
 #endif
-    &weft_place_split,   &weft_place_calls,        &weft_place_exact,     &weft_place_auto,
-    &weft_place_load,    &weft_place_milp,
+    &weft_place_split,   &weft_place_calls,        &weft_place_orbit,     &weft_place_exact,
+    &weft_place_auto,    &weft_place_load,         &weft_place_milp,
 };
 
 int weft_place_count(void)

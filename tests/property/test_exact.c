@@ -18,6 +18,7 @@ static const struct {
     {"branch-bound", false},
     {"exact",        false},
     {"decompose",    false},
+    {"orbit",        false},
     {"auto",         true },
     {"milp",         true },
     {"z3",           true },
