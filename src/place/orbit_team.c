@@ -34,6 +34,7 @@ enum {
     FIRST_BEAM = 64,
     LAST_BEAM = 512,
     BEAM_STEP = 8,
+    LABELS_A_STEP = 32,    /* they cost so much less than a step of search */
     FEW_LABELS = 64,       /* of the first chain: a plan in a moment */
     MOST_SIDE_BY_SIDE = 4, /* of a kind, in the schedule that is rotated */
     LOOK_BACK = 200,       /* tasks before a device is full, where it may move on instead */
@@ -121,7 +122,7 @@ static bool try_chain(search *s, bool is_roomy, int most_labels, int *device)
     for (int d = 0; d < p->n_devices; d++)
         room_bytes[d] = fmax(0, p->capacity[d] - live_bytes);
     chain = weft_orbit_chain(&s->domain, &s->orbits, room_bytes, &e, s->a);
-    spend(s, chain.n_states);
+    spend(s, chain.n_states / LABELS_A_STEP);
     if (!(chain.value < INFINITY))
         return false;
     memcpy(device, chain.device, sizeof *device * (size_t)p->n_tasks);
@@ -473,15 +474,16 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     proof->outcome = s.domain.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
     if (s.domain.is_empty || !weft_is_schedule(p) || p->n_devices > WEFT_PIECE_DEVICES)
         return WEFT_OK;
+    WEFT_TRY(weft_best_first(&s.best, p, run));
     s.whole = weft_piece_of(&s.domain, s.a);
-    if (s.whole->group != NULL)
-        return WEFT_OK;
-    s.orbits = weft_orbits_of(&s.domain, s.a);
-    set_reduced(&s);
-    set_tails(&s);
-    search_plans(&s);
-    proof->bound = fmin(s.bound, s.best.value);
-    proof->method = "orbit";
+    if (s.whole->group == NULL) {
+        s.orbits = weft_orbits_of(&s.domain, s.a);
+        set_reduced(&s);
+        set_tails(&s);
+        search_plans(&s);
+        proof->bound = fmin(s.bound, s.best.value);
+        proof->method = "orbit";
+    }
     if (s.best.value < INFINITY) {
         weft_best_copy(&s.best, plan);
         proof->outcome = WEFT_BOUNDED;
