@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { STEPS = 20000 }; /* enough for `load` to ask for its program */
+enum { STEPS = 100000 }; /* enough for `load` to ask for its program */
 
 static weft_status run_solver(const char *name, const weft_problem *p, weft_arena *a,
                               weft_solution *out)
