@@ -13,6 +13,7 @@
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
  * answer is the same on every machine. */
+#include "bound.h"
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
@@ -27,11 +28,16 @@ enum {
     FIRST_WHOLE_STATES = 60000,
     WHOLE_GROWTH = 16,
     MOST_ROUNDS = 8,
+    LARGE_PART = 64,   /* tasks between two barriers */
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
-static const double CLOSED = 1e-10;         /* relative gap that leaves nothing to do */
-static const double WINDOW_SHARE = 0.4;     /* of the time that is left after the first round */
+static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
+/* Of the time that is left after the first round: two more, before windows are worth it; then, if
+ * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
+ * once then, and take most of the time. */
+static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
+static const double LARGE_SHARE = 0.85;
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
 typedef struct search {
@@ -43,6 +49,8 @@ typedef struct search {
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
     bool has_windows; /* `auto` */
+    bool are_parts_closed;
+    int n_largest; /* tasks of the largest part */
 } search;
 
 static bool is_over(const search *s)
@@ -79,6 +87,7 @@ static bool search_parts(search *s, int64_t most_states)
     spend(s, r.n_states + 1);
     s->bound = fmax(s->bound, r.bound);
     s->piece->tail_s = r.tail_s;
+    s->n_largest = r.n_largest;
     return r.n_open == 0;
 }
 
@@ -132,22 +141,58 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     return WEFT_OK;
 }
 
-static weft_status run_rounds(search *s)
+/* Parts, then the whole; true if the search was complete. */
+static bool run_round(search *s, int round)
 {
     int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
-    bool are_parts_closed = false, is_whole_closed = false;
 
-    for (int round = 0; round < MOST_ROUNDS && !is_over(s) && !is_whole_closed; round++) {
-        if (!are_parts_closed)
-            are_parts_closed = search_parts(s, part_states);
-        tell(s);
-        if (!is_over(s))
-            is_whole_closed = search_whole(s, are_parts_closed ? INT64_MAX : whole_states);
-        tell(s);
-        if (round == 0 && s->has_windows && !is_over(s) && !is_whole_closed)
-            WEFT_TRY(try_solver(s, &weft_place_split, WINDOW_SHARE));
+    for (int i = 0; i < round; i++) {
         part_states *= PART_GROWTH;
         whole_states *= WHOLE_GROWTH;
+    }
+    if (!s->are_parts_closed)
+        s->are_parts_closed = search_parts(s, part_states);
+    tell(s);
+    if (is_over(s))
+        return false;
+    return search_whole(s, s->are_parts_closed ? INT64_MAX : whole_states);
+}
+
+/* Two more rounds with a share of what is left. */
+static bool run_rounds_within(search *s, double share)
+{
+    weft_run *whole = s->run, limited = *s->run;
+    int64_t left = s->steps_left;
+    bool is_closed;
+
+    if (limited.limit_s < INFINITY)
+        limited.limit_s -= (1 - share) * weft_run_left_s(whole);
+    if (left < INT64_MAX)
+        s->steps_left = (int64_t)(share * (double)left);
+    left -= s->steps_left;
+    s->run = &limited;
+    is_closed = run_round(s, 1);
+    if (!is_closed && !is_over(s))
+        is_closed = run_round(s, 2);
+    s->run = whole;
+    spend(s, -left);
+    return is_closed;
+}
+
+static weft_status run_rounds(search *s)
+{
+    bool is_closed = run_round(s, 0), is_large = s->n_largest > LARGE_PART;
+
+    if (s->has_windows && !is_closed && !is_over(s)) {
+        if (!is_large)
+            is_closed = run_rounds_within(s, EXACT_SHARE);
+        tell(s);
+        if (!is_closed && !is_over(s))
+            WEFT_TRY(try_solver(s, &weft_place_split, is_large ? LARGE_SHARE : WINDOW_SHARE));
+    }
+    for (int round = 1; round < MOST_ROUNDS && !is_closed && !is_over(s); round++) {
+        is_closed = run_round(s, round);
+        tell(s);
     }
     return WEFT_OK;
 }
@@ -157,11 +202,7 @@ static weft_status run_rounds(search *s)
 /* The bound with the best certificates that a little work gives; above them, that of the search. */
 static void write_bound(search *s, weft_proof *proof)
 {
-    weft_proof more;
-
-    weft_place_bound_more(s->problem, s->best.value, CERTIFICATE_WORK, s->a, &more);
-    if (more.bound > proof->bound)
-        *proof = more;
+    weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
     if (s->bound > proof->bound * (1 + CLOSED)) {
         proof->bound = fmin(s->bound, s->best.value);
         proof->method = "search";

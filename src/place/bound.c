@@ -21,12 +21,12 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
         weft_limits_explain(&m, a, out);
         return;
     }
+    if (p->ask.goal != WEFT_LATENCY || p->transfer != WEFT_CALLS)
+        weft_load_bound(&m, a, &load);
     if (p->ask.goal == WEFT_LATENCY && p->transfer == WEFT_CALLS)
         weft_calls_bound(&m, a, out);
     else if (p->ask.goal == WEFT_LATENCY)
-        weft_path_bound(&m, a, out);
-    if (p->ask.goal != WEFT_LATENCY || p->transfer != WEFT_CALLS)
-        weft_load_bound(&m, a, &load);
+        weft_path_bound(&m, load.bound, a, out);
     if (p->ask.goal != WEFT_LATENCY || load.bound > out->bound)
         *out = load;
     out->certified = out->bound;

@@ -7,6 +7,11 @@
 
 #include "piece.h"
 
+/* --- the strongest without search (bound_more.c) --------------------------------------------- */
+
+/* Raises what weft_place_bound has found; the rest of weft_place_bound_more. */
+void weft_bound_raise(const weft_problem *p, double upper, double most_work, weft_proof *out);
+
 /* --- one machine (bound_machine.c) ----------------------------------------------------------- */
 
 typedef struct weft_job {

@@ -14,7 +14,8 @@
  * 3. Polish: one price at a time is scaled up and down, by finer and finer factors.
  *
  * Any prices give a valid bound; how close it comes to the best is not guaranteed. Deterministic.
- * Time O(tasks * devices) a step, the number of steps limited by a constant amount of work. */
+ * Time O(tasks * devices) a step of the ascent, O(tasks) for a scaled price unless it is kept; the
+ * number of steps is limited by a constant amount of work. */
 #include "bound.h"
 
 #include <math.h>
@@ -33,8 +34,16 @@ typedef struct times {
     int n, n_devices;
 } times;
 
+/* Of a task under the best prices. */
+typedef struct choice {
+    double least, second; /* costs on the cheapest device, and on the cheapest of the others */
+    int device;           /* the cheapest; -1: there is none */
+} choice;
+
 typedef struct pricing {
     times tasks;
+    double *time_of;              /* [device * tasks.n + i] the same times */
+    choice *choice;               /* [tasks.n] */
     double *price, *best, *trial; /* [n_devices] */
     double *load_s;               /* [n_devices] of the cheapest choices */
     double value;                 /* of `best` */
@@ -52,30 +61,44 @@ static double least_price(const times *t, const double *price, int i)
     double least = INFINITY;
 
     for (int d = 0; d < t->n_devices; d++) {
-        if (time_s[d] < INFINITY && price[d] * time_s[d] < least) /* 0 * INFINITY is no price */
-            least = price[d] * time_s[d];
+        double cost = price[d] * time_s[d];
+
+        least = cost < least ? cost : least; /* false where it cannot run: 0 * INFINITY is NAN */
     }
     return least;
 }
 
 static const double smallest_sum = 1e-100;
 
-/* The bound of any prices: they are divided by their sum. Not prices at all: 0; so are prices so
- * small that products with them lose digits. */
-static double value_of(const times *t, const double *price)
+/* 0 if these are no prices, or so small that products with them lose digits. */
+static double sum_of(const double *price, int n)
 {
-    double sum = 0, value = 0;
+    double sum = 0;
 
-    for (int d = 0; d < t->n_devices; d++) {
+    for (int d = 0; d < n; d++) {
         if (!(price[d] >= 0))
             return 0;
         sum += price[d];
     }
-    if (!(sum >= smallest_sum) || !(sum < INFINITY))
-        return 0;
+    return sum >= smallest_sum && sum < INFINITY ? sum : 0;
+}
+
+/* What all tasks pay, each on its cheapest device. */
+static double cost_of(const times *t, const double *price)
+{
+    double cost = 0;
+
     for (int i = 0; i < t->n; i++)
-        value += least_price(t, price, i);
-    return value / sum;
+        cost += least_price(t, price, i);
+    return cost;
+}
+
+/* The bound of any prices: they are divided by their sum. Not prices at all: 0. */
+static double value_of(const times *t, const double *price)
+{
+    double sum = sum_of(price, t->n_devices);
+
+    return sum > 0 ? cost_of(t, price) / sum : 0;
 }
 
 /* Certificates have prices of sum 1. */
@@ -117,39 +140,40 @@ double weft_load_bound_of(const weft_problem *p, const double *price)
     return value;
 }
 
-/* Keeps the prices, scaled to sum 1, if they are better than the best so far. */
-static bool keep(pricing *s, const double *price)
+/* Keeps prices, scaled to sum 1, if they are better than the best so far; `cost` is what all tasks
+ * pay. */
+static bool keep(pricing *s, const double *price, double cost)
 {
     int n = s->tasks.n_devices;
-    double value = value_of(&s->tasks, price), sum = 0;
+    double sum = sum_of(price, n);
 
     s->work += (double)s->tasks.n * n;
-    if (!(value > s->value))
+    if (!(sum > 0) || !(cost / sum > s->value))
         return false;
-    s->value = value;
-    for (int d = 0; d < n; d++)
-        sum += price[d];
+    s->value = cost / sum;
     for (int d = 0; d < n; d++)
         s->best[d] = price[d] / sum;
     return true;
 }
 
-static void spread_load(pricing *s, int i)
+/* Adds the time of a task to its cheapest devices; returns its cost there. */
+static double spread_load(pricing *s, int i)
 {
     const double *time_s = row(&s->tasks, i);
-    double limit = least_price(&s->tasks, s->price, i) * (1 + INDIFFERENT);
-    int n = 0;
+    double least = least_price(&s->tasks, s->price, i), limit = least * (1 + INDIFFERENT);
+    int n = 0, last = 0;
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (int d = 0; d < s->tasks.n_devices; d++) {
-            if (!(time_s[d] < INFINITY) || s->price[d] * time_s[d] > limit)
-                continue;
-            if (pass == 0)
-                n++;
-            else
-                s->load_s[d] += time_s[d] / n;
-        }
+    for (int d = 0; d < s->tasks.n_devices; d++) {
+        bool is_cheapest = s->price[d] * time_s[d] <= limit && time_s[d] < INFINITY;
+
+        n += is_cheapest;
+        last = is_cheapest ? d : last;
     }
+    for (int d = n > 1 ? 0 : last; d <= last && n > 0; d++) {
+        if (s->price[d] * time_s[d] <= limit && time_s[d] < INFINITY)
+            s->load_s[d] += time_s[d] / n;
+    }
+    return least;
 }
 
 /* A factor near e^x for x in [-1, 1], by operations that all machines round alike. */
@@ -162,12 +186,13 @@ static double growth(double x)
 static void raise_prices(pricing *s, double size)
 {
     int n = s->tasks.n_devices;
-    double mean_s = 0, sum = 0;
+    double mean_s = 0, sum = 0, cost = 0;
 
     for (int d = 0; d < n; d++)
         s->load_s[d] = 0;
     for (int i = 0; i < s->tasks.n; i++)
-        spread_load(s, i);
+        cost += spread_load(s, i);
+    keep(s, s->price, cost);
     for (int d = 0; d < n; d++)
         mean_s += s->price[d] * s->load_s[d];
     if (!(mean_s > 0))
@@ -182,10 +207,48 @@ static void raise_prices(pricing *s, double size)
 
 static void ascend(pricing *s)
 {
-    for (int step = 0; step < ASCENT_STEPS && s->work < s->most_work / 2; step++) {
+    for (int step = 0; step < ASCENT_STEPS && s->work < s->most_work / 2; step++)
         raise_prices(s, 1.0 / (1.0 + 0.1 * step));
-        keep(s, s->price);
+    keep(s, s->price, cost_of(&s->tasks, s->price));
+}
+
+/* Finds what each task pays under the best prices, and what it would without its device. */
+static void rank_devices(pricing *s)
+{
+    const times *t = &s->tasks;
+
+    for (int i = 0; i < t->n; i++) {
+        const double *time_s = row(t, i);
+        choice c = {INFINITY, INFINITY, -1};
+
+        for (int d = 0; d < t->n_devices; d++) {
+            double cost = s->best[d] * time_s[d];
+
+            if (cost < c.least) {
+                c.second = c.least;
+                c.least = cost;
+                c.device = d;
+            } else if (cost < c.second) {
+                c.second = cost;
+            }
+        }
+        s->choice[i] = c;
     }
+}
+
+/* The same as cost_of, if only the price of device d differs from the best ones. */
+static double cost_with(const pricing *s, double price, int d)
+{
+    const double *time_s = s->time_of + (size_t)d * (size_t)s->tasks.n;
+    double cost = 0;
+
+    for (int i = 0; i < s->tasks.n; i++) {
+        const choice *c = &s->choice[i];
+        double other = c->device == d ? c->second : c->least, here = price * time_s[i];
+
+        cost += here < other ? here : other;
+    }
+    return cost;
 }
 
 static bool try_factor(pricing *s, int d, double factor)
@@ -193,13 +256,17 @@ static bool try_factor(pricing *s, int d, double factor)
     for (int e = 0; e < s->tasks.n_devices; e++)
         s->trial[e] = s->best[e];
     s->trial[d] *= factor;
-    return keep(s, s->trial);
+    if (!keep(s, s->trial, cost_with(s, s->trial[d], d)))
+        return false;
+    rank_devices(s);
+    return true;
 }
 
 static void polish(pricing *s)
 {
     double size = 0.1;
 
+    rank_devices(s);
     for (int round = 0; round < POLISH_ROUNDS && size > FINEST && s->work < s->most_work; round++) {
         bool is_better = false;
 
@@ -209,6 +276,14 @@ static void polish(pricing *s)
         }
         if (!is_better)
             size /= 2;
+    }
+}
+
+static void turn_times(pricing *s)
+{
+    for (int i = 0; i < s->tasks.n; i++) {
+        for (int d = 0; d < s->tasks.n_devices; d++)
+            s->time_of[(size_t)d * (size_t)s->tasks.n + (size_t)i] = row(&s->tasks, i)[d];
     }
 }
 
@@ -222,12 +297,14 @@ static double *find_prices(const times *t, double most_work, weft_arena *a)
     s.price = WEFT_NEW(a, double, n);
     s.trial = WEFT_NEW(a, double, n);
     s.load_s = WEFT_NEW(a, double, n);
+    s.time_of = WEFT_NEW(a, double, (size_t)n *(size_t)t->n);
+    s.choice = WEFT_NEW(a, choice, t->n);
+    turn_times(&s);
     for (int d = 0; d < n; d++)
         s.price[d] = 1.0 / n;
-    keep(&s, s.price);
     for (int d = 0; d < n; d++) {
         s.trial[d] = 1;
-        keep(&s, s.trial);
+        keep(&s, s.trial, cost_of(t, s.trial));
         s.trial[d] = 0;
     }
     ascend(&s);

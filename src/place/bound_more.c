@@ -154,14 +154,11 @@ static void refute_more(const weft_piece *x, double upper, double most_work, wef
         keep_refuted(out, weft_refute_bound(x, upper, true, most_work, a, NULL), true);
 }
 
-void weft_place_bound_more(const weft_problem *p, double upper, double most_work, weft_arena *a,
-                           weft_proof *out)
+void weft_bound_raise(const weft_problem *p, double upper, double most_work, weft_proof *out)
 {
     weft_arena *scratch = weft_arena_new();
-    const weft_piece *x;
+    const weft_piece *x = is_open(out, upper) ? whole(p, scratch) : NULL;
 
-    weft_place_bound(p, a, out);
-    x = is_open(out, upper) ? whole(p, scratch) : NULL;
     if (x != NULL)
         refute_more(x, upper, most_work, scratch, out);
     for (int i = 0; x != NULL && i < N_NAMED && is_open(out, upper); i++) {
@@ -171,4 +168,11 @@ void weft_place_bound_more(const weft_problem *p, double upper, double most_work
     if (!(out->bound < INFINITY))
         out->outcome = WEFT_INFEASIBLE;
     weft_arena_free(scratch);
+}
+
+void weft_place_bound_more(const weft_problem *p, double upper, double most_work, weft_arena *a,
+                           weft_proof *out)
+{
+    weft_place_bound(p, a, out);
+    weft_bound_raise(p, upper, most_work, out);
 }

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+static const double ROUNDING = 1e-9;
 static const double MOST_WORK = 5e7; /* length * devices * (devices + STEP_WORK) of all ways */
 enum { MOST_STARTS = 64, STEP_WORK = 16 }; /* tasks that ways are drawn from; look-ups a step */
 
@@ -314,16 +315,19 @@ static start *sorted_starts(const table *b, weft_arena *a)
     return s;
 }
 
-/* Tries ways and keeps the best in `path`; returns its length. */
-static int best_path(const table *b, weft_arena *a, int *path, double *value)
+/* Tries ways and keeps the best in `path`; returns its length. No way is better than the bound of
+ * step 1, so that there is nothing to draw if that is below `least_s`. */
+static int best_path(const table *b, double least_s, weft_arena *a, int *path, double *value)
 {
     const weft_problem *p = b->problem;
     start *starts = sorted_starts(b, a);
     int *trial = WEFT_NEW(a, int, p->n_tasks), n_path = 0;
-    double work = 0;
+    double work = 0, of_use_s = least_s * (1 - ROUNDING);
 
-    *value = p->n_tasks > 0 ? -1 : 0;
-    for (int i = 0; i < p->n_tasks && i < MOST_STARTS && starts[i].value > *value; i++) {
+    *value = p->n_tasks > 0 && starts[0].value >= of_use_s ? -1 : 0;
+    for (int i = 0; i < p->n_tasks && i < MOST_STARTS && starts[i].value >= of_use_s; i++) {
+        if (!(starts[i].value > *value))
+            break;
         for (int d = 0; d < p->n_devices && work < MOST_WORK; d++) {
             int n;
             double trial_value;
@@ -344,7 +348,7 @@ static int best_path(const table *b, weft_arena *a, int *path, double *value)
     return n_path;
 }
 
-void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out)
+void weft_path_bound(const weft_domain *m, double least_s, weft_arena *a, weft_proof *out)
 {
     const weft_problem *p = m->problem;
     size_t n_devices = (size_t)p->n_devices;
@@ -357,7 +361,7 @@ void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out)
     b.come_s = WEFT_NEW(a, double, (size_t)p->n_tensors *n_devices);
     fill_heads(&b);
     fill_tails(&b);
-    out->n_path = best_path(&b, a, path, &out->bound);
+    out->n_path = best_path(&b, least_s, a, path, &out->bound);
     out->path = path;
     out->method = "path";
     weft_arena_rewind(a, mark);

@@ -9,13 +9,11 @@
  * 2. Level l holds states of l tasks. A state is extended by every ready task on every device:
  *    start = max(device free, data there), and no later task starts earlier.
  * 3. Each child is judged. Heads of the open tasks up to the next barrier follow from the state;
- * with static tails they bound the value. So does the work that is left up to there: for prices w
- * of devices and a threshold tau, X is the least time with sum over d of w[d] max(0, X - free[d])
- * >=  sum over open tasks with tails >= tau of min over d of w[d] time[d], and the value is at
- * least X + tau. A child whose bound is not below the best value is dropped. Then the state is
- * normalised: times rise to what the heads imply, choices that cannot lead below the best value
- * become impossible, and data that arrives before its reader could start for other reasons is
- * forgotten. So states that differ in nothing that matters become equal.
+ *    with static tails they bound the value. So does the work that is left up to there (span.c). A
+ *    child whose bound is not below the best value is dropped. Then the state is normalised: times
+ *    rise to what the heads imply, choices that cannot lead below the best value become impossible,
+ *    and data that arrives before its reader could start for other reasons is forgotten. So states
+ *    that differ in nothing that matters become equal.
  * 4. A level keeps the best states by (bound, sum of times), as many as the beam is wide. The
  *    passes widen the beam until nothing is cut off: then the best schedule is optimal. Else no
  *    schedule is below the least bound ever cut off.
@@ -35,6 +33,7 @@
  * its length. Method 5.1 of the project's notes; dominance as in resource-constrained shortest
  * paths. */
 #include "piece.h"
+#include "span.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,9 +42,8 @@
 enum {
     FIRST_BEAM = 64,
     BEAM_STEP = 8,
-    MOST_WINDOW = 128,   /* open tasks whose heads are looked at */
+    MOST_WINDOW = 256,   /* open tasks whose heads are looked at */
     MOST_COMPARED = 512, /* states of an ideal that a new one is held against */
-    N_TAUS = 4,          /* thresholds of work for each stretch between barriers */
     STOP_EVERY = 256,    /* states between two looks at the clock */
 };
 
@@ -77,7 +75,7 @@ typedef struct ideal {
     const int *ready; /* open tasks without open predecessor */
     const int *window, *window_front, *edge_at,
         *edge;          /* open tasks, place in front, open edges in */
-    const double *work; /* [prices * taus] */
+    const double *work; /* priced, of the stretch (span.h) */
     bool is_whole;      /* the window reaches the next barrier or the end */
     int length;         /* of a state */
     int next;           /* in the chain of its hash; -1: last */
@@ -89,10 +87,8 @@ typedef struct ideal {
 
 /* Between two barriers. */
 typedef struct stretch {
-    int barrier; /* the task that ends it, or n_tasks */
-    int n_prices;
-    const double *price; /* [n_prices * n_devices] */
-    tick tau[N_TAUS];
+    int barrier;     /* the task that ends it, or n_tasks */
+    weft_span *span; /* the work up to there */
     const tick
         *settle; /* [(front task - barrier) * n_devices + d] least delay behind the barrier */
     int n_settle;
@@ -121,8 +117,6 @@ typedef struct engine {
     int *stretch_of;                           /* [task] */
     stretch *stretches;
     int n_stretches;
-    double *cheap; /* [task * most prices + i]: least priced time */
-    int most_prices;
     int *twin;                  /* [device] the first device that is the same in all, or itself */
     bool has_memory, has_names; /* bytes in states; marks in the names of ideals */
     int n_shared;               /* weights that several tasks read */
@@ -205,100 +199,6 @@ static void find_twins(engine *g)
 
 /* --- stretches ------------------------------------------------------------------------------- */
 
-/* The value of prices for tasks begin .. end - 1. */
-static double priced_work(const engine *g, const double *price, int begin, int end)
-{
-    double sum = 0, total = 0;
-
-    for (int d = 0; d < g->k; d++)
-        total += price[d];
-    for (int u = begin; u < end; u++) {
-        double least = INFINITY;
-
-        for (int d = 0; d < g->k; d++) {
-            if (g->time[cell(g, u, d)] < NEVER)
-                least = fmin(least, price[d] * (double)g->time[cell(g, u, d)]);
-        }
-        sum += least < INFINITY ? least : 0;
-    }
-    return sum / total;
-}
-
-/* Prices that make the work of a stretch dear: scaled one at a time while that helps. */
-static void climb(const engine *g, double *price, int begin, int end)
-{
-    double best = priced_work(g, price, begin, end);
-
-    for (double factor = 2; factor > 1.01; factor = sqrt(factor)) {
-        for (int d = 0; d < g->k; d++) {
-            for (int way = 0; way < 2; way++) {
-                double before = price[d], value;
-
-                price[d] *= way ? factor : 1 / factor;
-                value = priced_work(g, price, begin, end);
-                if (value > best)
-                    best = value;
-                else
-                    price[d] = before;
-            }
-        }
-    }
-}
-
-static void normalise(double *price, int n)
-{
-    double sum = 0;
-
-    for (int d = 0; d < n; d++)
-        sum += price[d];
-    for (int d = 0; d < n; d++)
-        price[d] /= sum;
-}
-
-/* The best prices, the same with one device dearer or cheaper, and one device alone. */
-static void set_prices(engine *g, stretch *s, int begin)
-{
-    int k = g->k, n = 0;
-    double *price = WEFT_NEW(g->arena, double, (size_t)(3 * k + 1) * (size_t)k);
-
-    for (int d = 0; d < k; d++)
-        price[d] = 1;
-    climb(g, price, begin, s->barrier);
-    n = 1;
-    for (int d = 0; d < k && k > 1; d++) {
-        for (int way = 0; way < 2; way++) {
-            memcpy(price + n * k, price, sizeof *price * (size_t)k);
-            price[n * k + d] *= way ? 1.4 : 0.7;
-            n++;
-        }
-        price[n * k + d] = 1;
-        n++;
-    }
-    for (int i = 0; i < n; i++)
-        normalise(price + i * k, k);
-    s->n_prices = n;
-    s->price = price;
-}
-
-static int by_tick(const void *left, const void *right)
-{
-    tick a = *(const tick *)left, b = *(const tick *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* Thresholds: the least of all tails of the stretch, and some larger ones. */
-static void set_taus(engine *g, stretch *s, int begin)
-{
-    int n = s->barrier - begin;
-    tick *rest = WEFT_NEW(g->arena, tick, n + 1);
-
-    memcpy(rest, g->rest + begin, sizeof *rest * (size_t)n);
-    qsort(rest, (size_t)n, sizeof *rest, by_tick);
-    for (int i = 0; i < N_TAUS; i++)
-        s->tau[i] = n > 0 ? rest[i * n / N_TAUS] : 0;
-}
-
 static int last_reader(const weft_piece *x, int u)
 {
     int last = u;
@@ -340,6 +240,7 @@ static void set_settle(engine *g, stretch *s, int last)
 
 static void set_stretches(engine *g)
 {
+    weft_span_costs costs = {g->piece, g->time, g->tail, g->send, NEVER};
     bool *is_barrier = WEFT_NEW(g->arena, bool, g->n + 1);
     int begin = 0, last = 0; /* last reader of what came before u */
 
@@ -347,8 +248,6 @@ static void set_stretches(engine *g)
     is_barrier[g->n] = true;
     g->stretch_of = WEFT_NEW(g->arena, int, g->n + 1);
     g->stretches = WEFT_NEW(g->arena, stretch, g->n + 1);
-    g->most_prices = 3 * g->k + 1;
-    g->cheap = WEFT_NEW(g->arena, double, (size_t)g->n *(size_t)g->most_prices);
     for (int u = 0; u <= g->n; u++) {
         stretch *s = &g->stretches[g->n_stretches];
 
@@ -358,23 +257,9 @@ static void set_stretches(engine *g)
         if (!is_barrier[u])
             continue;
         s->barrier = u;
-        if (u - begin > 1)
-            set_prices(g, s, begin);
-        set_taus(g, s, begin);
+        s->span = weft_span_new(&costs, begin, u, g->arena);
         if (u < g->n)
             set_settle(g, s, last);
-        for (int v = begin; v < u; v++) {
-            for (int i = 0; i < s->n_prices; i++) {
-                const double *price = s->price + i * g->k;
-                double least = INFINITY;
-
-                for (int d = 0; d < g->k; d++) {
-                    if (g->time[cell(g, v, d)] < NEVER)
-                        least = fmin(least, price[d] * (double)g->time[cell(g, v, d)]);
-                }
-                g->cheap[v * g->most_prices + i] = least < INFINITY ? least : 0;
-            }
-        }
         begin = u + 1;
         g->n_stretches++;
     }
@@ -517,21 +402,20 @@ static void set_window(engine *g, ideal *o, weft_arena *a)
     o->edge = edge;
 }
 
-static void set_work(engine *g, ideal *o, weft_arena *a)
+/* The work that is left: that of the ideal before, less the task that was added. */
+static void set_work(engine *g, ideal *o, const ideal *from, int u, weft_arena *a)
 {
-    const stretch *s = &g->stretches[o->stretch];
-    double *work = WEFT_NEW(a, double, s->n_prices *N_TAUS);
+    const weft_span *s = g->stretches[o->stretch].span;
+    size_t n = (size_t)s->n_prices * WEFT_SPAN_CLASSES;
+    double *work;
 
-    for (int j = 0; j < o->n_window; j++) {
-        int u = o->window[j];
-
-        if (u >= s->barrier)
-            continue;
-        for (int t = 0; t < N_TAUS && g->rest[u] >= s->tau[t]; t++) {
-            for (int i = 0; i < s->n_prices; i++)
-                work[i * N_TAUS + t] += g->cheap[u * g->most_prices + i];
-        }
+    if (from == NULL || from->stretch != o->stretch) {
+        o->work = weft_span_work(s, o->done, a);
+        return;
     }
+    work = weft_arena_copy(a, from->work, sizeof *work * n);
+    if (n > 0)
+        weft_span_less(s, work, u);
     o->work = work;
 }
 
@@ -614,7 +498,7 @@ static ideal *find_ideal(engine *g, level *l, const name *m, const ideal *from, 
         o->mark = weft_arena_copy(l->arena, m->mark, sizeof *m->mark * (size_t)m->n_marks);
     set_lists(g, o, from, u, l->arena);
     set_window(g, o, l->arena);
-    set_work(g, o, l->arena);
+    set_work(g, o, from, u, l->arena);
     o->length = g->k * (1 + o->n_front + g->has_memory);
     o->next = *chain;
     *chain = l->ideals.n;
@@ -623,55 +507,6 @@ static ideal *find_ideal(engine *g, level *l, const name *m, const ideal *from, 
 }
 
 /* --- judging a state ------------------------------------------------------------------------- */
-
-/* Devices that may still take a task, by the time they are free. Returns how many. */
-static int sort_devices(const engine *g, const tick *free, int *order)
-{
-    int n = 0;
-
-    for (int d = 0; d < g->k; d++) {
-        int at = n;
-
-        if (free[d] >= NEVER)
-            continue;
-        for (; at > 0 && free[order[at - 1]] > free[d]; at--)
-            order[at] = order[at - 1];
-        order[at] = d;
-        n++;
-    }
-    return n;
-}
-
-/* The bound of the work that is left. Work done by time X grows piece by piece with X; `at` is the
- * begin of a piece, `have` what is done by then. */
-static tick work_bound(const engine *g, const ideal *o, const tick *free)
-{
-    const stretch *s = &g->stretches[o->stretch];
-    int order[WEFT_PIECE_DEVICES], n = sort_devices(g, free, order);
-    double best = 0;
-
-    for (int i = 0; i < s->n_prices; i++) {
-        const double *price = s->price + i * g->k, *work = o->work + i * N_TAUS;
-        double have = 0, rate = 0, at = 0;
-        int t = N_TAUS - 1; /* from the largest threshold, that is the least work, on */
-
-        for (int j = 0; j <= n && t >= 0; j++) {
-            double next = j < n ? (double)free[order[j]] : (double)NEVER;
-            double then = have + rate * (next - at);
-
-            for (; t >= 0 && (work[t] <= then || j == n); t--) {
-                double end = rate > 0 ? at + (work[t] - have) / rate : (double)NEVER;
-
-                if (work[t] > 0 && end + (double)s->tau[t] > best)
-                    best = end + (double)s->tau[t];
-            }
-            have = then;
-            at = next;
-            rate += j < n ? price[order[j]] : 0;
-        }
-    }
-    return best < (double)NEVER ? (tick)(best * (1 - 1e-13)) : NEVER;
-}
 
 /* Heads of a window; returns the bound they give, NEVER if some task has no device left. k is the
  * number of devices: where the compiler knows it, it unrolls the loops. */
@@ -773,15 +608,16 @@ static void lift(engine *g, const ideal *o, tick *at)
 /* The bound of a state, which is normalised; NEVER: drop it. */
 static tick judge(engine *g, const ideal *o, tick *at, tick bound)
 {
-    tick by_work;
+    double by_work;
 
     bound = sweep(g, o, at, bound);
     if (bound >= g->upper)
         return NEVER;
     lift(g, o, at);
-    by_work = work_bound(g, o, at);
-    bound = by_work > bound ? by_work : bound;
-    return bound >= g->upper ? NEVER : bound;
+    by_work = weft_span_bound(g->stretches[o->stretch].span, o->work, at, NEVER, (double)bound);
+    if (by_work >= (double)g->upper)
+        return NEVER;
+    return by_work > (double)bound ? (tick)by_work : bound;
 }
 
 /* --- levels ---------------------------------------------------------------------------------- */

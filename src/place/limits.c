@@ -211,7 +211,7 @@ static void check_deadline(const weft_domain *m, double load_s, weft_arena *a, w
 
     if (!(ask->most_latency_s > 0))
         return;
-    weft_path_bound(m, a, &path);
+    weft_path_bound(m, 0, a, &path);
     least_s = fmax(path.bound, load_s);
     if (!(least_s > ask->most_latency_s * (1 + EXACT)))
         return;

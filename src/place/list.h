@@ -111,8 +111,9 @@ extern const weft_solver weft_place_single, weft_place_met, weft_place_greedy, w
     weft_place_milp;
 extern const weft_solver weft_place_z3; /* only where Z3 is installed: WEFT_Z3 is defined then */
 
-/* Bounds with their certificates, which belong to `a`. The domain must not be empty. */
-void weft_path_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
+/* Bounds with their certificates, which belong to `a`. The domain must not be empty. A path that
+ * bounds less than least_s may be left out: the bound is 0 then. */
+void weft_path_bound(const weft_domain *m, double least_s, weft_arena *a, weft_proof *out);
 void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out);
 void weft_calls_bound(const weft_domain *m, weft_arena *a, weft_proof *out); /* calls, latency */
 

@@ -99,6 +99,8 @@ static double search_part(solver *s, const weft_piece *x)
 
     s->out->n_states += r.n_states;
     s->out->n_parts++;
+    if (x->n_tasks > s->out->n_largest)
+        s->out->n_largest = x->n_tasks;
     s->out->n_open += !r.is_closed;
     return r.is_closed ? r.value : r.bound;
 }

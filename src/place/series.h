@@ -16,6 +16,7 @@ typedef struct weft_series {
     double bound;   /* of the piece */
     double *tail_s; /* [task * n_devices + device] lower bounds of what follows a task */
     int n_barriers, n_parts, n_open; /* parts searched, and those that were not closed */
+    int n_largest;                   /* tasks of the largest part */
     int64_t n_states;
 } weft_series;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* split.c: large problems by modules and windows.
  *
- * 1. Starts: the plans of the list schedulers, and one stitched from modules (modularity.c,
- *    stitch.c).
+ * 1. Starts: the plans of the list schedulers, one stitched from modules (modularity.c, stitch.c),
+ *    and the best of these annealed with chains as single tasks (anneal.c).
  * 2. Levels: the problem as it is, and with its chains as single tasks (fuse.c), where windows
  *    reach further.
  * 3. Streams begin at the best starts. A stream improves its schedule by exact windows (window.c):
@@ -18,6 +18,7 @@
  * depend on the number of threads unless only a limit in seconds is set, so with steps the same
  * seed gives the same plan. Ghannane, Abdelfattah, ICCAD 2023 (splitting by modularity; the method
  * here is our own). */
+#include "anneal.h"
 #include "first.h"
 #include "fuse.h"
 #include "list.h"
@@ -40,6 +41,7 @@ enum {
     ROUND_STEPS = 200000, /* of a stream */
     MOST_IDLE = 8,        /* cycles of a stream without gain, if there is a limit to meet */
 };
+static const double ANNEAL_SHARE = 0.7; /* of what is left after the other starts */
 static const double FAR_BEHIND = 1.02;  /* times the best value */
 static const double LEAST_GAIN = 0.001; /* relative; a round or cycle that gains less is idle */
 
@@ -229,9 +231,31 @@ static void start_stitched(work *w)
     judge(w, &fine);
 }
 
+/* The best start with chains as single tasks, annealed. */
+static void start_annealed(work *w)
+{
+    schedule coarse = schedule_new(w->piece[COARSE]->n_tasks, w->arena);
+    schedule fine = schedule_new(w->problem->n_tasks, w->arena);
+    int64_t steps = w->run->steps > 0 ? (int64_t)(ANNEAL_SHARE * (double)steps_left(w)) + 1 : 0;
+    weft_run run = *w->run;
+
+    run.limit_s -= (1 - ANNEAL_SHARE) * weft_run_left_s(&run);
+    weft_fused_project(&w->fused, w->start[0].device, w->start[0].start_s, coarse.device,
+                       coarse.start_s);
+    time_schedule(w->piece[COARSE], &coarse);
+    if (!(coarse.value < INFINITY))
+        return;
+    coarse.value = weft_anneal_spans(w->piece[COARSE], coarse.device, coarse.start_s, &run, &steps);
+    w->steps += steps;
+    weft_fused_expand(&w->fused, coarse.device, coarse.start_s, fine.device, fine.start_s);
+    time_schedule(w->piece[FINE], &fine);
+    add_start(w, &fine);
+    judge(w, &fine);
+}
+
 static weft_status find_starts(work *w)
 {
-    w->start = WEFT_NEW(w->arena, schedule, N_STARTERS + 1);
+    w->start = WEFT_NEW(w->arena, schedule, N_STARTERS + 2);
     for (int i = 0; i < N_STARTERS; i++) {
         if (w->n_starts == 0 || !weft_run_is_over(w->run)) /* a stopped run has a plan, too */
             WEFT_TRY(start_with(w, starters[i]));
@@ -240,6 +264,8 @@ static weft_status find_starts(work *w)
         return WEFT_OK;
     find_modules(w);
     start_stitched(w);
+    if (w->n_starts > 0 && !is_over(w))
+        start_annealed(w);
     return WEFT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "bound.h"
+#include "series.h"
 
 enum { MOST_TASKS = 6, MOST_DEVICES = 3, MOST_EDGES = 15, N_PIECES = 3200 };
 
@@ -47,8 +48,8 @@ static void draw_rows(drawn *d, weft_rng *r, double unit)
         d->free_s[k] = happens(r, 20) ? weft_rng_below(r, 20) * unit : 0;
 }
 
-/* Edges by reader. */
-static void draw_edges(drawn *d, weft_rng *r, double unit)
+/* Edges by reader. has_ends: the first task precedes and the last one follows all others. */
+static void draw_edges(drawn *d, weft_rng *r, double unit, bool has_ends)
 {
     int n = d->x.n_devices, percent = 15 + weft_rng_below(r, 60),
         longest = 1 + weft_rng_below(r, 30);
@@ -59,7 +60,7 @@ static void draw_edges(drawn *d, weft_rng *r, double unit)
         for (int u = 0; u < v; u++) {
             double *send_s = d->send_s + d->x.n_edges * n * n;
 
-            if (!happens(r, percent))
+            if (!(has_ends && (u == 0 || v == d->x.n_tasks - 1)) && !happens(r, percent))
                 continue;
             for (int k = 0; k < n * n; k++) {
                 send_s[k] = k / n == k % n ? 0 : weft_rng_below(r, longest) * unit;
@@ -83,7 +84,7 @@ static void draw_edges(drawn *d, weft_rng *r, double unit)
 }
 
 /* All numbers are small multiples of `unit`, a power of 2: sums are exact. */
-static void draw(drawn *d, uint64_t seed, double unit)
+static void draw_with(drawn *d, uint64_t seed, double unit, bool has_ends)
 {
     weft_rng r = weft_rng_seed(seed);
 
@@ -102,13 +103,18 @@ static void draw(drawn *d, uint64_t seed, double unit)
                         .to = d->to,
                         .send_s = d->send_s};
     draw_rows(d, &r, unit);
-    draw_edges(d, &r, unit);
+    draw_edges(d, &r, unit, has_ends);
     if (happens(&r, 20)) {
         d->x.group = d->group;
         d->x.n_groups = d->x.n_tasks;
         for (int u = 0; u < d->x.n_tasks; u++)
             d->group[u] = weft_rng_below(&r, d->x.n_tasks);
     }
+}
+
+static void draw(drawn *d, uint64_t seed, double unit)
+{
+    draw_with(d, seed, unit, false);
 }
 
 /* --- every schedule there is ----------------------------------------------------------------- */
@@ -315,6 +321,35 @@ TEST(less_work_proves_no_more)
     }
 }
 
+/* The search that has only begun: nearly all it says comes from the bounds of its first states. In
+ * every other piece there is work between two barriers. */
+TEST(a_search_that_has_only_begun_passes_no_optimum)
+{
+    int n_spans = 0;
+
+    for (uint64_t seed = 1; seed <= N_DRAWN(N_PIECES); seed++) {
+        weft_arena *a = weft_arena_new();
+        weft_series_effort part = {.lower = 1, .part_states = 1, .most_states = INT64_MAX};
+        weft_series r;
+        drawn d;
+        double best;
+
+        draw_with(&d, seed, 1, seed % 2);
+        best = optimum(&d.x);
+        d.x.group = NULL; /* parts leave groups out */
+        r = weft_series_tails(&d.x, &part, a);
+        CHECK(is_at_most(r.bound, best));
+        n_spans += r.n_open > 0 && r.n_barriers > 1;
+        for (int states = 1; states <= 64; states *= 8) {
+            weft_effort e = {.upper = INFINITY, .most_states = states};
+
+            CHECK(is_at_most(weft_piece_solve(&d.x, &e, a).bound, best));
+        }
+        weft_arena_free(a);
+    }
+    CHECK(n_spans > N_DRAWN(N_PIECES) / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +357,7 @@ int main(void)
         cmocka_unit_test(the_optimum_is_never_refuted),
         cmocka_unit_test(scaled_times_scale_bounds),
         cmocka_unit_test(less_work_proves_no_more),
+        cmocka_unit_test(a_search_that_has_only_begun_passes_no_optimum),
     };
 
     return RUN_TESTS(tests);

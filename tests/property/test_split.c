@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Splitting and windows on every kind of random problem: a window is worth what the whole is worth,
  * schedules never get worse, plans keep all restrictions, threads do not matter. */
+#include "anneal.h"
 #include "check.h"
 #include "first.h"
 #include "fixtures.h"
@@ -266,6 +267,64 @@ TEST(windows_never_worsen_a_schedule_and_keep_it_legal)
     CHECK(exp((sum_after - sum_before) / n) < 0.8); /* random plans leave much to gain */
 }
 
+/* Pieces with memory or groups are left as they are; the others gain, and twice the same. */
+TEST(annealing_never_worsens_a_schedule_and_keeps_it_legal)
+{
+    double sum_before = 0, sum_after = 0;
+    int n = 0;
+
+    for (uint64_t seed = 1; seed <= N_DRAWN(150); seed++) {
+        weft_problem *p = any_problem(seed, 8 + (int)(seed % 50));
+        weft_arena *a = weft_arena_new();
+        weft_domain m = weft_domain_new(p, a);
+        weft_piece *x = weft_piece_of(&m, a);
+        weft_timing *t = random_timing(p, x, (int64_t)seed, a), *after;
+        weft_timing *again = random_timing(p, x, (int64_t)seed, a);
+        weft_run run = quick;
+        int64_t steps = 20000, more = 20000;
+
+        if (t != NULL) {
+            double value = weft_anneal_spans(x, t->device, t->start_s, &run, &steps);
+
+            after = weft_timing_new(x, t->device, t->start_s, a);
+            CHECK_NEAR(value, after->value);
+            CHECK(weft_timing_is_legal(after));
+            CHECK(value <= t->value * (1 + 1e-12));
+            CHECK(steps <= 20000);
+            CHECK(weft_anneal_spans(x, again->device, again->start_s, &run, &more) == value);
+            CHECK_INT(more, steps);
+            if (x->n_weights == 0 && x->group == NULL && x->n_devices > 1) {
+                sum_before += log(t->value);
+                sum_after += log(value);
+                n++;
+            }
+        }
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n > N_DRAWN(150) / 5);
+    CHECK(exp((sum_after - sum_before) / n) < 0.8); /* random plans leave much to gain */
+}
+
+/* One span holds it all. */
+TEST(annealing_on_the_literature_reaches_the_optimum)
+{
+    for (int i = 0; i < N_FIXTURES; i++) {
+        weft_problem *p = fixture_tasks(fixture_all[i].text);
+        weft_arena *a = weft_arena_new();
+        weft_domain m = weft_domain_new(p, a);
+        weft_piece *x = weft_piece_of(&m, a);
+        weft_timing *t = random_timing(p, x, 1, a);
+        weft_run run = quick;
+        int64_t steps = 200000;
+        double value = weft_anneal_spans(x, t->device, t->start_s, &run, &steps);
+
+        CHECK_NEAR(value, fixture_all[i].optimum_s);
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+}
+
 TEST(windows_on_the_literature_reach_the_optimum)
 {
     for (int i = 0; i < N_FIXTURES; i++) {
@@ -453,6 +512,8 @@ int main(void)
         cmocka_unit_test(timing_is_that_of_the_simulator),
         cmocka_unit_test(a_window_is_worth_what_the_whole_is_worth),
         cmocka_unit_test(windows_never_worsen_a_schedule_and_keep_it_legal),
+        cmocka_unit_test(annealing_never_worsens_a_schedule_and_keeps_it_legal),
+        cmocka_unit_test(annealing_on_the_literature_reaches_the_optimum),
         cmocka_unit_test(windows_on_the_literature_reach_the_optimum),
         cmocka_unit_test(coarse_schedules_are_fine_schedules_of_the_same_value),
         cmocka_unit_test(stitched_schedules_are_legal_and_no_worse_than_a_completion),
