@@ -294,6 +294,7 @@ typedef struct comparison {
     int n;
     const weft_solver **solver; /* [n] those that apply */
     weft_solution *solution;
+    const char **missing; /* [n] why a solver could not be run; NULL: it was */
     weft_report single;
     weft_proof bound;
 } comparison;
@@ -317,6 +318,10 @@ static void compare_text(const comparison *c, FILE *to)
         const weft_solution *s = &c->solution[i];
 
         fprintf(to, "%-12s ", c->solver[i]->name);
+        if (c->missing[i] != NULL) {
+            fprintf(to, "%14s: %s\n", "not run", c->missing[i]);
+            continue;
+        }
         if (!has_plan(s)) {
             fprintf(to, "%14s\n",
                     s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
@@ -378,10 +383,27 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
         weft_doc_put(a, row, "bound", weft_doc_new_real(a, s->proof.bound));
         weft_doc_put(a, row, "gap", weft_doc_new_real(a, ok ? s->proof.gap : NAN));
         weft_doc_put(a, row, "seconds", weft_doc_new_real(a, s->seconds));
+        if (c->missing[i] != NULL)
+            weft_doc_put(a, row, "not_run", weft_doc_new_text(a, c->missing[i]));
         weft_doc_add(a, rows, row);
     }
     weft_doc_put(a, d, "solvers", rows);
     return d;
+}
+
+/* Runs solver i. One whose library is not installed does not keep the others from being compared.
+ */
+static weft_status run_one(comparison *c, int i, const compare_options *o, weft_arena *a)
+{
+    weft_solution *s = &c->solution[i];
+    weft_status status = solve(c->solver[i], c->problem, &c->bound, &o->effort, a, s);
+
+    if (status != WEFT_E_SYSTEM)
+        return status;
+    *s = (weft_solution){.proof = c->bound};
+    s->proof.outcome = WEFT_UNKNOWN;
+    c->missing[i] = weft_arena_text(a, weft_message(), strlen(weft_message()));
+    return WEFT_OK;
 }
 
 static weft_status compare(const weft_problem *p, const compare_options *o, weft_arena *a,
@@ -396,13 +418,14 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
             c.solver[c.n++] = weft_place_at(i);
     }
     c.solution = WEFT_NEW(a, weft_solution, c.n);
+    c.missing = WEFT_NEW(a, const char *, c.n);
     weft_place_bound(p, a, &c.bound);
     WEFT_TRY(find_usual(p, &c.bound, a, &c.single));
     if (o->json && o->csv)
         return weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
-        WEFT_TRY(solve(c.solver[i], p, &c.bound, &o->effort, a, &c.solution[i]));
+        WEFT_TRY(run_one(&c, i, o, a));
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }

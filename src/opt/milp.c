@@ -393,8 +393,8 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void solve(const weft_milp *m, const weft_milp_engine *engine, const weft_milp_options *o,
-                  weft_arena *a, weft_milp_result *out)
+static weft_status solve(const weft_milp *m, const weft_milp_engine *engine,
+                         const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
 {
     weft_milp_form f = form_of(m, o->is_relaxed, a);
     weft_milp_claim claim = {.bound = -INFINITY};
@@ -402,19 +402,22 @@ static void solve(const weft_milp *m, const weft_milp_engine *engine, const weft
 
     *out = (weft_milp_result){WEFT_MILP_UNKNOWN, INFINITY, -INFINITY, NULL, NULL, 0, 0};
     if (!is_over)
-        engine->solve(&f, o, a, &claim);
+        WEFT_TRY(engine->solve(&f, o, a, &claim));
     judge(&f, &claim, a, out);
+    return WEFT_OK;
 }
 
 /* With a value that is good enough. Where z lies at its floor, it bounds nothing. */
-static void solve_floored(const weft_milp *m, const weft_milp_engine *engine,
-                          const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+static weft_status solve_floored(const weft_milp *m, const weft_milp_engine *engine,
+                                 const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
 {
     weft_milp *floored = with_floor(m, o->least_value);
+    weft_status status = solve(floored, engine, o, a, out);
     int n = m->column.n;
 
-    solve(floored, engine, o, a, out);
     weft_milp_free(floored);
+    if (status != WEFT_OK)
+        return status;
     if (out->x != NULL) {
         out->value = 0;
         for (int c = 0; c < n; c++)
@@ -425,6 +428,7 @@ static void solve_floored(const weft_milp *m, const weft_milp_engine *engine,
     if (out->outcome == WEFT_MILP_OPTIMAL && !isfinite(out->bound))
         out->outcome = WEFT_MILP_FEASIBLE;
     out->bound = fmin(out->bound, out->value);
+    return WEFT_OK;
 }
 
 weft_status weft_milp_solve(const weft_milp *m, const char *engine, const weft_milp_options *o,
@@ -438,9 +442,9 @@ weft_status weft_milp_solve(const weft_milp *m, const char *engine, const weft_m
                          engine, engines[0]->name, N_ENGINES > 1 ? ", " : "",
                          N_ENGINES > 1 ? engines[N_ENGINES - 1]->name : "");
     if (o->least_value > -INFINITY && !o->is_relaxed)
-        solve_floored(m, e, o, a, out);
+        WEFT_TRY(solve_floored(m, e, o, a, out));
     else
-        solve(m, e, o, a, out);
+        WEFT_TRY(solve(m, e, o, a, out));
     out->seconds = wall_s() - begin_s;
     return WEFT_OK;
 }

@@ -61,8 +61,9 @@ typedef struct weft_milp_claim {
 
 typedef struct weft_milp_engine {
     const char *name;
-    void (*solve)(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
-                  weft_milp_claim *out);
+    /* Fails only if the library is not there: WEFT_E_SYSTEM. */
+    weft_status (*solve)(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
+                         weft_milp_claim *out);
 } weft_milp_engine;
 
 extern const weft_milp_engine weft_milp_cbc;
@@ -70,8 +71,8 @@ extern const weft_milp_engine weft_milp_cbc;
 extern const weft_milp_engine weft_milp_highs;
 #endif
 /* The part of engine cbc that solves linear programs. */
-void weft_milp_clp_solve(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
-                         weft_milp_claim *out);
+WEFT_CHECKED weft_status weft_milp_clp_solve(const weft_milp_form *f, const weft_milp_options *o,
+                                             weft_arena *a, weft_milp_claim *out);
 /* Limits with the largest number in the place of infinity, as the libraries of COIN-OR want. */
 double *weft_milp_coin_limits(const double *from, int n, weft_arena *a);
 

@@ -117,8 +117,8 @@ static void read_claim(const void *x, const weft_milp_form *f, bool has_whole, w
     }
 }
 
-static void solve(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
-                  weft_milp_claim *out)
+static weft_status solve(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
+                         weft_milp_claim *out)
 {
     void *x = Highs_create();
     HighsInt status = kHighsStatusError;
@@ -134,6 +134,7 @@ static void solve(const weft_milp_form *f, const weft_milp_options *o, weft_aren
             read_claim(x, f, has_whole, a, out);
     }
     Highs_destroy(x);
+    return WEFT_OK;
 }
 
 const weft_milp_engine weft_milp_highs = {"highs", solve};

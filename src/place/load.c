@@ -280,7 +280,8 @@ static bool choose(const weft_domain *m, const weft_candidates *found, weft_aren
     return false;
 }
 
-/* The program of milp_assign.c: its best mapping is a candidate, its bound may be better. */
+/* The program of milp_assign.c: its best mapping is a candidate, its bound may be better. Where the
+ * engine's library is missing, there is neither. */
 static weft_status prove_by_program(const weft_domain *m, weft_run *run, weft_candidates *found,
                                     weft_proof *proof)
 {
@@ -309,7 +310,7 @@ static weft_status prove_by_program(const weft_domain *m, weft_run *run, weft_ca
     }
     weft_milp_free(program);
     weft_arena_free(a);
-    return status;
+    return status == WEFT_E_SYSTEM ? WEFT_OK : status;
 }
 
 /* Raises the bound: by trying all mappings, or by a program. */

@@ -116,7 +116,8 @@ static weft_milp *build(const mixing *x)
     return m;
 }
 
-/* Rates of the columns and prices of the resources. False: the engine has no answer. */
+/* Rates of the columns and prices of the resources. False: the engine has no answer, or its library
+ * is missing. */
 static weft_status solve_program(mixing *x, bool *is_solved)
 {
     weft_milp_options o = {.limit_s = weft_run_left_s(x->run),
@@ -140,7 +141,7 @@ static weft_status solve_program(mixing *x, bool *is_solved)
     }
     weft_arena_free(a);
     weft_milp_free(m);
-    return status;
+    return status == WEFT_E_SYSTEM ? WEFT_OK : status;
 }
 
 /* --- pricing --------------------------------------------------------------------------------- */
@@ -367,8 +368,8 @@ static weft_status mix(mixing *x, weft_plan *plan)
     weft_plan all;
 
     WEFT_TRY(generate(x));
-    if (!(x->rate > 0))
-        return WEFT_OK;
+    if (!(x->rate > 0)) /* no program was solved: all items go the best single way */
+        x->columns.at[best_alone(x)].rate = x->rate = 1;
     all = plan_of(x, x->a);
     if (period_of(x, &all) < INFINITY) {
         *plan = all;

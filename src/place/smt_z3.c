@@ -34,6 +34,7 @@
  * is freed with its context. Exponential time; good to about 20 tasks on 3 devices.
  * De Moura, Bjorner, TACAS 2008. */
 #include "first.h"
+#include "library.h"
 
 #include <limits.h>
 #include <math.h>
@@ -50,6 +51,54 @@ enum {
 static const int64_t MOST_UNITS = 10000000; /* of a run without any limit */
 static const double MOST_CLAUSES = 2e4;     /* beyond the problem is not given to Z3 */
 
+/* What is called of the library, which is loaded with the first problem that needs it. */
+#define Z3_CALLS(X)                                                                                \
+    X(Z3_del_config)                                                                               \
+    X(Z3_del_context)                                                                              \
+    X(Z3_get_bool_value)                                                                           \
+    X(Z3_get_error_code)                                                                           \
+    X(Z3_get_numeral_int64)                                                                        \
+    X(Z3_mk_add)                                                                                   \
+    X(Z3_mk_bool_sort)                                                                             \
+    X(Z3_mk_config)                                                                                \
+    X(Z3_mk_const)                                                                                 \
+    X(Z3_mk_context)                                                                               \
+    X(Z3_mk_false)                                                                                 \
+    X(Z3_mk_ge)                                                                                    \
+    X(Z3_mk_int64)                                                                                 \
+    X(Z3_mk_int_sort)                                                                              \
+    X(Z3_mk_int_symbol)                                                                            \
+    X(Z3_mk_le)                                                                                    \
+    X(Z3_mk_not)                                                                                   \
+    X(Z3_mk_or)                                                                                    \
+    X(Z3_mk_params)                                                                                \
+    X(Z3_mk_pble)                                                                                  \
+    X(Z3_mk_simple_solver)                                                                         \
+    X(Z3_mk_string_symbol)                                                                         \
+    X(Z3_model_dec_ref)                                                                            \
+    X(Z3_model_eval)                                                                               \
+    X(Z3_model_inc_ref)                                                                            \
+    X(Z3_params_dec_ref)                                                                           \
+    X(Z3_params_inc_ref)                                                                           \
+    X(Z3_params_set_uint)                                                                          \
+    X(Z3_set_error_handler)                                                                        \
+    X(Z3_solver_assert)                                                                            \
+    X(Z3_solver_check)                                                                             \
+    X(Z3_solver_dec_ref)                                                                           \
+    X(Z3_solver_get_model)                                                                         \
+    X(Z3_solver_inc_ref)                                                                           \
+    X(Z3_solver_set_params)
+#define FIELD(call) __typeof__(call) *call;
+#define SYMBOL(call) {#call, offsetof(z3, call)},
+
+typedef struct z3 {
+    Z3_CALLS(FIELD)
+} z3;
+
+static const weft_symbol symbols[] = {Z3_CALLS(SYMBOL)};
+static const weft_library library = {"Z3", WEFT_Z3_LIBRARY, "libz3-4", symbols,
+                                     sizeof symbols / sizeof symbols[0]};
+
 typedef struct model {
     const weft_problem *p;
     weft_domain domain;
@@ -58,6 +107,7 @@ typedef struct model {
     double tick_s;
     int64_t *time, *head, *tail; /* [task][device] ticks */
     uint64_t *before;            /* [task][words] tasks with a way to it */
+    z3 lib;
     Z3_context z;
     Z3_solver solver;
     Z3_sort whole, truth;
@@ -235,15 +285,15 @@ static bool is_before(const model *m, int u, int v)
 
 static Z3_ast variable(model *m, Z3_sort sort)
 {
-    return Z3_mk_const(m->z, Z3_mk_int_symbol(m->z, m->n_names++), sort);
+    return m->lib.Z3_mk_const(m->z, m->lib.Z3_mk_int_symbol(m->z, m->n_names++), sort);
 }
 
 /* left + distance <= right */
 static Z3_ast not_after(model *m, Z3_ast left, int64_t distance, Z3_ast right)
 {
-    Z3_ast sum[2] = {left, Z3_mk_int64(m->z, distance, m->whole)};
+    Z3_ast sum[2] = {left, m->lib.Z3_mk_int64(m->z, distance, m->whole)};
 
-    return Z3_mk_le(m->z, distance == 0 ? left : Z3_mk_add(m->z, 2, sum), right);
+    return m->lib.Z3_mk_le(m->z, distance == 0 ? left : m->lib.Z3_mk_add(m->z, 2, sum), right);
 }
 
 /* If all of `when` (NULL ones apart) hold, so does `then`. */
@@ -254,10 +304,10 @@ static void imply(model *m, Z3_ast a, Z3_ast b, Z3_ast c, Z3_ast then)
 
     for (int i = 0; i < 3; i++) {
         if (when[i] != NULL)
-            clause[n++] = Z3_mk_not(m->z, when[i]);
+            clause[n++] = m->lib.Z3_mk_not(m->z, when[i]);
     }
     clause[n++] = then;
-    Z3_solver_assert(m->z, m->solver, Z3_mk_or(m->z, n, clause));
+    m->lib.Z3_solver_assert(m->z, m->solver, m->lib.Z3_mk_or(m->z, n, clause));
 }
 
 static Z3_ast on(const model *m, int u, int d)
@@ -280,10 +330,10 @@ static void add_groups(model *m)
             if (m->domain.has[g * n_devices + d])
                 choice[n++] = m->is_on[cell(m, g, d)] = variable(m, m->truth);
         }
-        Z3_solver_assert(m->z, m->solver, Z3_mk_or(m->z, n, choice));
+        m->lib.Z3_solver_assert(m->z, m->solver, m->lib.Z3_mk_or(m->z, n, choice));
         for (unsigned i = 0; i < n; i++) {
             for (unsigned j = i + 1; j < n; j++)
-                imply(m, choice[i], choice[j], NULL, Z3_mk_false(m->z));
+                imply(m, choice[i], choice[j], NULL, m->lib.Z3_mk_false(m->z));
         }
     }
 }
@@ -300,7 +350,8 @@ static void add_tasks(model *m)
             if (!has(m, u, d))
                 continue;
             imply(m, on(m, u, d), NULL, NULL,
-                  Z3_mk_ge(m->z, m->start[u], Z3_mk_int64(m->z, m->head[at], m->whole)));
+                  m->lib.Z3_mk_ge(m->z, m->start[u],
+                                  m->lib.Z3_mk_int64(m->z, m->head[at], m->whole)));
             imply(m, on(m, u, d), NULL, NULL,
                   not_after(m, m->start[u], m->time[at] + m->tail[at], m->end));
         }
@@ -327,7 +378,7 @@ static void add_edge(model *m, int v, int u, double most_s)
                 continue;
             imply(m, on(m, v, e), on(m, u, d), NULL,
                   is_connected(m->p, v, u, e, d) ? not_after(m, m->start[v], distance, m->start[u])
-                                                 : Z3_mk_false(m->z));
+                                                 : m->lib.Z3_mk_false(m->z));
         }
     }
 }
@@ -355,7 +406,7 @@ static void add_pair(model *m, int u, int v)
         if (is_first == NULL)
             is_first = variable(m, m->truth);
         imply(m, on(m, u, d), on(m, v, d), is_first, not_after(m, m->start[u], of_u, m->start[v]));
-        imply(m, on(m, u, d), on(m, v, d), Z3_mk_not(m->z, is_first),
+        imply(m, on(m, u, d), on(m, v, d), m->lib.Z3_mk_not(m->z, is_first),
               not_after(m, m->start[v], of_v, m->start[u]));
     }
 }
@@ -422,15 +473,16 @@ static void add_memory(model *m)
             continue;
         n = add_holds(m, d, unit, held, bytes);
         if (n > 0)
-            Z3_solver_assert(
+            m->lib.Z3_solver_assert(
                 m->z, m->solver,
-                Z3_mk_pble(m->z, n, held, bytes, (int)floor(m->p->capacity[d] / unit)));
+                m->lib.Z3_mk_pble(m->z, n, held, bytes, (int)floor(m->p->capacity[d] / unit)));
     }
 }
 
 static void add_limit(model *m, int64_t most)
 {
-    Z3_solver_assert(m->z, m->solver, Z3_mk_le(m->z, m->end, Z3_mk_int64(m->z, most, m->whole)));
+    m->lib.Z3_solver_assert(
+        m->z, m->solver, m->lib.Z3_mk_le(m->z, m->end, m->lib.Z3_mk_int64(m->z, most, m->whole)));
 }
 
 /* --- asking ---------------------------------------------------------------------------------- */
@@ -438,14 +490,15 @@ static void add_limit(model *m, int64_t most)
 static void set_slice(model *m, int64_t units)
 {
     double left_s = weft_run_left_s(m->run);
-    Z3_params params = Z3_mk_params(m->z);
+    Z3_params params = m->lib.Z3_mk_params(m->z);
 
-    Z3_params_inc_ref(m->z, params);
-    Z3_params_set_uint(m->z, params, Z3_mk_string_symbol(m->z, "rlimit"), (unsigned)units);
-    Z3_params_set_uint(m->z, params, Z3_mk_string_symbol(m->z, "timeout"),
-                       left_s < 1e6 ? 1 + (unsigned)(1000 * left_s) : UINT_MAX);
-    Z3_solver_set_params(m->z, m->solver, params);
-    Z3_params_dec_ref(m->z, params);
+    m->lib.Z3_params_inc_ref(m->z, params);
+    m->lib.Z3_params_set_uint(m->z, params, m->lib.Z3_mk_string_symbol(m->z, "rlimit"),
+                              (unsigned)units);
+    m->lib.Z3_params_set_uint(m->z, params, m->lib.Z3_mk_string_symbol(m->z, "timeout"),
+                              left_s < 1e6 ? 1 + (unsigned)(1000 * left_s) : UINT_MAX);
+    m->lib.Z3_solver_set_params(m->z, m->solver, params);
+    m->lib.Z3_params_dec_ref(m->z, params);
 }
 
 /* Asks until Z3 knows, or *units or the time of the run are used up: undefined then. */
@@ -457,8 +510,8 @@ static Z3_lbool ask(model *m, int64_t *units)
     while (answer == Z3_L_UNDEF && *units > 0 && !weft_run_is_over(m->run) && !m->has_failed) {
         slice = slice < *units ? slice : *units;
         set_slice(m, slice);
-        answer = Z3_solver_check(m->z, m->solver);
-        m->has_failed = Z3_get_error_code(m->z) != Z3_OK;
+        answer = m->lib.Z3_solver_check(m->z, m->solver);
+        m->has_failed = m->lib.Z3_get_error_code(m->z) != Z3_OK;
         *units -= slice;
         slice = slice < LAST_SLICE ? 2 * slice : slice;
     }
@@ -469,16 +522,16 @@ static bool value_of(const model *m, Z3_model found, Z3_ast term, int64_t *value
 {
     Z3_ast number = NULL;
 
-    return Z3_model_eval(m->z, found, term, true, &number) &&
-           Z3_get_numeral_int64(m->z, number, value);
+    return m->lib.Z3_model_eval(m->z, found, term, true, &number) &&
+           m->lib.Z3_get_numeral_int64(m->z, number, value);
 }
 
 static bool is_true(const model *m, Z3_model found, Z3_ast term)
 {
     Z3_ast number = NULL;
 
-    return Z3_model_eval(m->z, found, term, true, &number) &&
-           Z3_get_bool_value(m->z, number) == Z3_L_TRUE;
+    return m->lib.Z3_model_eval(m->z, found, term, true, &number) &&
+           m->lib.Z3_get_bool_value(m->z, number) == Z3_L_TRUE;
 }
 
 typedef struct placed {
@@ -523,14 +576,14 @@ static bool read_plan(model *m, Z3_model found, weft_plan *plan, int64_t *end)
 static void take_model(model *m, weft_best *best, int64_t *most)
 {
     size_t mark = weft_arena_mark(m->a);
-    Z3_model found = Z3_solver_get_model(m->z, m->solver);
+    Z3_model found = m->lib.Z3_solver_get_model(m->z, m->solver);
     weft_plan plan = weft_plan_new(m->p->n_tasks, m->a);
     double value;
     int64_t end = 0;
 
-    Z3_model_inc_ref(m->z, found);
+    m->lib.Z3_model_inc_ref(m->z, found);
     m->has_failed |= !read_plan(m, found, &plan, &end);
-    Z3_model_dec_ref(m->z, found);
+    m->lib.Z3_model_dec_ref(m->z, found);
     if (!m->has_failed) {
         value = weft_best_try(best, m->p, &plan, m->a);
         if (value < (double)end * m->tick_s)
@@ -567,15 +620,15 @@ static void descend(model *m, weft_best *best, double *bound, bool *is_infeasibl
 
 static void build(model *m, double most_s)
 {
-    Z3_config config = Z3_mk_config();
+    Z3_config config = m->lib.Z3_mk_config();
 
-    m->z = Z3_mk_context(config);
-    Z3_del_config(config);
-    Z3_set_error_handler(m->z, note_error);
-    m->solver = Z3_mk_simple_solver(m->z);
-    Z3_solver_inc_ref(m->z, m->solver);
-    m->whole = Z3_mk_int_sort(m->z);
-    m->truth = Z3_mk_bool_sort(m->z);
+    m->z = m->lib.Z3_mk_context(config);
+    m->lib.Z3_del_config(config);
+    m->lib.Z3_set_error_handler(m->z, note_error);
+    m->solver = m->lib.Z3_mk_simple_solver(m->z);
+    m->lib.Z3_solver_inc_ref(m->z, m->solver);
+    m->whole = m->lib.Z3_mk_int_sort(m->z);
+    m->truth = m->lib.Z3_mk_bool_sort(m->z);
     fill_ticks(m, most_s);
     fill_before(m);
     add_groups(m);
@@ -583,7 +636,7 @@ static void build(model *m, double most_s)
     add_edges(m, most_s);
     add_pairs(m);
     add_memory(m);
-    m->has_failed = Z3_get_error_code(m->z) != Z3_OK;
+    m->has_failed = m->lib.Z3_get_error_code(m->z) != Z3_OK;
 }
 
 static double count_clauses(const weft_problem *p)
@@ -618,18 +671,19 @@ static double longest_s(const weft_problem *p)
     return sum_s;
 }
 
-static void search(const weft_problem *p, weft_run *run, weft_best *best, weft_proof *proof)
+static weft_status search(const weft_problem *p, weft_run *run, weft_best *best, weft_proof *proof)
 {
     double most_s = best->value < INFINITY ? best->value : longest_s(p), bound = 0;
     model m = {.p = p, .run = run, .a = run->scratch};
     bool is_infeasible = false;
 
+    WEFT_TRY(weft_library_load(&library, &m.lib));
     m.domain = weft_domain_new(p, run->scratch);
     m.tick_s = choose_tick(p, most_s);
     build(&m, most_s);
     descend(&m, best, &bound, &is_infeasible);
-    Z3_solver_dec_ref(m.z, m.solver);
-    Z3_del_context(m.z);
+    m.lib.Z3_solver_dec_ref(m.z, m.solver);
+    m.lib.Z3_del_context(m.z);
     if (is_infeasible)
         proof->outcome = WEFT_INFEASIBLE;
     if (bound > proof->bound) {
@@ -637,6 +691,7 @@ static void search(const weft_problem *p, weft_run *run, weft_best *best, weft_p
         proof->bound = bound;
         proof->method = "search";
     }
+    return WEFT_OK;
 }
 
 static weft_status solve(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
@@ -653,7 +708,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     is_open = !(best.value <= proof->bound) && best.value > 0;
     if (p->ask.goal == WEFT_LATENCY && !p->ask.is_calls && is_open &&
         count_clauses(p) <= MOST_CLAUSES)
-        search(p, run, &best, proof);
+        WEFT_TRY(search(p, run, &best, proof));
     if (best.value < INFINITY) {
         weft_best_copy(&best, plan);
         proof->outcome = WEFT_BOUNDED;
