@@ -40,7 +40,7 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
-static const double LARGE_SHARE = 0.85;
+static const double LARGE_SHARE = 0.9;
 static const double ORBIT_SHARE = 0.8;      /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
