@@ -215,10 +215,11 @@ static double begin(pricer *b, double bytes, weft_arena *a)
 /* Prices up and down, one kind at a time. */
 static double climb(pricer *b, double best, double guess)
 {
+    double factor = FIRST_FACTOR;
     const weft_piece *x = b->x;
     int n_tries = 0;
 
-    for (double factor = FIRST_FACTOR; factor > LAST_FACTOR; factor = sqrt(factor)) {
+    while (factor > LAST_FACTOR) {
         bool is_better = true;
 
         while (is_better && n_tries < MOST_TRIES) {
@@ -240,6 +241,7 @@ static double climb(pricer *b, double best, double guess)
                 }
             }
         }
+        factor = sqrt(factor);
     }
     return best;
 }

@@ -14,6 +14,4 @@ bool weft_calls_paths_try(weft_calls_paths *x);
 /* The best bound so far and its path: bound, method, path of *out. */
 void weft_calls_paths_best(const weft_calls_paths *x, weft_proof *out);
 
-extern const weft_solver weft_place_calls;
-
 #endif

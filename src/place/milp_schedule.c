@@ -79,7 +79,7 @@ static bool is_before(const schedule *s, int i, int j)
 {
     if (s->home == NULL || s->home[i] != s->home[j])
         return false;
-    return s->start_s[i] < s->start_s[j] || (s->start_s[i] == s->start_s[j] && i < j);
+    return s->start_s[i] < s->start_s[j] || (i < j && s->start_s[i] == s->start_s[j]);
 }
 
 /* Column o_ij with its row (5). */

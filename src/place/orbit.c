@@ -96,7 +96,7 @@ static void find_classes(const weft_domain *m, weft_orbits *o, weft_arena *a)
         }
         at[c + 1] = n_members;
     }
-    o->class = class;
+    o->kind_at = class;
     o->member_at = at;
     o->member = member;
 }

@@ -12,10 +12,10 @@
  * of twins pairwise, as two equal servers do, and again no number changes. */
 typedef struct weft_orbits {
     int n_classes;
-    const int *class;              /* [n_devices] of twins, by first device */
-    const int *member_at, *member; /* class -> devices, ascending */
+    const int *kind_at;            /* [n_devices] of twins, by first device */
+    const int *member_at, *member; /* kind -> devices, ascending */
     int n_swaps;
-    const int *swap; /* [n_swaps * n_classes] the class that each one changes places with */
+    const int *swap; /* [n_swaps * n_classes] the kind that each one changes places with */
 } weft_orbits;
 
 /* Belongs to `a`. */

@@ -37,7 +37,7 @@ static const double ROUNDING = 1e-12; /* relative, of sums of bytes */
 
 /* A stretch: where it begins, on which class, and the stretch before. */
 typedef struct stretch {
-    int before, begin, class;
+    int before, begin, kind_at;
 } stretch;
 
 typedef struct label {
@@ -409,13 +409,13 @@ static void write_devices(chain *x, int last, weft_chain_plan *out)
         real[c] = c;
     for (int i = n_stretches - 1; i >= 0; i--) {
         const stretch *s = &x->trace.at[path[i]];
-        int c = real[s->class], d = o->member[o->member_at[c] + n_used[c]++];
+        int c = real[s->kind_at], d = o->member[o->member_at[c] + n_used[c]++];
 
         end = i > 0 ? x->trace.at[path[i - 1]].begin : x->p->n_tasks;
         for (int u = s->begin; u < end; u++)
             out->device[u] = d;
-        x->key[s->class]++;
-        x->key[n] = (unsigned char)s->class;
+        x->key[s->kind_at]++;
+        x->key[n] = (unsigned char)s->kind_at;
         canonise(x, x->key, real);
     }
     out->n_devices = n_stretches;

@@ -90,7 +90,7 @@ static void set_reduced(search *s)
     s->reduced.kind = WEFT_NEW(s->a, int, n);
     for (int d = 0; d < n; d++) {
         s->reduced.device[d] = d;
-        s->reduced.kind[d] = s->orbits.member[s->orbits.member_at[s->orbits.class[d]]];
+        s->reduced.kind[d] = s->orbits.member[s->orbits.member_at[s->orbits.kind_at[d]]];
     }
 }
 
@@ -146,7 +146,7 @@ static int choose_team(const search *s, const int *device, int extra, int *team)
         if (!(is_in >> device[u] & 1))
             team[n++] = device[u];
         is_in |= (uint64_t)1 << device[u];
-        classes |= (uint64_t)1 << o->class[device[u]];
+        classes |= (uint64_t)1 << o->kind_at[device[u]];
     }
     for (int c = 0; c < o->n_classes; c++) {
         int n_more = classes >> c & 1 ? extra : 0;
@@ -306,7 +306,7 @@ static int find_full(const rotation *r, int begin, int end)
 static bool move_on(rotation *r, int i)
 {
     const search *s = r->s;
-    const int *class = s->orbits.class;
+    const int *class = s->orbits.kind_at;
     bool is_taken[WEFT_PIECE_DEVICES] = {false};
     int best, old = r->real[i];
 

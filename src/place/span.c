@@ -82,9 +82,10 @@ static double priced_work(const builder *b, const double *price)
 /* Prices that make the work of a span dear: scaled one at a time while that helps. */
 static void climb(const builder *b, double *price)
 {
+    double factor = 2;
     double best = priced_work(b, price);
 
-    for (double factor = 2; factor > 1.003; factor = sqrt(factor)) {
+    while (factor > 1.003) {
         for (int d = 0; d < b->span->n_devices; d++) {
             for (int way = 0; way < 2; way++) {
                 double before = price[d], value;
@@ -97,6 +98,7 @@ static void climb(const builder *b, double *price)
                     price[d] = before;
             }
         }
+        factor = sqrt(factor);
     }
 }
 

@@ -229,14 +229,14 @@ static void servers_change_places(void **state)
 
     (void)state;
     assert_int_equal(o.n_classes, 6); /* two of the first kind, one of the second, three times */
-    assert_int_equal(o.class[0], o.class[1]);
-    assert_int_not_equal(o.class[1], o.class[2]);
-    assert_int_not_equal(o.class[0], o.class[3]);
+    assert_int_equal(o.kind_at[0], o.kind_at[1]);
+    assert_int_not_equal(o.kind_at[1], o.kind_at[2]);
+    assert_int_not_equal(o.kind_at[0], o.kind_at[3]);
     assert_int_equal(o.n_swaps, 6); /* each pair of servers, found from both kinds */
     for (int i = 0; i < o.n_swaps; i++) {
         const int *to = o.swap + i * o.n_classes;
 
-        assert_int_equal(to[o.class[0]] == o.class[3], to[o.class[2]] == o.class[5]);
+        assert_int_equal(to[o.kind_at[0]] == o.kind_at[3], to[o.kind_at[2]] == o.kind_at[5]);
     }
     weft_arena_free(a);
     weft_problem_free(p);
