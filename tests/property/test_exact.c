@@ -270,7 +270,7 @@ TEST(solvers_agree_with_trying_every_plan)
         weft_problem_free(p);
     }
     print_tally("overlap", &t);
-    CHECK(n_plans > N_OVERLAP / 2 && n_plans < N_OVERLAP); /* both kinds occur */
+    CHECK(n_plans > N_DRAWN(N_OVERLAP) / 2 && n_plans < N_DRAWN(N_OVERLAP)); /* both kinds occur */
 }
 
 /* Under contend and block most solvers only have a bound, which must hold, and no right to call
@@ -343,7 +343,7 @@ TEST(engines_agree_on_larger_problems)
         weft_problem_free(p);
     }
     print_message("beyond brute force: %d proofs confirmed by another engine\n", n_both);
-    CHECK(n_both >= 30 || weft_place_find("z3") == NULL);
+    CHECK(n_both >= N_DRAWN(30) || weft_place_find("z3") == NULL);
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
@@ -522,7 +522,7 @@ TEST(one_more_device_never_hurts)
         }
         weft_problem_free(p);
     }
-    CHECK(n > N_RELATED / 2);
+    CHECK(n > N_DRAWN(N_RELATED) / 2);
 }
 
 TEST(the_names_of_devices_do_not_matter)
