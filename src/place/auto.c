@@ -244,6 +244,7 @@ static weft_status search_pieces(search *s, const weft_domain *m)
         all[d] = d;
     s->piece = weft_piece_thin(whole, s->a);
     s->real = all;
+    s->are_parts_closed = false;
     return run_rounds(s);
 }
 

@@ -400,7 +400,7 @@ static void write_devices(chain *x, int last, weft_chain_plan *out)
     const weft_orbits *o = x->orbits;
     int n = o->n_classes, n_stretches = 0, *path = WEFT_NEW(x->arena, int, x->trace.n);
     int *real = WEFT_NEW(x->arena, int, n), *n_used = WEFT_NEW(x->arena, int, n);
-    int end;
+    int end = x->p->n_tasks;
 
     for (int i = last; i >= 0; i = x->trace.at[i].before)
         path[n_stretches++] = i;

@@ -112,8 +112,9 @@ static bool try_chain(search *s, bool is_roomy, int most_labels, int *device)
     const weft_problem *p = s->problem;
     double *room_bytes = WEFT_NEW(s->a, double, p->n_devices);
     double live_bytes = is_roomy ? weft_orbit_live_bytes(p) : 0;
+    bool is_limited = s->steps_left < INT64_MAX && most_labels == 0; /* few labels: at any cost */
     weft_effort e = {.upper = INFINITY,
-                     .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
+                     .most_states = is_limited ? s->steps_left : 0,
                      .most_beam = most_labels,
                      .run = s->run};
     weft_chain_plan chain;

@@ -48,7 +48,7 @@ static fleet random_fleet(uint64_t seed)
 static weft_problem *fleet_problem(const fleet *f, const int *order)
 {
     enum { T = 2 * MOST };
-    char text[2 * MOST][8];
+    char text[2 * MOST][16];
     const char *task_name[MOST], *device_name[MOST];
     double seconds[MOST * MOST], amount[T] = {0}, memory[T] = {0}, latency_s[MOST * MOST] = {0};
     double second_per_byte[MOST * MOST] = {0}, capacity[MOST];
