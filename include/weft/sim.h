@@ -128,9 +128,10 @@ const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a);
  *  - One after the other (not is_concurrent): every job waits for the one before it.
  *  - hides: rotation runs beside the phase before; what can be computed before the parts of other
  *    members arrive is computed while they are on their way.
- * Jobs of no time are left out, but for one of computation a step. weft_jobs.task is the step (of
- * an output's way to the host: the one that made it); tensor, from and to as they apply: devices
- * are the host or the first members of sets. */
+ * Ways, rotations and sums of no time are left out. weft_jobs.task is the step (of an output's way
+ * to the host: the one that made it); tensor, from and to as they apply: devices are the host or
+ * the first members of sets. NULL if the plan breaks rules, or starts contradict what steps read
+ * from each other. */
 weft_jobs *weft_shards_lower(const weft_sharding *p, const weft_shards *s);
 
 /* What the jobs of a sharded run do. */

@@ -13,8 +13,8 @@ typedef enum weft_h2h_kind { /* in the order in which step 1 takes them */
                              WEFT_N_H2H_KINDS,
 } weft_h2h_kind;
 
-/* Convolution: out[m][r][c], n input channels, k x k kernel. Fully connected: m x n weights, k
- * columns. Recurrent: m hidden, n inputs, r steps. */
+/* Convolution: out[m][r][c], n input channels, k points of the kernel. Fully connected: m x n
+ * weights, k columns. Recurrent: m hidden, n inputs, r steps. */
 typedef struct weft_h2h_layer {
     weft_h2h_kind kind;
     int stream, place; /* neighbours in a stream have consecutive places; 1 is the first */

@@ -30,8 +30,7 @@ weft_h2h_data weft_h2h_data_of(const weft_h2h_layer *l)
 {
     switch (l->kind) {
     case WEFT_H2H_CONV:
-        return (weft_h2h_data){l->m * l->n * l->k * l->k, l->n * l->r * 2 * l->c * 2,
-                               l->m * l->r * l->c};
+        return (weft_h2h_data){l->m * l->n * l->k, l->n * l->r * 2 * l->c * 2, l->m * l->r * l->c};
     case WEFT_H2H_LSTM:
         return (weft_h2h_data){4 * l->m * (l->m + l->n), l->n, l->m};
     default:
@@ -42,10 +41,10 @@ weft_h2h_data weft_h2h_data_of(const weft_h2h_layer *l)
 static double conv_s(const weft_h2h_layer *l, const weft_h2h_device *d)
 {
     double bits_per_s = d->port_bits * d->clock_mhz * PER_MHZ;
-    double weights_s = (double)(d->tm * d->tn * l->k * l->k) * BITS / bits_per_s;
+    double weights_s = (double)(d->tm * d->tn * l->k) * BITS / bits_per_s;
     double input_s = (double)(d->tn * d->side * d->side) * BITS / bits_per_s;
     double output_s = (double)(d->tm * d->tr * d->tc) * BITS / bits_per_s;
-    double ops = (double)(2 * d->tr * d->tc * d->tm * l->k * l->k * d->tn) / GIGA;
+    double ops = (double)(2 * d->tr * d->tc * d->tm * l->k * d->tn) / GIGA;
     double step_s = weights_s + input_s + ops / d->gop_per_s;
     double tile_s = (double)ceil_div(l->n, d->tn) * step_s + output_s;
 

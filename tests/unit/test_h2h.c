@@ -73,7 +73,7 @@ static void add_layers(network *net, int stream, const run_of_layers *runs)
                                              .n = runs->n_in,
                                              .r = runs->r,
                                              .c = runs->r,
-                                             .k = 3};
+                                             .k = 9};
             net->data[l] = weft_h2h_data_of(&net->layer[l]);
         }
     }
@@ -347,7 +347,7 @@ TEST(networks_have_the_weights_of_the_table)
 TEST(costs_by_hand)
 {
     weft_h2h_device d = board(1, 1); /* 61.62 Gop/s; 512 bits at 100 MHz are 16e8 elements a s */
-    weft_h2h_layer conv = {WEFT_H2H_CONV, 0, 1, 64, 64, 16, 28, 3};
+    weft_h2h_layer conv = {WEFT_H2H_CONV, 0, 1, 64, 64, 16, 28, 9};
     weft_h2h_layer fc = {WEFT_H2H_FC, 0, 1, 1000, 512, 1, 1, 1};
     weft_h2h_layer lstm = {WEFT_H2H_LSTM, 0, 1, 32, 16, 5, 1, 1};
     double load_s = (32 * 32 * 9 + 32 * 16 * 16) / 16e8, store_s = 32 * 16 * 14 / 16e8;
