@@ -5,8 +5,9 @@
  * 1. Candidate sets: components of the links (base_sets.c).
  * 2. A genome of level 1 has a priority and a design for every candidate, and cuts between 0 and 1.
  *    Candidates are taken by falling priority if they share no accelerator with those taken, until
- *    all accelerators are covered. The cuts, sorted, divide the order of steps by its
- *    multiply-accumulates into stretches, one for each set in the order taken.
+ *    all accelerators are covered. The cuts, sorted, divide the order of steps into stretches, one
+ *    for each set in the order taken. A cut is a share of the work before it: half of that are
+ *    multiply-accumulates, half is the number of steps, or no cut would fall between small steps.
  * 3. Its value is the sum of its stretches, whose splits level 2 finds (base_ga_splits.c).
  * 4. The first population: one whole class of accelerators with its best design; the rest at
  *    random, designs with probabilities that fall with the time one accelerator takes for all
@@ -39,7 +40,7 @@ typedef struct herd {
     weft_ga *ga;
     weft_rng rng;
     genome now[POPULATION], next[POPULATION];
-    double *work;     /* [n_steps + 1] multiply-accumulates of the steps before, as a share */
+    double *work;     /* [n_steps + 1] of the steps before, as a share of all */
     double *design_s; /* [all designs] one accelerator, all steps */
     double best_s;    /* of the drafts that are plans */
 } herd;
@@ -173,6 +174,15 @@ static void draw_genome(herd *h, genome *x)
         x->cut[i] = weft_rng_real(&h->rng);
 }
 
+/* Of one accelerator for all steps, with the candidate's design. */
+static double design_time_s(const herd *h, const genome *x, int c)
+{
+    const weft_base *b = h->ga->base;
+
+    return h
+        ->design_s[b->design_at[b->class_of[h->ga->candidates.team[c].member[0]]] + x->design[c]];
+}
+
 /* Whole classes first, the largest of them before all; everything on that one. */
 static void make_whole(herd *h, genome *x)
 {
@@ -181,13 +191,55 @@ static void make_whole(herd *h, genome *x)
 
     for (int c = 0; c < g->candidates.n; c++) {
         x->priority[c] = -c;
-        x->design[c] = weft_base_best_design(g->base, &g->candidates.team[c], NULL);
+        x->design[c] = weft_base_best_design(g->base, &g->candidates.team[c], NULL, NULL);
         if (g->candidates.team[c].n > g->candidates.team[largest].n)
             largest = c;
     }
     x->priority[largest] = 1;
     for (int i = 0; i < g->base->problem->n_accelerators; i++)
-        x->cut[i] = 2; /* beyond all work */
+        x->cut[i] = 1;
+}
+
+/* Steps from `first` on that a candidate can run with its design in x. */
+static int run_length(herd *h, const genome *x, int c, int first)
+{
+    weft_base *b = h->ga->base;
+    weft_team one = {.n = 1, .member = {h->ga->candidates.team[c].member[0]}};
+    int u = first;
+
+    one.design = x->design[c];
+    while (u < b->problem->steps->n && weft_base_mode(b, u, &one, 0)->phase_s < INFINITY)
+        u++;
+    return u - first;
+}
+
+/* Whole classes, each for as many steps as it can run, those that can run most first. */
+static void make_runs(herd *h, genome *x)
+{
+    const weft_candidates *c = &h->ga->candidates;
+    int n_steps = h->ga->base->problem->steps->n, n_taken = 0, first = 0;
+
+    make_whole(h, x);
+    for (int i = 0; i < c->n; i++)
+        x->priority[i] = -i;
+    for (; first < n_steps; n_taken++) {
+        int best = 0, longest = 0;
+
+        for (int i = 0; i < c->n && c->parent[i] < 0; i++) {
+            int length = x->priority[i] > 0 ? 0 : run_length(h, x, i, first);
+
+            if (length > longest || (length == longest && length > 0 &&
+                                     design_time_s(h, x, i) < design_time_s(h, x, best))) {
+                best = i;
+                longest = length;
+            }
+        }
+        if (longest == 0)
+            break;
+        first += longest;
+        x->priority[best] = 1 + n_steps - n_taken;
+        x->cut[n_taken] = h->work[first];
+    }
 }
 
 /* --- generations ---------------------------------------------------------------------------------
@@ -293,19 +345,21 @@ static void next_generation(herd *h)
 /* --- start ---------------------------------------------------------------------------------------
  */
 
-/* Work before each step as a share of all: multiply-accumulates, or steps if there are none. */
+/* Work before each step as a share of all. */
 static void measure_work(herd *h)
 {
     const weft_steps *s = h->ga->base->problem->steps;
+    double *macs = WEFT_NEW(h->ga->base->arena, double, s->n + 1);
 
     h->work = WEFT_NEW(h->ga->base->arena, double, s->n + 1);
     for (int u = 0; u < s->n; u++) {
-        h->work[u + 1] = h->work[u];
+        macs[u + 1] = macs[u];
         for (int i = 0; i < s->step[u].n_nodes; i++)
-            h->work[u + 1] += (double)weft_node_work(s->graph, s->step[u].node[i]).macs;
+            macs[u + 1] += (double)weft_node_work(s->graph, s->step[u].node[i]).macs;
     }
     for (int u = 0; u <= s->n; u++)
-        h->work[u] = h->work[s->n] > 0 ? h->work[u] / h->work[s->n] : (double)u / s->n;
+        h->work[u] =
+            0.5 * u / s->n + 0.5 * (macs[s->n] > 0 ? macs[u] / macs[s->n] : 1.0 * u / s->n);
 }
 
 static void measure_designs(herd *h)
@@ -365,6 +419,8 @@ static void start(herd *h)
         h->next[k] = new_genome(h->ga);
         if (k == 0)
             make_whole(h, &h->now[k]);
+        else if (k == 1)
+            make_runs(h, &h->now[k]);
         else
             draw_genome(h, &h->now[k]);
         h->now[k].value_s = INFINITY;

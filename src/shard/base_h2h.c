@@ -405,7 +405,7 @@ static bridge new_bridge(weft_base *b)
     bridge x = {.base = b, .sets = weft_base_singles(b)};
 
     for (int i = 0; i < x.sets.n; i++)
-        x.sets.team[i].design = weft_base_best_design(b, &x.sets.team[i], NULL);
+        x.sets.team[i].design = weft_base_best_design(b, &x.sets.team[i], NULL, NULL);
     find_layers(&x);
     find_edges(&x);
     find_streams(&x);

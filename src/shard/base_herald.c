@@ -100,7 +100,7 @@ static herald new_herald(weft_base *b)
     h.next = WEFT_NEW(b->arena, int, n);
     for (int i = 0; i < h.sets.n; i++) {
         h.first[i] = -1;
-        h.sets.team[i].design = weft_base_best_design(b, &h.sets.team[i], NULL);
+        h.sets.team[i].design = weft_base_best_design(b, &h.sets.team[i], NULL, NULL);
     }
     return h;
 }

@@ -4,7 +4,7 @@
  * published in full.
  *
  * 1. One set: the accelerators of the first group that the links make (candidates of base_sets.c),
- *    or all equal accelerators, the largest such class.
+ *    or all equal accelerators, the largest such class (ties: the fastest, then the first).
  * 2. Its design: the one with which a single accelerator takes least time for all steps.
  * 3. Every step is cut along its two longest axes (ties: the earlier), into a parts of the longest
  *    and b of the other, a b = members, a >= b, a - b smallest: 2 x 2, 4 x 2, 3 x 2. Axes over
@@ -89,6 +89,18 @@ int weft_base_longest(weft_base *b, int u, int n)
     return at < 0 ? 0 : at;
 }
 
+/* Is x better than y as the largest class: more members, then a faster one? */
+static bool is_larger(weft_base *b, const weft_team *x, const weft_team *y)
+{
+    double x_s, y_s;
+
+    if (x->n != y->n)
+        return x->n > y->n;
+    weft_base_best_design(b, x, NULL, &x_s);
+    weft_base_best_design(b, y, NULL, &y_s);
+    return x_s < y_s;
+}
+
 /* The first group below a whole class, or the largest class, that can run everything; -1: none. */
 static int find_team(weft_base *b, const weft_candidates *c, bool is_group)
 {
@@ -97,12 +109,12 @@ static int find_team(weft_base *b, const weft_candidates *c, bool is_group)
     for (int i = 0; i < c->n; i++) {
         int n_missing;
 
-        weft_base_best_design(b, &c->team[i], &n_missing);
+        weft_base_best_design(b, &c->team[i], &n_missing, NULL);
         if (n_missing > 0)
             continue;
         if (is_group && c->parent[i] >= 0 && c->team[i].n > 1)
             return i;
-        if (best < 0 || (c->parent[i] < 0 && c->team[i].n > c->team[best].n))
+        if (c->parent[i] < 0 && (best < 0 || is_larger(b, &c->team[i], &c->team[best])))
             best = i;
     }
     return best;
@@ -119,7 +131,7 @@ static weft_status solve(const weft_sharding *p, weft_run *run, bool is_group, w
         weft_base_sets sets = weft_base_sets_new(b, &c.team[at], 1);
         weft_draft d = weft_draft_new(b, &sets);
 
-        sets.team[0].design = weft_base_best_design(b, &c.team[at], NULL);
+        sets.team[0].design = weft_base_best_design(b, &c.team[at], NULL, NULL);
         for (int u = 0; u < p->steps->n; u++)
             d.choice[u] = weft_base_longest(b, u, sets.team[0].n);
         weft_base_offer(b, &d, NULL);

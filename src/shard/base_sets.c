@@ -159,7 +159,7 @@ weft_base_sets weft_base_singles(const weft_base *b)
     return weft_base_sets_new(b, team, p->n_accelerators);
 }
 
-int weft_base_best_design(weft_base *b, const weft_team *t, int *n_missing)
+int weft_base_best_design(weft_base *b, const weft_team *t, int *n_missing, double *time_s)
 {
     int class = b->class_of[t->member[0]], best = 0, fewest = b->problem->steps->n + 1;
     double best_s = INFINITY;
@@ -183,6 +183,8 @@ int weft_base_best_design(weft_base *b, const weft_team *t, int *n_missing)
     }
     if (n_missing != NULL)
         *n_missing = fewest;
+    if (time_s != NULL)
+        *time_s = best_s;
     return best;
 }
 
