@@ -11,6 +11,7 @@
  */
 #include "base.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -175,6 +176,7 @@ static weft_base_list *list_of(weft_base *b, int step, int n)
         weft_base_list *l = *at = WEFT_NEW(b->arena, weft_base_list, 1);
 
         l->n = weft_step_splits(s, first, n, !b->problem->ask.has_no_sharing, b->arena, &l->split);
+        assert(l->n < 1 << 18); /* see pair_key */
         l->mode = WEFT_NEW(b->arena, weft_mode *, b->design_at[b->n_classes]);
         l->need_bytes = unknown_reals(b->arena, l->n * s->step[first].n_operands);
         l->result_bytes = unknown_reals(b->arena, l->n * s->step[first].n_results);

@@ -242,12 +242,12 @@ bool weft_base_offer(weft_base *b, const weft_draft *d, const double *start_s)
     weft_breach breach = {NULL};
     bool is_better = false;
 
-    if (weft_shards_check(b->problem, &s, &breach, 1, a) > 0) {
-        b->reason = weft_arena_text(b->arena, breach.what, strlen(breach.what));
-    } else if (weft_shards_evaluate(b->problem, &s, a, &m) != WEFT_OK) {
+    if (weft_shards_evaluate(b->problem, &s, a, &m) != WEFT_OK) {
         b->reason = weft_arena_text(b->arena, weft_message(), strlen(weft_message()));
     } else if (m.over_device >= 0) {
         b->reason = memory_reason(b, &m);
+    } else if (weft_shards_check(b->problem, &s, &breach, 1, a) > 0) {
+        b->reason = weft_arena_text(b->arena, breach.what, strlen(breach.what));
     } else if (m.latency_s < b->best_s) {
         is_better = true;
         b->best_s = m.latency_s;

@@ -135,14 +135,22 @@ static bool hands_over(const weft_h2h *p, int from, int to)
            p->layer[from].place + 1 == p->layer[to].place;
 }
 
-/* End of the last predecessor, in data and on the device. */
-static double ready_s(const weft_h2h *p, const timetable *t, int l)
+/* End of the last predecessor in data. */
+static double data_ready_s(const weft_h2h *p, const timetable *t, int l)
 {
-    double latest_s = t->prev[l] < 0 ? 0 : t->end_s[t->prev[l]];
+    double latest_s = 0;
 
     for (int i = p->pred_at[l]; i < p->pred_at[l + 1]; i++)
         latest_s = fmax(latest_s, t->end_s[p->pred[i]]);
     return latest_s;
+}
+
+/* The same, in data and on the device. */
+static double ready_s(const weft_h2h *p, const timetable *t, int l)
+{
+    double before_s = t->prev[l] < 0 ? 0 : t->end_s[t->prev[l]];
+
+    return fmax(before_s, data_ready_s(p, t, l));
 }
 
 static void start_at(timetable *t, int l, double start_s)
@@ -171,15 +179,6 @@ typedef struct mapper {
     double best_s;
     int n_nodes;
 } mapper;
-
-static double data_ready_s(const weft_h2h *p, const timetable *t, int l)
-{
-    double latest_s = 0;
-
-    for (int i = p->pred_at[l]; i < p->pred_at[l + 1]; i++)
-        latest_s = fmax(latest_s, t->end_s[p->pred[i]]);
-    return latest_s;
-}
 
 /* All devices for chosen[i], in order; latest_s: the last device done so far. */
 static void compare_devices(mapper *m, int i, double latest_s)
@@ -255,7 +254,7 @@ static bool is_offered(const mapper *m, int d)
     return false;
 }
 
-/* Maps ready layers of one kind; false if there are none. */
+/* Maps ready layers of one kind, as many as there are devices at most. */
 static void map_ready(mapper *m)
 {
     const weft_h2h *p = m->problem;
@@ -436,8 +435,10 @@ static void use_pinned_weights(const weft_h2h *p, timetable *t, bool spreads_in_
 
     for (int d = 0; d < p->n_devices; d++) {
         for (int l = t->first[d]; l >= 0; l = t->next[l]) {
-            if (t->is_pinned[l])
-                list[n++] = (ended){t->end_s[l], -n, l};
+            if (!t->is_pinned[l])
+                continue;
+            list[n] = (ended){t->end_s[l], -n, l};
+            n++;
         }
     }
     qsort(list, (size_t)n, sizeof *list, by_end);
@@ -470,8 +471,10 @@ static void use_neighbours(const weft_h2h *p, timetable *t, bool spreads_in_data
     for (int d = 0; d < p->n_devices; d++) {
         hand_over(p, t, d);
         for (int l = t->first[d]; l >= 0; l = t->next[l]) {
-            if (t->prev[l] >= 0 || p->layer[l].place != 1)
-                list[n++] = (ended){t->end_s[l], n, l};
+            if (t->prev[l] < 0 && p->layer[l].place == 1)
+                continue;
+            list[n] = (ended){t->end_s[l], n, l};
+            n++;
         }
     }
     qsort(list, (size_t)n, sizeof *list, by_end);
@@ -645,8 +648,12 @@ static int find_roots(const weft_h2h *p, const weft_h2h_rule *rule, const timeta
     int n = 0;
 
     for (int l = 0; l < p->n_layers; l++) {
-        if (rule->is_repaired ? p->layer[l].place == 1 : p->succ_at[l] == p->succ_at[l + 1])
-            list[n++] = (ended){rule->is_repaired ? 0 : -t->end_s[l], n, p->layer[l].stream};
+        bool is_last = p->succ_at[l] == p->succ_at[l + 1];
+
+        if (rule->is_repaired ? p->layer[l].place != 1 : !is_last)
+            continue;
+        list[n] = (ended){rule->is_repaired ? 0 : -t->end_s[l], n, p->layer[l].stream};
+        n++;
     }
     qsort(list, (size_t)n, sizeof *list, by_end);
     for (int i = 0; i < n; i++) {
