@@ -47,6 +47,7 @@ typedef struct weft_base {
     weft_base_list **list;     /* [n_steps * (WEFT_MAX_MEMBERS + 1)] of first steps of equal work */
     int *edge_at, *edge_class; /* operand k of step u: edge_class[edge_at[u] + k]; -1: an input */
     weft_base_memo reshard, interior;
+    double *end_s; /* [n_steps] scratch */
     double best_s; /* INFINITY: no plan yet */
     weft_shards best;
     const char *reason; /* why the last plan offered was not legal; NULL: none was offered */
@@ -89,6 +90,9 @@ double weft_base_entry_s(weft_base *b, const weft_draft *d, int v);
 double weft_base_exit_s(weft_base *b, const weft_draft *d, int u);
 /* One step after the other: the sum of all that. */
 double weft_base_value(weft_base *b, const weft_draft *d);
+/* As it is asked for: that sum, or the latency side by side. order: [n_steps]; NULL: as numbered.
+ */
+double weft_base_latency(weft_base *b, const weft_draft *d, const int *order);
 
 /* --- choices --------------------------------------------------------------------------------- */
 
@@ -111,6 +115,7 @@ weft_status weft_base_finish(weft_base *b, weft_shards *plan, weft_proof *proof)
 bool weft_base_is_free(const weft_sharding *p); /* sets may run any steps: applies of some */
 
 extern const weft_shard_solver weft_shard_longest_group, weft_shard_longest_all, weft_shard_uniform,
-    weft_shard_random, weft_shard_herald, weft_shard_h2h, weft_shard_h2h_repaired, weft_shard_ga;
+    weft_shard_random, weft_shard_herald, weft_shard_h2h, weft_shard_h2h_repaired,
+    weft_shard_streams, weft_shard_ga;
 
 #endif

@@ -151,6 +151,7 @@ weft_base *weft_base_new(const weft_sharding *p, weft_run *run)
     *b = (weft_base){.problem = p, .run = run, .arena = run->scratch, .best_s = INFINITY};
     classify_devices(b);
     classify_edges(b);
+    b->end_s = WEFT_NEW(b->arena, double, p->steps->n);
     b->list = WEFT_NEW(b->arena, weft_base_list *, p->steps->n * (WEFT_MAX_MEMBERS + 1));
     return b;
 }
@@ -349,6 +350,58 @@ double weft_base_value(weft_base *b, const weft_draft *d)
     for (int u = 0; u < b->problem->steps->n; u++)
         sum_s += weft_base_entry_s(b, d, u) + weft_base_node_s(b, d, u) + weft_base_exit_s(b, d, u);
     return sum_s;
+}
+
+/* Side by side: when the operands of v have arrived, without those that move between members. */
+static double arrival_s(weft_base *b, const weft_draft *d, int v, const double *end_s)
+{
+    const weft_step *step = &b->problem->steps->step[v];
+    double latest_s = 0;
+
+    for (int k = 0; k < step->n_operands; k++) {
+        int u = step->operand[k].step;
+        bool is_inside = u >= 0 && d->set_of[u] == d->set_of[v];
+
+        latest_s =
+            fmax(latest_s, (u < 0 ? 0 : end_s[u]) + (is_inside ? 0 : weft_base_edge_s(b, d, v, k)));
+    }
+    return latest_s;
+}
+
+/* Side by side: when all operands have arrived. */
+static double all_arrived_s(weft_base *b, const weft_draft *d, int v, const double *end_s)
+{
+    const weft_step *step = &b->problem->steps->step[v];
+    double latest_s = 0;
+
+    for (int k = 0; k < step->n_operands; k++) {
+        int u = step->operand[k].step;
+
+        latest_s = fmax(latest_s, (u < 0 ? 0 : end_s[u]) + weft_base_edge_s(b, d, v, k));
+    }
+    return latest_s;
+}
+
+double weft_base_latency(weft_base *b, const weft_draft *d, const int *order)
+{
+    double latest_s = 0, free_s[2 * WEFT_MAX_MEMBERS] = {0};
+
+    if (!b->problem->ask.is_concurrent)
+        return weft_base_value(b, d);
+    for (int i = 0; i < b->problem->steps->n; i++) {
+        int v = order == NULL ? i : order[i];
+        double *until_s = &free_s[d->set_of[v]], start_s, begin_s;
+
+        begin_s = fmax(*until_s, arrival_s(b, d, v, b->end_s));
+        start_s = fmax(*until_s, all_arrived_s(b, d, v, b->end_s));
+        if (start_s > begin_s) /* a part is computed while operands move between members */
+            start_s = fmax(begin_s, start_s - beside_s(b, d, v));
+        *until_s = b->end_s[v] = start_s + weft_base_node_s(b, d, v);
+        latest_s = fmax(latest_s, *until_s);
+    }
+    for (int u = 0; u < b->problem->steps->n; u++)
+        latest_s = fmax(latest_s, b->end_s[u] + weft_base_exit_s(b, d, u));
+    return latest_s;
 }
 
 int weft_base_follow(weft_base *b, weft_draft *d, int u)

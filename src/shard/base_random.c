@@ -76,8 +76,8 @@ static void draw_plan(weft_base *b, weft_rng *r, weft_base_sets *sets, weft_draf
         if (!draw_step(b, r, d, u))
             return;
     }
-    /* One after the other, the sum is what the simulator would find. */
-    if (b->problem->ask.is_concurrent || weft_base_value(b, d) < b->best_s)
+    /* Unless something is hidden side by side, this is what the simulator would find. */
+    if (weft_base_latency(b, d, NULL) < b->best_s)
         weft_base_offer(b, d, NULL);
 }
 

@@ -7,9 +7,8 @@
  *    numbers of parts ("m=4 r=2").
  * 3. Every step takes the split of that kind. One that has none takes the split that is cheapest
  *    behind the steps before it.
- * 4. Drafts are valued by the sum of their times; each that is better than the best plan so far is
- *    simulated, and the fastest legal one is returned. If steps run side by side the sum says what
- *    is simulated, too.
+ * 4. Drafts are valued by their times (base_cost.c); each that is better than the best plan so far
+ *    is simulated, and the fastest legal one is returned.
  *
  * No guarantee. Every combination is one step of the search. Time O(sets * designs * kinds *
  * steps), times splits for steps of step 3. */
@@ -22,7 +21,7 @@ typedef struct uniform {
     weft_base *base;
     weft_base_sets sets; /* one */
     weft_draft draft;
-    double best_s; /* sum of the best draft that is a plan */
+    double best_s; /* of the best draft that is a plan */
     int64_t n_tried;
 } uniform;
 
@@ -48,7 +47,7 @@ static void try_kind(uniform *x, int u, int i)
             x->draft.choice[v] = weft_base_follow(b, &x->draft, v);
         }
     }
-    value_s = weft_base_value(b, &x->draft);
+    value_s = weft_base_latency(b, &x->draft, NULL);
     if (value_s < x->best_s && weft_base_offer(b, &x->draft, NULL))
         x->best_s = value_s;
 }

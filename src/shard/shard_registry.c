@@ -7,9 +7,16 @@
 #include <string.h>
 
 static const weft_shard_solver *const solvers[] = {
-    &weft_shard_longest_group, &weft_shard_longest_all, &weft_shard_uniform,
-    &weft_shard_random,        &weft_shard_herald,      &weft_shard_h2h,
-    &weft_shard_h2h_repaired,  &weft_shard_ga,          NULL, /* the end */
+    &weft_shard_longest_group,
+    &weft_shard_longest_all,
+    &weft_shard_uniform,
+    &weft_shard_random,
+    &weft_shard_herald,
+    &weft_shard_h2h,
+    &weft_shard_h2h_repaired,
+    &weft_shard_streams,
+    &weft_shard_ga,
+    NULL, /* the end */
 };
 
 int weft_shard_count(void)
