@@ -332,15 +332,19 @@ double weft_base_exit_s(weft_base *b, const weft_draft *d, int u)
     const weft_steps *s = b->problem->steps;
     const weft_step *step = &s->step[u];
     int set = d->set_of[u];
-    double sum_s = 0;
+    double sum_s = 0, longest_s = 0;
 
     for (int i = 0; i < step->n_results; i++) {
+        double way_s;
+
         if (s->graph->tensor[step->result[i]].kind != WEFT_OUTPUT)
             continue;
-        sum_s += weft_span_s(&d->sets->host[set],
-                             result_bytes(b, u, i, d->sets->team[set].n, d->choice[u]));
+        way_s = weft_span_s(&d->sets->host[set],
+                            result_bytes(b, u, i, d->sets->team[set].n, d->choice[u]));
+        sum_s += way_s;
+        longest_s = fmax(longest_s, way_s);
     }
-    return sum_s;
+    return b->problem->ask.is_concurrent ? longest_s : sum_s;
 }
 
 double weft_base_value(weft_base *b, const weft_draft *d)
@@ -352,8 +356,9 @@ double weft_base_value(weft_base *b, const weft_draft *d)
     return sum_s;
 }
 
-/* Side by side: when the operands of v have arrived, without those that move between members. */
-static double arrival_s(weft_base *b, const weft_draft *d, int v, const double *end_s)
+/* Side by side: when the operands of v have arrived; has_moves: also those that move between
+ * members. */
+static double arrival_s(weft_base *b, const weft_draft *d, int v, bool has_moves)
 {
     const weft_step *step = &b->problem->steps->step[v];
     double latest_s = 0;
@@ -361,23 +366,9 @@ static double arrival_s(weft_base *b, const weft_draft *d, int v, const double *
     for (int k = 0; k < step->n_operands; k++) {
         int u = step->operand[k].step;
         bool is_inside = u >= 0 && d->set_of[u] == d->set_of[v];
+        double way_s = is_inside && !has_moves ? 0 : weft_base_edge_s(b, d, v, k);
 
-        latest_s =
-            fmax(latest_s, (u < 0 ? 0 : end_s[u]) + (is_inside ? 0 : weft_base_edge_s(b, d, v, k)));
-    }
-    return latest_s;
-}
-
-/* Side by side: when all operands have arrived. */
-static double all_arrived_s(weft_base *b, const weft_draft *d, int v, const double *end_s)
-{
-    const weft_step *step = &b->problem->steps->step[v];
-    double latest_s = 0;
-
-    for (int k = 0; k < step->n_operands; k++) {
-        int u = step->operand[k].step;
-
-        latest_s = fmax(latest_s, (u < 0 ? 0 : end_s[u]) + weft_base_edge_s(b, d, v, k));
+        latest_s = fmax(latest_s, (u < 0 ? 0 : b->end_s[u]) + way_s);
     }
     return latest_s;
 }
@@ -392,8 +383,8 @@ double weft_base_latency(weft_base *b, const weft_draft *d, const int *order)
         int v = order == NULL ? i : order[i];
         double *until_s = &free_s[d->set_of[v]], start_s, begin_s;
 
-        begin_s = fmax(*until_s, arrival_s(b, d, v, b->end_s));
-        start_s = fmax(*until_s, all_arrived_s(b, d, v, b->end_s));
+        begin_s = fmax(*until_s, arrival_s(b, d, v, false));
+        start_s = fmax(*until_s, arrival_s(b, d, v, true));
         if (start_s > begin_s) /* a part is computed while operands move between members */
             start_s = fmax(begin_s, start_s - beside_s(b, d, v));
         *until_s = b->end_s[v] = start_s + weft_base_node_s(b, d, v);
