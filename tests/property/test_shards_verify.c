@@ -373,7 +373,7 @@ static int change_many(const weft_shard_request *request, uint64_t seed, int tim
 TEST(no_changed_plan_passes)
 {
     weft_shard_request r = {.model = "alexnet", .platform = "f1-2x4", .semantics = "sequential"};
-    int n = N_DRAWN(320);
+    int n = N_DRAWN(160);
 
     CHECK(change_many(&r, 1, n) > n * 3 / 4);
     r.semantics = "branches";
