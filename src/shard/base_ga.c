@@ -83,7 +83,7 @@ static int take_sets(const weft_ga *g, const genome *x, int *taken)
 static void find_ends(const herd *h, const genome *x, int n, int *end)
 {
     int n_steps = h->ga->base->problem->steps->n;
-    double cut[WEFT_MAX_MEMBERS];
+    double cut[WEFT_MAX_MEMBERS] = {0};
 
     for (int i = 0; i + 1 < n; i++) {
         int at = i;
