@@ -236,6 +236,11 @@ typedef struct weft_shards {
 
 weft_shards weft_shards_new(int n_sets, int n_steps, weft_arena *a);
 weft_shards weft_shards_copy(const weft_shards *s, weft_arena *a);
+/* The order in which steps run, [n_steps] in `a`: by start_s; of equal ones those that take no time
+ * first (is_short: [n_steps], or NULL: none), then by number, and no step before one whose result it
+ * reads. NULL if starts contradict that. */
+const int *weft_shards_order(const weft_sharding *p, const weft_shards *s, const bool *is_short,
+                             weft_arena *a);
 /* Rules without time: sets disjoint and of equal devices, design offered and able to run the steps,
  * splits valid, weights within memory, contiguity if asked for. As weft_plan_check. */
 int weft_shards_check(const weft_sharding *p, const weft_shards *s, weft_breach *breach, int most,
@@ -274,6 +279,29 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
                         const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
 /* Reads and validates a plan file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
+
+/* The kind of a plan file: "place" or "shard"; any other is an error. The text lives in `a`. */
+WEFT_CHECKED weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out);
+
+/* What a plan file of a sharded network holds, as far as it can be read without the network. */
+typedef struct weft_shards_file {
+    weft_plan_origin origin;
+    weft_shard_ask ask;
+    weft_proof proof;
+    const weft_doc *sets, *steps; /* decisions, as written: see weft_shards_decide */
+    const weft_doc *measures;     /* claimed numbers, as written */
+    const weft_doc *doc;
+} weft_shards_file;
+
+/* As weft_plan_doc and weft_plan_read. */
+weft_doc *weft_shards_doc(const weft_sharding *p, const weft_shards *s, const weft_proof *proof,
+                          const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
+WEFT_CHECKED weft_status weft_shards_read(const char *path, weft_arena *a, weft_shards_file *out);
+/* The decisions of a file, for the problem that its origin and ask describe. A step, device, design
+ * or split that is not there, and a step that is decided twice or never, are errors with file and
+ * line; the rules are the business of weft_shards_check. */
+WEFT_CHECKED weft_status weft_shards_decide(const weft_shards_file *f, const weft_sharding *p,
+                                            weft_arena *a, weft_shards *out);
 
 /* The hash of a network: operators, attributes, shapes, names, edges. */
 uint64_t weft_graph_hash(const weft_graph *g);
