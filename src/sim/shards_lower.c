@@ -18,10 +18,10 @@
  * With `hides`:
  *  - The shards of phase t + 1 rotate beside phase t (the same rank: no one waits for the other),
  *    and both end before phase t + 1 starts: c + (s - 1) max(c, r).
- *  - If a step has one phase, a share f of it is computed beside the jobs of 2, when those of 1
- * have ended: f is the smallest of the interior shares of the operands that move. The rest follows
- *    when both have ended. With sum r of the moves (their largest, side by side) and c seconds of
- *    computation that is max(f c, r) + (1 - f) c = c + max(0, r - f c).
+ *  - If a step has one phase and its first operand moves between members, the interior share f of
+ *    that operand is computed beside this move, when all other operands are there. The rest
+ *    follows when both have ended. With r seconds of the move and c of computation that is
+ *    max(f c, r) + (1 - f) c = c + max(0, r - f c): one edge and one step, whatever the others.
  *
  * Simulating a plan with simulated starts changes nothing. Equal starts on one set: all but the
  * last of such steps take no time; they come first in the order (weft_shards_order), and in a queue
@@ -232,16 +232,17 @@ static void add_move(writer *w, weft_move *m)
     m->job = w->before = i;
 }
 
-/* The operands of v that move between members, or the others. */
-static void add_moves(writer *w, int v, bool is_inside)
+/* The operands of v that move between members, or the others; without the first of all if it comes
+ * beside computation. */
+static void add_moves(writer *w, int v, bool is_inside, bool is_first_beside)
 {
-    for (int i = w->d->move_at[v]; i < w->d->move_at[v + 1]; i++)
+    for (int i = w->d->move_at[v] + is_first_beside; i < w->d->move_at[v + 1]; i++)
         if ((w->d->move[i].part == WEFT_PART_RESHARD) == is_inside)
             add_move(w, &w->d->move[i]);
 }
 
-/* What computation waits for: its operands, those that move between members only if is_all (else
- * their makers). `before`: the job before it, one after the other. */
+/* What computation waits for: its operands, the first only if is_all (else its maker). `before`:
+ * the job before it, one after the other. */
 static void wait_for_operands(writer *w, int v, int before, bool is_all)
 {
     if (is_sequential(w)) {
@@ -251,7 +252,7 @@ static void wait_for_operands(writer *w, int v, int before, bool is_all)
     for (int i = w->d->move_at[v]; i < w->d->move_at[v + 1]; i++) {
         const weft_move *m = &w->d->move[i];
 
-        if (m->job >= 0 && (is_all || m->part != WEFT_PART_RESHARD))
+        if (m->job >= 0 && (is_all || i > w->d->move_at[v]))
             wait_for(w, m->job);
         else
             wait_for(w, m->source < 0 ? -1 : w->d->last[m->source]);
@@ -272,31 +273,28 @@ static int add_phase(writer *w, int v, double duration_s)
     return i;
 }
 
-/* Share of v that is computed while its operands move between members. */
+/* Share of v that is computed while its first operand moves between members. */
 static double share_beside(const writer *w, int v)
 {
     const weft_shards_draft *d = w->d;
-    double share = INFINITY;
+    const weft_move *m = &d->move[d->move_at[v]];
 
-    if (!d->p->hides || d->mode[v].n_phases > 1 || w->is_short[v])
+    if (!d->p->hides || d->mode[v].n_phases > 1 || w->is_short[v] ||
+        d->move_at[v] == d->move_at[v + 1] || m->part != WEFT_PART_RESHARD || !(m->seconds > 0))
         return 0;
-    for (int i = d->move_at[v]; i < d->move_at[v + 1]; i++) {
-        const weft_move *m = &d->move[i];
-
-        if (m->part == WEFT_PART_RESHARD && m->seconds > 0)
-            share = fmin(share, weft_interior_share(d->p->steps, v, m->operand,
-                                                    &d->s->split[m->source], &d->s->split[v]));
-    }
-    return share < INFINITY ? share : 0;
+    return weft_interior_share(d->p->steps, v, m->operand, &d->s->split[m->source],
+                               &d->s->split[v]);
 }
 
-/* Computation in one phase, a share of it beside the moves between members. */
+/* Computation in one phase, a share of it beside the move of the first operand. */
 static int add_beside(writer *w, int v, double share)
 {
     double compute_s = w->d->mode[v].phase_s;
-    int before = w->before, inner, outer;
+    int before, inner, outer;
 
-    add_moves(w, v, true);
+    add_moves(w, v, true, true);
+    before = w->before;
+    add_move(w, &w->d->move[w->d->move_at[v]]);
     inner = add_phase(w, v, share * compute_s);
     wait_for_operands(w, v, before, false);
     outer = add_phase(w, v, (1 - share) * compute_s);
@@ -350,12 +348,12 @@ static void add_step(writer *w, int v)
     double share;
     int phase;
 
-    add_moves(w, v, false);
     share = share_beside(w, v);
+    add_moves(w, v, false, false);
     if (share > 0) {
         phase = add_beside(w, v, share);
     } else {
-        add_moves(w, v, true);
+        add_moves(w, v, true, false);
         phase = add_phases(w, v);
     }
     d->last[v] = phase;
