@@ -33,7 +33,10 @@ static void take_best(weft_span *best, const weft_route *r)
 static reach best_reach(const weft_sharding *p)
 {
     const weft_platform *m = p->platform;
-    reach r = {{INFINITY, 0}, {INFINITY, 0}};
+    reach r = {
+        {INFINITY, 0},
+        {INFINITY, 0}
+    };
 
     for (int i = 0; i < p->n_accelerators; i++) {
         for (int k = 0; k < p->n_accelerators; k++)
@@ -128,9 +131,8 @@ void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out)
         sum_s += l[t->class_of[v]].own_s;
         device_s += l[t->class_of[v]].device_s;
     }
-    bound = p->ask.is_concurrent
-                ? fmax(longest_path(t, l, scratch), device_s / p->n_accelerators)
-                : sum_s;
+    bound = p->ask.is_concurrent ? fmax(longest_path(t, l, scratch), device_s / p->n_accelerators)
+                                 : sum_s;
     weft_arena_free(scratch);
     *out = (weft_proof){.outcome = WEFT_UNKNOWN,
                         .value = INFINITY,

@@ -19,7 +19,7 @@ static void find_states(weft_inner *in, weft_arena *a)
 {
     weft_tables *t = in->tables;
 
-    in->at = WEFT_NEW(a, int, t->n_classes * (in->n_sets + 1));
+    in->at = WEFT_NEW(a, int, t->n_classes *(in->n_sets + 1));
     in->own = WEFT_NEW(a, double *, t->n_classes);
     in->weight = WEFT_NEW(a, double *, t->n_classes);
     for (int c = 0; c < t->n_classes; c++) {
@@ -93,8 +93,7 @@ static void add_pairs(weft_inner *in, const int *rank, weft_arena *a)
     for (int i = 0; i < in->n_sets; i++)
         for (int k = 0; k < in->n_sets; k++)
             if (i != k)
-                span[i * in->n_sets + k] =
-                    weft_pair_span(t->problem, &in->team[i], &in->team[k]);
+                span[i * in->n_sets + k] = weft_pair_span(t->problem, &in->team[i], &in->team[k]);
     for (int e = 0; e < t->n_edges; e++) {
         int c = t->edge[e].class_of;
 
@@ -141,15 +140,13 @@ weft_inner *weft_inner_new(weft_tables *t, const weft_setups *s, int setup, cons
     return in;
 }
 
-void weft_inner_solve(const weft_inner *in, const int *order, const double *price, weft_arena *a,
-                      weft_minsum_answer *out)
+/* Own seconds with what weights cost, for each class. */
+static double **add_prices(const weft_inner *in, const double *price, weft_arena *a)
 {
     const weft_tables *t = in->tables;
-    weft_minsum m = in->model;
-    const double **own = WEFT_NEW(a, const double *, m.n_vars);
     double **priced = WEFT_NEW(a, double *, t->n_classes);
 
-    for (int c = 0; price && c < t->n_classes; c++) {
+    for (int c = 0; c < t->n_classes; c++) {
         const int *at = in->at + c * (in->n_sets + 1);
 
         priced[c] = WEFT_NEW_RAW(a, double, at[in->n_sets]);
@@ -157,10 +154,35 @@ void weft_inner_solve(const weft_inner *in, const int *order, const double *pric
             for (int x = at[i]; x < at[i + 1]; x++)
                 priced[c][x] = in->own[c][x] + price[i] * in->weight[c][x];
     }
-    for (int v = 0; v < m.n_vars; v++)
-        own[v] = price ? priced[t->class_of[v]] : in->model.own[v];
+    return priced;
+}
+
+/* Own seconds of a step that must run on a set. */
+static const double *restrict_own(const weft_inner *in, int v, const double *own, int set,
+                                  weft_arena *a)
+{
+    const int *at = in->at + in->tables->class_of[v] * (in->n_sets + 1);
+    double *only = WEFT_NEW_RAW(a, double, at[in->n_sets]);
+
+    for (int x = 0; x < at[in->n_sets]; x++)
+        only[x] = x >= at[set] && x < at[set + 1] ? own[x] : INFINITY;
+    return only;
+}
+
+void weft_inner_solve(const weft_inner *in, const weft_inner_ask *ask, weft_arena *a,
+                      weft_minsum_answer *out)
+{
+    weft_minsum m = in->model;
+    const double **own = WEFT_NEW(a, const double *, m.n_vars);
+    double **priced = ask->price ? add_prices(in, ask->price, a) : in->own;
+
+    for (int v = 0; v < m.n_vars; v++) {
+        own[v] = priced[in->tables->class_of[v]];
+        if (ask->set_of && ask->set_of[v] >= 0)
+            own[v] = restrict_own(in, v, own[v], ask->set_of[v], a);
+    }
     m.own = own;
-    weft_minsum_solve(&m, order, WEFT_MOST_ENTRIES, a, out);
+    weft_minsum_solve(&m, ask->order, WEFT_MOST_ENTRIES, a, out);
 }
 
 int weft_inner_set(const weft_inner *in, int step, int state)
@@ -191,8 +213,7 @@ void weft_inner_weights(const weft_inner *in, const int *state, double *bytes)
 {
     memset(bytes, 0, sizeof *bytes * (size_t)in->n_sets);
     for (int v = 0; v < in->model.n_vars; v++)
-        bytes[weft_inner_set(in, v, state[v])] +=
-            in->weight[in->tables->class_of[v]][state[v]];
+        bytes[weft_inner_set(in, v, state[v])] += in->weight[in->tables->class_of[v]][state[v]];
 }
 
 weft_shards weft_inner_plan(const weft_inner *in, const int *state, weft_arena *a)

@@ -23,9 +23,15 @@ typedef struct weft_inner {
  * after the sets of lower rank (a pair for each two steps that follow each other says so). */
 weft_inner *weft_inner_new(weft_tables *t, const weft_setups *s, int setup, const int *rank,
                            weft_arena *a);
-/* Least sum of seconds; with price (seconds a byte, [n_sets]) plus what weights cost. order: of
- * weft_minsum_order for this network, or NULL. */
-void weft_inner_solve(const weft_inner *in, const int *order, const double *price, weft_arena *a,
+/* What the least sum is asked for. */
+typedef struct weft_inner_ask {
+    const int *order;    /* of weft_minsum_order for this network; NULL: any */
+    const double *price; /* [n_sets] seconds a byte of weights; NULL: nothing */
+    const int *set_of;   /* [n_steps] the set that a step must run on, or -1; NULL: any */
+} weft_inner_ask;
+
+/* Least sum of seconds and of what weights cost. */
+void weft_inner_solve(const weft_inner *in, const weft_inner_ask *ask, weft_arena *a,
                       weft_minsum_answer *out);
 /* Seconds of a choice of states alone, and the bytes of weights on each member, [n_sets]. */
 double weft_inner_value(const weft_inner *in, const int *state);

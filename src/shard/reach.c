@@ -116,8 +116,8 @@ static void find_fastest(world *w)
     w->fastest = (weft_span){INFINITY, 0};
     for (int i = 0; i < p->n_accelerators; i++)
         for (int k = 0; k < p->n_accelerators; k++) {
-            const weft_route *r = &p->platform->route[p->accelerator[i] * p->platform->n_devices +
-                                                      p->accelerator[k]];
+            const weft_route *r =
+                &p->platform->route[p->accelerator[i] * p->platform->n_devices + p->accelerator[k]];
 
             if (i == k || r->n_hops < 0)
                 continue;
@@ -130,7 +130,7 @@ static void find_states(world *w)
 {
     weft_tables *t = w->s->tables;
 
-    w->at = WEFT_NEW(w->a, int, t->n_classes * (w->n_kinds + 1));
+    w->at = WEFT_NEW(w->a, int, t->n_classes *(w->n_kinds + 1));
     for (int c = 0; c < t->n_classes; c++)
         for (int f = 0; f < w->n_kinds; f++)
             w->at[c * (w->n_kinds + 1) + f + 1] =
@@ -181,9 +181,9 @@ static double least_between(world *w, const weft_shard_edge *e, const double *g,
     for (int f = 0; f < w->n_kinds; f++)
         for (int y = 0; y < at[f + 1] - at[f]; y++)
             if (g[at[f] + y] < least)
-                least = fmin(least, g[at[f] + y] +
-                                        weft_tables_between_s(t, e->class_of, &w->fastest,
-                                                              n_senders, w->kind[f].n, y));
+                least =
+                    fmin(least, g[at[f] + y] + weft_tables_between_s(t, e->class_of, &w->fastest,
+                                                                     n_senders, w->kind[f].n, y));
     return least;
 }
 
@@ -199,8 +199,8 @@ static void add_inside(world *w, const weft_shard_edge *e, int f, double other, 
 
         for (int y = 0; y < at[f + 1] - at[f]; y++)
             if (g[at[f] + y] < least)
-                least = fmin(least, g[at[f] + y] + weft_tables_inside_s(t, e->class_of,
-                                                                        &w->kind[f], x, y));
+                least = fmin(least, g[at[f] + y] +
+                                        weft_tables_inside_s(t, e->class_of, &w->kind[f], x, y));
         to[from[f] + x] += least;
     }
 }

@@ -95,7 +95,7 @@ static void solve_ranked(const weft_search *s, int setup, const int *rank, answe
     if (s->is_roomy) {
         weft_minsum_answer m;
 
-        weft_inner_solve(in, order, NULL, scratch, &m);
+        weft_inner_solve(in, &(weft_inner_ask){.order = order}, scratch, &m);
         if (m.value < INFINITY)
             keep(out, in, m.state, m.value);
         bound = m.bound;

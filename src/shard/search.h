@@ -16,11 +16,11 @@ typedef struct weft_search {
     double spare_bytes; /* kept free for activations */
     double value;       /* of the best plan */
     weft_shards plan;
-    double bound;     /* no plan is below; what is certain so far */
+    double bound;      /* no plan is below; what is certain so far */
     double everywhere; /* bound for what is not in the list; INFINITY: all is */
-    int64_t n_solved; /* configurations whose best splits were found */
-    double *least_s;  /* least own seconds, [class * n_kinds + kind]; NULL: not made yet */
-    weft_arena *a;    /* for plans and lists */
+    int64_t n_solved;  /* configurations whose best splits were found */
+    double *least_s;   /* least own seconds, [class * n_kinds + kind]; NULL: not made yet */
+    weft_arena *a;     /* for plans and lists */
 } weft_search;
 
 /* Tables, configurations and order of elimination of a problem; *s is zero before. */

@@ -27,7 +27,7 @@ static const double *least_table(weft_search *s)
     if (s->least_s == NULL) {
         int n_kinds = s->setups->n_kinds;
 
-        s->least_s = WEFT_NEW(s->a, double, s->tables->n_classes * n_kinds);
+        s->least_s = WEFT_NEW(s->a, double, s->tables->n_classes *n_kinds);
         for (int c = 0; c < s->tables->n_classes; c++)
             for (int k = 0; k < n_kinds; k++)
                 s->least_s[c * n_kinds + k] = least_own_s(s, c, &s->setups->kind[k]);
@@ -52,8 +52,8 @@ double weft_setup_floor(weft_search *s, int setup)
 }
 
 /* Least seconds to hand over between two sets, for every edge class: [from * n_sets + to]. */
-static double *handovers(weft_search *s, int edge_class, const weft_setup *u,
-                         const weft_span *span, weft_arena *a)
+static double *handovers(weft_search *s, int edge_class, const weft_setup *u, const weft_span *span,
+                         weft_arena *a)
 {
     const weft_tables *t = s->tables;
     const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];

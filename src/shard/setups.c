@@ -201,9 +201,8 @@ static int *near_order(const weft_sharding *p, const weft_twins *t, weft_arena *
 
         for (int k = 0; k < n; k++) { /* of the kind that was begun first, then by bandwidth */
             bool is_kin = i > 0 && t->kind[t->class_of[k]] == t->kind[t->class_of[order[i - 1]]];
-            bool is_best_kin =
-                best >= 0 && i > 0 &&
-                t->kind[t->class_of[best]] == t->kind[t->class_of[order[i - 1]]];
+            bool is_best_kin = best >= 0 && i > 0 &&
+                               t->kind[t->class_of[best]] == t->kind[t->class_of[order[i - 1]]];
 
             if (!is_taken[k] && (best < 0 || (is_kin && !is_best_kin) ||
                                  (is_kin == is_best_kin && near[k] > near[best])))

@@ -2,10 +2,10 @@
 /* shard_auto.c: solver `auto`: the best configuration and splits, with proof.
  *
  * One step after the other: the search over configurations (search.c). Side by side: side.c. The
- * memory of accelerators is looked at only where it can bind: if all weights, with twice the largest
- * live tensors, fit on every accelerator, it never does. If a plan turns out to need more room for
- * live tensors than was kept free, the search is done again with what the plan needed kept free;
- * the bound stays that of the first one, which allowed more. */
+ * memory of accelerators is looked at only where it can bind: if all weights, with twice the
+ * largest live tensors, fit on every accelerator, it never does. If a plan turns out to need more
+ * room for live tensors than was kept free, the search is done again with what the plan needed kept
+ * free; the bound stays that of the first one, which allowed more. */
 #include "search.h"
 #include "side.h"
 
@@ -131,7 +131,8 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
                 ? "the weights take %s, all accelerators together have %s, and no split fits"
                 : "no plan that fits was found: the weights take %s, all accelerators together "
                   "have %s",
-            weft_unit_print(weights, WEFT_UNIT_BYTES, a), weft_unit_print(room, WEFT_UNIT_BYTES, b));
+            weft_unit_print(weights, WEFT_UNIT_BYTES, a),
+            weft_unit_print(room, WEFT_UNIT_BYTES, b));
     }
     return WEFT_OK;
 }

@@ -7,8 +7,7 @@
 #include <string.h>
 
 static const weft_shard_solver *const solvers[] = {
-    &weft_shard_auto,
-    NULL, /* the end */
+    &weft_shard_auto, NULL, /* the end */
 };
 
 int weft_shard_count(void)

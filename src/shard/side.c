@@ -100,8 +100,8 @@ static bool list_step(lister *l, int v)
         for (int i = 0; i < l->n_into[v]; i++) {
             const weft_minsum_pair *p = &in->model.pair[l->into[v][i]];
 
-            start_s = fmax(start_s, l->end_s[p->u] +
-                                        p->cost[l->state[p->u] * in->model.n_states[v] + x]);
+            start_s =
+                fmax(start_s, l->end_s[p->u] + p->cost[l->state[p->u] * in->model.n_states[v] + x]);
         }
         if (start_s + in->model.own[v][x] < best_end) {
             best_end = start_s + in->model.own[v][x];

@@ -160,8 +160,9 @@ static void set_routes(const maker *m, double *latency_s, double *second_per_byt
             bool is_there = i == k || r->n_hops >= 0;
 
             latency_s[i * m->n_devices + k] = i == k || !is_there ? 0 : r->latency_s;
-            second_per_byte[i * m->n_devices + k] =
-                i == k ? 0 : is_there ? 1 / r->bytes_per_s : INFINITY;
+            second_per_byte[i * m->n_devices + k] = i == k     ? 0
+                                                    : is_there ? 1 / r->bytes_per_s
+                                                               : INFINITY;
         }
 }
 
@@ -171,8 +172,8 @@ static weft_status make_problem(const weft_sharding *p, weft_arena *a, weft_prob
     int n_devices = p->n_accelerators + has_host, n_tasks, n_tensors, n_readers;
     const char **device = WEFT_NEW(a, const char *, n_devices);
     double *capacity = WEFT_NEW(a, double, n_devices);
-    double *latency_s = WEFT_NEW(a, double, n_devices * n_devices);
-    double *second_per_byte = WEFT_NEW(a, double, n_devices * n_devices);
+    double *latency_s = WEFT_NEW(a, double, n_devices *n_devices);
+    double *second_per_byte = WEFT_NEW(a, double, n_devices *n_devices);
     maker m = {.p = p, .a = a, .n_devices = n_devices};
 
     size_of(p, &n_tasks, &n_tensors, &n_readers);

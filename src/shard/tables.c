@@ -190,8 +190,8 @@ const double *weft_tables_reshard(weft_tables *t, int edge_class, int n)
     *table = WEFT_NEW(t->arena, double, from->n * to->n);
     for (int i = 0; i < from->n; i++)
         for (int k = 0; k < to->n; k++)
-            (*table)[i * to->n + k] = weft_reshard_bytes(
-                t->problem->steps, e->to, e->operand, &from->split[i], &to->split[k], NULL);
+            (*table)[i * to->n + k] = weft_reshard_bytes(t->problem->steps, e->to, e->operand,
+                                                         &from->split[i], &to->split[k], NULL);
     return *table;
 }
 
@@ -235,7 +235,8 @@ double weft_tables_own_s(weft_tables *t, int step_class, const weft_set_kind *ki
     const weft_sharding *p = t->problem;
     const weft_step *s = step_of(t, step_class);
     const weft_choices *c = weft_tables_choices(t, step_class, kind->n);
-    const weft_mode *m = weft_tables_modes(t, step_class, kind->n, weft_team_design(p, &kind->team));
+    const weft_mode *m =
+        weft_tables_modes(t, step_class, kind->n, weft_team_design(p, &kind->team));
     double seconds = weft_mode_s(&m[k], &kind->span, p->hides);
 
     for (int i = 0; i < s->n_operands; i++)
@@ -252,8 +253,8 @@ double weft_tables_inside_s(weft_tables *t, int edge_class, const weft_set_kind 
 {
     const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
     int n_to = weft_tables_choices(t, t->class_of[e->to], kind->n)->n;
-    double s = weft_reshard_s(&kind->span,
-                              weft_tables_reshard(t, edge_class, kind->n)[from * n_to + to]);
+    double s =
+        weft_reshard_s(&kind->span, weft_tables_reshard(t, edge_class, kind->n)[from * n_to + to]);
 
     if (t->problem->hides && e->operand == 0 && s > 0) { /* the first operand comes meanwhile */
         const weft_mode *m = weft_tables_modes(t, t->class_of[e->to], kind->n,

@@ -27,17 +27,18 @@ typedef struct weft_tables {
     weft_arena *arena;
     /* Steps of one class have equal splits and costs, and read and give the same at the host. */
     int n_classes;
-    int *class_of;       /* [n_steps] */
-    int *first;          /* [n_classes] a step of it */
-    int *n_like;         /* [n_classes] steps of it */
-    weft_choices *choice; /* [n_classes * (WEFT_MAX_MEMBERS + 1)] by members; empty: not asked yet */
+    int *class_of; /* [n_steps] */
+    int *first;    /* [n_classes] a step of it */
+    int *n_like;   /* [n_classes] steps of it */
+    weft_choices
+        *choice; /* [n_classes * (WEFT_MAX_MEMBERS + 1)] by members; empty: not asked yet */
     int n_edges;
     weft_shard_edge *edge; /* by (to, operand) */
     int n_edge_classes;
-    int *edge_first;  /* [n_edge_classes] an edge of it */
-    double **reshard; /* [n_edge_classes * (WEFT_MAX_MEMBERS + 1)]: [from * n_to + to] bytes */
+    int *edge_first;   /* [n_edge_classes] an edge of it */
+    double **reshard;  /* [n_edge_classes * (WEFT_MAX_MEMBERS + 1)]: [from * n_to + to] bytes */
     double **interior; /* the same: share that is computed before they arrive; if problem->hides */
-    double weight_bytes;     /* of the network, each once */
+    double weight_bytes; /* of the network, each once */
 } weft_tables;
 
 weft_tables *weft_tables_new(const weft_sharding *p, weft_arena *a);
@@ -51,7 +52,8 @@ void weft_tables_fill(weft_tables *t, const weft_setups *s);
 /* Seconds of a state apart from edges between steps: the mode, inputs from the host, outputs to
  * it. `k` is a split of the class over the members of the set. */
 double weft_tables_own_s(weft_tables *t, int step_class, const weft_set_kind *kind, int k);
-/* Seconds of an edge inside a set (`from` and `to` are splits over its members), and between two. */
+/* Seconds of an edge inside a set (`from` and `to` are splits over its members), and between two.
+ */
 double weft_tables_inside_s(weft_tables *t, int edge_class, const weft_set_kind *kind, int from,
                             int to);
 double weft_tables_between_s(weft_tables *t, int edge_class, const weft_span *span, int n_from,
