@@ -41,6 +41,23 @@ static void find_states(weft_inner *in, weft_arena *a)
     }
 }
 
+/* Seconds of an edge inside set i, rows of `table` that are n_to long. */
+static void fill_inside(const weft_inner *in, int edge_class, int i, double *table, int n_to)
+{
+    weft_tables *t = in->tables;
+    const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
+    const int *from = in->at + t->class_of[e->from] * (in->n_sets + 1) + i;
+    const int *to = in->at + t->class_of[e->to] * (in->n_sets + 1) + i;
+    const double *bytes = weft_tables_reshard(t, edge_class, in->kind[i]->n);
+    int n = to[1] - to[0];
+
+    for (int x = 0; x < from[1] - from[0]; x++)
+        for (int y = 0; y < n; y++)
+            table[(from[0] + x) * n_to + to[0] + y] =
+                t->problem->hides ? weft_tables_inside_s(t, edge_class, in->kind[i], x, y)
+                                  : weft_reshard_s(&in->kind[i]->span, bytes[x * n + y]);
+}
+
 static double *edge_table(const weft_inner *in, int edge_class, const weft_span *span,
                           weft_arena *a)
 {
@@ -51,17 +68,18 @@ static double *edge_table(const weft_inner *in, int edge_class, const weft_span 
     int n_to = to[in->n_sets];
     double *table = WEFT_NEW_RAW(a, double, from[in->n_sets] * n_to);
 
-    for (int i = 0; i < in->n_sets; i++)
+    for (int i = 0; i < in->n_sets; i++) {
+        fill_inside(in, edge_class, i, table, n_to);
         for (int k = 0; k < in->n_sets; k++)
-            for (int y = 0; y < to[k + 1] - to[k]; y++) {
-                double s = i == k ? 0
-                                  : weft_tables_between_s(t, edge_class, &span[i * in->n_sets + k],
-                                                          in->kind[i]->n, in->kind[k]->n, y);
+            for (int y = 0; y < to[k + 1] - to[k] && k != i; y++) {
+                double s =
+                    weft_tables_between_s(t, edge_class, &span[i * in->n_sets + k],
+                                          in->kind[i]->n, in->kind[k]->n, y);
 
-                for (int x = 0; x < from[i + 1] - from[i]; x++)
-                    table[(from[i] + x) * n_to + to[k] + y] =
-                        i == k ? weft_tables_inside_s(t, edge_class, in->kind[i], x, y) : s;
+                for (int x = from[i]; x < from[i + 1]; x++)
+                    table[x * n_to + to[k] + y] = s;
             }
+    }
     return table;
 }
 

@@ -5,14 +5,15 @@
  * any number n of equal accelerators, any design, any split. n members work together over links no
  * faster than the best set of n could have: in a set with accelerator i the slowest pair is no
  * faster than i's (n-1)-th fastest link; the best i decides. Inside a kind, edges cost what they
- * cost over these links; between kinds at least the handover over the fastest link there is. Of the
- * edges of the network a forest is kept: for each step the edge of its largest operand. Dropping
+ * cost over these links. Two sets are disjoint, so m senders hand over to n receivers only if there
+ * are m + n accelerators, and over links no faster than the n-th fastest of any sender and the m-th
+ * fastest of any receiver. Of the edges of the network a forest is kept: for each step the edge of its largest operand. Dropping
  * edges drops costs >= 0. The least sum over a forest, from the last steps to the first:
  *
  *   g_v(x) = own_v(x) + sum over kept edges (v, w) of min_y [ edge(x, y) + g_w(y) ]
  *
- * where y is in the kind of x, or in any other; of the latter only the number of senders depends on
- * x, so one minimum for each number does for all. Every plan of every configuration is a choice of
+ * where y is in the kind of x, or in any other; the latter depends on the kind of x alone, so one
+ * minimum does for all its splits. Every plan of every configuration is a choice of
  * this kind and costs no less. */
 #include "search.h"
 
@@ -25,6 +26,8 @@ typedef struct world {
     int n_kinds;
     weft_set_kind *kind;
     weft_span fastest; /* between any two accelerators */
+    weft_span **best;  /* [kind] -> [n] the fastest slowest pair of n accelerators of that kind */
+    int *n_equal;      /* [kind] accelerators of its kind */
     double **g;        /* [n_steps][state], NULL until needed */
     int *at;           /* [n_classes * (n_kinds + 1)] first state of a kind */
     int *kept;         /* [n_steps] edge by which a step is tied to an earlier one, or -1 */
@@ -85,15 +88,18 @@ static void make_kinds(world *w)
 {
     const weft_sharding *p = w->s->p;
     const weft_twins *t = w->s->setups->twins;
-    weft_span *span = WEFT_NEW(w->a, weft_span, p->n_accelerators + 2), host = best_host(p);
+    weft_span host = best_host(p);
     int *device = WEFT_NEW(w->a, int, p->n_accelerators);
     int room = 0;
 
     for (int c = 0; c < t->n_classes; c++)
         room += t->n_in[c] * p->platform->device[t->device[c][0]].n_designs;
     w->kind = WEFT_NEW(w->a, weft_set_kind, room);
+    w->best = WEFT_NEW(w->a, weft_span *, room);
+    w->n_equal = WEFT_NEW(w->a, int, room);
     for (int c = 0; c < t->n_classes; c++) {
         int n = 0, n_designs = p->platform->device[t->device[c][0]].n_designs;
+        weft_span *span = WEFT_NEW(w->a, weft_span, p->n_accelerators + 2);
 
         for (int b = c; b < t->n_classes && t->kind[c] == c; b++)
             for (int i = 0; i < t->n_in[b] && t->kind[b] == c; i++)
@@ -103,6 +109,8 @@ static void make_kinds(world *w)
             for (int d = 0; d < n_designs && span[m].bytes_per_s > 0; d++) {
                 weft_team team = {.n = 1, .member = {device[0]}, .design = d};
 
+                w->best[w->n_kinds] = span;
+                w->n_equal[w->n_kinds] = n;
                 w->kind[w->n_kinds++] = (weft_set_kind){
                     .n = m, .design = d, .team = team, .span = span[m], .host = host};
             }
@@ -171,54 +179,76 @@ static double *states_of(world *w, int v)
     return w->g[v];
 }
 
-/* Least seconds of step v on a set that is another than that of n senders. */
-static double least_between(world *w, const weft_shard_edge *e, const double *g, int n_senders)
+/* The fastest link over which a set of kind `from` could hand over to another of kind `to`; false
+ * if there are not enough accelerators for both. */
+static bool span_between(const world *w, int from, int to, weft_span *out)
+{
+    int m = w->kind[from].n, n = w->kind[to].n;
+    const weft_span *best = w->best[from];
+
+    *out = w->fastest;
+    if (best != w->best[to]) /* other devices */
+        return true;
+    if (m + n > w->n_equal[from])
+        return false;
+    out->bytes_per_s = fmin(best[m + 1].bytes_per_s, best[n + 1].bytes_per_s);
+    out->latency_s = fmax(best[m + 1].latency_s, best[n + 1].latency_s);
+    return true;
+}
+
+/* Least seconds of step v on a set that is another than that of kind `from`. */
+static double least_between(world *w, const weft_shard_edge *e, const double *g, int from)
 {
     weft_tables *t = w->s->tables;
     const int *at = w->at + t->class_of[e->to] * (w->n_kinds + 1);
     double least = INFINITY;
+    weft_span span;
 
     for (int f = 0; f < w->n_kinds; f++)
-        for (int y = 0; y < at[f + 1] - at[f]; y++)
+        for (int y = 0; span_between(w, from, f, &span) && y < at[f + 1] - at[f]; y++)
             if (g[at[f] + y] < least)
-                least =
-                    fmin(least, g[at[f] + y] + weft_tables_between_s(t, e->class_of, &w->fastest,
-                                                                     n_senders, w->kind[f].n, y));
+                least = fmin(least, g[at[f] + y] +
+                                        weft_tables_between_s(t, e->class_of, &span,
+                                                              w->kind[from].n, w->kind[f].n, y));
     return least;
 }
 
 static void add_inside(world *w, const weft_shard_edge *e, int f, double other, double *to)
 {
     weft_tables *t = w->s->tables;
-    const int *from = w->at + t->class_of[e->from] * (w->n_kinds + 1);
-    const int *at = w->at + t->class_of[e->to] * (w->n_kinds + 1);
-    const double *g = w->g[e->to];
+    const int *from = w->at + t->class_of[e->from] * (w->n_kinds + 1) + f;
+    const int *at = w->at + t->class_of[e->to] * (w->n_kinds + 1) + f;
+    const double *g = w->g[e->to] + at[0];
+    const double *bytes = weft_tables_reshard(t, e->class_of, w->kind[f].n);
+    int n = at[1] - at[0];
 
-    for (int x = 0; x < from[f + 1] - from[f]; x++) {
+    for (int x = 0; x < from[1] - from[0]; x++) {
         double least = other;
 
-        for (int y = 0; y < at[f + 1] - at[f]; y++)
-            if (g[at[f] + y] < least)
-                least = fmin(least, g[at[f] + y] +
-                                        weft_tables_inside_s(t, e->class_of, &w->kind[f], x, y));
-        to[from[f] + x] += least;
+        for (int y = 0; y < n; y++) {
+            double s;
+
+            if (g[y] >= least)
+                continue;
+            s = t->problem->hides ? weft_tables_inside_s(t, e->class_of, &w->kind[f], x, y)
+                                  : weft_reshard_s(&w->kind[f].span, bytes[x * n + y]);
+            least = g[y] + s < least ? g[y] + s : least;
+        }
+        to[from[0] + x] += least;
     }
 }
 
-/* Adds what step v costs at least to the states of the step it is tied to. */
+/* Adds what step v costs at least to the states of the step it is tied to. Kinds of the same
+ * devices and number follow each other: they hand over alike. */
 static void send_up(world *w, int v)
 {
     const weft_shard_edge *e = &w->s->tables->edge[w->kept[v]];
-    double *to = states_of(w, e->from), between[WEFT_MAX_MEMBERS + 1];
-    bool is_known[WEFT_MAX_MEMBERS + 1] = {false};
+    double *to = states_of(w, e->from), between = INFINITY;
 
     for (int f = 0; f < w->n_kinds; f++) {
-        int n = w->kind[f].n;
-
-        if (!is_known[n])
-            between[n] = least_between(w, e, w->g[v], n);
-        is_known[n] = true;
-        add_inside(w, e, f, between[n], to);
+        if (f == 0 || w->kind[f].n != w->kind[f - 1].n || w->best[f] != w->best[f - 1])
+            between = least_between(w, e, w->g[v], f);
+        add_inside(w, e, f, between, to);
     }
 }
 
