@@ -11,155 +11,20 @@
  *    that a matrix M is made once for all rows u.. of the second group. Chains have one row (a
  *    product of a matrix and a vector in the algebra of minimum and sum), residual blocks one M and
  *    as many rows as u has states (a product of two matrices).
- * 3. A row is made side by side for all l. States of w that cannot matter are left out of it:
- *    those with a[w] + min_l M[w][l] > min_y (a[y] + max_l M[y][l]), because then
- *    a[w] + M[w][l] > a[y] + M[y][l] for every l, or equal after rounding, which keeps the order
- *    of numbers. States that are not allowed are left out, too.
+ * 3. A row is made side by side for all l (minsum_row.c). States of w that cannot matter are left
+ * out of it: those with a[w] + min_l M[w][l] > min_y (a[y] + max_l M[y][l]), because then a[w] +
+ * M[w][l] > a[y] + M[y][l] for every l, or equal after rounding, which keeps the order of numbers.
+ * States that are not allowed are left out, too.
  *
- * Costs are >= 0 or INFINITY, so no sum is NaN. Which machine instructions are used does not
- * change the result: only sums of the same two numbers and minima are made. Time O(product of the
- * states of w and its neighbours). */
+ * Costs are >= 0 or INFINITY, so no sum is NaN. Time O(product of the states of w and its
+ * neighbours), nearly all of it in minsum_row.c. */
 #include "minsum.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-enum {
-    LANES = 4,
-    LEAST_ROWS = 8, /* of a matrix, to look for states that do not matter */
-};
-
-/* --- rows ------------------------------------------------------------------------------------ */
-
-/* A state of w in a row: `row` is its row of M. */
-typedef struct term {
-    const double *row;
-    double add;
-} term;
-
-static inline double lesser(double x, double y)
-{
-    return x < y ? x : y;
-}
-
-/* to[i] = least add + row[i] of the terms. */
-static void fold_plain(const term *t, int n_terms, double *restrict to, int n)
-{
-    for (int i = 0; i < n; i++)
-        to[i] = INFINITY;
-    for (int k = 0; k < n_terms; k++) {
-        const double *row = t[k].row;
-        double add = t[k].add;
-
-        for (int i = 0; i < n; i++)
-            to[i] = lesser(add + row[i], to[i]);
-    }
-}
-
-#if defined(__GNUC__) && defined(__x86_64__)
-/* The same for machines with AVX, in blocks that stay in registers. The last block overlaps the one
- * before: a minimum may be taken twice. Compilers do not find this by themselves (half the speed
- * and less). */
-__attribute__((target("avx"))) static void fold_16(const term *t, int n_terms, double *to, int n)
-{
-    for (int i = 0; i < n; i += 16) {
-        int at = i + 16 <= n ? i : n - 16;
-        __m256d a = _mm256_set1_pd(INFINITY), b = a, c = a, d = a;
-
-        for (int k = 0; k < n_terms; k++) {
-            const double *row = t[k].row + at;
-            __m256d add = _mm256_broadcast_sd(&t[k].add);
-
-            a = _mm256_min_pd(_mm256_add_pd(add, _mm256_loadu_pd(row)), a);
-            b = _mm256_min_pd(_mm256_add_pd(add, _mm256_loadu_pd(row + 4)), b);
-            c = _mm256_min_pd(_mm256_add_pd(add, _mm256_loadu_pd(row + 8)), c);
-            d = _mm256_min_pd(_mm256_add_pd(add, _mm256_loadu_pd(row + 12)), d);
-        }
-        _mm256_storeu_pd(to + at, a);
-        _mm256_storeu_pd(to + at + 4, b);
-        _mm256_storeu_pd(to + at + 8, c);
-        _mm256_storeu_pd(to + at + 12, d);
-    }
-}
-
-__attribute__((target("avx"))) static void fold_4(const term *t, int n_terms, double *to, int n)
-{
-    for (int i = 0; i < n; i += 4) {
-        int at = i + 4 <= n ? i : n - 4;
-        __m256d a = _mm256_set1_pd(INFINITY);
-
-        for (int k = 0; k < n_terms; k++) {
-            __m256d add = _mm256_broadcast_sd(&t[k].add);
-
-            a = _mm256_min_pd(_mm256_add_pd(add, _mm256_loadu_pd(t[k].row + at)), a);
-        }
-        _mm256_storeu_pd(to + at, a);
-    }
-}
-
-static void fold_terms(const term *t, int n_terms, double *to, int n)
-{
-    if (n < 4 || !__builtin_cpu_supports("avx"))
-        fold_plain(t, n_terms, to, n);
-    else if (n < 16)
-        fold_4(t, n_terms, to, n);
-    else
-        fold_16(t, n_terms, to, n);
-}
-#else
-static void fold_terms(const term *t, int n_terms, double *to, int n)
-{
-    fold_plain(t, n_terms, to, n);
-}
-#endif
-
-/* Least a[i] + b[i]. */
-static inline double least_sum(const double *a, const double *b, int n)
-{
-    double lane[LANES], least = INFINITY;
-    int i = 0;
-
-    for (int k = 0; k < LANES; k++)
-        lane[k] = INFINITY;
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++)
-            lane[k] = lesser(a[i + k] + b[i + k], lane[k]);
-    for (; i < n; i++)
-        least = lesser(a[i] + b[i], least);
-    for (int k = 0; k < LANES; k++)
-        least = lesser(lane[k], least);
-    return least;
-}
-
-static inline void limits_of(const double *a, int n, double *low, double *high)
-{
-    double least[LANES], most[LANES];
-    int i = 0;
-
-    for (int k = 0; k < LANES; k++)
-        least[k] = most[k] = a[0];
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++) {
-            double x = a[i + k];
-
-            least[k] = x < least[k] ? x : least[k];
-            most[k] = x > most[k] ? x : most[k];
-        }
-    *low = *high = a[0];
-    for (; i < n; i++) {
-        *low = a[i] < *low ? a[i] : *low;
-        *high = a[i] > *high ? a[i] : *high;
-    }
-    for (int k = 0; k < LANES; k++) {
-        *low = least[k] < *low ? least[k] : *low;
-        *high = most[k] > *high ? most[k] : *high;
-    }
-}
+enum { LEAST_ROWS = 8 }; /* of a matrix, to look for states of w that do not matter */
 
 /* --- factors --------------------------------------------------------------------------------- */
 
@@ -185,7 +50,7 @@ typedef struct fold {
     bool has_limits;
     double *sum; /* [n_w * n_l] M if it is not a table itself */
     const double *m;
-    term *term; /* [n_w + 1] */
+    weft_term *term; /* [n_w + 1] */
 } fold;
 
 static bool has_place(const weft_factor *f, int place)
@@ -320,7 +185,7 @@ static void make_matrix(fold *s)
         for (int i = 0; i < s->n_in_m; i++)
             add_matrix(s, &s->in_m[i], i == 0);
     for (int x = 0; x < s->n_w && s->has_limits; x++)
-        limits_of(s->m + (size_t)x * (size_t)s->n_l, s->n_l, &s->low[x], &s->high[x]);
+        weft_row_limits(s->m + (size_t)x * (size_t)s->n_l, s->n_l, &s->low[x], &s->high[x]);
 }
 
 static void make_a(fold *s)
@@ -342,12 +207,13 @@ static void make_a(fold *s)
 /* Step 3: the states of w that matter in this row. Without branches: nobody could predict them. */
 static int make_terms(fold *s)
 {
-    double limit = s->has_limits ? lesser(least_sum(s->a, s->high, s->n_w), DBL_MAX) : DBL_MAX;
+    double limit =
+        s->has_limits ? fmin(weft_row_least_sum(s->a, s->high, s->n_w), DBL_MAX) : DBL_MAX;
     const double *row = s->m;
     int n = 0;
 
     for (int x = 0; x < s->n_w; x++, row += s->n_l) {
-        s->term[n] = (term){row, s->a[x]};
+        s->term[n] = (weft_term){row, s->a[x]};
         n += s->a[x] + s->low[x] <= limit;
     }
     return n;
@@ -356,7 +222,7 @@ static int make_terms(fold *s)
 static void make_row(fold *s, double *to)
 {
     make_a(s);
-    fold_terms(s->term, make_terms(s), to, s->n_l);
+    weft_row_fold(s->term, make_terms(s), to, s->n_l);
 }
 
 /* The next states of the axes but the last; returns the first axis that changed, -1 at the end. */
@@ -389,7 +255,7 @@ static void make_table(fold *s, double *to)
     s->sum = WEFT_NEW_RAW(s->arena, double, (size_t)s->n_w *(size_t)s->n_l);
     s->low = WEFT_NEW(s->arena, double, s->n_w);
     s->high = WEFT_NEW(s->arena, double, s->n_w);
-    s->term = WEFT_NEW_RAW(s->arena, term, s->n_w + 1);
+    s->term = WEFT_NEW_RAW(s->arena, weft_term, s->n_w + 1);
     s->digit = WEFT_NEW(s->arena, int, s->b->n);
     make_matrix(s);
     while (changed >= 0) {
@@ -418,7 +284,8 @@ static void fold_into(fold *s, double *to)
             *to = fmin(*to, s->own[x]);
     } else if (is_column(s)) {
         for (int i = 0; i < s->n_l; i++)
-            to[i] = least_sum(s->own, s->in_m[0].cost + (size_t)i * (size_t)s->n_w, s->n_w);
+            to[i] =
+                weft_row_least_sum(s->own, s->in_m[0].cost + (size_t)i * (size_t)s->n_w, s->n_w);
     } else {
         make_table(s, to);
     }
