@@ -305,7 +305,7 @@ TEST(sharing_of_tables_and_order_do_not_change_the_least_value)
 
 /* --- larger models --------------------------------------------------------------------------- */
 
-enum { N_BLOCKS = 64, N_STATES = 50, N_INNER = 3 };
+enum { N_BLOCKS = 64, N_STATES = 82, N_INNER = 3 };
 
 /* Residual blocks: a chain of n_blocks * N_INNER + 1 variables, and a pair around each block. Each
  * block has the same tables; or, if they are not shared, copies of them. */
