@@ -2,12 +2,12 @@
 /* shard_registry.c: the solvers of sharded networks by number and by name, from the simplest to the
  * most elaborate; and the methods of bounds that rest on a search. A new one is a file and a row.
  */
-#include "weft/shard.h"
+#include "search.h"
 
 #include <string.h>
 
 static const weft_shard_solver *const solvers[] = {
-    NULL, /* the end */
+    &weft_shard_auto, NULL, /* the end */
 };
 
 int weft_shard_count(void)
