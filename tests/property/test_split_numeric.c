@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/* test_split_numeric.c: the rules of splits, proved by numbers. Layers and whole networks run split
+ * over members with private memories (executor.h), in every way that weft_step_splits knows:
+ * results equal those of the unsplit network bit for bit, nobody reads what it does not hold,
+ * everybody ends with exactly its part, and what arrives is what the cost model says. What is left
+ * out on purpose is missed. */
+#include "check.h"
+#include "executor.h"
+#include "executor_nets.h"
+
+#include "weft/platform.h"
+
+#include <stdio.h>
+
+enum {
+    MOST_MEMBERS = 8,
+    N_LAYERS = 70,    /* of each recipe */
+    N_NETWORKS = 120, /* of each recipe, on one set and on two */
+    N_CASES = 20000,  /* layers x splits: at least */
+    MOST_STEPS = 64,
+};
+
+/* --- what a step must have done -------------------------------------------------------------- */
+
+/* Elements of the results that differ from those of the unsplit network. */
+static long n_different(const exec_step *e, exec_memory *const *whole)
+{
+    const weft_step *v = &e->steps->step[e->step];
+    long n = 0;
+
+    for (int m = 0; m < e->n_members; m++)
+        for (int k = 0; k < v->n_results; k++) {
+            const exec_memory *y = exec_result_of(e, m, k);
+
+            for (int64_t i = 0; i < y->n; i++)
+                n += y->held[i] && y->value[i] != whole[v->result[k]]->value[i];
+        }
+    return n;
+}
+
+/* Every member holds its part and no more, and the parts make up the whole. */
+static bool parts_are_right(const exec_step *e)
+{
+    const weft_step *v = &e->steps->step[e->step];
+
+    for (int k = 0; k < v->n_results; k++) {
+        int64_t n_held = 0, n = exec_result_of(e, 0, k)->n;
+
+        for (int m = 0; m < e->n_members; m++) {
+            weft_box b = weft_split_result(e->steps, e->step, &e->split, m, k);
+
+            if (!exec_holds_exactly(exec_result_of(e, m, k), &b))
+                return false;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            bool is_held = false;
+
+            for (int m = 0; m < e->n_members && !is_held; m++)
+                is_held = exec_result_of(e, m, k)->held[i];
+            n_held += is_held;
+        }
+        if (n_held != n)
+            return false;
+    }
+    return true;
+}
+
+static int64_t held_bytes(const exec_memory *m)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < m->n; i++)
+        n += m->held[i];
+    return n * m->element_bytes;
+}
+
+/* What members hold before they start. */
+typedef struct holdings {
+    int64_t weight_bytes, operand_bytes; /* of the fullest member */
+} holdings;
+
+static holdings held_before(const exec_step *e)
+{
+    const weft_step *v = &e->steps->step[e->step];
+    holdings most = {0, 0};
+
+    for (int m = 0; m < e->n_members; m++) {
+        int64_t weights = 0, operands = 0;
+
+        for (int k = 0; k < v->n_weights; k++)
+            weights += held_bytes(e->member[m].weight[k]);
+        for (int k = 0; k < v->n_operands; k++)
+            operands += held_bytes(e->member[m].operand[k]);
+        most.weight_bytes = weights > most.weight_bytes ? weights : most.weight_bytes;
+        most.operand_bytes = operands > most.operand_bytes ? operands : most.operand_bytes;
+    }
+    return most;
+}
+
+static int64_t most_result_bytes(const exec_step *e)
+{
+    int64_t most = 0;
+
+    for (int m = 0; m < e->n_members; m++) {
+        int64_t bytes = 0;
+
+        for (int k = 0; k < e->steps->step[e->step].n_results; k++)
+            bytes += held_bytes(exec_result_of(e, m, k));
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* What the executor counted, and by how much rings of whole elements may differ from the model's
+ * (r - 1) / r: by the difference of the largest and the smallest chunk, twice for an all-reduce. */
+typedef struct counts {
+    double rotated_bytes;  /* at once, of the member that receives most */
+    double partials_bytes; /* of the fullest member */
+    double ring_bytes;     /* received in rings by the member that receives most */
+    double total_bytes;    /* received by all in all */
+    double ring_slack, total_slack;
+    int n_partners;
+} counts;
+
+static bool is_statistic(const exec_step *e)
+{
+    int u = e->steps->step[e->step].node[0];
+
+    return exec_kernel_find(e->steps->graph->node[u].op)->combine == EXEC_STATISTIC;
+}
+
+static double partial_bytes(const exec_step *e)
+{
+    int element_bytes = e->member[0].made[0][0]->element_bytes;
+
+    if (is_statistic(e) && element_bytes < WEFT_STATISTIC_BYTES)
+        return WEFT_STATISTIC_BYTES;
+    return element_bytes;
+}
+
+static counts count(const exec_step *e)
+{
+    double bytes = partial_bytes(e), rounds = e->split.is_scattered ? 1 : 2;
+    counts c = {.n_partners = 1};
+
+    for (int i = 0; i < e->n_members; i++) {
+        const exec_member *m = &e->member[i];
+        double slack = rounds * (double)(m->largest - m->smallest) * bytes;
+
+        c.rotated_bytes = fmax(c.rotated_bytes, (double)m->most_rotated_bytes);
+        c.partials_bytes = fmax(c.partials_bytes, (double)m->partials * bytes);
+        c.ring_bytes = fmax(c.ring_bytes, (double)m->ring_in * bytes);
+        c.total_bytes += (double)m->rotated_bytes + (double)m->ring_in * bytes;
+        c.ring_slack = fmax(c.ring_slack, slack);
+        c.total_slack += slack;
+        c.n_partners = m->n_partners > c.n_partners ? m->n_partners : c.n_partners;
+    }
+    return c;
+}
+
+static bool near(double value, double expected, double slack)
+{
+    return fabs(value - expected) <= slack + 1e-9 * (1 + fabs(expected));
+}
+
+/* Bytes as seconds: what a mode sends over links of one byte a second. */
+static const weft_span one_byte_a_second = {0, 1};
+
+/* The first volume that the cost model says otherwise, or NULL. */
+static const char *wrong_volume(const exec_step *e, const weft_mode *m, holdings before)
+{
+    counts c = count(e);
+    bool has_sums = c.n_partners > 1 && !is_statistic(e);
+    bool has_statistics = c.n_partners > 1 && is_statistic(e);
+    double ring_bytes = weft_mode_reduce_s(m, &one_byte_a_second);
+
+    if (m->n_phases != weft_split_phases(e->steps, e->step, &e->split))
+        return "number of phases";
+    if (!near(m->rotate_bytes, c.rotated_bytes, 0))
+        return "bytes between phases";
+    if (m->n_reduce != (has_sums ? c.n_partners : 1))
+        return "members that share sums";
+    if (!near(m->reduce_bytes, has_sums ? c.partials_bytes : 0, 0))
+        return "bytes of partial sums";
+    if (m->n_statistic != (has_statistics ? c.n_partners : 1))
+        return "members that share statistics";
+    if (!near(m->statistic_bytes, has_statistics ? c.partials_bytes : 0, 0))
+        return "bytes of statistics";
+    if (!near(c.ring_bytes, ring_bytes, c.ring_slack))
+        return "bytes received in a ring";
+    if (!near(c.total_bytes, m->sent_bytes, c.total_slack))
+        return "bytes received in all";
+    if (!near(m->weight_bytes, (double)before.weight_bytes, 0))
+        return "bytes of weights";
+    if (!near(m->operand_bytes, (double)before.operand_bytes, 0))
+        return "bytes of operands";
+    if (!near(m->result_bytes, (double)most_result_bytes(e), 0))
+        return "bytes of results";
+    return NULL;
+}
+
+/* What is wrong with a step that has run, or NULL. */
+static const char *wrong(const exec_step *e, exec_memory *const *whole, const weft_design *d,
+                         holdings before)
+{
+    weft_mode m;
+
+    if (e->n_faults > 0)
+        return "an element was read, or sent, by a member that does not hold it";
+    if (n_different(e, whole) > 0)
+        return "results differ";
+    if (!parts_are_right(e))
+        return "members do not hold their parts";
+    m = weft_split_mode(e->steps, e->step, &e->split, d);
+    return wrong_volume(e, &m, before);
+}
+
+static void fail_step(const exec_step *e, const char *recipe, int seed, const char *what)
+{
+    char text[128];
+
+    fail_msg("%s %d, step %d (%s) on %d members, split %s: %s", recipe, seed, e->step,
+             weft_step_name(e->steps, e->step), e->n_members,
+             weft_split_print(e->steps, e->step, &e->split, text), what);
+}
+
+/* --- single layers --------------------------------------------------------------------------- */
+
+typedef struct subject {
+    const char *recipe;
+    int seed;
+    weft_graph *graph;
+    weft_steps *steps;
+    exec_memory **whole;
+    const weft_design *design;
+    weft_arena *arena;
+} subject;
+
+static subject subject_of(weft_graph *g, const char *recipe, int seed, const weft_platform *p)
+{
+    subject s = {.recipe = recipe,
+                 .seed = seed,
+                 .graph = g,
+                 .design = &p->device[0].design[0],
+                 .arena = weft_arena_new()};
+
+    CHECK_OK(weft_steps_new(g, &s.steps));
+    CHECK(s.steps->n <= MOST_STEPS);
+    s.whole = exec_reference(g, (uint64_t)seed, s.arena);
+    return s;
+}
+
+static subject draw_subject(const exec_recipe *recipe, int seed, const weft_platform *p)
+{
+    weft_rng r = weft_rng_seed((uint64_t)seed);
+
+    return subject_of(recipe->make(&r), recipe->name, seed, p);
+}
+
+static void subject_free(subject *s)
+{
+    weft_steps_free(s->steps);
+    weft_graph_free(s->graph);
+    weft_arena_free(s->arena);
+}
+
+static weft_platform *one_device(void)
+{
+    weft_platform *p;
+
+    CHECK_OK(weft_platform_notation("cpu(flops=1)", &p));
+    return p;
+}
+
+static void check_split(const subject *s, int step, const weft_split *split)
+{
+    exec_step *e = exec_step_new(s->steps, step, split, s->arena);
+    holdings before;
+    const char *what;
+
+    exec_place_weights(e, s->whole);
+    exec_place_operands(e, s->whole);
+    before = held_before(e);
+    exec_run(e);
+    what = wrong(e, s->whole, s->design, before);
+    if (what != NULL)
+        fail_step(e, s->recipe, s->seed, what);
+}
+
+static long check_layer(const subject *s)
+{
+    long n_cases = 0;
+
+    for (int v = 0; v < s->steps->n; v++)
+        for (int n = 1; n <= MOST_MEMBERS; n++) {
+            size_t mark = weft_arena_mark(s->arena);
+            const weft_split *split;
+            int n_splits = weft_step_splits(s->steps, v, n, true, s->arena, &split);
+
+            CHECK(n_splits > 0);
+            for (int i = 0; i < n_splits; i++) {
+                size_t inner = weft_arena_mark(s->arena);
+
+                check_split(s, v, &split[i]);
+                weft_arena_rewind(s->arena, inner);
+            }
+            n_cases += n_splits;
+            weft_arena_rewind(s->arena, mark);
+        }
+    return n_cases;
+}
+
+TEST(every_split_of_every_layer_is_exact)
+{
+    weft_platform *p = one_device();
+    long n_cases = 0;
+
+    for (int i = 0; exec_layers[i].name != NULL; i++) {
+        long n = 0;
+
+        for (int seed = 1; seed <= N_DRAWN(N_LAYERS); seed++) {
+            subject s = draw_subject(&exec_layers[i], seed, p);
+
+            n += check_layer(&s);
+            subject_free(&s);
+        }
+        print_message("%-24s %7ld splits\n", exec_layers[i].name, n);
+        n_cases += n;
+    }
+    print_message("%ld layers x splits\n", n_cases);
+    CHECK(n_cases >= N_DRAWN(N_CASES));
+    weft_platform_free(p);
+}
+
+/* --- networks -------------------------------------------------------------------------------- */
+
+/* A network on one or two sets: a set and a split for each step, and what was received. */
+typedef struct run {
+    const subject *s;
+    int n_sets, n_members[2];
+    int set[MOST_STEPS];
+    exec_step *step[MOST_STEPS];
+    double bytes, modelled_bytes, slack;
+} run;
+
+static void check_edge(run *r, const exec_step *e, int k, int64_t most, int64_t total)
+{
+    const weft_step_operand *o = &r->s->steps->step[e->step].operand[k];
+    bool is_inside = o->step >= 0 && r->set[o->step] == r->set[e->step];
+    double model_total, model;
+
+    if (is_inside)
+        model = weft_reshard_bytes(r->s->steps, e->step, k, &r->step[o->step]->split, &e->split,
+                                   &model_total);
+    else
+        model = weft_need_bytes(r->s->steps, e->step, k, &e->split, &model_total);
+    if (!near((double)most, model, 0) || !near((double)total, model_total, 0))
+        fail_step(e, r->s->recipe, r->s->seed, "bytes of an operand received");
+    r->bytes += (double)total;
+    r->modelled_bytes += model_total;
+}
+
+static void fetch_operands(run *r, exec_step *e)
+{
+    const weft_step *v = &r->s->steps->step[e->step];
+
+    for (int k = 0; k < v->n_operands; k++) {
+        int from = v->operand[k].step;
+        int64_t total, most;
+
+        if (from < 0)
+            most = exec_fetch_input(e, k, r->s->whole[v->operand[k].tensor], &total);
+        else
+            most = exec_fetch(e, k, r->step[from], r->set[from] == r->set[e->step], &total);
+        check_edge(r, e, k, most, total);
+    }
+}
+
+static void run_step(run *r, int v, weft_rng *rng)
+{
+    const subject *s = r->s;
+    const weft_split *split;
+    const char *what;
+    weft_mode mode;
+    holdings before;
+    counts c;
+    int n_splits;
+
+    r->set[v] = weft_rng_below(rng, r->n_sets);
+    n_splits = weft_step_splits(s->steps, v, r->n_members[r->set[v]], true, s->arena, &split);
+    r->step[v] = exec_step_new(s->steps, v, &split[weft_rng_below(rng, n_splits)], s->arena);
+    exec_place_weights(r->step[v], s->whole);
+    fetch_operands(r, r->step[v]);
+    before = held_before(r->step[v]);
+    exec_run(r->step[v]);
+    what = wrong(r->step[v], s->whole, s->design, before);
+    if (what != NULL)
+        fail_step(r->step[v], s->recipe, s->seed, what);
+    mode = weft_split_mode(s->steps, v, &r->step[v]->split, s->design);
+    c = count(r->step[v]);
+    r->bytes += c.total_bytes;
+    r->modelled_bytes += mode.sent_bytes;
+    r->slack += c.total_slack;
+}
+
+/* All that is asked for arrives at the host, and is what it should be. */
+static void deliver_outputs(run *r)
+{
+    const subject *s = r->s;
+    int n_outputs = 0;
+
+    for (int v = 0; v < s->steps->n; v++)
+        for (int k = 0; k < s->steps->step[v].n_results; k++) {
+            int t = s->steps->step[v].result[k];
+            const exec_memory *expected = s->whole[t];
+            exec_memory *host;
+            int64_t total, most;
+            double model_total;
+
+            if (s->graph->tensor[t].kind != WEFT_OUTPUT)
+                continue;
+            host = exec_memory_new(s->arena, &expected->shape, expected->element_bytes);
+            most = exec_deliver(r->step[v], k, host, &total);
+            CHECK_NEAR((double)most,
+                       weft_result_bytes(s->steps, v, k, &r->step[v]->split, &model_total));
+            CHECK_NEAR((double)total, model_total);
+            for (int64_t i = 0; i < host->n; i++)
+                CHECK(host->held[i] && host->value[i] == expected->value[i]);
+            n_outputs++;
+        }
+    CHECK_INT(n_outputs, s->graph->n_outputs);
+}
+
+static void run_network(const subject *s, int n_sets)
+{
+    weft_rng rng = weft_rng_seed((uint64_t)s->seed * 31 + (uint64_t)n_sets);
+    run r = {.s = s, .n_sets = n_sets};
+
+    r.n_members[0] = 1 + weft_rng_below(&rng, n_sets > 1 ? MOST_MEMBERS - 1 : MOST_MEMBERS);
+    r.n_members[1] = n_sets > 1 ? 1 + weft_rng_below(&rng, MOST_MEMBERS - r.n_members[0]) : 0;
+    for (int v = 0; v < s->steps->n; v++)
+        run_step(&r, v, &rng);
+    deliver_outputs(&r);
+    CHECK(near(r.bytes, r.modelled_bytes, r.slack));
+}
+
+static void run_networks(int n_sets)
+{
+    weft_platform *p = one_device();
+    long n_steps = 0;
+
+    for (int i = 0; exec_networks[i].name != NULL; i++)
+        for (int seed = 1; seed <= N_DRAWN(N_NETWORKS); seed++) {
+            subject s = draw_subject(&exec_networks[i], seed, p);
+
+            run_network(&s, n_sets);
+            n_steps += s.steps->n;
+            subject_free(&s);
+        }
+    print_message("%ld steps of networks on %d set%s\n", n_steps, n_sets, n_sets > 1 ? "s" : "");
+    weft_platform_free(p);
+}
+
+TEST(networks_on_one_set_are_exact)
+{
+    run_networks(1);
+}
+
+TEST(networks_on_two_sets_are_exact)
+{
+    run_networks(2);
+}
+
+/* --- what is left out is missed -------------------------------------------------------------- */
+
+static const exec_conv small_conv = {
+    .channels = 4, .out = 4, .height = 8, .width = 6, .kernel = 3, .stride = 1};
+
+typedef struct outcome {
+    long n_faults, n_different;
+} outcome;
+
+/* A convolution 4 -> 4 channels of 3 x 3, split as the text says, with something left out. */
+static outcome run_dropping(const char *text, int n, exec_drop drop)
+{
+    weft_platform *p = one_device();
+    subject s = subject_of(exec_conv_graph(&small_conv), "convolution", 1, p);
+    weft_split split;
+    exec_step *e;
+    outcome o;
+
+    CHECK_OK(weft_split_parse(s.steps, 0, n, text, &split));
+    e = exec_step_new(s.steps, 0, &split, s.arena);
+    e->drop = drop;
+    exec_place_weights(e, s.whole);
+    exec_place_operands(e, s.whole);
+    exec_run(e);
+    o = (outcome){e->n_faults, n_different(e, s.whole)};
+    subject_free(&s);
+    weft_platform_free(p);
+    return o;
+}
+
+TEST(a_halo_row_that_is_left_out_is_missed)
+{
+    outcome all = run_dropping("r=2", 2, EXEC_DROP_NOTHING);
+    outcome less = run_dropping("r=2", 2, EXEC_DROP_ROW);
+
+    CHECK_INT(all.n_faults, 0);
+    CHECK_INT(all.n_different, 0);
+    /* Member 0 computes rows 0 .. 3 and lacks row 4: of output row 3, each of 4 channels reads it
+     * in 4 channels of 16 places: 6 columns, 3 each but 2 at both ends. */
+    CHECK_INT(less.n_faults, 4 * 4 * 16);
+    CHECK_INT(less.n_different, 4 * 6);
+}
+
+TEST(a_rotation_that_is_left_out_is_missed)
+{
+    CHECK_INT(run_dropping("r=2 share m", 2, EXEC_DROP_NOTHING).n_different, 0);
+    CHECK(run_dropping("r=2 share m", 2, EXEC_DROP_ROTATION).n_faults > 0);
+    /* Member 0 has the wrong kernels for half of its half of 4 x 8 x 6 sums. */
+    CHECK_INT(run_dropping("r=2 share m", 2, EXEC_DROP_ROTATION).n_different, 4 * 8 * 6 / 4);
+}
+
+TEST(a_partial_sum_that_is_left_out_is_missed)
+{
+    CHECK_INT(run_dropping("n=2", 2, EXEC_DROP_NOTHING).n_different, 0);
+    CHECK_INT(run_dropping("n=2", 2, EXEC_DROP_TERM).n_faults, 0);
+    /* Half of the sums are made by member 0, and go wrong to both members. */
+    CHECK_INT(run_dropping("n=2", 2, EXEC_DROP_TERM).n_different, 2 * (4 * 8 * 6 / 2));
+    CHECK_INT(run_dropping("n=2>scatter", 2, EXEC_DROP_NOTHING).n_different, 0);
+    CHECK_INT(run_dropping("n=2>scatter", 2, EXEC_DROP_TERM).n_different, 4 * 8 * 6 / 2);
+}
+
+/* Two convolutions, both cut by rows: the halo between them goes by messages. */
+static long different_in_chain(exec_drop drop)
+{
+    weft_platform *p = one_device();
+    exec_conv c = small_conv;
+    subject s;
+    exec_step *e[2];
+    int64_t total;
+    long n;
+
+    c.is_chain = true;
+    s = subject_of(exec_conv_graph(&c), "chain", 1, p);
+    CHECK_INT(s.steps->n, 2);
+    for (int v = 0; v < 2; v++) {
+        weft_split split;
+
+        CHECK_OK(weft_split_parse(s.steps, v, 2, "r=2", &split));
+        e[v] = exec_step_new(s.steps, v, &split, s.arena);
+        e[v]->drop = v == 1 ? drop : EXEC_DROP_NOTHING;
+        exec_place_weights(e[v], s.whole);
+        if (v == 0)
+            exec_place_operands(e[v], s.whole);
+        else /* a row of 4 channels and 6 columns, 4 bytes each */
+            CHECK_INT(exec_fetch(e[v], 0, e[0], true, &total), 4 * 6 * 4);
+        exec_run(e[v]);
+    }
+    CHECK_INT(total, 2 * 4 * 6 * 4);
+    n = n_different(e[1], s.whole);
+    subject_free(&s);
+    weft_platform_free(p);
+    return n;
+}
+
+TEST(a_halo_row_that_is_not_sent_is_missed)
+{
+    CHECK_INT(different_in_chain(EXEC_DROP_NOTHING), 0);
+    CHECK_INT(different_in_chain(EXEC_DROP_ROW), 4 * 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_split_of_every_layer_is_exact),
+        cmocka_unit_test(networks_on_one_set_are_exact),
+        cmocka_unit_test(networks_on_two_sets_are_exact),
+        cmocka_unit_test(a_halo_row_that_is_left_out_is_missed),
+        cmocka_unit_test(a_rotation_that_is_left_out_is_missed),
+        cmocka_unit_test(a_partial_sum_that_is_left_out_is_missed),
+        cmocka_unit_test(a_halo_row_that_is_not_sent_is_missed),
+    };
+
+    return RUN_TESTS(tests);
+}
