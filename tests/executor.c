@@ -589,17 +589,22 @@ static void run_followers(exec_step *e, int m)
     }
 }
 
-void exec_run(exec_step *e)
+static void make_statistics(exec_step *e)
 {
-    const exec_kernel *head = head_of(e);
-    int n_phases = weft_split_phases(e->steps, e->step, &e->split);
-
-    for (int m = 0; m < e->n_members && head->combine == EXEC_STATISTIC; m++) {
+    for (int m = 0; m < e->n_members && head_of(e)->combine == EXEC_STATISTIC; m++) {
         weft_shape s = exec_statistic_shape(e->steps->graph, step_of(e)->node[0]);
 
         e->member[m].sum = exec_memory_new(e->arena, &s, 0);
         e->member[m].max = exec_memory_new(e->arena, &s, 0);
     }
+}
+
+void exec_run(exec_step *e)
+{
+    const exec_kernel *head = head_of(e);
+    int n_phases = weft_split_phases(e->steps, e->step, &e->split);
+
+    make_statistics(e);
     for (int t = 0; t < n_phases; t++) {
         if (t > 0)
             rotate(e, t);
@@ -615,4 +620,49 @@ void exec_run(exec_step *e)
             run_head(e, m, 0, head->close);
         run_followers(e, m);
     }
+}
+
+/* --- one point at a time --------------------------------------------------------------------- */
+
+/* Share of the points of member m that it can compute with what it holds. */
+static double share_at_hand(exec_step *e, int m)
+{
+    exec_task t = task_of(e, m, 0);
+    int64_t lo[WEFT_MAX_AXES], hi[WEFT_MAX_AXES], at[WEFT_MAX_AXES], next[WEFT_MAX_AXES];
+    long n_points = 0, n_at_hand = 0;
+
+    weft_split_points(e->steps, e->step, &e->split, m, 0, lo, hi);
+    t.step = step_of(e);
+    t.lo = at;
+    t.hi = next;
+    for (bool more = exec_first(t.step->n_axes, lo, hi, at); more;
+         more = exec_next(t.step->n_axes, lo, hi, at)) {
+        for (int i = 0; i < t.step->n_axes; i++)
+            next[i] = at[i] + 1;
+        t.n_faults = 0;
+        head_of(e)->points(&t);
+        n_at_hand += t.n_faults == 0;
+        n_points++;
+    }
+    return (double)n_at_hand / (double)n_points;
+}
+
+double exec_interior_share(const exec_step *e, int k, const exec_step *from,
+                           exec_memory *const *whole)
+{
+    exec_step *alone = exec_step_new(e->steps, e->step, &e->split, e->arena);
+    double least = 1;
+
+    make_statistics(alone);
+    exec_place_weights(alone, whole);
+    exec_place_operands(alone, whole);
+    for (int m = 0; m < e->n_members; m++) {
+        exec_memory *own = memory_of(e, step_of(e)->operand[k].tensor);
+        weft_box b = need_of(e, m, false, k, 0);
+
+        (void)exec_send(exec_result_of(from, m, step_of(e)->operand[k].result), own, &b);
+        alone->member[m].operand[k] = own;
+        least = fmin(least, share_at_hand(alone, m));
+    }
+    return least;
 }

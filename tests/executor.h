@@ -143,6 +143,10 @@ int64_t exec_fetch_input(exec_step *e, int k, const exec_memory *whole, int64_t 
 /* A result to the host: bytes of the largest part that a member has, and what arrives in *total. */
 int64_t exec_deliver(const exec_step *e, int result, exec_memory *host, int64_t *total);
 void exec_run(exec_step *e);
+/* Share of a member's points that need nothing of operand k but what the member itself has made of
+ * it in step `from`, on the same set; of the member where it is least. Point by point. */
+double exec_interior_share(const exec_step *e, int k, const exec_step *from,
+                           exec_memory *const *whole);
 /* Memory of a result of the step. */
 exec_memory *exec_result_of(const exec_step *e, int member, int result);
 

@@ -360,6 +360,20 @@ static void check_edge(run *r, const exec_step *e, int k, int64_t most, int64_t 
     r->modelled_bytes += model_total;
 }
 
+/* No more is said to be computed before an operand arrives than can be. */
+static void check_interior(const run *r, const exec_step *e, int k)
+{
+    const weft_step_operand *o = &r->s->steps->step[e->step].operand[k];
+    const exec_step *from = r->step[o->step];
+    double share = weft_interior_share(r->s->steps, e->step, k, &from->split, &e->split);
+
+    CHECK(0 <= share && share <= 1);
+    if (weft_split_phases(e->steps, e->step, &e->split) > 1)
+        CHECK(share == 0);
+    else if (o->node == 0 && share > exec_interior_share(e, k, from, r->s->whole) + 1e-9)
+        fail_step(e, r->s->recipe, r->s->seed, "points said to need nothing from others");
+}
+
 static void fetch_operands(run *r, exec_step *e)
 {
     const weft_step *v = &r->s->steps->step[e->step];
@@ -373,6 +387,8 @@ static void fetch_operands(run *r, exec_step *e)
         else
             most = exec_fetch(e, k, r->step[from], r->set[from] == r->set[e->step], &total);
         check_edge(r, e, k, most, total);
+        if (from >= 0 && r->set[from] == r->set[e->step])
+            check_interior(r, e, k);
     }
 }
 
