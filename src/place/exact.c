@@ -423,7 +423,7 @@ static void set_work(engine *g, ideal *o, const ideal *from, int u, weft_arena *
  * tasks share, and of groups that are begun. The parent's marks are looked up in `held`. */
 typedef struct name {
     uint64_t hash;
-    uint64_t *done;
+    const uint64_t *done;
     tick *mark;
     int n_marks;
 } name;
@@ -932,7 +932,7 @@ static bool must_stop(engine *g)
     return g->is_stopped;
 }
 
-static void move_on(engine *g, level *next, move *m, uint64_t *done)
+static void move_on(engine *g, level *next, move *m, const uint64_t *done)
 {
     const ideal *o = m->from;
     name child = {.hash = o->hash ^ g->key[m->task], .done = done, .mark = g->mark};
