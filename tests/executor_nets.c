@@ -388,6 +388,23 @@ static weft_graph *make_matmul_both(weft_rng *r)
     return finish(&m, binary(&m, "MatMul", x, y));
 }
 
+/* A tensor with itself, with its transposed self, or summed with itself. */
+static weft_graph *make_same(weft_rng *r)
+{
+    maker m = begin(r);
+    int64_t n = draw(&m, 2, 8);
+    int x = input(&m, DIMS(n, n));
+    call c = {
+        .op = "Gemm", .n_args = 3, .arg = {x, x, x},
+                .n_attrs = 1
+    };
+
+    if (happens(&m))
+        return finish(&m, binary(&m, happens(&m) ? "MatMul" : "Add", x, x));
+    c.attr[0] = int_attr(happens(&m) ? "transA" : "transB", 1);
+    return finish(&m, apply(&m, &c));
+}
+
 static weft_graph *make_gemm(weft_rng *r)
 {
     maker m = begin(r);
@@ -611,6 +628,7 @@ const exec_recipe exec_layers[] = {
     {"convolution, followed",  make_conv_followed},
     {"product with weights",   make_matmul       },
     {"product of activations", make_matmul_both  },
+    {"product with itself",    make_same         },
     {"Gemm",                   make_gemm         },
     {"pool",                   make_pool         },
     {"global pool",            make_global_pool  },
