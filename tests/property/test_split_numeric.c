@@ -303,7 +303,32 @@ static weft_platform *one_device(void)
     return p;
 }
 
-static void check_split(const subject *s, int step, const weft_split *split)
+/* How many cases there were of each kind: a proof of rules that never came up is none. */
+typedef struct tally {
+    long n, n_copies, n_sums, n_scattered, n_statistics;
+    long n_rotating, n_both; /* one operand, or both */
+} tally;
+
+static void add_case(const exec_step *e, tally *t)
+{
+    const weft_step *v = &e->steps->step[e->step];
+    int n_rotating = 0;
+    bool has_partners = e->member[0].n_partners > 1;
+
+    for (int k = 0; k < v->n_operands; k++)
+        n_rotating += weft_split_source(e->steps, e->step, &e->split, 0, false, k) >= 0;
+    for (int k = 0; k < v->n_weights; k++)
+        n_rotating += weft_split_source(e->steps, e->step, &e->split, 0, true, k) >= 0;
+    t->n++;
+    t->n_copies += weft_split_is_copy(&e->split);
+    t->n_sums += has_partners && !is_statistic(e);
+    t->n_statistics += has_partners && is_statistic(e);
+    t->n_scattered += e->split.is_scattered;
+    t->n_rotating += n_rotating == 1;
+    t->n_both += n_rotating == 2;
+}
+
+static void check_split(const subject *s, int step, const weft_split *split, tally *t)
 {
     exec_step *e = exec_step_new(s->steps, step, split, s->arena);
     holdings before;
@@ -316,12 +341,11 @@ static void check_split(const subject *s, int step, const weft_split *split)
     what = wrong(e, s->whole, s->design, before);
     if (what != NULL)
         fail_step(e, s->recipe, s->seed, what);
+    add_case(e, t);
 }
 
-static long check_layer(const subject *s)
+static void check_layer(const subject *s, tally *t)
 {
-    long n_cases = 0;
-
     for (int v = 0; v < s->steps->n; v++)
         for (int n = 1; n <= MOST_MEMBERS; n++) {
             size_t mark = weft_arena_mark(s->arena);
@@ -332,34 +356,36 @@ static long check_layer(const subject *s)
             for (int i = 0; i < n_splits; i++) {
                 size_t inner = weft_arena_mark(s->arena);
 
-                check_split(s, v, &split[i]);
+                check_split(s, v, &split[i], t);
                 weft_arena_rewind(s->arena, inner);
             }
-            n_cases += n_splits;
             weft_arena_rewind(s->arena, mark);
         }
-    return n_cases;
 }
 
 TEST(every_split_of_every_layer_is_exact)
 {
     weft_platform *p = one_device();
-    long n_cases = 0;
+    tally t = {0};
 
     for (int i = 0; exec_layers[i].name != NULL; i++) {
-        long n = 0;
+        long before = t.n;
 
         for (int seed = 1; seed <= N_DRAWN(N_LAYERS); seed++) {
             subject s = draw_subject(&exec_layers[i], seed, p);
 
-            n += check_layer(&s);
+            check_layer(&s, &t);
             subject_free(&s);
         }
-        print_message("%-24s %7ld splits\n", exec_layers[i].name, n);
-        n_cases += n;
+        print_message("%-24s %7ld splits\n", exec_layers[i].name, t.n - before);
     }
-    print_message("%ld layers x splits\n", n_cases);
-    CHECK(n_cases >= N_DRAWN(N_CASES));
+    print_message("%ld layers x splits: %ld copies, %ld with sums (%ld stay cut), %ld with "
+                  "statistics, %ld with one operand that rotates, %ld with two\n",
+                  t.n, t.n_copies, t.n_sums, t.n_scattered, t.n_statistics, t.n_rotating, t.n_both);
+    CHECK(t.n >= N_DRAWN(N_CASES));
+    CHECK(t.n_sums >= N_DRAWN(5000) && t.n_scattered >= N_DRAWN(2000));
+    CHECK(t.n_statistics >= N_DRAWN(1000));
+    CHECK(t.n_rotating >= N_DRAWN(5000) && t.n_both >= N_DRAWN(200));
     weft_platform_free(p);
 }
 
