@@ -34,6 +34,7 @@ exec_memory *exec_memory_new(weft_arena *a, const weft_shape *shape, int element
         .shape = *shape, .n = weft_shape_elements(shape), .element_bytes = element_bytes};
     m->value = WEFT_NEW_RAW(a, int64_t, m->n);
     m->held = WEFT_NEW_RAW(a, bool, m->n);
+    m->read = WEFT_NEW(a, bool, m->n);
     for (int64_t i = 0; i < m->n; i++)
         exec_forget(m, i);
     return m;
@@ -100,6 +101,24 @@ bool exec_holds_exactly(const exec_memory *m, const weft_box *b)
          more = exec_next(b->rank, b->lo, b->hi, at))
         n -= m->held[exec_at(&m->shape, at)] ? 1 : m->n + 1;
     return n == 0;
+}
+
+weft_box exec_read_box(const exec_memory *m)
+{
+    weft_box b = weft_box_whole(&m->shape), all = b;
+    int64_t at[WEFT_MAX_RANK];
+
+    for (int d = 0; d < b.rank; d++) {
+        b.lo[d] = b.hi[d];
+        b.hi[d] = 0;
+    }
+    for (bool more = exec_first(all.rank, all.lo, all.hi, at); more;
+         more = exec_next(all.rank, all.lo, all.hi, at))
+        for (int d = 0; d < b.rank && m->read[exec_at(&m->shape, at)]; d++) {
+            b.lo[d] = at[d] < b.lo[d] ? at[d] : b.lo[d];
+            b.hi[d] = at[d] + 1 > b.hi[d] ? at[d] + 1 : b.hi[d];
+        }
+    return b;
 }
 
 void exec_place(exec_memory *m, const exec_memory *whole, const weft_box *b)

@@ -22,7 +22,7 @@ typedef struct exec_memory {
     int64_t n; /* elements */
     int element_bytes;
     int64_t *value;
-    bool *held;
+    bool *held, *read; /* by element: is it there, has it been computed with */
 } exec_memory;
 
 /* All poison, nothing held. It belongs to `a`. */
@@ -36,6 +36,8 @@ bool exec_first(int rank, const int64_t *lo, const int64_t *hi, int64_t *index);
 bool exec_next(int rank, const int64_t *lo, const int64_t *hi, int64_t *index);
 /* True if exactly the elements of the box are held. */
 bool exec_holds_exactly(const exec_memory *m, const weft_box *b);
+/* The smallest box that holds all elements that were read. */
+weft_box exec_read_box(const exec_memory *m);
 /* Puts a part of a tensor there without a message: weights, and operands of a single step. */
 void exec_place(exec_memory *m, const exec_memory *whole, const weft_box *b);
 /* One message: the elements of the box that `to` lacks and `from` has. Bytes that arrive. */

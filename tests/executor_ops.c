@@ -27,6 +27,7 @@ static int64_t take(exec_task *t, const exec_memory *m, int64_t at)
 {
     if (!m->held[at])
         t->n_faults++;
+    m->read[at] = true;
     return m->value[at];
 }
 
