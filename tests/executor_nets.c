@@ -6,7 +6,7 @@
 
 /* --- building -------------------------------------------------------------------------------- */
 
-enum { MOST_ARGS = 8, MOST_ATTRS = 6, OPSET = 20 };
+enum { MOST_ARGS = 8, MOST_ATTRS = 6, OPSET = 23 };
 
 typedef struct maker {
     weft_net *net;
@@ -620,6 +620,130 @@ static weft_graph *make_gather(weft_rng *r)
     return finish(&m, apply(&m, &c));
 }
 
+/* Stride and kernel equal: parts side by side; else they overlap, or leave gaps. */
+static weft_graph *make_spread(weft_rng *r)
+{
+    maker m = begin(r);
+    int64_t groups = draw(&m, 1, 2), channels = groups * draw(&m, 1, 3), kernel = draw(&m, 1, 3);
+    int64_t stride = happens(&m) ? kernel : draw(&m, 1, 2);
+    int x = input(&m, DIMS(draw(&m, 1, 2), channels, draw(&m, 3, 5), draw(&m, 3, 5)));
+    call c = {.op = "ConvTranspose", .n_args = happens(&m) ? 2 : 3, .arg = {x}, .n_attrs = 3};
+    int64_t out = draw(&m, 1, 4), pad = kernel > 1 && happens(&m) ? 1 : 0;
+
+    c.arg[1] = weight(&m, DIMS(channels, out, kernel, kernel));
+    if (c.n_args > 2)
+        c.arg[2] = weight(&m, DIMS(out * groups));
+    c.attr[0] = ints_attr(&m, "strides", DIMS(stride, stride));
+    c.attr[1] = ints_attr(&m, "pads", DIMS(pad, pad, pad, pad));
+    c.attr[2] = int_attr("group", groups);
+    return finish(&m, apply(&m, &c));
+}
+
+static weft_graph *make_einsum(weft_rng *r)
+{
+    static const char *const equation[] = {"bij,bjk->bik", "bij,bkj->bki", "bij,bij->b",
+                                           "bij,bjk->ikb"};
+    maker m = begin(r);
+    int which = (int)draw(&m, 0, 3);
+    int64_t b = draw(&m, 2, 4), i = draw(&m, 2, 5), j = draw(&m, 2, 5), k = draw(&m, 2, 5);
+    call c = {.op = "Einsum", .n_args = 2, .n_attrs = 1};
+
+    c.arg[0] = input(&m, DIMS(b, i, j));
+    if (which == 1)
+        c.arg[1] = weight(&m, DIMS(b, k, j));
+    else
+        c.arg[1] = which == 2 ? input(&m, DIMS(b, i, j)) : input(&m, DIMS(b, j, k));
+    c.attr[0] = (weft_attr){.name = "equation", .kind = WEFT_ATTR_TEXT, .s = equation[which]};
+    return finish(&m, apply(&m, &c));
+}
+
+/* Heads that share keys and values, or do not; heads beside each other, or one after another. */
+static weft_graph *make_attention(weft_rng *r)
+{
+    maker m = begin(r);
+    int64_t b = draw(&m, 1, 2), kv = draw(&m, 1, 3), heads = kv * draw(&m, 1, 2);
+    int64_t rows = draw(&m, 2, 5), keys = draw(&m, 2, 5), wide = draw(&m, 1, 3),
+            out = draw(&m, 1, 3);
+    bool is_flat = happens(&m);
+    call c = {.op = "Attention", .n_args = happens(&m) ? 3 : 4, .n_attrs = is_flat ? 2 : 0};
+
+    c.arg[0] =
+        is_flat ? input(&m, DIMS(b, rows, heads * wide)) : input(&m, DIMS(b, heads, rows, wide));
+    c.arg[1] = is_flat ? input(&m, DIMS(b, keys, kv * wide)) : input(&m, DIMS(b, kv, keys, wide));
+    c.arg[2] = is_flat ? input(&m, DIMS(b, keys, kv * out)) : input(&m, DIMS(b, kv, keys, out));
+    if (c.n_args > 3)
+        c.arg[3] = input(&m, DIMS(rows, keys));
+    c.attr[0] = int_attr("q_num_heads", heads);
+    c.attr[1] = int_attr("kv_num_heads", kv);
+    return finish(&m, apply(&m, &c));
+}
+
+static weft_graph *make_vector(weft_rng *r)
+{
+    maker m = begin(r);
+    int64_t k = draw(&m, 2, 8), b = draw(&m, 2, 4), n = draw(&m, 2, 8);
+
+    if (happens(&m))
+        return finish(&m, binary(&m, "MatMul", input(&m, DIMS(b, n, k)), weight(&m, DIMS(k))));
+    return finish(&m, binary(&m, "MatMul", input(&m, DIMS(k)), weight(&m, DIMS(b, k, n))));
+}
+
+static weft_graph *make_pad(weft_rng *r)
+{
+    maker m = begin(r);
+    int x = input(&m, DIMS(draw(&m, 2, 4), draw(&m, 2, 4), draw(&m, 2, 4)));
+    int pads = list(&m, DIMS(draw(&m, 0, 4), draw(&m, 0, 2), 0, draw(&m, 0, 4), 1, draw(&m, 0, 2)));
+
+    return finish(&m, binary(&m, "Pad", x, pads));
+}
+
+static weft_graph *make_resize(weft_rng *r)
+{
+    maker m = begin(r);
+    call c = {
+        .op = "Resize", .n_args = 4, .arg = {picture(&m), -1, -1}
+    };
+    const int64_t *d = dims(&m, c.arg[0]);
+
+    c.arg[3] = list(&m, DIMS(d[0], d[1], draw(&m, 2, 9), d[3]));
+    return finish(&m, apply(&m, &c));
+}
+
+static weft_graph *make_running(weft_rng *r)
+{
+    maker m = begin(r);
+    int x = input(&m, DIMS(draw(&m, 2, 5), draw(&m, 2, 5), draw(&m, 2, 5)));
+
+    return finish(&m, binary(&m, "CumSum", x, list(&m, DIMS(draw(&m, 0, 2)))));
+}
+
+static weft_graph *make_variance(weft_rng *r)
+{
+    maker m = begin(r);
+
+    return finish(&m, unary(&m, "MeanVarianceNormalization", picture(&m)));
+}
+
+/* A choice among two, a slope for each channel, limits. */
+static weft_graph *make_choice(weft_rng *r)
+{
+    maker m = begin(r);
+    int64_t a = draw(&m, 2, 5), b = draw(&m, 2, 5), c = draw(&m, 2, 5);
+    weft_value v = {.type = WEFT_BOOL, .shape = shape(DIMS(b, 1))};
+    int x = input(&m, DIMS(a, b, c)), y = input(&m, DIMS(1, b, c)), is;
+
+    CHECK_OK(weft_net_input(m.net, fresh(&m, "is"), &v, &is));
+    x = apply(&m, &(call){
+                      .op = "Where", .n_args = 3, .arg = {is, x, y}
+    });
+    x = binary(&m, "PRelu", x, weight(&m, DIMS(b, 1)));
+    return finish(&m, apply(&m, &(call){
+                                    .op = "Clip",
+                                    .n_args = 3,
+                                    .arg = {x, weight(&m, 0, NULL), weight(&m, 0, NULL)}
+    }));
+}
+
 const exec_recipe exec_layers[] = {
     {"convolution",            make_conv         },
     {"convolution, batch",     make_conv_batch   },
@@ -644,6 +768,15 @@ const exec_recipe exec_layers[] = {
     {"join",                   make_concat       },
     {"cut into three",         make_split        },
     {"slice",                  make_slice        },
+    {"transposed convolution", make_spread       },
+    {"labelled product",       make_einsum       },
+    {"attention",              make_attention    },
+    {"product with a vector",  make_vector       },
+    {"padding",                make_pad          },
+    {"resizing",               make_resize       },
+    {"running sum",            make_running      },
+    {"mean and variance",      make_variance     },
+    {"choice",                 make_choice       },
     {"look-up",                make_gather       },
     {NULL,                     NULL              },
 };

@@ -2,69 +2,13 @@
 /* executor_ops.c: operators as members run them: a block of the points of their axes, on what a
  * member holds. Axes are asked for by name; what the operator does along them is written here from
  * its definition in ONNX. */
-#include "executor.h"
+#include "executor_ops.h"
 
 #include <string.h>
-
-/* --- reading and adding ---------------------------------------------------------------------- */
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static int64_t times(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
 
 int64_t exec_combined(exec_combine combine, int64_t a, int64_t b)
 {
     return combine == EXEC_MAX ? (a > b ? a : b) : plus(a, b);
-}
-
-static int64_t take(exec_task *t, const exec_memory *m, int64_t at)
-{
-    if (!m->held[at])
-        t->n_faults++;
-    m->read[at] = true;
-    return m->value[at];
-}
-
-/* One more term of an element; the first one starts it. */
-static void add(exec_memory *m, exec_combine combine, int64_t at, int64_t value)
-{
-    m->value[at] = m->held[at] ? exec_combined(combine, m->value[at], value) : value;
-    m->held[at] = true;
-}
-
-static void set(exec_memory *m, int64_t at, int64_t value)
-{
-    m->value[at] = value;
-    m->held[at] = true;
-}
-
-/* The interval of the named axis: what the member does of it, or all. */
-static void range(exec_task *t, const char *name, int64_t extent, int64_t *lo, int64_t *hi)
-{
-    *lo = 0;
-    *hi = extent;
-    for (int i = 0; t->step != NULL && i < t->step->n_axes; i++)
-        if (strcmp(t->step->axis[i].name, name) == 0) {
-            *lo = t->lo[i];
-            *hi = t->hi[i];
-            t->n_axes++;
-            if (t->step->axis[i].extent != extent)
-                t->n_faults++;
-        }
-}
-
-static void ranges(exec_task *t, const weft_shape *s, int64_t *lo, int64_t *hi)
-{
-    static const char *const name[] = {"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"};
-
-    for (int i = 0; i < s->rank; i++)
-        range(t, name[i], s->dim[i], &lo[i], &hi[i]);
 }
 
 /* --- convolution, pools ---------------------------------------------------------------------- */
@@ -208,10 +152,36 @@ static int64_t product_sum(exec_task *t, const terms *p)
     return sum;
 }
 
+/* A vector as a matrix of one row, or one column, has the same elements in the same places. */
+static weft_shape matrix(const weft_shape *s, bool is_left)
+{
+    if (s->rank > 1)
+        return *s;
+    return (weft_shape){
+        .rank = 2, .dim = {is_left ? 1 : s->dim[0], is_left ? s->dim[0] : 1}
+    };
+}
+
+static weft_shape product_shape(const exec_task *t)
+{
+    weft_shape y = t->result[0]->shape;
+
+    if (t->arg[1]->shape.rank == 1)
+        y.dim[y.rank++] = 1;
+    if (t->arg[0]->shape.rank == 1) {
+        y.dim[y.rank] = y.rank > 0 ? y.dim[y.rank - 1] : 1;
+        y.dim[y.rank > 0 ? y.rank - 1 : 0] = 1;
+        y.rank++;
+    }
+    return y;
+}
+
 static void matmul_points(exec_task *t)
 {
     static const char *const name[] = {"b0", "b1", "b2", "b3", "b4", "b5"};
-    const weft_shape *a = &t->arg[0]->shape, *b = &t->arg[1]->shape, *y = &t->result[0]->shape;
+    const weft_shape left = matrix(&t->arg[0]->shape, true), *a = &left;
+    const weft_shape right = matrix(&t->arg[1]->shape, false), *b = &right;
+    const weft_shape result = product_shape(t), *y = &result;
     int n_batch = y->rank - 2;
     int64_t lo[WEFT_MAX_RANK], hi[WEFT_MAX_RANK], at[WEFT_MAX_RANK] = {0};
     terms p = {.a_step = 1, .b_step = b->dim[b->rank - 1]};
@@ -531,6 +501,17 @@ static int64_t sliced(exec_task *t, const int64_t *at, int *slot)
     return exec_at(&t->arg[0]->shape, x_at);
 }
 
+static int64_t resized(exec_task *t, const int64_t *at, int *slot)
+{
+    const weft_shape *x = &t->arg[0]->shape, *y = &t->result[0]->shape;
+    int64_t x_at[WEFT_MAX_RANK];
+
+    (void)slot;
+    for (int i = 0; i < x->rank; i++)
+        x_at[i] = at[i] * x->dim[i] / y->dim[i];
+    return exec_at(x, x_at);
+}
+
 static int64_t gathered(exec_task *t, const int64_t *at, int *slot)
 {
     const weft_shape *x = &t->arg[0]->shape, *ids = &t->arg[1]->shape;
@@ -565,6 +546,11 @@ static void slice_points(exec_task *t)
     move_points(t, sliced);
 }
 
+static void resize_points(exec_task *t)
+{
+    move_points(t, resized);
+}
+
 static void gather_points(exec_task *t)
 {
     move_points(t, gathered);
@@ -594,39 +580,44 @@ static void split_points(exec_task *t)
 /* --- the table ------------------------------------------------------------------------------- */
 
 static const exec_kernel kernels[] = {
-    {"Conv",                  EXEC_SUM,       conv_points,       conv_close   },
-    {"MatMul",                EXEC_SUM,       matmul_points,     NULL         },
-    {"Gemm",                  EXEC_SUM,       gemm_points,       gemm_close   },
-    {"MaxPool",               EXEC_MAX,       pool_max,          NULL         },
-    {"AveragePool",           EXEC_SUM,       pool_sum,          NULL         },
-    {"GlobalAveragePool",     EXEC_SUM,       global_sum,        NULL         },
-    {"GlobalMaxPool",         EXEC_MAX,       global_max,        NULL         },
-    {"ReduceSum",             EXEC_SUM,       reduce_sum,        NULL         },
-    {"ReduceMean",            EXEC_SUM,       reduce_sum,        NULL         },
-    {"ReduceMax",             EXEC_MAX,       reduce_max,        NULL         },
-    {"Softmax",               EXEC_STATISTIC, softmax_points,    softmax_close},
-    {"LayerNormalization",    EXEC_STATISTIC, softmax_points,    softmax_close},
-    {"InstanceNormalization", EXEC_STATISTIC, group_points,      group_close  },
-    {"GroupNormalization",    EXEC_STATISTIC, group_points,      group_close  },
-    {"LRN",                   EXEC_NONE,      lrn_points,        NULL         },
-    {"BatchNormalization",    EXEC_NONE,      batch_norm_points, NULL         },
-    {"Transpose",             EXEC_NONE,      transpose_points,  NULL         },
-    {"Reshape",               EXEC_NONE,      view_points,       NULL         },
-    {"Flatten",               EXEC_NONE,      view_points,       NULL         },
-    {"Squeeze",               EXEC_NONE,      view_points,       NULL         },
-    {"Unsqueeze",             EXEC_NONE,      view_points,       NULL         },
-    {"Concat",                EXEC_NONE,      concat_points,     NULL         },
-    {"Split",                 EXEC_NONE,      split_points,      NULL         },
-    {"Slice",                 EXEC_NONE,      slice_points,      NULL         },
-    {"Gather",                EXEC_NONE,      gather_points,     NULL         },
-    {"Relu",                  EXEC_NONE,      element_points,    NULL         },
-    {"Neg",                   EXEC_NONE,      element_points,    NULL         },
-    {"Sigmoid",               EXEC_NONE,      element_points,    NULL         },
-    {"Gelu",                  EXEC_NONE,      element_points,    NULL         },
-    {"Add",                   EXEC_NONE,      element_points,    NULL         },
-    {"Sub",                   EXEC_NONE,      element_points,    NULL         },
-    {"Mul",                   EXEC_NONE,      element_points,    NULL         },
-    {"Max",                   EXEC_NONE,      element_points,    NULL         },
+    {"Conv",                      EXEC_SUM,       conv_points,       conv_close   },
+    {"MatMul",                    EXEC_SUM,       matmul_points,     NULL         },
+    {"Gemm",                      EXEC_SUM,       gemm_points,       gemm_close   },
+    {"MaxPool",                   EXEC_MAX,       pool_max,          NULL         },
+    {"AveragePool",               EXEC_SUM,       pool_sum,          NULL         },
+    {"GlobalAveragePool",         EXEC_SUM,       global_sum,        NULL         },
+    {"GlobalMaxPool",             EXEC_MAX,       global_max,        NULL         },
+    {"ReduceSum",                 EXEC_SUM,       reduce_sum,        NULL         },
+    {"ReduceMean",                EXEC_SUM,       reduce_sum,        NULL         },
+    {"ReduceMax",                 EXEC_MAX,       reduce_max,        NULL         },
+    {"Softmax",                   EXEC_STATISTIC, softmax_points,    softmax_close},
+    {"LayerNormalization",        EXEC_STATISTIC, softmax_points,    softmax_close},
+    {"InstanceNormalization",     EXEC_STATISTIC, group_points,      group_close  },
+    {"GroupNormalization",        EXEC_STATISTIC, group_points,      group_close  },
+    {"LRN",                       EXEC_NONE,      lrn_points,        NULL         },
+    {"BatchNormalization",        EXEC_NONE,      batch_norm_points, NULL         },
+    {"Transpose",                 EXEC_NONE,      transpose_points,  NULL         },
+    {"Reshape",                   EXEC_NONE,      view_points,       NULL         },
+    {"Flatten",                   EXEC_NONE,      view_points,       NULL         },
+    {"Squeeze",                   EXEC_NONE,      view_points,       NULL         },
+    {"Unsqueeze",                 EXEC_NONE,      view_points,       NULL         },
+    {"Concat",                    EXEC_NONE,      concat_points,     NULL         },
+    {"Split",                     EXEC_NONE,      split_points,      NULL         },
+    {"Slice",                     EXEC_NONE,      slice_points,      NULL         },
+    {"Gather",                    EXEC_NONE,      gather_points,     NULL         },
+    {"Resize",                    EXEC_NONE,      resize_points,     NULL         },
+    {"Relu",                      EXEC_NONE,      element_points,    NULL         },
+    {"Neg",                       EXEC_NONE,      element_points,    NULL         },
+    {"Sigmoid",                   EXEC_NONE,      element_points,    NULL         },
+    {"Gelu",                      EXEC_NONE,      element_points,    NULL         },
+    {"Add",                       EXEC_NONE,      element_points,    NULL         },
+    {"Sub",                       EXEC_NONE,      element_points,    NULL         },
+    {"Mul",                       EXEC_NONE,      element_points,    NULL         },
+    {"Max",                       EXEC_NONE,      element_points,    NULL         },
+    {"Where",                     EXEC_NONE,      element_points,    NULL         },
+    {"PRelu",                     EXEC_NONE,      element_points,    NULL         },
+    {"Clip",                      EXEC_NONE,      element_points,    NULL         },
+    {"MeanVarianceNormalization", EXEC_STATISTIC, softmax_points,    softmax_close},
 };
 
 const exec_kernel *exec_kernel_find(const char *op)
@@ -634,6 +625,9 @@ const exec_kernel *exec_kernel_find(const char *op)
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         if (strcmp(kernels[i].op, op) == 0)
             return &kernels[i];
+    for (const exec_kernel *k = exec_more_kernels; k->op != NULL; k++)
+        if (strcmp(k->op, op) == 0)
+            return k;
     return NULL;
 }
 
@@ -647,6 +641,10 @@ weft_shape exec_statistic_shape(const weft_graph *g, int u)
         return (weft_shape){
             .rank = 2, .dim = {s.dim[0], weft_node_int(&g->node[u], "num_groups", s.dim[1])}
         };
+    if (strcmp(op, "MeanVarianceNormalization") == 0) { /* all but the channels */
+        s.dim[0] = s.dim[2] = s.dim[3] = 1;
+        return s;
+    }
     axis = exec_axis_of(g, u, -1);
     for (int i = axis; i < s.rank && (i == axis || strcmp(op, "Softmax") != 0); i++)
         s.dim[i] = 1;

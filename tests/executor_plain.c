@@ -36,7 +36,7 @@ exec_window exec_window_of(const weft_graph *g, int u)
     exec_window w;
 
     pair_of(n, "kernel_shape", 1, w.kernel);
-    if (strcmp(n->op, "Conv") == 0)
+    if (strncmp(n->op, "Conv", 4) == 0)
         for (int i = 0; i < 2; i++)
             w.kernel[i] = exec_arg(g, u, 1)->shape.dim[2 + i];
     pair_of(n, "strides", 1, w.stride);
@@ -87,6 +87,12 @@ int64_t exec_scalar(const char *op, const int64_t *x, int n)
         return whole(a * b);
     if (strcmp(op, "Max") == 0)
         return x[0] > x[1] ? x[0] : x[1];
+    if (strcmp(op, "Where") == 0)
+        return x[0] & 1 ? x[1] : x[2];
+    if (strcmp(op, "PRelu") == 0)
+        return x[0] > 0 ? x[0] : whole(a * b);
+    if (strcmp(op, "Clip") == 0)
+        return x[0] < x[1] ? x[1] : x[0] > x[2] ? x[2] : x[0];
     if (strcmp(op, "BatchNormalization") == 0) /* x, scale, bias, mean, variance */
         return whole((a - (uint64_t)x[3]) * b + (uint64_t)x[2] + (uint64_t)x[4] * a);
     fail_msg("no arithmetic for %s", op);
@@ -163,14 +169,15 @@ static void plain_pool(const plain *p)
 static void plain_matmul(const plain *p)
 {
     const weft_shape *a = p->s[0], *b = p->s[1];
-    int64_t rows = a->dim[a->rank - 2], inner = a->dim[a->rank - 1];
-    int64_t columns = b->dim[b->rank - 1], n = weft_shape_elements(p->to);
+    int64_t rows = a->rank > 1 ? a->dim[a->rank - 2] : 1, inner = a->dim[a->rank - 1];
+    int64_t columns = b->rank > 1 ? b->dim[b->rank - 1] : 1, n = weft_shape_elements(p->to);
+    int n_batch = (a->rank > b->rank ? a->rank : b->rank) - 2;
 
     for (int64_t at = 0; at < n; at++) {
         int64_t rest = at / (rows * columns), left = 0, right = 0, left_step = 1, right_step = 1;
 
-        for (int i = 1; i <= p->to->rank - 2; i++) { /* batch dimensions from the last */
-            int64_t size = p->to->dim[p->to->rank - 2 - i], place = rest % size;
+        for (int i = 1; i <= n_batch; i++) { /* batch dimensions from the last */
+            int64_t size = p->to->dim[n_batch - i], place = rest % size;
             int64_t d = i <= a->rank - 2 ? a->dim[a->rank - 2 - i] : 1;
             int64_t e = i <= b->rank - 2 ? b->dim[b->rank - 2 - i] : 1;
 
@@ -205,6 +212,116 @@ static void plain_gemm(const plain *p)
                        (uint64_t)p->x[1][is_b ? c * inner + k : k * columns + c];
             p->y[r * columns + c] = sum;
         }
+}
+
+/* Every element of the result: which elements of operand and kernel lead there? */
+static void plain_spread(const plain *p)
+{
+    const int64_t *d = p->s[0]->dim, *k = p->s[1]->dim, *y = p->to->dim;
+    exec_window v = exec_window_of(p->g, p->u);
+    int64_t groups = weft_node_int(&p->g->node[p->u], "group", 1), n = weft_shape_elements(p->to);
+
+    for (int64_t at = 0; at < n; at++) {
+        int64_t b = at / (y[1] * y[2] * y[3]), m = at / (y[2] * y[3]) % y[1];
+        int64_t group = m / k[1];
+        uint64_t sum = p->n_args > 2 ? (uint64_t)p->x[2][m] : 0;
+
+        for (int64_t e = 0; e < k[2] * k[3]; e++) {
+            int64_t h = at / y[3] % y[2] + v.begin[0] - e / k[3] * v.dilation[0];
+            int64_t w = at % y[3] + v.begin[1] - e % k[3] * v.dilation[1];
+
+            if (h < 0 || h % v.stride[0] != 0 || h / v.stride[0] >= d[2] || w < 0 ||
+                w % v.stride[1] != 0 || w / v.stride[1] >= d[3])
+                continue;
+            for (int64_t c = group * d[1] / groups; c < (group + 1) * d[1] / groups; c++)
+                sum +=
+                    (uint64_t)p
+                        ->x[0][((b * d[1] + c) * d[2] + h / v.stride[0]) * d[3] + w / v.stride[1]] *
+                    (uint64_t)p->x[1][(c * k[1] + m % k[1]) * k[2] * k[3] + e];
+        }
+        p->y[at] = sum;
+    }
+}
+
+/* Every pair of elements whose labels agree, added where they lead. */
+static void plain_einsum(const plain *p)
+{
+    const char *left = weft_node_text(&p->g->node[p->u], "equation", "");
+    const char *right = strchr(left, ',') + 1, *to = strchr(left, '>') + 1;
+    int64_t n_left = weft_shape_elements(p->s[0]), n_right = weft_shape_elements(p->s[1]);
+
+    memset(p->y, 0, (size_t)weft_shape_elements(p->to) * sizeof p->y[0]);
+    for (int64_t i = 0; i < n_left; i++)
+        for (int64_t j = 0; j < n_right; j++) {
+            int64_t at[128], place = 0, rest = i;
+            bool agrees = true;
+
+            memset(at, -1, sizeof at);
+            for (int d = p->s[0]->rank - 1; d >= 0; rest /= p->s[0]->dim[d], d--)
+                at[(int)left[d]] = rest % p->s[0]->dim[d];
+            rest = j;
+            for (int d = p->s[1]->rank - 1; d >= 0; rest /= p->s[1]->dim[d], d--) {
+                int64_t here = rest % p->s[1]->dim[d];
+
+                agrees = agrees && (at[(int)right[d]] < 0 || at[(int)right[d]] == here);
+                at[(int)right[d]] = here;
+            }
+            for (int d = 0; d < p->to->rank; d++)
+                place = place * p->to->dim[d] + at[(int)to[d]];
+            if (agrees)
+                p->y[place] += (uint64_t)p->x[0][i] * (uint64_t)p->x[1][j];
+        }
+}
+
+/* Batch, heads and rows one after another; strides tell how they lie. */
+static void plain_attention(const plain *p)
+{
+    const weft_node *n = &p->g->node[p->u];
+    const int64_t *d = p->s[0]->dim, *k = p->s[1]->dim, *v = p->s[2]->dim;
+    bool is_flat = p->s[0]->rank == 3;
+    int64_t heads = is_flat ? weft_node_int(n, "q_num_heads", 1) : d[1];
+    int64_t kv = is_flat ? weft_node_int(n, "kv_num_heads", 1) : k[1];
+    int64_t rows = is_flat ? d[1] : d[2], keys = is_flat ? k[1] : k[2];
+    int64_t wide = is_flat ? d[2] / heads : d[3], out = is_flat ? v[2] / kv : v[3];
+
+    for (int64_t i = 0; i < d[0] * heads * rows; i++) {
+        int64_t b = i / (heads * rows), h = i / rows % heads, r = i % rows, c = h * kv / heads;
+        int64_t most = INT64_MIN;
+        uint64_t score[16], sum = 0;
+
+        for (int64_t t = 0; t < keys; t++) {
+            score[t] = p->n_args > 3 ? (uint64_t)p->x[3][r * keys + t] : 0;
+            for (int64_t e = 0; e < wide; e++)
+                score[t] +=
+                    (uint64_t)
+                        p->x[0][is_flat ? ((b * rows + r) * heads + h) * wide + e : i * wide + e] *
+                    (uint64_t)p->x[1][is_flat ? ((b * keys + t) * kv + c) * wide + e
+                                              : ((b * kv + c) * keys + t) * wide + e];
+            sum += score[t];
+            most = (int64_t)score[t] > most ? (int64_t)score[t] : most;
+        }
+        for (int64_t e = 0; e < out; e++) {
+            uint64_t y = 0;
+
+            for (int64_t t = 0; t < keys; t++)
+                y += (3 * score[t] - sum - (uint64_t)most) *
+                     (uint64_t)p->x[2][is_flat ? ((b * keys + t) * kv + c) * out + e
+                                               : ((b * kv + c) * keys + t) * out + e];
+            p->y[is_flat ? ((b * rows + r) * heads + h) * out + e : i * out + e] = y;
+        }
+    }
+}
+
+static void plain_running(const plain *p)
+{
+    const weft_shape *s = p->s[0];
+    int axis = (int)exec_arg(p->g, p->u, 1)->value->ints[0];
+    int64_t inner = 1, n = weft_shape_elements(s);
+
+    for (int d = axis + 1; d < s->rank; d++)
+        inner *= s->dim[d];
+    for (int64_t i = 0; i < n; i++)
+        p->y[i] = (uint64_t)p->x[0][i] + (i / inner % s->dim[axis] > 0 ? p->y[i - inner] : 0);
 }
 
 /* Sum and maximum of all elements of x whose places have the same kept dimensions as element i. */
@@ -259,6 +376,7 @@ static void plain_norm(const plain *p)
     const weft_shape *s = p->s[0];
     int axis = exec_axis_of(p->g, p->u, -1);
     bool is_layer = p->n_args > 1;
+    unsigned reduced = is_layer ? ~0u << axis : 1u << axis;
     int64_t n = weft_shape_elements(s);
 
     for (int64_t i = 0; i < n; i++) {
@@ -267,7 +385,9 @@ static void plain_norm(const plain *p)
 
         for (int d = s->rank - 1; d >= 0; rest /= s->dim[d], d--)
             at[d] = rest % s->dim[d];
-        along(p, is_layer ? ~0u << axis : 1u << axis, i, &sum, &most);
+        if (strcmp(p->g->node[p->u].op, "MeanVarianceNormalization") == 0)
+            reduced = 0xd; /* all but the channels */
+        along(p, reduced, i, &sum, &most);
         p->y[i] = 3 * (uint64_t)p->x[0][i] - sum - (uint64_t)most;
         if (is_layer)
             p->y[i] *= (uint64_t)p->x[1][exec_at_broadcast(p->s[1], at, s->rank)];
@@ -414,6 +534,37 @@ static void plain_gather(const plain *p)
         }
 }
 
+static void plain_pad(const plain *p)
+{
+    const weft_literal *pads = exec_arg(p->g, p->u, 1)->value;
+    const weft_shape *s = p->s[0];
+    int64_t n = weft_shape_elements(s);
+
+    memset(p->y, 0, (size_t)weft_shape_elements(p->to) * sizeof p->y[0]);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at[WEFT_MAX_RANK], rest = i;
+
+        for (int d = s->rank - 1; d >= 0; rest /= s->dim[d], d--)
+            at[d] = rest % s->dim[d] + pads->ints[d];
+        p->y[exec_at(p->to, at)] = (uint64_t)p->x[0][i];
+    }
+}
+
+static void plain_resize(const plain *p)
+{
+    int64_t n = weft_shape_elements(p->to);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = 0, step = 1, rest = i;
+
+        for (int d = p->to->rank - 1; d >= 0; rest /= p->to->dim[d], d--) {
+            from += rest % p->to->dim[d] * p->s[0]->dim[d] / p->to->dim[d] * step;
+            step *= p->s[0]->dim[d];
+        }
+        p->y[i] = (uint64_t)p->x[0][from];
+    }
+}
+
 /* --- the network ----------------------------------------------------------------------------- */
 
 typedef struct plain_op {
@@ -422,29 +573,36 @@ typedef struct plain_op {
 } plain_op;
 
 static const plain_op operators[] = {
-    {"Conv",                  plain_conv     },
-    {"MatMul",                plain_matmul   },
-    {"Gemm",                  plain_gemm     },
-    {"MaxPool",               plain_pool     },
-    {"AveragePool",           plain_pool     },
-    {"GlobalAveragePool",     plain_reduce   },
-    {"GlobalMaxPool",         plain_reduce   },
-    {"ReduceSum",             plain_reduce   },
-    {"ReduceMean",            plain_reduce   },
-    {"ReduceMax",             plain_reduce   },
-    {"Softmax",               plain_norm     },
-    {"LayerNormalization",    plain_norm     },
-    {"InstanceNormalization", plain_groups   },
-    {"GroupNormalization",    plain_groups   },
-    {"LRN",                   plain_lrn      },
-    {"Transpose",             plain_transpose},
-    {"Reshape",               plain_view     },
-    {"Flatten",               plain_view     },
-    {"Squeeze",               plain_view     },
-    {"Unsqueeze",             plain_view     },
-    {"Concat",                plain_concat   },
-    {"Slice",                 plain_slice    },
-    {"Gather",                plain_gather   },
+    {"Conv",                      plain_conv     },
+    {"MatMul",                    plain_matmul   },
+    {"Gemm",                      plain_gemm     },
+    {"MaxPool",                   plain_pool     },
+    {"AveragePool",               plain_pool     },
+    {"GlobalAveragePool",         plain_reduce   },
+    {"GlobalMaxPool",             plain_reduce   },
+    {"ReduceSum",                 plain_reduce   },
+    {"ReduceMean",                plain_reduce   },
+    {"ReduceMax",                 plain_reduce   },
+    {"Softmax",                   plain_norm     },
+    {"LayerNormalization",        plain_norm     },
+    {"InstanceNormalization",     plain_groups   },
+    {"GroupNormalization",        plain_groups   },
+    {"LRN",                       plain_lrn      },
+    {"Transpose",                 plain_transpose},
+    {"Reshape",                   plain_view     },
+    {"Flatten",                   plain_view     },
+    {"Squeeze",                   plain_view     },
+    {"Unsqueeze",                 plain_view     },
+    {"Concat",                    plain_concat   },
+    {"Slice",                     plain_slice    },
+    {"Gather",                    plain_gather   },
+    {"Resize",                    plain_resize   },
+    {"Pad",                       plain_pad      },
+    {"CumSum",                    plain_running  },
+    {"ConvTranspose",             plain_spread   },
+    {"Einsum",                    plain_einsum   },
+    {"Attention",                 plain_attention},
+    {"MeanVarianceNormalization", plain_norm     },
 };
 
 /* Parts of the operand along the axis, one after another. */
@@ -472,10 +630,10 @@ static void run_node(const weft_graph *g, int u, exec_memory **all)
 
     assert_true(p.n_args <= MOST_ARGS);
     for (int i = 0; i < p.n_args; i++) {
-        const exec_memory *x = all[g->arg[g->arg_at[u] + i]];
+        int t = g->arg[g->arg_at[u] + i];
 
-        p.x[i] = x->value;
-        p.s[i] = &x->shape;
+        p.x[i] = t < 0 ? NULL : all[t]->value;
+        p.s[i] = t < 0 ? NULL : &all[t]->shape;
     }
     p.y = (uint64_t *)y->value;
     p.to = &y->shape;

@@ -250,6 +250,8 @@ static bool is_tight(const exec_step *e, int k)
         return false;
     if (strcmp(g->node[u].op, "Gather") == 0 && slot == 0)
         return false;
+    if (strcmp(g->node[u].op, "Resize") == 0)
+        return false;
     if (strcmp(g->node[u].op, "Reshape") == 0 || strcmp(g->node[u].op, "Flatten") == 0)
         return false;
     if (strcmp(g->node[u].op, "Gemm") == 0 && slot == 2)
