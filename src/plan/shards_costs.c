@@ -119,7 +119,7 @@ static void list_moves(weft_shards_costs *d, weft_arena *a)
 
     for (int v = 0; v < s->n; v++)
         most += s->step[v].n_operands;
-    d->move = WEFT_NEW(a, weft_move, most);
+    d->move = WEFT_NEW(a, weft_move, most + 1);
     for (int v = 0; v < s->n; v++) {
         at[v] = n;
         for (int k = 0; k < s->step[v].n_operands; k++)
@@ -138,28 +138,23 @@ static double mode_s(const weft_shards_costs *d, int v)
     return weft_mode_s(&d->mode[v], &d->inside[d->s->set_of[v]], d->p->hides);
 }
 
-/* Share of v that is computed while its operands move between members. */
+/* Share of v that is computed while its first operand moves between members. */
 static double share_beside(const weft_shards_costs *d, int v)
 {
-    double share = INFINITY;
+    const weft_move *m = &d->move[d->move_at[v]];
 
-    if (!d->p->hides || d->mode[v].n_phases > 1 || d->is_short[v])
+    if (!d->p->hides || d->mode[v].n_phases > 1 || d->is_short[v] ||
+        d->move_at[v] == d->move_at[v + 1] || m->kind != WEFT_MOVE_INSIDE || !(m->seconds > 0))
         return 0;
-    for (int i = d->move_at[v]; i < d->move_at[v + 1]; i++) {
-        const weft_move *m = &d->move[i];
-
-        if (m->kind == WEFT_MOVE_INSIDE && m->seconds > 0)
-            share = fmin(share, weft_interior_share(d->p->steps, v, m->operand,
-                                                    &d->s->split[m->source], &d->s->split[v]));
-    }
-    return share < INFINITY ? share : 0;
+    return weft_interior_share(d->p->steps, v, m->operand, &d->s->split[m->source],
+                               &d->s->split[v]);
 }
 
 /* Do operands of v move before it computes? */
 static bool is_delayed(const weft_shards_costs *d, int v)
 {
-    for (int i = d->move_at[v]; i < d->move_at[v + 1]; i++)
-        if (d->move[i].seconds > 0 && !(d->share[v] > 0 && d->move[i].kind == WEFT_MOVE_INSIDE))
+    for (int i = d->move_at[v] + (d->share[v] > 0); i < d->move_at[v + 1]; i++)
+        if (d->move[i].seconds > 0)
             return true;
     return false;
 }

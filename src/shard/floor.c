@@ -1,120 +1,117 @@
 /* SPDX-License-Identifier: MIT */
-/* floor.c: what no plan of a sharded network can beat, found without search.
+/* floor.c: what no sharded plan can beat, without search.
  *
- * 1. For every step the least seconds, and the least seconds times members, over all kinds of
- *    accelerators, their designs, all sizes of sets up to their number, and all splits. Links are
- *    as good as those of the best pair of devices of that kind. Steps of equal work are looked at
- *    once.
- * 2. One after the other: the sum of the least seconds. In any plan the jobs of a step, without the
- *    ways of its operands, take weft_mode_s on the links of its set, which are no better than those
- *    of 1; other jobs take no negative time.
- *    Side by side: the larger of
- *      - the longest path through the network of the least seconds: a step computes after those it
- *        reads from have ended;
- *      - the sum of the least seconds times members over the number of accelerators: a step
- * occupies each member of its set for weft_mode_s, and a device is occupied by one step at a time.
+ * For every step the least seconds of any mode: any number n of equal accelerators up to all there
+ * are, any design, any split, with the fastest link of the platform between members and to the
+ * host. Communication between steps takes no less than nothing. So
  *
- * Hidden communication is covered: weft_mode_s hides what can be hidden in a step, and what is
- * computed beside the way of an operand makes no step shorter than that.
+ *   one after the other:  sum of these minima (with inputs and outputs)       <= latency
+ *   side by side:         the longest path of minima of modes                  <= latency
+ *                         sum of least accelerator-seconds / accelerators      <= latency
  *
- * Time: different steps * kinds * designs * splits. */
-#include <math.h>
-#include <string.h>
-
+ * since computing, rotating and summing occupy all n members of a set. Every plan pays for each
+ * step at least its minimum, whatever the sets are. */
 #include "weft/shard.h"
 
-/* Accelerators of one kind and the best of their links. */
-typedef struct kind {
-    int n;
-    const weft_device *device;
-    weft_span span;
-} kind;
+#include "tables.h"
 
-static void add_pair(const weft_platform *p, int a, int b, weft_span *best)
+#include <math.h>
+
+/* The best any set could hope for: fastest pair, fastest host link. */
+typedef struct reach {
+    weft_span inside, host;
+} reach;
+
+static void take_best(weft_span *best, const weft_route *r)
 {
-    const weft_route *r = &p->route[a * p->n_devices + b];
-
-    if (r->n_hops < 0)
+    if (r->n_hops <= 0)
         return;
-    best->latency_s = fmin(best->latency_s, r->latency_s);
     best->bytes_per_s = fmax(best->bytes_per_s, r->bytes_per_s);
+    best->latency_s = fmin(best->latency_s, r->latency_s);
 }
 
-/* The kind of accelerator i; n = 0 if it was met before. */
-static kind kind_of(const weft_sharding *p, int i)
+static reach best_reach(const weft_sharding *p)
 {
-    const weft_platform *f = p->platform;
-    const weft_device *d = &f->device[p->accelerator[i]];
-    kind k = {
-        .device = d, .span = {INFINITY, 0}
+    const weft_platform *m = p->platform;
+    reach r = {
+        {INFINITY, 0},
+        {INFINITY, 0}
     };
 
-    for (int j = 0; j < p->n_accelerators; j++) {
-        if (strcmp(f->device[p->accelerator[j]].kind, d->kind) != 0)
-            continue;
-        if (j < i)
-            return (kind){0};
-        k.n++;
-        for (int l = i; l < p->n_accelerators; l++)
-            if (l != j && strcmp(f->device[p->accelerator[l]].kind, d->kind) == 0)
-                add_pair(f, p->accelerator[j], p->accelerator[l], &k.span);
+    for (int i = 0; i < p->n_accelerators; i++) {
+        for (int k = 0; k < p->n_accelerators; k++)
+            take_best(&r.inside, &m->route[p->accelerator[i] * m->n_devices + p->accelerator[k]]);
+        if (m->host >= 0) {
+            take_best(&r.host, &m->route[m->host * m->n_devices + p->accelerator[i]]);
+            take_best(&r.host, &m->route[p->accelerator[i] * m->n_devices + m->host]);
+        }
     }
-    return k;
+    if (m->host < 0)
+        r.host = (weft_span){0, INFINITY};
+    return r;
 }
 
+/* Minima of one class of steps. */
 typedef struct least {
-    double seconds, device_s;
+    double own_s;    /* mode and host */
+    double mode_s;   /* mode alone */
+    double device_s; /* accelerator-seconds */
 } least;
 
-/* Step v on sets of n devices of a kind. */
-static void try_size(const weft_sharding *p, int v, const kind *k, int n, weft_arena *scratch,
-                     least *best)
+static void look_at(weft_tables *t, int step_class, const weft_set_kind *kind, least *out)
 {
-    static const weft_span alone = {0, INFINITY};
-    size_t mark = weft_arena_mark(scratch);
-    const weft_split *split;
-    int n_splits = weft_step_splits(p->steps, v, n, !p->ask.has_no_sharing, scratch, &split);
+    const weft_sharding *p = t->problem;
+    const weft_mode *m =
+        weft_tables_modes(t, step_class, kind->n, weft_team_design(p, &kind->team));
+    int n = weft_tables_choices(t, step_class, kind->n)->n;
 
-    for (int i = 0; i < n_splits; i++)
-        for (int j = 0; j < k->device->n_designs; j++) {
-            weft_mode m = weft_split_mode(p->steps, v, &split[i], &k->device->design[j]);
-            double seconds = weft_mode_s(&m, n == 1 ? &alone : &k->span, p->hides);
+    for (int k = 0; k < n; k++) {
+        double s = weft_mode_s(&m[k], &kind->span, p->hides);
 
-            best->seconds = fmin(best->seconds, seconds);
-            best->device_s = fmin(best->device_s, n * seconds);
-        }
-    weft_arena_rewind(scratch, mark);
-}
-
-static const least *least_of_all(const weft_sharding *p, weft_arena *scratch)
-{
-    kind *k = WEFT_NEW(scratch, kind, p->n_accelerators);
-    least *best = WEFT_NEW(scratch, least, p->steps->n + 1);
-
-    for (int i = 0; i < p->n_accelerators; i++)
-        k[i] = kind_of(p, i);
-    for (int v = 0; v < p->steps->n; v++) {
-        best[v] = (least){INFINITY, INFINITY};
-        if (p->steps->step[v].like < v) {
-            best[v] = best[p->steps->step[v].like];
-            continue;
-        }
-        for (int i = 0; i < p->n_accelerators; i++)
-            for (int n = 1; n <= k[i].n; n++)
-                try_size(p, v, &k[i], n, scratch, &best[v]);
+        out->own_s = fmin(out->own_s, weft_tables_own_s(t, step_class, kind, k));
+        out->mode_s = fmin(out->mode_s, s);
+        out->device_s = fmin(out->device_s, s * kind->n);
     }
-    return best;
 }
 
-static double longest_path(const weft_steps *s, const least *best, weft_arena *scratch)
+static least *find_least(weft_tables *t, const weft_twins *twins, const reach *r, weft_arena *a)
 {
-    double *end_s = WEFT_NEW(scratch, double, s->n + 1), longest = 0;
+    const weft_platform *m = t->problem->platform;
+    least *out = WEFT_NEW(a, least, t->n_classes);
+
+    for (int c = 0; c < t->n_classes; c++)
+        out[c] = (least){INFINITY, INFINITY, INFINITY};
+    for (int b = 0; b < twins->n_classes; b++) {
+        int most = 0, device = twins->device[b][0];
+
+        for (int k = 0; k < twins->n_classes; k++)
+            most += twins->kind[k] == b ? twins->n_in[k] : 0;
+        if (twins->kind[b] != b)
+            continue;
+        for (int n = 1; n <= most && n <= WEFT_MAX_MEMBERS; n++)
+            for (int d = 0; d < m->device[device].n_designs; d++) {
+                weft_set_kind kind = {.n = n, .design = d, .span = r->inside, .host = r->host};
+
+                kind.team = (weft_team){.n = 1, .member = {device}, .design = d};
+                for (int c = 0; c < t->n_classes; c++)
+                    look_at(t, c, &kind, &out[c]);
+            }
+    }
+    return out;
+}
+
+static double longest_path(const weft_tables *t, const least *l, weft_arena *a)
+{
+    const weft_steps *s = t->problem->steps;
+    double *end_s = WEFT_NEW(a, double, s->n), longest = 0;
 
     for (int v = 0; v < s->n; v++) {
+        double start_s = 0;
+
         for (int k = 0; k < s->step[v].n_operands; k++)
             if (s->step[v].operand[k].step >= 0)
-                end_s[v] = fmax(end_s[v], end_s[s->step[v].operand[k].step]);
-        end_s[v] += best[v].seconds;
+                start_s = fmax(start_s, end_s[s->step[v].operand[k].step]);
+        end_s[v] = start_s + l[t->class_of[v]].mode_s;
         longest = fmax(longest, end_s[v]);
     }
     return longest;
@@ -123,22 +120,25 @@ static double longest_path(const weft_steps *s, const least *best, weft_arena *s
 void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out)
 {
     weft_arena *scratch = weft_arena_new();
-    const least *best = least_of_all(p, scratch);
-    double sum_s = 0, device_s = 0;
+    weft_tables *t = weft_tables_new(p, scratch);
+    weft_twins twins = weft_twins_find(p, scratch);
+    reach r = best_reach(p);
+    least *l = find_least(t, &twins, &r, scratch);
+    double sum_s = 0, device_s = 0, bound;
 
+    (void)a;
     for (int v = 0; v < p->steps->n; v++) {
-        sum_s += best[v].seconds;
-        device_s += best[v].device_s;
+        sum_s += l[t->class_of[v]].own_s;
+        device_s += l[t->class_of[v]].device_s;
     }
-    if (p->ask.is_concurrent)
-        sum_s = fmax(longest_path(p->steps, best, scratch), device_s / p->n_accelerators);
-    (void)a; /* nothing of this bound takes memory */
+    bound = p->ask.is_concurrent ? fmax(longest_path(t, l, scratch), device_s / p->n_accelerators)
+                                 : sum_s;
+    weft_arena_free(scratch);
     *out = (weft_proof){.outcome = WEFT_UNKNOWN,
                         .value = INFINITY,
+                        .bound = bound,
                         .gap = INFINITY,
-                        .bound = sum_s,
                         .method = "floor",
-                        .certified = sum_s,
+                        .certified = bound,
                         .again = "floor"};
-    weft_arena_free(scratch);
 }

@@ -3,6 +3,7 @@
  * most elaborate; and the methods of bounds that rest on a search. A new one is a file and a row.
  */
 #include "base.h"
+#include "search.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ static const weft_shard_solver *const solvers[] = {
     &weft_shard_h2h_repaired,
     &weft_shard_streams,
     &weft_shard_ga,
+    &weft_shard_auto,
     NULL, /* the end */
 };
 

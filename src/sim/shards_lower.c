@@ -18,10 +18,10 @@
  * With `hides`:
  *  - The shards of phase t + 1 rotate beside phase t (the same rank: no one waits for the other),
  *    and both end before phase t + 1 starts: c + (s - 1) max(c, r).
- *  - If a step has one phase, a share f of it is computed beside the jobs of 2, when those of 1
- * have ended: f is the smallest of the interior shares of the operands that move. The rest follows
- *    when both have ended. With sum r of the moves (their largest, side by side) and c seconds of
- *    computation that is max(f c, r) + (1 - f) c = c + max(0, r - f c).
+ *  - If a step has one phase and its first operand moves between members, the interior share f of
+ *    that operand is computed beside this move, when all other operands are there. The rest
+ *    follows when both have ended. With r seconds of the move and c of computation that is
+ *    max(f c, r) + (1 - f) c = c + max(0, r - f c): one edge and one step, whatever the others.
  *
  * Simulating a plan with simulated starts changes nothing. Equal starts on one set: all but the
  * last of such steps take no time; they come first in the order (shards_costs.c), and in a queue
@@ -112,16 +112,17 @@ static void add_move(writer *w, int k)
     w->d->move_job[k] = w->before = i;
 }
 
-/* The operands of v that move between members, or the others. */
+/* The operands of v that move between members, or the others; without the first of all if it comes
+ * beside computation. */
 static void add_moves(writer *w, int v, bool is_inside)
 {
-    for (int i = w->c->move_at[v]; i < w->c->move_at[v + 1]; i++)
+    for (int i = w->c->move_at[v] + (w->c->share[v] > 0); i < w->c->move_at[v + 1]; i++)
         if ((w->c->move[i].kind == WEFT_MOVE_INSIDE) == is_inside)
             add_move(w, i);
 }
 
-/* What computation waits for: its operands, those that move between members only if is_all (else
- * their makers). `before`: the job before it, one after the other. */
+/* What computation waits for: its operands, the first only if is_all (else its maker). `before`:
+ * the job before it, one after the other. */
 static void wait_for_operands(writer *w, int v, int before, bool is_all)
 {
     if (is_sequential(w)) {
@@ -129,12 +130,12 @@ static void wait_for_operands(writer *w, int v, int before, bool is_all)
         return;
     }
     for (int i = w->c->move_at[v]; i < w->c->move_at[v + 1]; i++) {
-        const weft_move *m = &w->c->move[i];
+        int source = w->c->move[i].source;
 
-        if (w->d->move_job[i] >= 0 && (is_all || m->kind != WEFT_MOVE_INSIDE))
+        if (w->d->move_job[i] >= 0 && (is_all || i > w->c->move_at[v]))
             wait_for(w, w->d->move_job[i]);
         else
-            wait_for(w, m->source < 0 ? -1 : w->d->last[m->source]);
+            wait_for(w, source < 0 ? -1 : w->d->last[source]);
     }
 }
 
@@ -152,14 +153,13 @@ static int add_phase(writer *w, int v, double duration_s)
     return i;
 }
 
-/* Computation in one phase, a share of it beside the moves between members. */
+/* Computation in one phase, a share of it beside the move of the first operand. */
 static int add_beside(writer *w, int v)
 {
-    double share = w->c->share[v];
-    double compute_s = w->c->mode[v].phase_s;
+    double share = w->c->share[v], compute_s = w->c->mode[v].phase_s;
     int before = w->before, inner, outer;
 
-    add_moves(w, v, true);
+    add_move(w, w->c->move_at[v]);
     inner = add_phase(w, v, share * compute_s);
     wait_for_operands(w, v, before, false);
     outer = add_phase(w, v, (1 - share) * compute_s);
@@ -213,12 +213,8 @@ static void add_step(writer *w, int v)
     int phase;
 
     add_moves(w, v, false);
-    if (w->c->share[v] > 0) {
-        phase = add_beside(w, v);
-    } else {
-        add_moves(w, v, true);
-        phase = add_phases(w, v);
-    }
+    add_moves(w, v, true);
+    phase = w->c->share[v] > 0 ? add_beside(w, v) : add_phases(w, v);
     d->last[v] = phase;
     if (reduce_s > 0) {
         w->rank++;
