@@ -16,7 +16,10 @@
  *
  *    If one end of an edge has one device, the x of the other end are its y. If all transfers of
  *    an edge between different devices take the same c, y gives way to d_k >= x_ik - x_jk,
- *    d_k >= 0, and the transfer is c sum d_k: the same relaxation with less columns.
+ *    d_k >= 0, and the transfer is c sum d_k: the same relaxation with less columns. So it is if
+ *    they take a_k + a_l, as on every star of links and between any three devices: the transfer
+ *    is then sum a_k |x_ik - x_jk| = sum a_k (2 d_k - x_ik + x_jk), the least cost of moving shares
+ *    x_i to shares x_j along the arms of the star.
  * 4. Rows (8) come from the relaxation itself. For device k and times a, b with a + b <= a lower
  *    bound of T, and S = {i : r_ik >= a, q_ik >= b}:
  *
@@ -34,6 +37,7 @@
 #include <stdio.h>
 
 static const double SLACK = 1e-9;      /* relative; rounding must not remove a device */
+static const double EQUAL = 1e-12;     /* relative; sums of transfers */
 static const double LEAST_GAIN = 1e-4; /* of a cut, relative to T */
 enum { NAME = 48, CUTS = 6 };          /* cuts a device and round */
 
@@ -326,30 +330,89 @@ static double uniform_s(const weft_milp_model *m, int e)
     return all_s < 0 ? 0 : isfinite(all_s) ? all_s : -1;
 }
 
+static bool is_end(const weft_milp_model *m, int e, int k)
+{
+    const weft_piece *x = m->piece;
+
+    return m->has[cell(x, x->from[e], k)] || m->has[cell(x, x->to[e], k)];
+}
+
+/* Arms a_k of a star on which edge e is sent; false if its transfers have no such form. */
+static bool fill_arms(const weft_milp_model *m, int e, double *arm_s)
+{
+    int n = m->piece->n_devices, n_ends = 0, end[3];
+
+    for (int k = 0; k < n && n_ends < 3; k++) {
+        if (is_end(m, e, k))
+            end[n_ends++] = k;
+    }
+    if (n_ends < 3)
+        return false;
+    for (int k = 0; k < n; k++) {
+        int l = end[k == end[0]], o = k == end[0] || k == end[1] ? end[2] : end[1];
+
+        arm_s[k] = (send_s(m->piece, e, k, l) + send_s(m->piece, e, k, o) -
+                    send_s(m->piece, e, l, o)) /
+                   2;
+    }
+    for (int k = 0; k < n * n; k++) {
+        int i = k / n, j = k % n;
+        double all_s = send_s(m->piece, e, i, j);
+
+        if (i != j && is_end(m, e, i) && is_end(m, e, j) &&
+            !(arm_s[i] >= 0 && fabs(arm_s[i] + arm_s[j] - all_s) <= EQUAL * all_s))
+            return false;
+    }
+    return true;
+}
+
+/* The column d_k >= x_ik - x_jk, x_ik itself if j cannot be on k; -1: it is 0. */
+static int excess_column(weft_milp_model *m, int e, int k)
+{
+    const weft_piece *x = m->piece;
+    int from = m->on[cell(x, x->from[e], k)], to = m->on[cell(x, x->to[e], k)], d, s;
+    char name[NAME];
+
+    if (from < 0 || to < 0 || from == to) /* equal: a group, never sent */
+        return to < 0 ? from : -1;
+    snprintf(name, sizeof name, "d_%d_%d", e, k);
+    d = column(m, name, 0, 1, false);
+    s = row(m, 0, INFINITY, "sent", e, k);
+    weft_milp_term(m->milp, s, d, 1);
+    weft_milp_term(m->milp, s, from, -1);
+    weft_milp_term(m->milp, s, to, 1);
+    return d;
+}
+
+static void add_term(weft_milp_model *m, int r, int column, double factor_s)
+{
+    if (column >= 0)
+        weft_milp_term(m->milp, r, column, factor_s / m->unit_s);
+}
+
+/* Terms of the transfer on a star. */
+static void add_star(weft_milp_model *m, int r, int e, const double *arm_s)
+{
+    const weft_piece *x = m->piece;
+
+    for (int k = 0; k < x->n_devices; k++) {
+        int from = m->on[cell(x, x->from[e], k)], to = m->on[cell(x, x->to[e], k)];
+
+        if (!is_end(m, e, k) || !(arm_s[k] > 0) || from == to)
+            continue;
+        add_term(m, r, excess_column(m, e, k), -2 * arm_s[k]);
+        add_term(m, r, from, arm_s[k]);
+        add_term(m, r, to, -arm_s[k]);
+    }
+}
+
 /* Terms of the transfer by d_k >= x_ik - x_jk. */
 static void add_uniform(weft_milp_model *m, int r, int e, double all_s)
 {
     const weft_piece *x = m->piece;
-    int i = x->from[e], j = x->to[e];
-    char name[NAME];
 
-    for (int k = 0; k < x->n_devices && all_s > 0; k++) {
-        int d = m->on[cell(x, i, k)], s;
-
-        if (!m->has[cell(x, i, k)])
-            continue;
-        if (m->has[cell(x, j, k)]) {
-            if (m->on[cell(x, j, k)] == d)
-                continue; /* a group: never sent */
-            snprintf(name, sizeof name, "d_%d_%d", e, k);
-            d = column(m, name, 0, 1, false);
-            s = row(m, 0, INFINITY, "sent", e, k);
-            weft_milp_term(m->milp, s, d, 1);
-            weft_milp_term(m->milp, s, m->on[cell(x, i, k)], -1);
-            weft_milp_term(m->milp, s, m->on[cell(x, j, k)], 1);
-        }
-        weft_milp_term(m->milp, r, d, -all_s / m->unit_s);
-    }
+    for (int k = 0; k < x->n_devices && all_s > 0; k++)
+        add_term(m, r, excess_column(m, e, k), -all_s);
 }
 
 /* The column y_kl, or the x that is its equal; -1 if the pair is impossible. */
@@ -407,16 +470,22 @@ static void add_pairs(weft_milp_model *m, int r, int e)
 static void add_edge_rows(weft_milp_model *m, int e)
 {
     const weft_piece *x = m->piece;
-    double all_s = uniform_s(m, e);
+    size_t mark = weft_arena_mark(m->arena);
+    double all_s = uniform_s(m, e), *arm_s = WEFT_NEW(m->arena, double, x->n_devices);
     int r = row(m, 0, INFINITY, "arrive", e, -1);
 
     weft_milp_term(m->milp, r, m->start[x->to[e]], 1);
     weft_milp_term(m->milp, r, m->start[x->from[e]], -1);
     add_sum(m, r, x->from[e], -1, x->time_s);
-    if (all_s >= 0)
+    if (m->kind == WEFT_MILP_LOOSE)
+        ;
+    else if (all_s >= 0)
         add_uniform(m, r, e, all_s);
+    else if (fill_arms(m, e, arm_s))
+        add_star(m, r, e, arm_s);
     else
         add_pairs(m, r, e);
+    weft_arena_rewind(m->arena, mark);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -647,9 +716,9 @@ double weft_piece_horizon(const weft_piece *x)
     return sum_s + last_s + tail_s;
 }
 
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole, weft_arena *a)
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind, weft_arena *a)
 {
-    weft_milp_model m = {.piece = x, .arena = a};
+    weft_milp_model m = {.piece = x, .arena = a, .kind = kind};
     char name[NAME];
 
     m.upper = fmin(upper, weft_piece_horizon(x));
@@ -660,7 +729,7 @@ weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_w
     m.milp = weft_milp_new(name);
     if (m.is_empty)
         return m;
-    add_columns(&m, is_whole);
+    add_columns(&m, kind == WEFT_MILP_WHOLE);
     for (int u = 0; u < x->n_tasks; u++)
         add_task_rows(&m, u);
     for (int e = 0; e < x->n_edges; e++)
@@ -670,6 +739,30 @@ weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_w
     for (int d = 0; d < x->n_devices; d++)
         add_cut(&m, &(load_cut){.device = d});
     return m;
+}
+
+void weft_milp_model_windows(weft_milp_model *m, int n)
+{
+    const weft_piece *x = m->piece;
+    size_t mark = weft_arena_mark(m->arena);
+    int *by_head = WEFT_NEW(m->arena, int, x->n_tasks);
+    int *by_tail = WEFT_NEW(m->arena, int, x->n_tasks);
+
+    for (int d = 0; d < x->n_devices; d++) {
+        int n_tasks = sorted_tasks(m, d, m->head_s, by_head);
+
+        sorted_tasks(m, d, m->tail_s, by_tail);
+        for (int i = 0; n_tasks > 0 && i < n * n; i++) {
+            int h = (i / n) * (i / n) * n_tasks / (2 * n * n), t = (i % n) * (i % n) * n_tasks / (2 * n * n);
+            load_cut cut = {.device = d,
+                            .before_s = m->head_s[cell(x, by_head[n_tasks - 1 - h], d)],
+                            .after_s = m->tail_s[cell(x, by_tail[n_tasks - 1 - t], d)]};
+
+            if (cut.before_s + cut.after_s <= m->lower)
+                add_cut(m, &cut);
+        }
+    }
+    weft_arena_rewind(m->arena, mark);
 }
 
 void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e)

@@ -57,7 +57,14 @@ double weft_lp_bound(const weft_piece *x, double limit_s, weft_arena *a);
 
 /* --- what the model and the bound share (milp_model.c) --------------------------------------- */
 
+typedef enum weft_milp_kind {
+    WEFT_MILP_RELAXED,
+    WEFT_MILP_WHOLE, /* x are whole */
+    WEFT_MILP_LOOSE, /* relaxed, and ways through the network pay no transfers: a fast program */
+} weft_milp_kind;
+
 typedef struct weft_milp_model {
+    weft_milp_kind kind;
     const weft_piece *piece;
     weft_arena *arena;
     weft_milp *milp;
@@ -71,8 +78,10 @@ typedef struct weft_milp_model {
 } weft_milp_model;
 
 /* Domains, heads and tails under `upper` (INFINITY: none), and rows (1)-(3), (6), (7), (9). */
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole,
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind,
                                     weft_arena *a);
+/* Adds rows (8) for each device: n heads, the earliest and some quantiles, with n tails each. */
+void weft_milp_model_windows(weft_milp_model *m, int n);
 /* Solves the relaxation, adds the most violated rows (8), and so on; raises `lower`. */
 void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e);
 
