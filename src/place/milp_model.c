@@ -36,10 +36,11 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double SLACK = 1e-9;      /* relative; rounding must not remove a device */
-static const double EQUAL = 1e-12;     /* relative; sums of transfers */
-static const double LEAST_GAIN = 1e-4; /* of a cut, relative to T */
-enum { NAME = 48, CUTS = 6 };          /* cuts a device and round */
+static const double SLACK = 1e-9;       /* relative; rounding must not remove a device */
+static const double EQUAL = 1e-12;      /* relative; sums of transfers */
+static const double LEAST_GAIN = 1e-4;  /* of a cut, relative to T */
+static const double LEAST_SHARE = 1e-6; /* of a task that is moved */
+enum { NAME = 48, CUTS = 6 };           /* cuts a device and round */
 
 static size_t cell(const weft_piece *x, int u, int d)
 {
@@ -351,9 +352,8 @@ static bool fill_arms(const weft_milp_model *m, int e, double *arm_s)
     for (int k = 0; k < n; k++) {
         int l = end[k == end[0]], o = k == end[0] || k == end[1] ? end[2] : end[1];
 
-        arm_s[k] = (send_s(m->piece, e, k, l) + send_s(m->piece, e, k, o) -
-                    send_s(m->piece, e, l, o)) /
-                   2;
+        arm_s[k] =
+            (send_s(m->piece, e, k, l) + send_s(m->piece, e, k, o) - send_s(m->piece, e, l, o)) / 2;
     }
     for (int k = 0; k < n * n; k++) {
         int i = k / n, j = k % n;
@@ -466,26 +466,31 @@ static void add_pairs(weft_milp_model *m, int r, int e)
     weft_arena_rewind(m->arena, mark);
 }
 
-/* (3) */
-static void add_edge_rows(weft_milp_model *m, int e)
+/* The transfer of edge e in (3), and (2). */
+static void add_send(weft_milp_model *m, int e)
+{
+    size_t mark = weft_arena_mark(m->arena);
+    double all_s = uniform_s(m, e), *arm_s = WEFT_NEW(m->arena, double, m->piece->n_devices);
+
+    if (all_s >= 0)
+        add_uniform(m, m->arrive[e], e, all_s);
+    else if (fill_arms(m, e, arm_s))
+        add_star(m, m->arrive[e], e, arm_s);
+    else
+        add_pairs(m, m->arrive[e], e);
+    m->has_send[e] = true;
+    weft_arena_rewind(m->arena, mark);
+}
+
+/* (3) without the transfer */
+static void add_edge_row(weft_milp_model *m, int e)
 {
     const weft_piece *x = m->piece;
-    size_t mark = weft_arena_mark(m->arena);
-    double all_s = uniform_s(m, e), *arm_s = WEFT_NEW(m->arena, double, x->n_devices);
-    int r = row(m, 0, INFINITY, "arrive", e, -1);
 
-    weft_milp_term(m->milp, r, m->start[x->to[e]], 1);
-    weft_milp_term(m->milp, r, m->start[x->from[e]], -1);
-    add_sum(m, r, x->from[e], -1, x->time_s);
-    if (m->kind == WEFT_MILP_LOOSE)
-        ;
-    else if (all_s >= 0)
-        add_uniform(m, r, e, all_s);
-    else if (fill_arms(m, e, arm_s))
-        add_star(m, r, e, arm_s);
-    else
-        add_pairs(m, r, e);
-    weft_arena_rewind(m->arena, mark);
+    m->arrive[e] = row(m, 0, INFINITY, "arrive", e, -1);
+    weft_milp_term(m->milp, m->arrive[e], m->start[x->to[e]], 1);
+    weft_milp_term(m->milp, m->arrive[e], m->start[x->from[e]], -1);
+    add_sum(m, m->arrive[e], x->from[e], -1, x->time_s);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -685,6 +690,84 @@ static int add_cuts(weft_milp_model *m, const double *solution)
     return n;
 }
 
+/* --- transfers that a loose model misses ----------------------------------------------------- */
+
+/* Sum over devices of value_s[task][device] x. */
+static double mean_s(const weft_milp_model *m, int u, const double *value_s, const double *solution)
+{
+    const weft_piece *x = m->piece;
+    double sum_s = 0;
+
+    for (int d = 0; d < x->n_devices; d++) {
+        if (m->has[cell(x, u, d)])
+            sum_s += value_s[cell(x, u, d)] * solution[m->on[cell(x, u, d)]];
+    }
+    return sum_s;
+}
+
+/* What edge e takes at least: shares that change device, at the least transfer. */
+static double moved_s(const weft_milp_model *m, int e, const double *solution)
+{
+    const weft_piece *x = m->piece;
+    double share = 0, least_s = INFINITY;
+
+    for (int k = 0; k < x->n_devices; k++) {
+        int from = m->on[cell(x, x->from[e], k)], to = m->on[cell(x, x->to[e], k)];
+
+        if (from >= 0)
+            share += fmax(0, solution[from] - (to >= 0 ? solution[to] : 0));
+        for (int l = 0; l < x->n_devices; l++) {
+            if (k != l)
+                least_s = fmin(least_s, send_s(x, e, k, l));
+        }
+    }
+    return share > LEAST_SHARE && isfinite(least_s) ? share * least_s : 0;
+}
+
+/* Adds the transfers of the edges on ways that would be longer than T if they paid for theirs.
+ * Returns how many. */
+static int add_late_sends(weft_milp_model *m, const double *solution)
+{
+    const weft_piece *x = m->piece;
+    size_t mark = weft_arena_mark(m->arena);
+    double *end_s = WEFT_NEW(m->arena, double, x->n_tasks);  /* longest way to the end of a task */
+    double *left_s = WEFT_NEW(m->arena, double, x->n_tasks); /* and from its start */
+    double most_s = solution[m->span] * m->unit_s * (1 + LEAST_GAIN);
+    int n = 0;
+
+    for (int u = 0; u < x->n_tasks; u++) {
+        end_s[u] = mean_s(m, u, m->head_s, solution);
+        for (int i = x->in_at[u]; i < x->in_at[u + 1]; i++)
+            end_s[u] = fmax(end_s[u], end_s[x->from[x->in[i]]] + moved_s(m, x->in[i], solution));
+        end_s[u] += mean_s(m, u, x->time_s, solution);
+    }
+    for (int u = x->n_tasks - 1; u >= 0; u--) {
+        left_s[u] = mean_s(m, u, m->tail_s, solution);
+        for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
+            left_s[u] = fmax(left_s[u], left_s[x->to[x->out[i]]] + moved_s(m, x->out[i], solution));
+        left_s[u] += mean_s(m, u, x->time_s, solution);
+    }
+    for (int e = 0; e < x->n_edges; e++) {
+        double sent_s = moved_s(m, e, solution);
+
+        if (!m->has_send[e] && sent_s > 0 &&
+            end_s[x->from[e]] + sent_s + left_s[x->to[e]] > most_s) {
+            add_send(m, e);
+            n++;
+        }
+    }
+    weft_arena_rewind(m->arena, mark);
+    return n;
+}
+
+/* Returns how many rows or transfers were added. */
+static int add_more(weft_milp_model *m, const weft_milp_effort *e, const weft_milp_result *r)
+{
+    int n = add_cuts(m, r->x);
+
+    return e->adds_sends ? n + add_late_sends(m, r->x) : n;
+}
+
 /* --- the model ------------------------------------------------------------------------------- */
 
 double weft_piece_horizon(const weft_piece *x)
@@ -716,9 +799,10 @@ double weft_piece_horizon(const weft_piece *x)
     return sum_s + last_s + tail_s;
 }
 
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind, weft_arena *a)
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind,
+                                    weft_arena *a)
 {
-    weft_milp_model m = {.piece = x, .arena = a, .kind = kind};
+    weft_milp_model m = {.piece = x, .arena = a};
     char name[NAME];
 
     m.upper = fmin(upper, weft_piece_horizon(x));
@@ -732,8 +816,13 @@ weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp
     add_columns(&m, kind == WEFT_MILP_WHOLE);
     for (int u = 0; u < x->n_tasks; u++)
         add_task_rows(&m, u);
-    for (int e = 0; e < x->n_edges; e++)
-        add_edge_rows(&m, e);
+    m.arrive = WEFT_NEW(a, int, x->n_edges);
+    m.has_send = WEFT_NEW(a, bool, x->n_edges);
+    for (int e = 0; e < x->n_edges; e++) {
+        add_edge_row(&m, e);
+        if (kind != WEFT_MILP_LOOSE)
+            add_send(&m, e);
+    }
     if (x->n_weights > 0)
         add_memory(&m);
     for (int d = 0; d < x->n_devices; d++)
@@ -753,7 +842,8 @@ void weft_milp_model_windows(weft_milp_model *m, int n)
 
         sorted_tasks(m, d, m->tail_s, by_tail);
         for (int i = 0; n_tasks > 0 && i < n * n; i++) {
-            int h = (i / n) * (i / n) * n_tasks / (2 * n * n), t = (i % n) * (i % n) * n_tasks / (2 * n * n);
+            int h = (i / n) * (i / n) * n_tasks / (2 * n * n),
+                t = (i % n) * (i % n) * n_tasks / (2 * n * n);
             load_cut cut = {.device = d,
                             .before_s = m->head_s[cell(x, by_head[n_tasks - 1 - h], d)],
                             .after_s = m->tail_s[cell(x, by_tail[n_tasks - 1 - t], d)]};
@@ -780,7 +870,7 @@ void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e)
         m->is_empty = result.outcome == WEFT_MILP_INFEASIBLE;
         if (!m->is_empty)
             m->lower = fmax(m->lower, fmin(result.bound * m->unit_s, m->upper));
-        if (result.outcome != WEFT_MILP_OPTIMAL || (i < e->rounds && add_cuts(m, result.x) == 0))
+        if (result.outcome != WEFT_MILP_OPTIMAL || (i < e->rounds && add_more(m, e, &result) == 0))
             break;
         weft_arena_rewind(m->arena, mark);
     }

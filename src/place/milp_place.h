@@ -9,8 +9,9 @@
 
 /* How much work goes into tightening the relaxation before the search. */
 typedef struct weft_milp_effort {
-    double limit_s; /* wall seconds; INFINITY: none */
-    int rounds;     /* of cuts */
+    double limit_s;  /* wall seconds; INFINITY: none */
+    int rounds;      /* of cuts */
+    bool adds_sends; /* to a loose model, where they can matter */
     const volatile sig_atomic_t *stop;
 } weft_milp_effort;
 
@@ -64,7 +65,6 @@ typedef enum weft_milp_kind {
 } weft_milp_kind;
 
 typedef struct weft_milp_model {
-    weft_milp_kind kind;
     const weft_piece *piece;
     weft_arena *arena;
     weft_milp *milp;
@@ -74,6 +74,8 @@ typedef struct weft_milp_model {
     double *first_s, *rest_s;    /* [n_tasks] least head and least tail over the domain */
     int *group;                  /* [n_tasks] first task of its group */
     int span, *on, *start;       /* columns */
+    int *arrive;                 /* [n_edges] rows (3) */
+    bool *has_send;              /* [n_edges] (3) knows the transfer */
     bool is_empty;               /* a task without device: nothing of at most `upper` exists */
 } weft_milp_model;
 
