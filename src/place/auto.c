@@ -7,10 +7,12 @@
  * 3. The problem becomes a piece without dominated edges. Its parts between barriers are searched
  *    from last to first (series.c): tails that know what every barrier costs, and a bound.
  * 4. The whole piece is searched with these tails (exact.c), for something better than the plan.
- * 5. `auto`: while the gap is open, windows of the plan are searched again (window.c).
- * 6. Steps 3 and 4 are repeated with more states for each part and wider beams.
+ * 5. Parts of many tasks are not closed by search: their bound comes from legs between barriers
+ *    (bound_legs.c).
+ * 6. `auto`: while the gap is open, windows of the plan are searched again (window.c).
+ * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
  *
- * `exact` leaves step 5 out. The best plan and the largest bound are kept, whoever found them, so
+ * `exact` leaves step 6 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
@@ -152,7 +154,7 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
 static void search_legs(search *s, double share)
 {
     weft_run run = *s->run;
-    weft_legs_effort e = {s->best.value, INT64_MAX, &run};
+    weft_legs_effort e = {s->best.value, FIRST_PART_STATES, INT64_MAX, &run};
     int64_t steps;
 
     if (run.limit_s < INFINITY)

@@ -79,8 +79,9 @@ double weft_series_bound(const weft_piece *x, int most_tasks, double most_work, 
 /* --- legs (bound_legs.c) --------------------------------------------------------------------- */
 
 typedef struct weft_legs_effort {
-    double upper;       /* a bound that reaches this is enough */
-    int64_t most_steps; /* about: INT64_MAX, no limit */
+    double upper;        /* a bound that reaches this is enough */
+    int64_t part_states; /* of the search of a part of few tasks */
+    int64_t most_steps;  /* about; INT64_MAX: no limit */
     const weft_run *run;
 } weft_legs_effort;
 

@@ -26,13 +26,12 @@
 #include <string.h>
 
 enum {
-    SMALL = 64,          /* tasks of a part that search may close */
-    SMALL_STATES = 2000, /* of the search of such a part; others get the first bound only */
-    MOST_SIZE = 6000,    /* tasks * devices + edges * devices^2 of a program */
-    WINDOWS = 6,         /* heads, and tails, of the first rows */
-    LOOSE_ROUNDS = 0,    /* of cuts */
-    TIGHT_ROUNDS = 1,    /* of cuts and transfers */
-    STEPS_A_TASK = 64,   /* of search that a program counts for, each stage */
+    SMALL = 64,        /* tasks of a part that search may close; others get its first bound */
+    MOST_SIZE = 6000,  /* tasks * devices + edges * devices^2 of a program */
+    WINDOWS = 6,       /* heads, and tails, of the first rows */
+    LOOSE_ROUNDS = 0,  /* of cuts */
+    TIGHT_ROUNDS = 1,  /* of cuts and transfers */
+    STEPS_A_TASK = 64, /* of search that a program counts for, each stage */
 };
 
 typedef enum stage { UNKNOWN, SEARCHED, LOOSE, DONE } stage;
@@ -78,6 +77,10 @@ static weft_piece *leg_piece(const ways *w, const part *p, int from, int to)
         if (d != to)
             time_s[n_cells - (size_t)k + (size_t)d] = INFINITY;
     }
+    for (size_t i = 0; i < n_cells; i++) { /* the entry does not reach it: as good as impossible */
+        if (!(x->release_s[i] < INFINITY))
+            time_s[i] = INFINITY;
+    }
     x->time_s = time_s;
     if (p->has_exit) /* the end of the exit is what counts */
         x->tail_s = WEFT_NEW(w->arena, double, n_cells);
@@ -88,8 +91,9 @@ static void search_leg(ways *w, leg *g, const weft_piece *x)
 {
     bool is_small = x->n_tasks <= SMALL;
     double size = (double)x->n_devices * (x->n_tasks + (double)x->n_edges * x->n_devices);
-    weft_effort e = {
-        .upper = INFINITY, .most_states = is_small ? SMALL_STATES : 1, .run = w->effort->run};
+    weft_effort e = {.upper = INFINITY,
+                     .most_states = is_small ? w->effort->part_states : 1,
+                     .run = w->effort->run};
     weft_answer r = weft_piece_solve(x, &e, w->arena);
 
     w->steps += r.n_states + 1;
@@ -106,12 +110,14 @@ static void relax_leg(ways *w, leg *g, const weft_piece *x)
 
     if (g->stage == SEARCHED) {
         g->model = weft_milp_model_new(x, INFINITY, WEFT_MILP_LOOSE, w->arena);
-        if (!g->model.is_empty)
+        if (g->model.is_empty) /* a task that no device can take; engines are not asked that */
+            g->length_s = INFINITY;
+        else
             weft_milp_model_windows(&g->model, WINDOWS);
     }
     weft_milp_model_tighten(&g->model, &e);
     w->steps += (int64_t)STEPS_A_TASK * g->model.piece->n_tasks;
-    g->length_s = fmax(g->length_s, g->model.is_empty ? INFINITY : g->model.lower);
+    g->length_s = fmax(g->length_s, g->model.lower);
     g->stage = g->stage == SEARCHED && !g->model.is_empty ? LOOSE : DONE;
     if (g->stage == DONE)
         weft_milp_free(g->model.milp);

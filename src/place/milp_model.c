@@ -14,12 +14,7 @@
  *      (7)  s_i >= sum r_ik x_ik                                          each task
  *      (9)  sum over weights w of bytes_w / room_k z_wk <= 1,  z_wk >= x_ik for readers i
  *
- *    If one end of an edge has one device, the x of the other end are its y. If all transfers of
- *    an edge between different devices take the same c, y gives way to d_k >= x_ik - x_jk,
- *    d_k >= 0, and the transfer is c sum d_k: the same relaxation with less columns. So it is if
- *    they take a_k + a_l, as on every star of links and between any three devices: the transfer
- *    is then sum a_k |x_ik - x_jk| = sum a_k (2 d_k - x_ik + x_jk), the least cost of moving shares
- *    x_i to shares x_j along the arms of the star.
+ *    (2) and the transfers of (3) are written by milp_send.c; a loose model has none at first.
  * 4. Rows (8) come from the relaxation itself. For device k and times a, b with a + b <= a lower
  *    bound of T, and S = {i : r_ik >= a, q_ik >= b}:
  *
@@ -36,11 +31,9 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double SLACK = 1e-9;       /* relative; rounding must not remove a device */
-static const double EQUAL = 1e-12;      /* relative; sums of transfers */
-static const double LEAST_GAIN = 1e-4;  /* of a cut, relative to T */
-static const double LEAST_SHARE = 1e-6; /* of a task that is moved */
-enum { NAME = 48, CUTS = 6 };           /* cuts a device and round */
+static const double SLACK = 1e-9;      /* relative; rounding must not remove a device */
+static const double LEAST_GAIN = 1e-4; /* of a cut, relative to T */
+enum { NAME = 48, CUTS = 6 };          /* cuts a device and round */
 
 static size_t cell(const weft_piece *x, int u, int d)
 {
@@ -269,7 +262,7 @@ static void add_sum(weft_milp_model *m, int row, int u, double sign, const doubl
     }
 }
 
-static int row(weft_milp_model *m, double low, double high, const char *kind, int a, int b)
+int weft_milp_model_row(weft_milp_model *m, double low, double high, const char *kind, int a, int b)
 {
     char name[NAME];
 
@@ -287,199 +280,20 @@ static void add_task_rows(weft_milp_model *m, int u)
     int r;
 
     if (m->group[u] == u) {
-        r = row(m, 1, 1, "one", u, -1);
+        r = weft_milp_model_row(m, 1, 1, "one", u, -1);
         for (int d = 0; d < x->n_devices; d++) {
             if (m->has[cell(x, u, d)])
                 weft_milp_term(m->milp, r, m->on[cell(x, u, d)], 1);
         }
     }
-    r = row(m, 0, INFINITY, "last", u, -1);
+    r = weft_milp_model_row(m, 0, INFINITY, "last", u, -1);
     weft_milp_term(m->milp, r, m->span, 1);
     weft_milp_term(m->milp, r, m->start[u], -1);
     add_sum(m, r, u, -1, x->time_s);
     add_sum(m, r, u, -1, m->tail_s);
-    r = row(m, 0, INFINITY, "head", u, -1);
+    r = weft_milp_model_row(m, 0, INFINITY, "head", u, -1);
     weft_milp_term(m->milp, r, m->start[u], 1);
     add_sum(m, r, u, -1, m->head_s);
-}
-
-static int n_devices_of(const weft_milp_model *m, int u)
-{
-    int n = 0;
-
-    for (int d = 0; d < m->piece->n_devices; d++)
-        n += m->has[cell(m->piece, u, d)];
-    return n;
-}
-
-/* The transfer of edge e between any two different devices; -1 if they differ. */
-static double uniform_s(const weft_milp_model *m, int e)
-{
-    const weft_piece *x = m->piece;
-    double all_s = -1;
-
-    for (int k = 0; k < x->n_devices; k++) {
-        for (int l = 0; l < x->n_devices; l++) {
-            if (k == l || !m->has[cell(x, x->from[e], k)] || !m->has[cell(x, x->to[e], l)])
-                continue;
-            if (all_s < 0)
-                all_s = send_s(x, e, k, l);
-            if (send_s(x, e, k, l) != all_s)
-                return -1;
-        }
-    }
-    return all_s < 0 ? 0 : isfinite(all_s) ? all_s : -1;
-}
-
-static bool is_end(const weft_milp_model *m, int e, int k)
-{
-    const weft_piece *x = m->piece;
-
-    return m->has[cell(x, x->from[e], k)] || m->has[cell(x, x->to[e], k)];
-}
-
-/* Arms a_k of a star on which edge e is sent; false if its transfers have no such form. */
-static bool fill_arms(const weft_milp_model *m, int e, double *arm_s)
-{
-    int n = m->piece->n_devices, n_ends = 0, end[3];
-
-    for (int k = 0; k < n && n_ends < 3; k++) {
-        if (is_end(m, e, k))
-            end[n_ends++] = k;
-    }
-    if (n_ends < 3)
-        return false;
-    for (int k = 0; k < n; k++) {
-        int l = end[k == end[0]], o = k == end[0] || k == end[1] ? end[2] : end[1];
-
-        arm_s[k] =
-            (send_s(m->piece, e, k, l) + send_s(m->piece, e, k, o) - send_s(m->piece, e, l, o)) / 2;
-    }
-    for (int k = 0; k < n * n; k++) {
-        int i = k / n, j = k % n;
-        double all_s = send_s(m->piece, e, i, j);
-
-        if (i != j && is_end(m, e, i) && is_end(m, e, j) &&
-            !(arm_s[i] >= 0 && fabs(arm_s[i] + arm_s[j] - all_s) <= EQUAL * all_s))
-            return false;
-    }
-    return true;
-}
-
-/* The column d_k >= x_ik - x_jk, x_ik itself if j cannot be on k; -1: it is 0. */
-static int excess_column(weft_milp_model *m, int e, int k)
-{
-    const weft_piece *x = m->piece;
-    int from = m->on[cell(x, x->from[e], k)], to = m->on[cell(x, x->to[e], k)], d, s;
-    char name[NAME];
-
-    if (from < 0 || to < 0 || from == to) /* equal: a group, never sent */
-        return to < 0 ? from : -1;
-    snprintf(name, sizeof name, "d_%d_%d", e, k);
-    d = column(m, name, 0, 1, false);
-    s = row(m, 0, INFINITY, "sent", e, k);
-    weft_milp_term(m->milp, s, d, 1);
-    weft_milp_term(m->milp, s, from, -1);
-    weft_milp_term(m->milp, s, to, 1);
-    return d;
-}
-
-static void add_term(weft_milp_model *m, int r, int column, double factor_s)
-{
-    if (column >= 0)
-        weft_milp_term(m->milp, r, column, factor_s / m->unit_s);
-}
-
-/* Terms of the transfer on a star. */
-static void add_star(weft_milp_model *m, int r, int e, const double *arm_s)
-{
-    const weft_piece *x = m->piece;
-
-    for (int k = 0; k < x->n_devices; k++) {
-        int from = m->on[cell(x, x->from[e], k)], to = m->on[cell(x, x->to[e], k)];
-
-        if (!is_end(m, e, k) || !(arm_s[k] > 0) || from == to)
-            continue;
-        add_term(m, r, excess_column(m, e, k), -2 * arm_s[k]);
-        add_term(m, r, from, arm_s[k]);
-        add_term(m, r, to, -arm_s[k]);
-    }
-}
-
-/* Terms of the transfer by d_k >= x_ik - x_jk. */
-static void add_uniform(weft_milp_model *m, int r, int e, double all_s)
-{
-    const weft_piece *x = m->piece;
-
-    for (int k = 0; k < x->n_devices && all_s > 0; k++)
-        add_term(m, r, excess_column(m, e, k), -all_s);
-}
-
-/* The column y_kl, or the x that is its equal; -1 if the pair is impossible. */
-static int pair_column(weft_milp_model *m, int e, int k, int l)
-{
-    const weft_piece *x = m->piece;
-    int i = x->from[e], j = x->to[e];
-    char name[NAME];
-
-    if (!m->has[cell(x, i, k)] || !m->has[cell(x, j, l)])
-        return -1;
-    if (n_devices_of(m, i) == 1)
-        return m->on[cell(x, j, l)];
-    if (n_devices_of(m, j) == 1)
-        return m->on[cell(x, i, k)];
-    snprintf(name, sizeof name, "y_%d_%d_%d", e, k, l);
-    return column(m, name, 0, isfinite(send_s(x, e, k, l)) ? 1 : 0, false);
-}
-
-/* (2) and the terms of the transfer in row r. */
-static void add_pairs(weft_milp_model *m, int r, int e)
-{
-    const weft_piece *x = m->piece;
-    int i = x->from[e], j = x->to[e], n = x->n_devices;
-    bool has_own = n_devices_of(m, i) > 1 && n_devices_of(m, j) > 1;
-    size_t mark = weft_arena_mark(m->arena);
-    int *in = WEFT_NEW(m->arena, int, n), *out = WEFT_NEW(m->arena, int, n);
-
-    for (int d = 0; d < n && has_own; d++) {
-        out[d] = m->has[cell(x, i, d)] ? row(m, 0, 0, "out", e, d) : -1;
-        if (out[d] >= 0)
-            weft_milp_term(m->milp, out[d], m->on[cell(x, i, d)], -1);
-        in[d] = m->has[cell(x, j, d)] ? row(m, 0, 0, "in", e, d) : -1;
-        if (in[d] >= 0)
-            weft_milp_term(m->milp, in[d], m->on[cell(x, j, d)], -1);
-    }
-    for (int k = 0; k < n; k++) {
-        for (int l = 0; l < n; l++) {
-            int y = pair_column(m, e, k, l);
-
-            if (y < 0)
-                continue;
-            if (has_own) {
-                weft_milp_term(m->milp, out[k], y, 1);
-                weft_milp_term(m->milp, in[l], y, 1);
-            }
-            if (isfinite(send_s(x, e, k, l)))
-                weft_milp_term(m->milp, r, y, -send_s(x, e, k, l) / m->unit_s);
-        }
-    }
-    weft_arena_rewind(m->arena, mark);
-}
-
-/* The transfer of edge e in (3), and (2). */
-static void add_send(weft_milp_model *m, int e)
-{
-    size_t mark = weft_arena_mark(m->arena);
-    double all_s = uniform_s(m, e), *arm_s = WEFT_NEW(m->arena, double, m->piece->n_devices);
-
-    if (all_s >= 0)
-        add_uniform(m, m->arrive[e], e, all_s);
-    else if (fill_arms(m, e, arm_s))
-        add_star(m, m->arrive[e], e, arm_s);
-    else
-        add_pairs(m, m->arrive[e], e);
-    m->has_send[e] = true;
-    weft_arena_rewind(m->arena, mark);
 }
 
 /* (3) without the transfer */
@@ -487,7 +301,7 @@ static void add_edge_row(weft_milp_model *m, int e)
 {
     const weft_piece *x = m->piece;
 
-    m->arrive[e] = row(m, 0, INFINITY, "arrive", e, -1);
+    m->arrive[e] = weft_milp_model_row(m, 0, INFINITY, "arrive", e, -1);
     weft_milp_term(m->milp, m->arrive[e], m->start[x->to[e]], 1);
     weft_milp_term(m->milp, m->arrive[e], m->start[x->from[e]], -1);
     add_sum(m, m->arrive[e], x->from[e], -1, x->time_s);
@@ -516,7 +330,7 @@ static double possible_bytes(const weft_milp_model *m, int d, const int *reader_
 static void add_room(weft_milp_model *m, int d, const int *reader_at, const int *reader)
 {
     const weft_piece *x = m->piece;
-    int r = row(m, -INFINITY, 1, "room", d, -1);
+    int r = weft_milp_model_row(m, -INFINITY, 1, "room", d, -1);
     char name[NAME];
 
     for (int w = 0; w < x->n_weights; w++) {
@@ -690,82 +504,12 @@ static int add_cuts(weft_milp_model *m, const double *solution)
     return n;
 }
 
-/* --- transfers that a loose model misses ----------------------------------------------------- */
-
-/* Sum over devices of value_s[task][device] x. */
-static double mean_s(const weft_milp_model *m, int u, const double *value_s, const double *solution)
-{
-    const weft_piece *x = m->piece;
-    double sum_s = 0;
-
-    for (int d = 0; d < x->n_devices; d++) {
-        if (m->has[cell(x, u, d)])
-            sum_s += value_s[cell(x, u, d)] * solution[m->on[cell(x, u, d)]];
-    }
-    return sum_s;
-}
-
-/* What edge e takes at least: shares that change device, at the least transfer. */
-static double moved_s(const weft_milp_model *m, int e, const double *solution)
-{
-    const weft_piece *x = m->piece;
-    double share = 0, least_s = INFINITY;
-
-    for (int k = 0; k < x->n_devices; k++) {
-        int from = m->on[cell(x, x->from[e], k)], to = m->on[cell(x, x->to[e], k)];
-
-        if (from >= 0)
-            share += fmax(0, solution[from] - (to >= 0 ? solution[to] : 0));
-        for (int l = 0; l < x->n_devices; l++) {
-            if (k != l)
-                least_s = fmin(least_s, send_s(x, e, k, l));
-        }
-    }
-    return share > LEAST_SHARE && isfinite(least_s) ? share * least_s : 0;
-}
-
-/* Adds the transfers of the edges on ways that would be longer than T if they paid for theirs.
- * Returns how many. */
-static int add_late_sends(weft_milp_model *m, const double *solution)
-{
-    const weft_piece *x = m->piece;
-    size_t mark = weft_arena_mark(m->arena);
-    double *end_s = WEFT_NEW(m->arena, double, x->n_tasks);  /* longest way to the end of a task */
-    double *left_s = WEFT_NEW(m->arena, double, x->n_tasks); /* and from its start */
-    double most_s = solution[m->span] * m->unit_s * (1 + LEAST_GAIN);
-    int n = 0;
-
-    for (int u = 0; u < x->n_tasks; u++) {
-        end_s[u] = mean_s(m, u, m->head_s, solution);
-        for (int i = x->in_at[u]; i < x->in_at[u + 1]; i++)
-            end_s[u] = fmax(end_s[u], end_s[x->from[x->in[i]]] + moved_s(m, x->in[i], solution));
-        end_s[u] += mean_s(m, u, x->time_s, solution);
-    }
-    for (int u = x->n_tasks - 1; u >= 0; u--) {
-        left_s[u] = mean_s(m, u, m->tail_s, solution);
-        for (int i = x->out_at[u]; i < x->out_at[u + 1]; i++)
-            left_s[u] = fmax(left_s[u], left_s[x->to[x->out[i]]] + moved_s(m, x->out[i], solution));
-        left_s[u] += mean_s(m, u, x->time_s, solution);
-    }
-    for (int e = 0; e < x->n_edges; e++) {
-        double sent_s = moved_s(m, e, solution);
-
-        if (!m->has_send[e] && sent_s > 0 &&
-            end_s[x->from[e]] + sent_s + left_s[x->to[e]] > most_s) {
-            add_send(m, e);
-            n++;
-        }
-    }
-    weft_arena_rewind(m->arena, mark);
-    return n;
-}
-
 /* Returns how many rows or transfers were added. */
 static int add_more(weft_milp_model *m, const weft_milp_effort *e, const weft_milp_result *r)
 {
     int n = add_cuts(m, r->x);
 
-    return e->adds_sends ? n + add_late_sends(m, r->x) : n;
+    return e->adds_sends ? n + weft_milp_model_late_sends(m, r->x) : n;
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
@@ -821,7 +565,7 @@ weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp
     for (int e = 0; e < x->n_edges; e++) {
         add_edge_row(&m, e);
         if (kind != WEFT_MILP_LOOSE)
-            add_send(&m, e);
+            weft_milp_model_send(&m, e);
     }
     if (x->n_weights > 0)
         add_memory(&m);

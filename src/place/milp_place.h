@@ -9,10 +9,10 @@
 
 /* How much work goes into tightening the relaxation before the search. */
 typedef struct weft_milp_effort {
-    double limit_s;  /* wall seconds; INFINITY: none */
-    int rounds;      /* of cuts */
-    bool adds_sends; /* to a loose model, where they can matter */
+    double limit_s; /* wall seconds; INFINITY: none */
+    int rounds;     /* of cuts */
     const volatile sig_atomic_t *stop;
+    bool adds_sends; /* to a loose model, where they can matter */
 } weft_milp_effort;
 
 /* What is known before. `upper` is the value of a schedule, or INFINITY; values above are left out.
@@ -82,6 +82,14 @@ typedef struct weft_milp_model {
 /* Domains, heads and tails under `upper` (INFINITY: none), and rows (1)-(3), (6), (7), (9). */
 weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind,
                                     weft_arena *a);
+/* A row named by its kind and one or two numbers (b < 0: one). */
+int weft_milp_model_row(weft_milp_model *m, double low, double high, const char *kind, int a,
+                        int b);
+/* The transfer of edge e in (3), and (2) (milp_send.c). */
+void weft_milp_model_send(weft_milp_model *m, int e);
+/* The transfers of edges on ways that would be longer than T if they paid for theirs; returns how
+ * many there were. */
+int weft_milp_model_late_sends(weft_milp_model *m, const double *solution);
 /* Adds rows (8) for each device: n heads, the earliest and some quantiles, with n tails each. */
 void weft_milp_model_windows(weft_milp_model *m, int n);
 /* Solves the relaxation, adds the most violated rows (8), and so on; raises `lower`. */
