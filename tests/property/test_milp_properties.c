@@ -303,7 +303,7 @@ TEST(the_program_finds_the_optimum)
         store s;
         trial best;
         weft_milp_known k = {
-            .upper = INFINITY, .tighten = {INFINITY, (int)(seed % 3), NULL}
+            .upper = INFINITY, .tighten = {.limit_s = INFINITY, .rounds = (int)(seed % 3)}
         };
 
         draw(&s, seed);
