@@ -77,7 +77,7 @@ static double hold_list(const weft_cut *c, const weft_member *m, bool is_weight,
         int64_t x = weft_box_elements(&b);
         bool is_repeated = false;
 
-        if (rule[k].same_as >= 0) {
+        if (rule[k].same_as >= 0 && c->shared < 0) { /* shards that rotate leave their bytes */
             before = entry_box(c, m, is_weight, rule[k].same_as);
             is_repeated = is_equal(&b, &before);
         }
