@@ -43,7 +43,8 @@ typedef struct weft_case {
     weft_platform *platform; /* NULL for task files */
     weft_problem *problem;
     uint64_t model_hash, platform_hash;
-    weft_shard_case shard; /* of plans of sharded networks, by weft_verify; the rest is empty then */
+    weft_shard_case
+        shard; /* of plans of sharded networks, by weft_verify; the rest is empty then */
 } weft_case;
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
@@ -63,8 +64,8 @@ typedef struct weft_verdict {
 } weft_verdict;
 
 /* Opens the model and the platform that the plan names (or the given ones, if not NULL), recomputes
- * legality, times and every claimed number, for plans of all kinds. Everything returned belongs to `a`; *c is to be closed.
- * A file that cannot be read is an error, a wrong plan is a verdict. */
+ * legality, times and every claimed number, for plans of all kinds. Everything returned belongs to
+ * `a`; *c is to be closed. A file that cannot be read is an error, a wrong plan is a verdict. */
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
 

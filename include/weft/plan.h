@@ -224,7 +224,9 @@ weft_span weft_pair_span(const weft_sharding *p, const weft_team *from, const we
 weft_span weft_host_span(const weft_sharding *p, const weft_team *t);
 
 /* Decisions: sets are disjoint, every step has a set and a split over it. Steps run in the order of
- * start_s (ties: of their numbers); a finished plan carries the simulator's starts. */
+ * start_s (ties: those that take time to get their operands if all run one after the other, those
+ * that take none to run, then by number, and none before one whose result it reads); a finished
+ * plan carries the simulator's starts. */
 typedef struct weft_shards {
     int n_sets;
     weft_team *set;
@@ -236,11 +238,6 @@ typedef struct weft_shards {
 
 weft_shards weft_shards_new(int n_sets, int n_steps, weft_arena *a);
 weft_shards weft_shards_copy(const weft_shards *s, weft_arena *a);
-/* The order in which steps run, [n_steps] in `a`: by start_s; of equal ones those that take no time
- * first (is_short: [n_steps], or NULL: none), then by number, and no step before one whose result it
- * reads. NULL if starts contradict that. */
-const int *weft_shards_order(const weft_sharding *p, const weft_shards *s, const bool *is_short,
-                             weft_arena *a);
 /* Rules without time: sets disjoint and of equal devices, design offered and able to run the steps,
  * splits valid, weights within memory, contiguity if asked for. As weft_plan_check. */
 int weft_shards_check(const weft_sharding *p, const weft_shards *s, weft_breach *breach, int most,

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shards.c: empty plans of sharded networks, what device sets are, and the order of steps.
+/* shards.c: empty plans of sharded networks, what device sets are.
  *
  * Links of sets: the slowest pair of devices, by the platform's routes in both directions. A pair
- * that is not connected makes the bandwidth 0.
- *
- * Order: steps whose predecessors are taken wait by (start, takes no time, number); the first is
- * taken. If no step starts before one that it reads from, starts never fall along this order: a
- * step that starts earlier than the one taken would itself be waiting, or one of its predecessors,
- * which start no later. So a fall is a contradiction, and the other way round. O(n log n). */
+ * that is not connected makes the bandwidth 0. */
 #include <math.h>
 #include <string.h>
 
@@ -93,109 +88,4 @@ weft_span weft_host_span(const weft_sharding *p, const weft_team *t)
         slow_down(p, t->member[i], p->platform->host, &span);
     }
     return span;
-}
-
-/* --- order ----------------------------------------------------------------------------------- */
-
-/* Steps that may be taken now: a binary heap. */
-typedef struct waiting {
-    const weft_shards *s;
-    const bool *is_short;
-    int *step;
-    int n;
-} waiting;
-
-static bool comes_before(const waiting *w, int u, int v)
-{
-    const double *start_s = w->s->start_s;
-
-    if (start_s[u] < start_s[v] || start_s[u] > start_s[v])
-        return start_s[u] < start_s[v];
-    if (w->is_short != NULL && w->is_short[u] != w->is_short[v])
-        return w->is_short[u];
-    return u < v;
-}
-
-static void push(waiting *w, int v)
-{
-    int i = w->n++;
-
-    for (; i > 0 && comes_before(w, v, w->step[(i - 1) / 2]); i = (i - 1) / 2)
-        w->step[i] = w->step[(i - 1) / 2];
-    w->step[i] = v;
-}
-
-static int pop(waiting *w)
-{
-    int first = w->step[0], v = w->step[--w->n], i = 0;
-
-    for (int child = 1; child < w->n; child = 2 * i + 1) {
-        if (child + 1 < w->n && comes_before(w, w->step[child + 1], w->step[child]))
-            child++;
-        if (!comes_before(w, w->step[child], v))
-            break;
-        w->step[i] = w->step[child];
-        i = child;
-    }
-    w->step[i] = v;
-    return first;
-}
-
-/* Who reads from u, an entry for each operand: to[at[u]] .. to[at[u + 1] - 1]. */
-typedef struct readers {
-    int *at, *to;
-} readers;
-
-static readers list_readers(const weft_steps *s, weft_arena *a)
-{
-    readers r = {.at = WEFT_NEW(a, int, s->n + 2)};
-
-    for (int v = 0; v < s->n; v++)
-        for (int k = 0; k < s->step[v].n_operands; k++)
-            if (s->step[v].operand[k].step >= 0)
-                r.at[s->step[v].operand[k].step + 2]++;
-    for (int u = 0; u < s->n; u++)
-        r.at[u + 2] += r.at[u + 1];
-    r.to = WEFT_NEW(a, int, r.at[s->n + 1]);
-    for (int v = 0; v < s->n; v++) /* moves each at[u + 1] to where u ends */
-        for (int k = 0; k < s->step[v].n_operands; k++)
-            if (s->step[v].operand[k].step >= 0)
-                r.to[r.at[s->step[v].operand[k].step + 1]++] = v;
-    return r;
-}
-
-/* Fills order; the number of steps taken before starts fall. */
-static int take_all(const weft_steps *s, waiting *w, int *order, weft_arena *scratch)
-{
-    readers r = list_readers(s, scratch);
-    int *pending = WEFT_NEW(scratch, int, s->n), n = 0;
-
-    for (int i = 0; i < r.at[s->n]; i++)
-        pending[r.to[i]]++;
-    for (int v = 0; v < s->n; v++)
-        if (pending[v] == 0)
-            push(w, v);
-    while (w->n > 0) {
-        int u = pop(w);
-
-        if (n > 0 && w->s->start_s[u] < w->s->start_s[order[n - 1]])
-            break;
-        order[n++] = u;
-        for (int i = r.at[u]; i < r.at[u + 1]; i++)
-            if (--pending[r.to[i]] == 0)
-                push(w, r.to[i]);
-    }
-    return n;
-}
-
-const int *weft_shards_order(const weft_sharding *p, const weft_shards *s, const bool *is_short,
-                             weft_arena *a)
-{
-    int *order = WEFT_NEW(a, int, s->n_steps), n;
-    size_t mark = weft_arena_mark(a);
-    waiting w = {s, is_short, WEFT_NEW(a, int, s->n_steps), 0};
-
-    n = take_all(p->steps, &w, order, a);
-    weft_arena_rewind(a, mark);
-    return n == s->n_steps ? order : NULL;
 }

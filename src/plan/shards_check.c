@@ -169,23 +169,10 @@ static void check_stretches(checker *c, const int *order)
     }
 }
 
-const bool *weft_shards_short(const weft_sharding *p, const weft_shards *s, const weft_mode *mode,
-                              weft_arena *a)
-{
-    bool *is_short = WEFT_NEW(a, bool, s->n_steps + 1);
-    weft_span *inside = WEFT_NEW(a, weft_span, s->n_sets + 1);
-
-    for (int k = 0; k < s->n_sets; k++)
-        inside[k] = weft_team_span(p, &s->set[k]);
-    for (int v = 0; v < s->n_steps; v++)
-        is_short[v] = !(weft_mode_s(&mode[v], &inside[s->set_of[v]], p->hides) > 0);
-    return is_short;
-}
-
 static void check_order(checker *c, const weft_mode *mode)
 {
-    const int *order =
-        weft_shards_order(c->p, c->s, weft_shards_short(c->p, c->s, mode, c->a), c->a);
+    weft_shards_costs costs = weft_shards_costs_of(c->p, c->s, mode, c->a);
+    const int *order = weft_shards_order(&costs, c->a);
 
     if (order == NULL)
         report(c, weft_arena_print(

@@ -245,7 +245,7 @@ static weft_status decide_step(const weft_doc *d, const weft_sharding *p, const 
     out->start_s[v] = e.start_s;
     if (weft_split_parse(p->steps, v, out->set[e.set].n, e.split, &out->split[v]) == WEFT_OK)
         return WEFT_OK;
-    return weft_doc_fail(d, "step '%s': %s", e.name, weft_message());
+    return weft_doc_fail(d, "%s", weft_message()); /* it names the step */
 }
 
 weft_status weft_shards_decide(const weft_shards_file *f, const weft_sharding *p, weft_arena *a,

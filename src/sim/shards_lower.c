@@ -24,7 +24,7 @@
  *    max(f c, r) + (1 - f) c = c + max(0, r - f c): one edge and one step, whatever the others.
  *
  * Simulating a plan with simulated starts changes nothing. Equal starts on one set: all but the
- * last of such steps take no time; they come first in the order (weft_shards_order), and in a queue
+ * last of such steps take no time; they come first in the order (shards_costs.c), and in a queue
  * steps of no time between two others have one rank, so that they do not wait for each other.
  *
  * Time O(jobs + steps log steps), and the formulas for each operand. */
@@ -33,129 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shards.h"
 #include "shards_draft.h"
-
-/* --- what moves ------------------------------------------------------------------------------ */
-
-static const weft_team *team_of(const weft_shards_draft *d, int v)
-{
-    return &d->s->set[d->s->set_of[v]];
-}
-
-static weft_move from_host(const weft_shards_draft *d, int v, int k)
-{
-    weft_span span = weft_host_span(d->p, team_of(d, v));
-    double total, need = weft_need_bytes(d->p->steps, v, k, &d->s->split[v], &total);
-    bool is_sent = d->p->platform->host >= 0;
-
-    return (weft_move){.part = WEFT_PART_HOST,
-                       .seconds = is_sent ? weft_span_s(&span, need) : 0,
-                       .held_bytes = need,
-                       .sent_bytes = is_sent ? total : 0};
-}
-
-static weft_move between_members(const weft_shards_draft *d, int u, int v, int k)
-{
-    const weft_steps *steps = d->p->steps;
-    const weft_split *from = &d->s->split[u], *to = &d->s->split[v];
-    double total, largest = weft_reshard_bytes(steps, v, k, from, to, &total);
-
-    return (weft_move){.part = WEFT_PART_RESHARD,
-                       .seconds = weft_reshard_s(&d->inside[d->s->set_of[v]], largest),
-                       .held_bytes = largest > 0 ? weft_need_bytes(steps, v, k, to, NULL) : 0,
-                       .sent_bytes = total};
-}
-
-static weft_move between_sets(const weft_shards_draft *d, int u, int v, int k)
-{
-    const weft_steps *steps = d->p->steps;
-    const weft_team *from = team_of(d, u);
-    weft_span span = weft_pair_span(d->p, from, team_of(d, v));
-    double total, tensor, need = weft_need_bytes(steps, v, k, &d->s->split[v], &total);
-
-    weft_result_bytes(steps, u, steps->step[v].operand[k].result, &d->s->split[u], &tensor);
-    return (weft_move){.part = WEFT_PART_HANDOVER,
-                       .seconds = weft_handover_s(&span, need, tensor, from->n),
-                       .held_bytes = need,
-                       .sent_bytes = total};
-}
-
-static weft_move move_of(const weft_shards_draft *d, int v, int k)
-{
-    const weft_step_operand *o = &d->p->steps->step[v].operand[k];
-    weft_move m = o->step < 0                                ? from_host(d, v, k)
-                  : d->s->set_of[o->step] == d->s->set_of[v] ? between_members(d, o->step, v, k)
-                                                             : between_sets(d, o->step, v, k);
-
-    m.step = v;
-    m.operand = k;
-    m.source = o->step;
-    m.result = o->result;
-    m.job = -1;
-    return m;
-}
-
-static int result_of(const weft_step *s, int tensor)
-{
-    for (int r = 0; r < s->n_results; r++)
-        if (s->result[r] == tensor)
-            return r;
-    return -1;
-}
-
-/* Result r of step v goes to the host. */
-static weft_move to_host(const weft_shards_draft *d, int v, int r)
-{
-    weft_span span = weft_host_span(d->p, team_of(d, v));
-    double total, part = weft_result_bytes(d->p->steps, v, r, &d->s->split[v], &total);
-    bool is_sent = d->p->platform->host >= 0;
-
-    return (weft_move){.part = WEFT_PART_HOST,
-                       .step = v,
-                       .operand = -1,
-                       .source = v,
-                       .result = r,
-                       .seconds = is_sent ? weft_span_s(&span, part) : 0,
-                       .sent_bytes = is_sent ? total : 0,
-                       .job = -1};
-}
-
-/* Outputs in the order of the network, each once; those that are inputs or constants stay. */
-static int list_outputs(weft_shards_draft *d, int n, weft_arena *a)
-{
-    const weft_graph *g = d->p->steps->graph;
-    bool *is_done = WEFT_NEW(a, bool, g->n_tensors + 1);
-
-    for (int i = 0; i < g->n_outputs; i++) {
-        int t = g->output[i], u = g->tensor[t].producer;
-        int v = u < 0 ? -1 : d->p->steps->of_node[u];
-        int r = v < 0 || is_done[t] ? -1 : result_of(&d->p->steps->step[v], t);
-
-        is_done[t] = true;
-        if (r >= 0)
-            d->move[n++] = to_host(d, v, r);
-    }
-    return n;
-}
-
-static void list_moves(weft_shards_draft *d, weft_arena *a)
-{
-    const weft_steps *s = d->p->steps;
-    int n = 0, most = s->graph->n_outputs, *at = WEFT_NEW(a, int, s->n + 1);
-
-    for (int v = 0; v < s->n; v++)
-        most += s->step[v].n_operands;
-    d->move = WEFT_NEW(a, weft_move, most);
-    for (int v = 0; v < s->n; v++) {
-        at[v] = n;
-        for (int k = 0; k < s->step[v].n_operands; k++)
-            d->move[n++] = move_of(d, v, k);
-    }
-    at[s->n] = n;
-    d->move_at = at;
-    d->n_moves = list_outputs(d, n, a);
-}
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
@@ -171,18 +49,18 @@ typedef struct job {
 /* Jobs while they are written. */
 typedef struct writer {
     weft_shards_draft *d;
+    const weft_shards_costs *c;
     WEFT_VEC(job) job;
     WEFT_VEC(int) dep;
-    int before;           /* one after the other: the job that the next one waits for, or -1 */
-    int64_t rank;         /* the last one given */
-    int64_t *short_rank;  /* [n_sets] of steps of no time that came last there, or -1 */
-    const bool *is_short; /* [n_steps] */
+    int before;          /* one after the other: the job that the next one waits for, or -1 */
+    int64_t rank;        /* the last one given */
+    int64_t *short_rank; /* [n_sets] of steps of no time that came last there, or -1 */
     weft_arena *a;
 } writer;
 
 static bool is_sequential(const writer *w)
 {
-    return !w->d->p->ask.is_concurrent;
+    return !w->c->p->ask.is_concurrent;
 }
 
 static void wait_for(writer *w, int other)
@@ -194,7 +72,7 @@ static void wait_for(writer *w, int other)
 /* A job of step v; what it waits for is written after it. */
 static int add_job(writer *w, weft_shard_part part, int v, double duration_s)
 {
-    int here = team_of(w->d, v)->member[0];
+    int here = weft_team_of(w->c->s, v)->member[0];
     job j = {.part = part,
              .duration_s = duration_s,
              .step = v,
@@ -209,36 +87,38 @@ static int add_job(writer *w, weft_shard_part part, int v, double duration_s)
     return w->job.n - 1;
 }
 
-/* The way of an operand or of an output. `before`: see writer. */
-static void add_move(writer *w, weft_move *m)
+/* Move k: the way of an operand or of an output. */
+static void add_move(writer *w, int k)
 {
-    const weft_shards_draft *d = w->d;
-    int i;
+    static const weft_shard_part part[] = {
+        [WEFT_MOVE_INSIDE] = WEFT_PART_RESHARD,
+        [WEFT_MOVE_OVER] = WEFT_PART_HANDOVER,
+        [WEFT_MOVE_HOST] = WEFT_PART_HOST,
+    };
+    const weft_move *m = &w->c->move[k];
+    const weft_step *step = &w->c->p->steps->step[m->step];
+    int host = w->c->p->platform->host, i;
     job *j;
 
+    w->d->move_job[k] = -1;
     if (!(m->seconds > 0))
         return;
-    i = add_job(w, m->part, m->step, m->seconds);
+    i = add_job(w, part[m->kind], m->step, m->seconds);
     j = &w->job.at[i];
-    j->tensor = m->operand >= 0 ? d->p->steps->step[m->step].operand[m->operand].tensor
-                                : d->p->steps->step[m->step].result[m->result];
-    if (m->source < 0)
-        j->from = d->p->platform->host;
-    else
-        j->from = team_of(d, m->source)->member[0];
-    if (m->operand < 0)
-        j->to = d->p->platform->host;
-    wait_for(w, is_sequential(w) ? w->before : m->source < 0 ? -1 : d->last[m->source]);
-    m->job = w->before = i;
+    j->tensor = m->operand >= 0 ? step->operand[m->operand].tensor : step->result[m->result];
+    j->from = m->source < 0 ? host : weft_team_of(w->c->s, m->source)->member[0];
+    j->to = m->operand < 0 ? host : j->to;
+    wait_for(w, is_sequential(w) ? w->before : m->source < 0 ? -1 : w->d->last[m->source]);
+    w->d->move_job[k] = w->before = i;
 }
 
 /* The operands of v that move between members, or the others; without the first of all if it comes
  * beside computation. */
 static void add_moves(writer *w, int v, bool is_inside, bool is_first_beside)
 {
-    for (int i = w->d->move_at[v] + is_first_beside; i < w->d->move_at[v + 1]; i++)
-        if ((w->d->move[i].part == WEFT_PART_RESHARD) == is_inside)
-            add_move(w, &w->d->move[i]);
+    for (int i = w->c->move_at[v] + is_first_beside; i < w->c->move_at[v + 1]; i++)
+        if ((w->c->move[i].kind == WEFT_MOVE_INSIDE) == is_inside)
+            add_move(w, i);
 }
 
 /* What computation waits for: its operands, the first only if is_all (else its maker). `before`:
@@ -249,11 +129,11 @@ static void wait_for_operands(writer *w, int v, int before, bool is_all)
         wait_for(w, before);
         return;
     }
-    for (int i = w->d->move_at[v]; i < w->d->move_at[v + 1]; i++) {
-        const weft_move *m = &w->d->move[i];
+    for (int i = w->c->move_at[v]; i < w->c->move_at[v + 1]; i++) {
+        const weft_move *m = &w->c->move[i];
 
-        if (m->job >= 0 && (is_all || i > w->d->move_at[v]))
-            wait_for(w, m->job);
+        if (w->d->move_job[i] >= 0 && (is_all || i > w->c->move_at[v]))
+            wait_for(w, w->d->move_job[i]);
         else
             wait_for(w, m->source < 0 ? -1 : w->d->last[m->source]);
     }
@@ -262,39 +142,27 @@ static void wait_for_operands(writer *w, int v, int before, bool is_all)
 /* Computation in the next rank; steps of no time that follow each other on a set share one. */
 static int add_phase(writer *w, int v, double duration_s)
 {
-    int64_t *of_short = &w->short_rank[w->d->s->set_of[v]];
+    int64_t *of_short = &w->short_rank[w->c->s->set_of[v]];
     int i;
 
     w->rank++;
     i = add_job(w, WEFT_PART_COMPUTE, v, duration_s);
-    if (w->is_short[v] && *of_short >= 0)
+    if (w->c->is_short[v] && *of_short >= 0)
         w->job.at[i].rank = *of_short;
-    *of_short = w->is_short[v] ? w->job.at[i].rank : -1;
+    *of_short = w->c->is_short[v] ? w->job.at[i].rank : -1;
     return i;
 }
 
-/* Share of v that is computed while its first operand moves between members. */
-static double share_beside(const writer *w, int v)
-{
-    const weft_shards_draft *d = w->d;
-    const weft_move *m = &d->move[d->move_at[v]];
-
-    if (!d->p->hides || d->mode[v].n_phases > 1 || w->is_short[v] ||
-        d->move_at[v] == d->move_at[v + 1] || m->part != WEFT_PART_RESHARD || !(m->seconds > 0))
-        return 0;
-    return weft_interior_share(d->p->steps, v, m->operand, &d->s->split[m->source],
-                               &d->s->split[v]);
-}
-
 /* Computation in one phase, a share of it beside the move of the first operand. */
-static int add_beside(writer *w, int v, double share)
+static int add_beside(writer *w, int v)
 {
-    double compute_s = w->d->mode[v].phase_s;
+    double share = w->c->share[v];
+    double compute_s = w->c->mode[v].phase_s;
     int before, inner, outer;
 
     add_moves(w, v, true, true);
     before = w->before;
-    add_move(w, &w->d->move[w->d->move_at[v]]);
+    add_move(w, w->c->move_at[v]);
     inner = add_phase(w, v, share * compute_s);
     wait_for_operands(w, v, before, false);
     outer = add_phase(w, v, (1 - share) * compute_s);
@@ -317,9 +185,9 @@ static void wait_for_turn(writer *w, int v, int phase, int rotation)
 /* Phases of computation and rotations in turn; the last phase. */
 static int add_phases(writer *w, int v)
 {
-    const weft_mode *m = &w->d->mode[v];
-    int n_phases = w->is_short[v] ? 1 : m->n_phases, phase = -1, rotation = -1;
-    double rotate_s = weft_span_s(&w->d->inside[w->d->s->set_of[v]], m->rotate_bytes);
+    const weft_mode *m = &w->c->mode[v];
+    int n_phases = w->c->is_short[v] ? 1 : m->n_phases, phase = -1, rotation = -1;
+    double rotate_s = weft_span_s(&w->c->inside[w->c->s->set_of[v]], m->rotate_bytes);
 
     for (int t = 0; t < n_phases; t++) {
         int phase_before = phase, rotation_before = rotation;
@@ -331,9 +199,9 @@ static int add_phases(writer *w, int v)
             w->d->first[v] = phase;
         if (t + 1 == n_phases || !(rotate_s > 0))
             continue;
-        w->rank += !w->d->p->hides; /* beside the phase: of the same rank */
+        w->rank += !w->c->p->hides; /* beside the phase: of the same rank */
         rotation = add_job(w, WEFT_PART_ROTATE, v, rotate_s);
-        if (w->d->p->hides)
+        if (w->c->p->hides)
             wait_for_turn(w, v, phase_before, rotation_before);
         else
             wait_for(w, phase);
@@ -344,14 +212,12 @@ static int add_phases(writer *w, int v)
 static void add_step(writer *w, int v)
 {
     weft_shards_draft *d = w->d;
-    double reduce_s = weft_mode_reduce_s(&d->mode[v], &d->inside[d->s->set_of[v]]);
-    double share;
+    double reduce_s = weft_mode_reduce_s(&w->c->mode[v], &w->c->inside[w->c->s->set_of[v]]);
     int phase;
 
-    share = share_beside(w, v);
     add_moves(w, v, false, false);
-    if (share > 0) {
-        phase = add_beside(w, v, share);
+    if (w->c->share[v] > 0) {
+        phase = add_beside(w, v);
     } else {
         add_moves(w, v, true, false);
         phase = add_phases(w, v);
@@ -378,7 +244,7 @@ static int by_number(const void *a, const void *b)
 static void copy_job(const writer *w, int i, weft_item *out)
 {
     const job *j = &w->job.at[i];
-    const weft_team *t = team_of(w->d, j->step);
+    const weft_team *t = weft_team_of(w->c->s, j->step);
     int n_deps = (i + 1 < w->job.n ? w->job.at[i + 1].dep_at : w->dep.n) - j->dep_at;
     int n_uses = j->is_used ? t->n : 0;
 
@@ -400,13 +266,13 @@ static void copy_job(const writer *w, int i, weft_item *out)
 
 static void finish(writer *w, weft_arena *a)
 {
-    int n_devices = w->d->p->platform->n_devices;
+    int n_devices = w->c->p->platform->n_devices;
     weft_shard_part *part = WEFT_NEW(a, weft_shard_part, w->job.n + 1);
     int64_t n_uses = 0;
     weft_item one;
 
     for (int i = 0; i < w->job.n; i++)
-        n_uses += w->job.at[i].is_used ? team_of(w->d, w->job.at[i].step)->n : 0;
+        n_uses += w->job.at[i].is_used ? weft_team_of(w->c->s, w->job.at[i].step)->n : 0;
     one = weft_item_new(w->job.n, n_devices, w->dep.n, n_uses, w->a);
     for (int r = 0; r < n_devices; r++)
         one.is_queue[r] = true;
@@ -420,20 +286,19 @@ static void finish(writer *w, weft_arena *a)
 
 static bool write_jobs(weft_shards_draft *d, weft_arena *scratch, weft_arena *a)
 {
-    writer w = {.d = d, .before = -1, .a = scratch};
-    const int *order;
+    const weft_shards_costs *c = &d->costs;
+    writer w = {.d = d, .c = c, .before = -1, .a = scratch};
+    const int *order = weft_shards_order(c, scratch);
 
-    w.is_short = weft_shards_short(d->p, d->s, d->mode, scratch);
-    order = weft_shards_order(d->p, d->s, w.is_short, scratch);
     if (order == NULL)
         return false;
-    w.short_rank = WEFT_NEW(scratch, int64_t, d->s->n_sets + 1);
-    for (int k = 0; k < d->s->n_sets; k++)
+    w.short_rank = WEFT_NEW(scratch, int64_t, c->s->n_sets + 1);
+    for (int k = 0; k < c->s->n_sets; k++)
         w.short_rank[k] = -1;
-    for (int i = 0; i < d->s->n_steps; i++)
+    for (int i = 0; i < c->s->n_steps; i++)
         add_step(&w, order[i]);
-    for (int i = d->move_at[d->s->n_steps]; i < d->n_moves; i++)
-        add_move(&w, &d->move[i]);
+    for (int i = c->move_at[c->s->n_steps]; i < c->n_moves; i++)
+        add_move(&w, i);
     finish(&w, a);
     return true;
 }
@@ -442,18 +307,12 @@ bool weft_shards_draft_new(const weft_sharding *p, const weft_shards *s, const w
                            weft_arena *a, weft_shards_draft *out)
 {
     weft_arena *scratch = weft_arena_new();
-    weft_span *inside = WEFT_NEW(a, weft_span, s->n_sets + 1);
     bool is_possible;
 
-    for (int k = 0; k < s->n_sets; k++)
-        inside[k] = weft_team_span(p, &s->set[k]);
-    *out = (weft_shards_draft){.p = p,
-                               .s = s,
-                               .mode = mode,
-                               .inside = inside,
+    *out = (weft_shards_draft){.costs = weft_shards_costs_of(p, s, mode, a),
                                .first = WEFT_NEW(a, int, s->n_steps + 1),
                                .last = WEFT_NEW(a, int, s->n_steps + 1)};
-    list_moves(out, a);
+    out->move_job = WEFT_NEW(a, int, out->costs.n_moves + 1);
     is_possible = write_jobs(out, scratch, a);
     weft_arena_free(scratch);
     return is_possible;

@@ -21,7 +21,6 @@
  * Time O(jobs + operands), intervals are sorted by radix. */
 #include <math.h>
 
-#include "shards.h"
 #include "shards_draft.h"
 
 typedef struct measuring {
@@ -47,7 +46,7 @@ static void measure_seconds(measuring *m)
 {
     weft_shards_measures *out = m->out;
     const weft_jobs *j = m->d->jobs;
-    double *busy_s = WEFT_NEW(m->a, double, m->d->p->platform->n_devices);
+    double *busy_s = WEFT_NEW(m->a, double, m->d->costs.p->platform->n_devices);
     double *const sum[WEFT_N_PARTS] = {
         [WEFT_PART_COMPUTE] = &out->compute_s,   [WEFT_PART_ROTATE] = &out->rotate_s,
         [WEFT_PART_REDUCE] = &out->reduce_s,     [WEFT_PART_RESHARD] = &out->reshard_s,
@@ -65,22 +64,22 @@ static void measure_seconds(measuring *m)
 
 static void measure_work(measuring *m)
 {
-    const weft_platform *p = m->d->p->platform;
+    const weft_platform *p = m->d->costs.p->platform;
     weft_shards_measures *out = m->out;
 
-    for (int v = 0; v < m->d->s->n_steps; v++) {
-        out->energy_j += m->d->mode[v].joules;
-        out->sent_bytes += m->d->mode[v].sent_bytes;
+    for (int v = 0; v < m->d->costs.s->n_steps; v++) {
+        out->energy_j += m->d->costs.mode[v].joules;
+        out->sent_bytes += m->d->costs.mode[v].sent_bytes;
     }
-    for (int i = 0; i < m->d->n_moves; i++)
-        out->sent_bytes += m->d->move[i].sent_bytes;
+    for (int i = 0; i < m->d->costs.n_moves; i++)
+        out->sent_bytes += m->d->costs.move[i].sent_bytes;
     for (int d = 0; d < p->n_devices; d++)
         out->energy_j += p->device[d].idle_w * fmax(0.0, out->latency_s - out->busy_s[d]);
 }
 
 static void measure_starts(measuring *m)
 {
-    int n = m->d->s->n_steps;
+    int n = m->d->costs.s->n_steps;
     double *start_s = WEFT_NEW(m->a, double, n + 1), *end_s = WEFT_NEW(m->a, double, n + 1);
 
     for (int v = 0; v < n; v++) {
@@ -109,7 +108,7 @@ typedef struct holding {
 /* A member of the set of step v holds so many bytes from start_s to end_s. */
 static void hold(holding *h, int v, double bytes, double start_s, double end_s)
 {
-    int set = h->m->d->s->set_of[v];
+    int set = h->m->d->costs.s->set_of[v];
 
     if (!(bytes > 0) || !(end_s > start_s))
         return;
@@ -119,32 +118,34 @@ static void hold(holding *h, int v, double bytes, double start_s, double end_s)
 }
 
 /* When nobody needs the source of a move any more. */
-static double taken_s(const measuring *m, const weft_move *x)
+static double taken_s(const measuring *m, const weft_move *x, int job)
 {
     if (x->operand < 0) /* an output: kept, or sent to the host */
-        return x->job < 0 ? INFINITY : m->t->end_s[x->job];
+        return job < 0 ? INFINITY : m->t->end_s[job];
     if (!(x->held_bytes > 0)) /* read as it lies */
         return end_of(m, x->step);
-    return x->job < 0 ? start_of(m, x->step) : m->t->end_s[x->job];
+    return job < 0 ? start_of(m, x->step) : m->t->end_s[job];
 }
 
-static void hold_move(holding *h, const weft_move *x)
+static void hold_move(holding *h, int i)
 {
     const measuring *m = h->m;
+    const weft_move *x = &m->d->costs.move[i];
+    int job = m->d->move_job[i];
 
     if (x->source >= 0) {
         double *until_s = &h->until_s[h->result_at[x->source] + x->result];
 
-        *until_s = fmax(*until_s, taken_s(m, x));
+        *until_s = fmax(*until_s, taken_s(m, x, job));
     }
     if (x->operand >= 0)
-        hold(h, x->step, x->held_bytes, x->job < 0 ? start_of(m, x->step) : m->t->start_s[x->job],
+        hold(h, x->step, x->held_bytes, job < 0 ? start_of(m, x->step) : m->t->start_s[job],
              end_of(m, x->step));
 }
 
 static void hold_step(holding *h, int v)
 {
-    const weft_shards_draft *d = h->m->d;
+    const weft_shards_costs *d = &h->m->d->costs;
     const weft_mode *mode = &d->mode[v];
 
     hold(h, v, mode->weight_bytes, 0, INFINITY);
@@ -156,7 +157,7 @@ static void hold_step(holding *h, int v)
 
 static void list_changes(holding *h)
 {
-    const weft_shards_draft *d = h->m->d;
+    const weft_shards_costs *d = &h->m->d->costs;
     int n = d->s->n_steps, *at = WEFT_NEW(h->m->scratch, int, n + 1);
 
     for (int v = 0; v < n; v++)
@@ -164,7 +165,7 @@ static void list_changes(holding *h)
     h->result_at = at;
     h->until_s = WEFT_NEW(h->m->scratch, double, at[n] + 1);
     for (int i = 0; i < d->n_moves; i++)
-        hold_move(h, &d->move[i]);
+        hold_move(h, i);
     for (int v = 0; v < n; v++)
         hold_step(h, v);
 }
@@ -213,7 +214,7 @@ static weft_sample *list_steps(const holding *h, const int *order, int n, int *n
 
 static void measure_memory(measuring *m)
 {
-    const weft_platform *p = m->d->p->platform;
+    const weft_platform *p = m->d->costs.p->platform;
     holding h = {.m = m};
     const weft_sample **memory = WEFT_NEW(m->a, const weft_sample *, p->n_devices);
     int *n_memory = WEFT_NEW(m->a, int, p->n_devices), first = 0;
@@ -222,8 +223,8 @@ static void measure_memory(measuring *m)
 
     list_changes(&h);
     order = sort_changes(&h);
-    for (int k = 0; k < m->d->s->n_sets; k++) {
-        const weft_team *t = &m->d->s->set[k];
+    for (int k = 0; k < m->d->costs.s->n_sets; k++) {
+        const weft_team *t = &m->d->costs.s->set[k];
         const weft_sample *steps;
         int n = 0, n_steps;
         double peak;
@@ -255,12 +256,13 @@ static weft_status check_links(const weft_shards_draft *d)
 
     for (int i = 0; i < j->n_jobs; i++)
         if (!isfinite(j->duration_s[i]))
-            return weft_fail(
-                WEFT_E_INPUT,
-                "step '%s': no route for what it sends or receives (%s, from '%s' to "
-                "'%s')",
-                weft_step_name(d->p->steps, j->task[i]), weft_shard_part_name(d->part[i]),
-                d->p->platform->device[j->from[i]].name, d->p->platform->device[j->to[i]].name);
+            return weft_fail(WEFT_E_INPUT,
+                             "step '%s': no route for what it sends or receives (%s, from '%s' to "
+                             "'%s')",
+                             weft_step_name(d->costs.p->steps, j->task[i]),
+                             weft_shard_part_name(d->part[i]),
+                             d->costs.p->platform->device[j->from[i]].name,
+                             d->costs.p->platform->device[j->to[i]].name);
     return WEFT_OK;
 }
 
