@@ -2,12 +2,23 @@
 /* shard_registry.c: the solvers of sharded networks by number and by name, from the simplest to the
  * most elaborate; and the methods of bounds that rest on a search. A new one is a file and a row.
  */
+#include "base.h"
 #include "search.h"
 
 #include <string.h>
 
 static const weft_shard_solver *const solvers[] = {
-    &weft_shard_auto, NULL, /* the end */
+    &weft_shard_longest_group,
+    &weft_shard_longest_all,
+    &weft_shard_uniform,
+    &weft_shard_random,
+    &weft_shard_herald,
+    &weft_shard_h2h,
+    &weft_shard_h2h_repaired,
+    &weft_shard_streams,
+    &weft_shard_ga,
+    &weft_shard_auto,
+    NULL, /* the end */
 };
 
 int weft_shard_count(void)
