@@ -52,13 +52,32 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* Is this entry the first that reads its tensor? Others use the same bytes. */
-static bool is_first(const weft_step_operand *list, int k)
+static weft_box part_of(const weft_cut *c, const weft_member *m, bool is_weight, int k)
 {
-    for (int i = 0; i < k; i++)
-        if (list[i].tensor == list[k].tensor)
-            return false;
-    return true;
+    return is_weight ? weft_cut_weight(c, m, k) : weft_cut_need(c, m, k);
+}
+
+/* Is this part of a tensor inside the one that another entry has? Then it uses the same bytes; of
+ * equal parts the first counts. Shards that rotate are bytes of their own. */
+static bool is_held_anyway(const weft_cut *c, const weft_member *m, bool is_weight, int k,
+                           const weft_box *part)
+{
+    const weft_step_operand *list = is_weight ? c->step->weight : c->step->operand;
+    int n = is_weight ? c->step->n_weights : c->step->n_operands;
+    int64_t elements = weft_box_elements(part);
+
+    for (int i = 0; i < n; i++) {
+        weft_box other;
+
+        if (i == k || list[i].tensor != list[k].tensor || weft_cut_rotates(c, is_weight, i) ||
+            weft_cut_rotates(c, is_weight, k))
+            continue;
+        other = part_of(c, m, is_weight, i);
+        if (weft_box_common(part, &other) == elements &&
+            (i < k || weft_box_elements(&other) > elements))
+            return true;
+    }
+    return false;
 }
 
 /* Bytes of a member's boxes of a list, and per entry the most elements so far; *rotating gets those
@@ -66,17 +85,17 @@ static bool is_first(const weft_step_operand *list, int k)
 static double hold_list(const weft_cut *c, const weft_member *m, bool is_weight, int64_t *elements,
                         double *rotating)
 {
-    const weft_step_operand *list = is_weight ? c->step->weight : c->step->operand;
     int n = is_weight ? c->step->n_weights : c->step->n_operands;
     double sum = 0;
 
     for (int k = 0; k < n; k++) {
         const weft_tensor_rule *rule = is_weight ? &c->rule->weight[k] : &c->rule->operand[k];
-        weft_box b = is_weight ? weft_cut_weight(c, m, k) : weft_cut_need(c, m, k);
+        weft_box b = part_of(c, m, is_weight, k);
         int64_t x = weft_box_elements(&b);
 
         elements[k] = x > elements[k] ? x : elements[k];
-        sum += is_first(list, k) ? (double)x * rule->element_bytes : 0;
+        if (!is_held_anyway(c, m, is_weight, k, &b))
+            sum += (double)x * rule->element_bytes;
         if (c->shared >= 0 && weft_cut_rotates(c, is_weight, k))
             *rotating += (double)x * rule->element_bytes;
     }
