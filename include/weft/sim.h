@@ -126,8 +126,8 @@ const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a);
  * rotation and sums occupy all members; a step begins when its operands are there and its set is
  * free.
  *  - One after the other (not is_concurrent): every job waits for the one before it.
- *  - hides: rotation runs beside the phase before; what can be computed before the parts of other
- *    members arrive is computed while they are on their way.
+ *  - hides: rotation runs beside the phase before; if the first operand moves between members, what
+ *    can be computed before it arrives is computed while it is on its way, as the last operand.
  * Ways, rotations and sums of no time are left out. weft_jobs.task is the step (of an output's way
  * to the host: the one that made it); tensor, from and to as they apply: devices are the host or
  * the first members of sets. NULL if the plan breaks rules, or starts contradict what steps read

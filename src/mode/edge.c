@@ -129,17 +129,19 @@ static bool keep_points(const weft_dim_rule *d, const weft_points *all, int64_t 
 
 /* Share of a member's points of the head that read nothing outside the box `own`. */
 static double kept_share(const weft_cut *c, const weft_tensor_rule *t, const weft_points *all,
-                         const weft_box *own)
+                         const weft_box *need, const weft_box *own)
 {
     weft_points kept = *all;
     double share = 1;
 
-    for (int i = 0; i < t->n_ways; i++)
-        for (int d = 0; d < t->whole.rank; d++)
+    for (int d = 0; d < t->whole.rank; d++) {
+        bool is_there = need->lo[d] >= own->lo[d] && need->hi[d] <= own->hi[d];
+
+        for (int i = 0; i < t->n_ways && !is_there; i++)
             if (own->lo[d] >= own->hi[d] ||
-                ((own->lo[d] > 0 || own->hi[d] < t->way[i].dim[d].size) &&
-                 !keep_points(&t->way[i].dim[d], all, own->lo[d], own->hi[d], &kept)))
+                !keep_points(&t->way[i].dim[d], all, own->lo[d], own->hi[d], &kept))
                 return 0;
+    }
     for (int k = 0; k < c->step->n_axes; k++)
         share *= (double)(kept.hi[k] - kept.lo[k]) / (double)(all->hi[k] - all->lo[k]);
     return t->n_ways > 0 ? share : 0;
@@ -178,7 +180,7 @@ static double member_share(const weft_cut *c, const weft_member *m, int k, const
     if (!(sum > 0))
         return 0;
     if (node == 0)
-        return kept_share(c, &c->rule->operand[k], &m->all, own) * head / sum;
+        return kept_share(c, &c->rule->operand[k], &m->all, need, own) * head / sum;
     return (head + (node - 1) * each +
             (c->step->n_nodes - node) * each * (double)common / (double)needed) /
            sum;

@@ -52,52 +52,39 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-static weft_box part_of(const weft_cut *c, const weft_member *m, bool is_weight, int k)
+static weft_box entry_box(const weft_cut *c, const weft_member *m, bool is_weight, int k)
 {
     return is_weight ? weft_cut_weight(c, m, k) : weft_cut_need(c, m, k);
 }
 
-/* Is this part of a tensor inside the one that another entry has? Then it uses the same bytes; of
- * equal parts the first counts. Shards that rotate are bytes of their own. */
-static bool is_held_anyway(const weft_cut *c, const weft_member *m, bool is_weight, int k,
-                           const weft_box *part)
+static bool is_equal(const weft_box *a, const weft_box *b)
 {
-    const weft_step_operand *list = is_weight ? c->step->weight : c->step->operand;
-    int n = is_weight ? c->step->n_weights : c->step->n_operands;
-    int64_t elements = weft_box_elements(part);
-
-    for (int i = 0; i < n; i++) {
-        weft_box other;
-
-        if (i == k || list[i].tensor != list[k].tensor || weft_cut_rotates(c, is_weight, i) ||
-            weft_cut_rotates(c, is_weight, k))
-            continue;
-        other = part_of(c, m, is_weight, i);
-        if (weft_box_common(part, &other) == elements &&
-            (i < k || weft_box_elements(&other) > elements))
-            return true;
-    }
-    return false;
+    return weft_box_elements(a) == weft_box_elements(b) &&
+           weft_box_common(a, b) == weft_box_elements(a);
 }
 
-/* Bytes of a member's boxes of a list, and per entry the most elements so far; *rotating gets those
- * of operands that rotate. */
+/* Bytes of a member's boxes of a list, the same part of a tensor once, and per entry the most
+ * elements so far; *rotating gets those of operands that rotate. */
 static double hold_list(const weft_cut *c, const weft_member *m, bool is_weight, int64_t *elements,
                         double *rotating)
 {
+    const weft_tensor_rule *rule = is_weight ? c->rule->weight : c->rule->operand;
     int n = is_weight ? c->step->n_weights : c->step->n_operands;
     double sum = 0;
 
     for (int k = 0; k < n; k++) {
-        const weft_tensor_rule *rule = is_weight ? &c->rule->weight[k] : &c->rule->operand[k];
-        weft_box b = part_of(c, m, is_weight, k);
+        weft_box b = entry_box(c, m, is_weight, k), before;
         int64_t x = weft_box_elements(&b);
+        bool is_repeated = false;
 
+        if (rule[k].same_as >= 0 && c->shared < 0) { /* shards that rotate leave their bytes */
+            before = entry_box(c, m, is_weight, rule[k].same_as);
+            is_repeated = is_equal(&b, &before);
+        }
         elements[k] = x > elements[k] ? x : elements[k];
-        if (!is_held_anyway(c, m, is_weight, k, &b))
-            sum += (double)x * rule->element_bytes;
+        sum += is_repeated ? 0 : (double)x * rule[k].element_bytes;
         if (c->shared >= 0 && weft_cut_rotates(c, is_weight, k))
-            *rotating += (double)x * rule->element_bytes;
+            *rotating += (double)x * rule[k].element_bytes;
     }
     return sum;
 }
@@ -252,8 +239,8 @@ static int64_t blocks(int64_t extent, int n)
 static void cut_nests(const weft_cut *c, weft_nests *out)
 {
     out->n = c->rule->n_nests;
-    memcpy(out->nest, c->rule->nest, (size_t)out->n * sizeof out->nest[0]);
-    for (int i = 0; i < out->n; i++)
+    for (int i = 0; i < out->n; i++) {
+        out->nest[i] = c->rule->nest[i];
         for (int k = 0; k < out->nest[i].n_axes; k++) {
             int axis = c->rule->axis_of[i][k];
             int64_t *extent = &out->nest[i].axis[k].extent;
@@ -261,6 +248,7 @@ static void cut_nests(const weft_cut *c, weft_nests *out)
             if (axis >= 0)
                 *extent = blocks(*extent, axis == c->shared ? c->n_phases : c->factor[axis]);
         }
+    }
 }
 
 static weft_cost cost_of_part(const weft_graph *g, const weft_cut *c, const holdings *h, int i,

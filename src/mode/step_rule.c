@@ -366,6 +366,22 @@ static void fill_followers(filler *f)
     }
 }
 
+/* The last entry before k that reads the tensor of entry k, or -1. */
+static int entry_before(const weft_step_operand *list, int k)
+{
+    int i = k - 1;
+
+    while (i >= 0 && list[i].tensor != list[k].tensor)
+        i--;
+    return i;
+}
+
+static void mark_repeated(const weft_step_operand *list, int n, weft_tensor_rule *t)
+{
+    for (int k = 0; k < n; k++)
+        t[k].same_as = entry_before(list, k);
+}
+
 static weft_tensor_rule *all_whole(const weft_graph *g, const weft_step_operand *at, int n,
                                    weft_arena *a)
 {
@@ -398,6 +414,8 @@ void weft_fill_rule(const weft_graph *g, weft_step *step, weft_step_rule *rule, 
     else
         fill_head(&f);
     fill_followers(&f);
+    mark_repeated(step->operand, step->n_operands, f.operand);
+    mark_repeated(step->weight, step->n_weights, f.weight);
     rule->operand = f.operand;
     rule->weight = f.weight;
     rule->result = f.result;

@@ -35,6 +35,7 @@ typedef struct weft_tensor_rule {
     weft_box whole;
     bool is_final; /* follows what members hold in the end; else what they compute */
     double element_bytes;
+    int same_as; /* an earlier entry of its list that reads the same tensor, or -1 */
 } weft_tensor_rule;
 
 weft_box weft_rule_box(const weft_tensor_rule *t, const weft_points *p);

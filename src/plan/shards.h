@@ -36,8 +36,7 @@ typedef struct weft_shards_costs {
     weft_move *move;
     const int *move_at;   /* [n_steps + 1] those of a step's operands; then those to the host */
     const bool *is_short; /* [n_steps] takes no time once its operands are there */
-    const double
-        *share; /* [n_steps] of it computed while the first operand moves between members */
+    const double *share;  /* [n_steps] of it that is computed while its first operand moves */
 } weft_shards_costs;
 
 /* Of a plan of which weft_shards_form finds nothing wrong, with its modes. */

@@ -119,7 +119,7 @@ static void list_moves(weft_shards_costs *d, weft_arena *a)
 
     for (int v = 0; v < s->n; v++)
         most += s->step[v].n_operands;
-    d->move = WEFT_NEW(a, weft_move, most);
+    d->move = WEFT_NEW(a, weft_move, most + 1);
     for (int v = 0; v < s->n; v++) {
         at[v] = n;
         for (int k = 0; k < s->step[v].n_operands; k++)
@@ -153,9 +153,7 @@ static double share_beside(const weft_shards_costs *d, int v)
 /* Do operands of v move before it computes? */
 static bool is_delayed(const weft_shards_costs *d, int v)
 {
-    int beside = d->share[v] > 0; /* the first does not */
-
-    for (int i = d->move_at[v] + beside; i < d->move_at[v + 1]; i++)
+    for (int i = d->move_at[v] + (d->share[v] > 0); i < d->move_at[v + 1]; i++)
         if (d->move[i].seconds > 0)
             return true;
     return false;

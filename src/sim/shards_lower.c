@@ -114,9 +114,9 @@ static void add_move(writer *w, int k)
 
 /* The operands of v that move between members, or the others; without the first of all if it comes
  * beside computation. */
-static void add_moves(writer *w, int v, bool is_inside, bool is_first_beside)
+static void add_moves(writer *w, int v, bool is_inside)
 {
-    for (int i = w->c->move_at[v] + is_first_beside; i < w->c->move_at[v + 1]; i++)
+    for (int i = w->c->move_at[v] + (w->c->share[v] > 0); i < w->c->move_at[v + 1]; i++)
         if ((w->c->move[i].kind == WEFT_MOVE_INSIDE) == is_inside)
             add_move(w, i);
 }
@@ -130,12 +130,12 @@ static void wait_for_operands(writer *w, int v, int before, bool is_all)
         return;
     }
     for (int i = w->c->move_at[v]; i < w->c->move_at[v + 1]; i++) {
-        const weft_move *m = &w->c->move[i];
+        int source = w->c->move[i].source;
 
         if (w->d->move_job[i] >= 0 && (is_all || i > w->c->move_at[v]))
             wait_for(w, w->d->move_job[i]);
         else
-            wait_for(w, m->source < 0 ? -1 : w->d->last[m->source]);
+            wait_for(w, source < 0 ? -1 : w->d->last[source]);
     }
 }
 
@@ -156,12 +156,9 @@ static int add_phase(writer *w, int v, double duration_s)
 /* Computation in one phase, a share of it beside the move of the first operand. */
 static int add_beside(writer *w, int v)
 {
-    double share = w->c->share[v];
-    double compute_s = w->c->mode[v].phase_s;
-    int before, inner, outer;
+    double share = w->c->share[v], compute_s = w->c->mode[v].phase_s;
+    int before = w->before, inner, outer;
 
-    add_moves(w, v, true, true);
-    before = w->before;
     add_move(w, w->c->move_at[v]);
     inner = add_phase(w, v, share * compute_s);
     wait_for_operands(w, v, before, false);
@@ -215,13 +212,9 @@ static void add_step(writer *w, int v)
     double reduce_s = weft_mode_reduce_s(&w->c->mode[v], &w->c->inside[w->c->s->set_of[v]]);
     int phase;
 
-    add_moves(w, v, false, false);
-    if (w->c->share[v] > 0) {
-        phase = add_beside(w, v);
-    } else {
-        add_moves(w, v, true, false);
-        phase = add_phases(w, v);
-    }
+    add_moves(w, v, false);
+    add_moves(w, v, true);
+    phase = w->c->share[v] > 0 ? add_beside(w, v) : add_phases(w, v);
     d->last[v] = phase;
     if (reduce_s > 0) {
         w->rank++;

@@ -139,6 +139,65 @@ TEST(reshapes_stay_alone_and_mixing_operators_are_not_cut)
     net_free(&f);
 }
 
+/* Where it is not known before the run which elements are read, everything is needed. */
+TEST(operators_without_addresses_are_copied_only)
+{
+    const int64_t pads[] = {0, 1, 0, 1};
+    net_fixture f = net_start(WEFT_F32);
+    int x = net_input(&f, "4x6"), picture = net_input(&f, "1x4x6x6");
+    int starts = net_indices(&f, "1"), a, b, c, d, e;
+    weft_steps *s;
+
+    a = net_op(&f, "Pad", ARGS(x, net_ints(&f, 4, pads)), "mode=reflect");
+    b = net_op(&f, "DepthToSpace", ARGS(picture), "blocksize=2");
+    c = net_op(&f, "DeformConv", ARGS(picture, net_weight(&f, "8x4x1x1"), net_input(&f, "1x2x6x6")),
+               "");
+    d = net_op(&f, "CumSum", ARGS(x, starts), ""); /* along any axis */
+    e = net_op(&f, "BatchNormalization",
+               ARGS(picture, net_weight(&f, "4"), net_weight(&f, "4"), net_weight(&f, "4"),
+                    net_weight(&f, "4")),
+               "training_mode=1");
+    net_ask(&f, a);
+    net_ask(&f, b);
+    net_ask(&f, c);
+    net_ask(&f, d);
+    s = steps_of(net_finish(&f, e));
+    CHECK_INT(s->n, 5);
+    for (int v = 0; v < s->n; v++)
+        CHECK_INT(s->step[v].n_axes, 0);
+    weft_steps_free(s);
+    net_free(&f);
+}
+
+/* Groups are cut as a whole, kernels and arguments of a maximum never. */
+TEST(axes_that_may_be_cut)
+{
+    net_fixture f = net_start(WEFT_F32);
+    int x = net_input(&f, "2x8x6x6");
+    int a = net_op(&f, "Conv", ARGS(x, net_weight(&f, "12x2x3x3")), "group=4");
+    int b = net_op(&f, "ArgMax", ARGS(x), "axis=1 keepdims=0");
+    int c = net_op(&f, "Gather", ARGS(x, net_indices(&f, "3x5")), "axis=1");
+    weft_steps *s;
+    weft_split split;
+    weft_box box;
+
+    net_ask(&f, a);
+    net_ask(&f, b);
+    s = steps_of(net_finish(&f, c));
+    CHECK_INT(s->step[0].n_axes, 4);
+    CHECK_TEXT(s->step[0].axis[1].name, "g");
+    CHECK_TEXT(s->step[0].axis[2].name, "r");
+    CHECK_INT(s->step[0].scatter, -1); /* nothing is summed over members */
+    CHECK_INT(s->step[1].n_axes, 3);   /* not the one it runs along */
+    split = split_of(s, 2, 3, "d1=3"); /* rows of the indices; any channel may be looked up */
+    box = weft_split_need(s, 2, &split, 1, 0, 0);
+    CHECK_INT(box.hi[1] - box.lo[1], 8);
+    box = weft_split_need(s, 2, &split, 1, 1, 0);
+    CHECK(box.lo[0] == 1 && box.hi[0] == 2 && box.lo[1] == 0 && box.hi[1] == 5);
+    weft_steps_free(s);
+    net_free(&f);
+}
+
 typedef struct known_steps {
     const char *name;
     int n_nodes, n_steps;
@@ -531,6 +590,27 @@ TEST(bytes_of_modes_by_hand)
     net_free(&f);
 }
 
+/* x times its transposed self: rows on the left, all of it on the right. */
+TEST(parts_of_one_tensor_count_once_if_they_are_the_same)
+{
+    net_fixture f = net_start(WEFT_F32);
+    int x = net_input(&f, "8x8"), a = net_op(&f, "Mul", ARGS(x, x), "");
+    int b = net_op(&f, "Gemm", ARGS(x, x), "transB=1");
+    weft_steps *s;
+    weft_design d = roofline();
+    weft_split cut;
+
+    net_ask(&f, a);
+    s = steps_of(net_finish(&f, b));
+    cut = split_of(s, 0, 2, "d0=2");
+    CHECK_INT(s->step[0].n_operands, 2);
+    CHECK_IS(weft_split_mode(s, 0, &cut, &d).operand_bytes, 4 * 8 * 4);
+    cut = split_of(s, 1, 2, "m=2");
+    CHECK_IS(weft_split_mode(s, 1, &cut, &d).operand_bytes, 4 * 8 * 4 + 8 * 8 * 4);
+    weft_steps_free(s);
+    net_free(&f);
+}
+
 TEST(statistics_are_two_numbers_a_place)
 {
     net_fixture f = net_start(WEFT_F16);
@@ -631,6 +711,8 @@ int main(void)
         cmocka_unit_test(followers_join_the_operand_made_last),
         cmocka_unit_test(a_tensor_with_two_readers_or_asked_for_ends_its_step),
         cmocka_unit_test(reshapes_stay_alone_and_mixing_operators_are_not_cut),
+        cmocka_unit_test(operators_without_addresses_are_copied_only),
+        cmocka_unit_test(axes_that_may_be_cut),
         cmocka_unit_test(steps_of_networks_partition_the_nodes_in_topological_order),
         cmocka_unit_test(steps_of_one_class_have_equal_boxes_and_modes),
         cmocka_unit_test(splits_of_a_convolution_are_as_many_as_the_method_says),
@@ -642,6 +724,7 @@ int main(void)
         cmocka_unit_test(one_member_costs_what_the_nodes_cost),
         cmocka_unit_test(an_operator_that_the_design_lacks_takes_for_ever),
         cmocka_unit_test(bytes_of_modes_by_hand),
+        cmocka_unit_test(parts_of_one_tensor_count_once_if_they_are_the_same),
         cmocka_unit_test(statistics_are_two_numbers_a_place),
         cmocka_unit_test(work_is_shared_out_and_followers_come_once),
         cmocka_unit_test(all_but_the_border_can_be_computed_before_the_halo_arrives),
