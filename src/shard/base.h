@@ -73,6 +73,8 @@ weft_base_sets weft_base_singles(const weft_base *b);
 weft_base_sets weft_base_sets_new(const weft_base *b, const weft_team *team, int n);
 /* Other sets in the same place, not more than it was made for. */
 void weft_base_sets_fill(const weft_base *b, const weft_team *team, int n, weft_base_sets *out);
+/* As many equal members with equal links, so that a step costs the same on both. */
+bool weft_base_are_same(const weft_base *b, const weft_team *x, const weft_team *y);
 /* The design with which one member takes least time for all steps, those that it does not support
  * left out; fewest of these first. Their number and its time (both may be NULL). */
 int weft_base_best_design(weft_base *b, const weft_team *t, int *n_missing, double *time_s);
