@@ -7,8 +7,9 @@
  * faster than i's (n-1)-th fastest link; the best i decides. Inside a kind, edges cost what they
  * cost over these links. Two sets are disjoint, so m senders hand over to n receivers only if there
  * are m + n accelerators, and over links no faster than the n-th fastest of any sender and the m-th
- * fastest of any receiver. Of the edges of the network a forest is kept: for each step the edge of its largest operand. Dropping
- * edges drops costs >= 0. The least sum over a forest, from the last steps to the first:
+ * fastest of any receiver. Of the edges of the network a forest is kept: for each step the edge of
+ * its largest operand. Dropping edges drops costs >= 0. The least sum over a forest, from the last
+ * steps to the first:
  *
  *   g_v(x) = own_v(x) + sum over kept edges (v, w) of min_y [ edge(x, y) + g_w(y) ]
  *
@@ -207,9 +208,9 @@ static double least_between(world *w, const weft_shard_edge *e, const double *g,
     for (int f = 0; f < w->n_kinds; f++)
         for (int y = 0; span_between(w, from, f, &span) && y < at[f + 1] - at[f]; y++)
             if (g[at[f] + y] < least)
-                least = fmin(least, g[at[f] + y] +
-                                        weft_tables_between_s(t, e->class_of, &span,
-                                                              w->kind[from].n, w->kind[f].n, y));
+                least = fmin(least, g[at[f] + y] + weft_tables_between_s(t, e->class_of, &span,
+                                                                         w->kind[from].n,
+                                                                         w->kind[f].n, y));
     return least;
 }
 
