@@ -8,8 +8,8 @@
  *     first, given where its operands are and when the sets are free: list scheduling.
  *  2. So is the best plan of steps one after the other, let run side by side, and the plans of the
  *     quick baselines.
- *  3. The best of these by the simulator is the answer. The bound is the floor of the driver:
- *     longest path and mean work.
+ *  3. The best of these by the simulator is the answer. The bound is the longest way through the
+ *     network (reach.c), or the floor of the driver: mean work of an accelerator.
  *
  * A heuristic with a bound: general schedules are NP-hard, and the gap is what the two leave. */
 #include "side.h"
@@ -236,6 +236,7 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
     if (weft_single_applies(p) && o != NULL && o->placer != NULL)
         return weft_single_solve(p, o, run, plan, proof);
     weft_search_begin(&s, p, run);
+    s.bound = weft_search_reach_side(&s, run->scratch);
     one_by_one.ask.is_concurrent = false;
     if (s.setups->n > 0) { /* a first plan at once: the best splits of the lowest floor */
         weft_run short_run = *run;
@@ -251,6 +252,8 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
     WEFT_TRY(try_baselines(&s, o));
     WEFT_TRY(try_setups(&s));
     proof->outcome = s.value < INFINITY ? WEFT_BOUNDED : WEFT_UNKNOWN;
+    proof->bound = s.bound;
+    proof->method = "sharding search";
     if (s.value < INFINITY)
         *plan = s.plan;
     return WEFT_OK;
