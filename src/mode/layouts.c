@@ -55,7 +55,7 @@ static layouts new_layouts(int n_splits, int n_members, weft_arena *a)
 {
     return (layouts){.n_members = n_members,
                      .of_split = WEFT_NEW(a, int, n_splits),
-                     .box = WEFT_NEW(a, weft_box, n_splits *n_members)};
+                     .box = WEFT_NEW(a, weft_box, n_splits * n_members)};
 }
 
 static double received(const weft_box *need, const weft_box *own, int n)
@@ -76,7 +76,7 @@ static double received(const weft_box *need, const weft_box *own, int n)
 static void fill(const layouts *own, const layouts *need, double bytes, int n_from, int n_to,
                  double *out, weft_arena *a)
 {
-    double *table = WEFT_NEW_RAW(a, double, own->n *need->n);
+    double *table = WEFT_NEW_RAW(a, double, own->n * need->n);
 
     for (int i = 0; i < own->n; i++)
         for (int k = 0; k < need->n; k++)

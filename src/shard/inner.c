@@ -72,9 +72,8 @@ static double *edge_table(const weft_inner *in, int edge_class, const weft_span 
         fill_inside(in, edge_class, i, table, n_to);
         for (int k = 0; k < in->n_sets; k++)
             for (int y = 0; y < to[k + 1] - to[k] && k != i; y++) {
-                double s =
-                    weft_tables_between_s(t, edge_class, &span[i * in->n_sets + k],
-                                          in->kind[i]->n, in->kind[k]->n, y);
+                double s = weft_tables_between_s(t, edge_class, &span[i * in->n_sets + k],
+                                                 in->kind[i]->n, in->kind[k]->n, y);
 
                 for (int x = from[i]; x < from[i + 1]; x++)
                     table[x * n_to + to[k] + y] = s;
@@ -151,6 +150,7 @@ weft_inner *weft_inner_new(weft_tables *t, const weft_setups *s, int setup, cons
         n_states[v] = in->at[t->class_of[v] * (in->n_sets + 1) + in->n_sets];
         own[v] = in->own[t->class_of[v]];
     }
+    in->most_entries = 1 << 17;
     in->model.n_vars = n_steps;
     in->model.n_states = n_states;
     in->model.own = own;
@@ -200,7 +200,7 @@ void weft_inner_solve(const weft_inner *in, const weft_inner_ask *ask, weft_aren
             own[v] = restrict_own(in, v, own[v], ask->set_of[v], a);
     }
     m.own = own;
-    weft_minsum_solve(&m, ask->order, WEFT_MOST_ENTRIES, a, out);
+    weft_minsum_solve(&m, ask->order, in->most_entries, a, out);
 }
 
 int weft_inner_set(const weft_inner *in, int step, int state)

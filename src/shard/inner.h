@@ -17,6 +17,7 @@ typedef struct weft_inner {
     double **own;    /* [n_classes][state] seconds */
     double **weight; /* [n_classes][state] bytes of weights on each member of its set */
     weft_minsum model;
+    int64_t most_entries; /* of a table of weft_minsum_solve */
 } weft_inner;
 
 /* rank: NULL, or the place of each set in the order of steps: a set then runs one stretch of them,
@@ -39,7 +40,5 @@ void weft_inner_weights(const weft_inner *in, const int *state, double *bytes);
 int weft_inner_set(const weft_inner *in, int step, int state); /* set of a state */
 /* The plan of a choice of states; steps in their order. */
 weft_shards weft_inner_plan(const weft_inner *in, const int *state, weft_arena *a);
-
-enum { WEFT_MOST_ENTRIES = 1 << 22 }; /* of a table of weft_minsum_solve */
 
 #endif

@@ -6,12 +6,14 @@
  *     best value found, no configuration is better: the value is proved. Else its bound is
  *     sharpened (handovers between sets), and when it comes out once more, its best splits are
  *     found (inner.c; room.c where memory binds) and it is done, or, if memory or a wide network
- *     leaves a gap, it goes back with the bound that was proved.
+ *     leaves a gap, it goes back with the bound that was proved, to be tried once more with larger
+ *     tables.
  *  3. When time is up, the lowest bound of those that are left is a bound for all.
  *
  * Items are taken in groups of fixed size whose best splits are found side by side by threads; the
  * answer does not depend on their number. If not all configurations are in the list (many
- * accelerators), the bound is the one of reach.c, which holds for all there are.
+ * accelerators), the bound is the one of reach.c, which holds for all there are; it also helps
+ * where time was too short.
  *
  * Contiguous ranges: the best splits are asked for each order of the sets, or, with more than four
  * sets, for the orders by falling number of members and back; the bound is then the one without
@@ -21,9 +23,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 8 };
+enum { GROUP = 8, FEW_ENTRIES = 1 << 17, MANY_ENTRIES = 1 << 22 }; /* of tables */
 
-typedef enum stage { SUMMED, SHARPENED, SOLVED } stage;
+typedef enum stage { SUMMED, SHARPENED, ROUGH, SOLVED } stage;
 
 /* A configuration in the queue. */
 typedef struct item {
@@ -73,6 +75,7 @@ static item pop(queue *q)
 typedef struct answer {
     double value, bound;
     weft_shards plan;
+    bool is_late; /* time was up before it was begun */
     weft_arena *a;
 } answer;
 
@@ -85,13 +88,14 @@ static void keep(answer *out, const weft_inner *in, const int *state, double val
 }
 
 /* Best splits with the sets in a given order of stretches, or in any (rank NULL). */
-static void solve_ranked(const weft_search *s, int setup, const int *rank, answer *out)
+static void solve_ranked(const weft_search *s, const item *x, const int *rank, answer *out)
 {
     weft_arena *scratch = weft_arena_new();
-    weft_inner *in = weft_inner_new(s->tables, s->setups, setup, rank, scratch);
+    weft_inner *in = weft_inner_new(s->tables, s->setups, x->setup, rank, scratch);
     const int *order = rank ? NULL : s->order;
     double bound;
 
+    in->most_entries = x->stage == ROUGH ? MANY_ENTRIES : FEW_ENTRIES;
     if (s->is_roomy) {
         weft_minsum_answer m;
 
@@ -112,9 +116,9 @@ static void solve_ranked(const weft_search *s, int setup, const int *rank, answe
 }
 
 /* All orders of n <= 4 sets; of more, two. */
-static void solve_stretches(const weft_search *s, int setup, answer *out)
+static void solve_stretches(const weft_search *s, const item *x, answer *out)
 {
-    int n = s->setups->setup[setup].n_sets, rank[WEFT_MAX_MEMBERS], n_orders = 1;
+    int n = s->setups->setup[x->setup].n_sets, rank[WEFT_MAX_MEMBERS], n_orders = 1;
     double lower;
 
     for (int i = 2; i <= n && n <= 4; i++)
@@ -133,24 +137,27 @@ static void solve_stretches(const weft_search *s, int setup, answer *out)
             rank[i - 1] = rank[k];
             rank[k] = keep_rank;
         }
-        solve_ranked(s, setup, rank, out);
+        solve_ranked(s, x, rank, out);
     }
     if (n > 4 || weft_run_is_over(s->run)) { /* not all orders: the bound is that of any */
-        answer any = {INFINITY, INFINITY, {0}, out->a};
+        answer any = {.value = INFINITY, .bound = INFINITY, .a = out->a};
 
-        solve_ranked(s, setup, NULL, &any);
+        solve_ranked(s, x, NULL, &any);
         lower = any.bound;
         out->bound = lower;
     }
 }
 
-static void solve_setup(const weft_search *s, int setup, answer *out)
+static void solve_setup(const weft_search *s, const item *x, answer *out)
 {
     out->value = out->bound = INFINITY;
+    out->is_late = weft_run_is_over(s->run);
+    if (out->is_late)
+        return;
     if (s->p->ask.is_contiguous)
-        solve_stretches(s, setup, out);
+        solve_stretches(s, x, out);
     else
-        solve_ranked(s, setup, NULL, out);
+        solve_ranked(s, x, NULL, out);
 }
 
 /* --- groups ---------------------------------------------------------------------------------- */
@@ -166,7 +173,7 @@ static void solve_item(void *context, int i)
 {
     group *g = context;
 
-    solve_setup(g->s, g->item[i].setup, &g->answer[i]);
+    solve_setup(g->s, &g->item[i], &g->answer[i]);
 }
 
 static void finish_group(weft_search *s, queue *q, group *g)
@@ -178,6 +185,11 @@ static void finish_group(weft_search *s, queue *q, group *g)
     for (int i = 0; i < g->n; i++) {
         answer *x = &g->answer[i];
 
+        if (x->is_late) {
+            push(q, g->item[i]);
+            weft_arena_free(x->a);
+            continue;
+        }
         s->n_solved++;
         if (x->value < s->value) {
             s->value = x->value;
@@ -186,7 +198,8 @@ static void finish_group(weft_search *s, queue *q, group *g)
                 s->run->progress(s->run->context, s->value, s->bound);
         }
         if (x->bound < x->value * (1 - 1e-12))
-            push(q, (item){fmax(x->bound, g->item[i].bound), g->item[i].setup, SOLVED});
+            push(q, (item){fmax(x->bound, g->item[i].bound), g->item[i].setup,
+                           g->item[i].stage == SHARPENED ? ROUGH : SOLVED});
         weft_arena_free(x->a);
     }
     g->n = 0;
@@ -258,5 +271,11 @@ weft_status weft_search_run(weft_search *s)
             push(&q, (item){bound, i, SUMMED});
     }
     search_queue(s, &q);
+    if (s->setups->is_complete && s->bound < s->value * (1 - 1e-12)) {
+        weft_arena *scratch = weft_arena_new();
+
+        s->bound = fmax(s->bound, fmin(s->value, weft_search_reach(s, scratch)));
+        weft_arena_free(scratch);
+    }
     return WEFT_OK;
 }

@@ -111,7 +111,7 @@ double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *a)
             between[c] = handovers(s, c, u, span, a);
         pair[e] = (weft_minsum_pair){t->edge[e].from, t->edge[e].to, between[c]};
     }
-    weft_minsum_solve(&(weft_minsum){n, n_states, own, t->n_edges, pair}, s->order,
-                      WEFT_MOST_ENTRIES, a, &answer);
+    weft_minsum_solve(&(weft_minsum){n, n_states, own, t->n_edges, pair}, s->order, 1 << 14, a,
+                      &answer);
     return answer.bound;
 }

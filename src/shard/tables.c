@@ -187,7 +187,7 @@ const double *weft_tables_reshard(weft_tables *t, int edge_class, int n)
         return *table;
     from = weft_tables_choices(t, t->class_of[e->from], n);
     to = weft_tables_choices(t, t->class_of[e->to], n);
-    *table = WEFT_NEW(t->arena, double, from->n *to->n);
+    *table = WEFT_NEW(t->arena, double, from->n * to->n);
     weft_reshard_table(t->problem->steps, e->to, e->operand, from->split, from->n, to->split, to->n,
                        *table);
     return *table;
