@@ -2,9 +2,9 @@
 /* shard_auto.c: solver `auto`: the best configuration and splits, with proof.
  *
  * One step after the other: the search over configurations (search.c). Side by side: side.c. The
- * memory of accelerators is looked at only where it can bind: if all weights, with twice the
- * largest live tensors, fit on every accelerator, it never does. If a plan turns out to need more
- * room for live tensors than was kept free, the search is done again with what the plan needed kept
+ * memory of accelerators is looked at only where it should bind: not if all weights, with three
+ * times the largest live tensors, fit on every accelerator. If a plan turns out to need more room
+ * for live tensors than was kept free, the search is done again with what the plan needed kept
  * free; the bound stays that of the first one, which allowed more. */
 #include "search.h"
 #include "side.h"
@@ -47,6 +47,7 @@ void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
 {
     double live = (double)weft_graph_peak_bytes(p->steps->graph);
     weft_minsum_pair *pair;
+    bool is_distinct;
 
     s->p = p;
     s->run = run;
@@ -54,7 +55,8 @@ void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
     s->value = INFINITY;
     s->tables = weft_tables_new(p, s->a);
     s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
-    s->setups = weft_setups_new(p, MOST_SETUPS, s->is_roomy, s->a);
+    is_distinct = s->is_roomy && !p->ask.is_concurrent && !p->ask.is_contiguous;
+    s->setups = weft_setups_new(p, MOST_SETUPS, is_distinct, s->a);
     weft_tables_fill(s->tables, s->setups);
     pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
     for (int e = 0; e < s->tables->n_edges; e++)
@@ -95,9 +97,10 @@ static weft_status solve_one_by_one(const weft_sharding *p, weft_run *run, weft_
             break;
         WEFT_TRY(weft_shards_evaluate(p, &s.plan, s.a, &m));
         excess = excess_bytes(p, &m);
-        if (!(excess > 0))
-            break;
+        if (!(excess > 0) || weft_run_is_over(run))
+            break; /* the driver says by how much a plan is too large */
         s.is_roomy = false;
+        s.n_solved = 0;
         s.spare_bytes += 1.05 * excess;
     }
     proof->bound = bound;
