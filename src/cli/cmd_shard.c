@@ -21,8 +21,8 @@ static const weft_option shard_table[] = {
     {WEFT_TEXT(shard_options, solver),     0, 0, 0, "how to search (weft list solvers)",                   "auto", NULL                      },
     {WEFT_TEXT(shard_options, semantics),  0, 0, 0,
      "one step after the other, or side by side; auto: side by side if no two accelerators are "
-     "equal",                                                                                              "auto", "auto|sequential|branches"},
-    {WEFT_FLAG(shard_options, contiguous), 0, 0, 1, "each set runs one stretch of the network",
+     "equal and stretches are not asked for",                                                                                              "auto", "auto|sequential|branches"},
+    {WEFT_FLAG(shard_options, contiguous), 0, 0, 1, "each set runs one stretch of the network (not side by side)",
      NULL,                                                                                                         NULL                      },
     {WEFT_FLAG(shard_options, no_sharing), 0, 0, 1,
      "no shards that rotate among the devices of a set",                                                   NULL,   NULL                      },

@@ -105,6 +105,9 @@ static weft_status fill(const weft_graph *g, weft_sharding *p)
     weft_steps *steps;
     weft_status status;
 
+    if (p->ask.is_concurrent && p->ask.is_contiguous)
+        return weft_fail(WEFT_E_INPUT, "one stretch for each set (--contiguous) needs one step "
+                                       "after the other (--semantics sequential)");
     WEFT_TRY(list_accelerators(p));
     WEFT_TRY(weft_steps_new(g, &steps));
     p->steps = steps;

@@ -18,6 +18,7 @@ typedef struct weft_search {
     weft_shards plan;
     double bound;      /* no plan is below; what is certain so far */
     double everywhere; /* bound for what is not in the list; INFINITY: all is */
+    double reach;      /* of weft_search_reach; 0: not asked yet */
     int64_t n_solved;  /* configurations whose best splits were found */
     double *least_s;   /* least own seconds, [class * n_kinds + kind]; NULL: not made yet */
     weft_arena *a;     /* for plans and lists */
