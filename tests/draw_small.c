@@ -165,14 +165,37 @@ static small_design draw_design(weft_rng *r)
         d.rows = 1 + weft_rng_below(r, 6);
         d.cols = 1 + weft_rng_below(r, 6);
     }
+    d.tensor = weft_rng_below(r, 2) == 0 ? 1 : draw_scale(r, 0.01, 1);
+    d.reduce = weft_rng_below(r, 2) == 0 ? 1 : draw_scale(r, 0.01, 1);
     return d;
+}
+
+/* Designs that are good at one thing each, and links that are worth a change of set. */
+static void specialise(weft_rng *r, small_machine *m)
+{
+    int odd = weft_rng_below(r, 2);
+
+    for (int k = 0; k < SMALL_KINDS; k++)
+        for (int d = 0; d < SMALL_DESIGNS; d++) {
+            bool is_for_tensors = (k + d + odd) % 2 == 0;
+
+            m->design[k][d] = (small_design){.flops_per_s = draw_scale(r, 1e7, 3e7),
+                                             .bytes_per_s = 1e10,
+                                             .tensor = is_for_tensors ? 1 : 0.02,
+                                             .reduce = is_for_tensors ? 0.002 : 1};
+        }
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < i; k++)
+            m->link[k][i] = m->link[k][i] > 0 ? draw_scale(r, 1e8, 1e10) : 0;
 }
 
 small_machine small_draw_machine(weft_rng *r, int n, int n_kinds, int n_designs)
 {
     small_machine m = {.n = n, .has_host = weft_rng_below(r, 4) > 0};
-    double fast = draw_scale(r, 1e6, 1e9), slow = fast / draw_scale(r, 1, 20);
-    double to_host = draw_scale(r, 1e6, 1e9);
+    bool is_slow_host = weft_rng_below(r, 4) == 0;
+    double fast = draw_scale(r, is_slow_host ? 1e8 : 1e6, 1e10);
+    double slow = fast / draw_scale(r, 1, 20);
+    double to_host = draw_scale(r, 1e6, is_slow_host ? 1e7 : 1e9);
     bool is_grouped = weft_rng_below(r, 2) == 0, is_ragged = weft_rng_below(r, 3) == 0;
     int border = 1 + weft_rng_below(r, n - 1);
 
@@ -192,6 +215,8 @@ small_machine small_draw_machine(weft_rng *r, int n, int n_kinds, int n_designs)
         for (int d = 0; d < SMALL_DESIGNS; d++)
             m.design[k][d] = draw_design(r);
     }
+    if (weft_rng_below(r, 3) == 0)
+        specialise(r, &m);
     if (weft_rng_below(r, 2) == 0) {
         m.latency_s = draw_scale(r, 1e-8, 1e-5);
         m.host_latency_s = draw_scale(r, 1e-8, 1e-5);
@@ -258,8 +283,10 @@ static const char *kind_text(const small_machine *m, int kind, weft_arena *a)
                                       text, d, x->rows, x->cols, x->bytes_per_s)
                    : weft_arena_print(a,
                                       "%s      - {name: d%d, model: roofline, peak_flops: %.17g, "
-                                      "memory_bandwidth: %.17gB/s}\n",
-                                      text, d, x->flops_per_s, x->bytes_per_s);
+                                      "memory_bandwidth: %.17gB/s, "
+                                      "efficiency: {tensor: %.17g, reduce: %.17g}}\n",
+                                      text, d, x->flops_per_s, x->bytes_per_s, x->tensor,
+                                      x->reduce);
     }
     return text;
 }

@@ -25,6 +25,7 @@ enum { SMALL_MOST = 4, SMALL_KINDS = 2, SMALL_DESIGNS = 2 };
 typedef struct small_design {
     int rows, cols;
     double flops_per_s, bytes_per_s;
+    double tensor, reduce; /* efficiency of a roofline for these families */
 } small_design;
 
 /* Accelerators of up to two kinds, those of a kind next to each other. */

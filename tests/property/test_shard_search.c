@@ -8,6 +8,7 @@
 
 #include "brute_shards.h"
 #include "draw_small.h"
+#include "executor_build.h"
 #include "search.h"
 
 static const double EXACT = 1e-9; /* relative */
@@ -196,6 +197,7 @@ static tally check_optima(const variant *v, uint64_t first, int n)
         count_plan(&b.plan, &t);
         close_instance(&x);
     }
+    print_message("n %d sets %d shared %d parted %d partial %d\n", t.n, t.n_several_sets, t.n_shared, t.n_parted, t.n_partial);
     return t;
 }
 
@@ -231,6 +233,49 @@ TEST(auto_is_the_optimum_in_stretches)
     CHECK(t.n_parted > t.n / 4 && t.n_several_sets + u.n_several_sets > 0);
 }
 
+/* Three equal accelerators with a design for convolutions and one for pools, links all alike. */
+static small_machine three_equal(bool hides)
+{
+    small_machine m = {.n = 3, .n_designs = {2, 1}, .hides = hides};
+
+    for (int d = 0; d < 2; d++)
+        m.design[0][d] = (small_design){.flops_per_s = 1e7,
+                                        .bytes_per_s = 1e10,
+                                        .tensor = d == 0 ? 1 : 0.001,
+                                        .reduce = d == 0 ? 0.001 : 1};
+    for (int i = 0; i < 3; i++)
+        for (int k = i + 1; k < 3; k++)
+            m.link[i][k] = 1e8;
+    return m;
+}
+
+/* Convolution, pool, convolution, as long as it is asked for. */
+static weft_graph *alternating(int n)
+{
+    weft_rng r = weft_rng_seed(7);
+    build_net m = build_begin(&r);
+    int x = build_input(&m, DIMS(1, 4, 7, 7));
+
+    for (int i = 0; i < n; i++)
+        x = i % 2 == 0 ? build_plain_conv(&m, x, 4, 3, 1) : build_pool_of(&m, "MaxPool", x, 3, 1, 1);
+    return build_finish(&m, x);
+}
+
+/* Stretches of one kind of set, another, and the first again need two sets of one kind. */
+TEST(stretches_use_two_sets_of_one_kind)
+{
+    small_machine m = three_equal(false);
+    instance x = open_instance(0, alternating(3), &m, (weft_shard_ask){.is_contiguous = true});
+    brute_shards_answer b = brute_shards(x.sharding, false, x.a);
+    weft_shard_solution s = solve(&x, "auto");
+
+    CHECK(b.plan.n_sets == 3 && b.plan.set_of[0] != b.plan.set_of[2]);
+    CHECK_INT(b.plan.set[b.plan.set_of[0]].design, b.plan.set[b.plan.set_of[2]].design);
+    check_near(&x, "the value of auto", s.proof.value, b.value);
+    CHECK_INT(s.proof.outcome, WEFT_OPTIMAL);
+    close_instance(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +283,7 @@ int main(void)
         cmocka_unit_test(auto_is_the_optimum_without_shared_shards),
         cmocka_unit_test(auto_is_the_optimum_with_hidden_communication),
         cmocka_unit_test(auto_is_the_optimum_in_stretches),
+        cmocka_unit_test(stretches_use_two_sets_of_one_kind),
     };
 
     return RUN_TESTS(tests);
