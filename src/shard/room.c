@@ -159,7 +159,8 @@ static void keep(room *r, const int *state)
     }
 }
 
-/* One elimination at the prices; false if no choice is allowed at all. */
+/* One elimination at the prices; false if no choice is found. That none is allowed is known only if
+ * the elimination was exact. */
 static bool ask(room *r)
 {
     size_t mark = weft_arena_mark(r->scratch);
@@ -168,7 +169,7 @@ static bool ask(room *r)
 
     weft_inner_solve(r->in, &(weft_inner_ask){r->order, r->price, r->set_of}, r->scratch, &m);
     if (m.value == INFINITY) {
-        r->bound = INFINITY;
+        r->bound = m.is_exact ? INFINITY : r->bound;
         weft_arena_rewind(r->scratch, mark);
         return false;
     }
