@@ -184,7 +184,7 @@ int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a);
 typedef struct weft_shard_ask {
     bool is_concurrent;  /* steps run as soon as operands are there and their set is free; else one
                             after the other, communication included */
-    bool is_contiguous;  /* a set runs one stretch of the order of steps */
+    bool is_contiguous;  /* a set runs one stretch of the steps in the order of their numbers */
     bool has_no_sharing; /* splits without rotating shards only */
 } weft_shard_ask;
 
