@@ -73,6 +73,8 @@ weft_base_sets weft_base_singles(const weft_base *b);
 weft_base_sets weft_base_sets_new(const weft_base *b, const weft_team *team, int n);
 /* Other sets in the same place, not more than it was made for. */
 void weft_base_sets_fill(const weft_base *b, const weft_team *team, int n, weft_base_sets *out);
+/* As many equal members with equal links, so that a step costs the same on both. */
+bool weft_base_are_same(const weft_base *b, const weft_team *x, const weft_team *y);
 /* The design with which one member takes least time for all steps, those that it does not support
  * left out; fewest of these first. Their number and its time (both may be NULL). */
 int weft_base_best_design(weft_base *b, const weft_team *t, int *n_missing, double *time_s);
@@ -83,9 +85,9 @@ const weft_base_list *weft_base_splits(weft_base *b, int step, int n);
 const weft_mode *weft_base_mode(weft_base *b, int step, const weft_team *t, int choice);
 /* Seconds of a step on its set; INFINITY: not supported there. */
 double weft_base_node_s(weft_base *b, const weft_draft *d, int u);
-/* Seconds of the way of operand k of step v. */
+/* Seconds of the way of operand k of step v, less what is hidden. */
 double weft_base_edge_s(weft_base *b, const weft_draft *d, int v, int k);
-/* Seconds that the ways of all operands add; of the outputs' way to the host. */
+/* Seconds of the ways of all operands; of the outputs' way to the host. */
 double weft_base_entry_s(weft_base *b, const weft_draft *d, int v);
 double weft_base_exit_s(weft_base *b, const weft_draft *d, int u);
 /* One step after the other: the sum of all that. */

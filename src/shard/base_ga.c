@@ -57,10 +57,10 @@ static int take_sets(const weft_ga *g, const genome *x, int *taken)
     int n = 0, n_covered = 0;
 
     while (n_covered < p->n_accelerators) {
-        int best = -1;
+        int best = 0;
 
-        for (int c = 0; c < g->candidates.n; c++) {
-            if (!is_done[c] && (best < 0 || x->priority[c] > x->priority[best]))
+        for (int c = 1; c < g->candidates.n; c++) {
+            if (!is_done[c] && (is_done[best] || x->priority[c] > x->priority[best]))
                 best = c;
         }
         is_done[best] = true;
@@ -83,7 +83,7 @@ static int take_sets(const weft_ga *g, const genome *x, int *taken)
 static void find_ends(const herd *h, const genome *x, int n, int *end)
 {
     int n_steps = h->ga->base->problem->steps->n;
-    double cut[WEFT_MAX_MEMBERS];
+    double cut[WEFT_MAX_MEMBERS] = {0};
 
     for (int i = 0; i + 1 < n; i++) {
         int at = i;
@@ -382,15 +382,11 @@ static void measure_designs(herd *h)
     }
 }
 
-/* The first candidate with as many members of the same class and the same links. */
+/* The first candidate on which everything costs the same. */
 static int first_alike(const weft_ga *g, int c)
 {
     for (int i = 0; i < c; i++) {
-        const weft_team *x = &g->sets.team[i], *y = &g->sets.team[c];
-
-        if (x->n == y->n && g->base->class_of[x->member[0]] == g->base->class_of[y->member[0]] &&
-            memcmp(&g->sets.inside[i], &g->sets.inside[c], sizeof(weft_span)) == 0 &&
-            memcmp(&g->sets.host[i], &g->sets.host[c], sizeof(weft_span)) == 0)
+        if (weft_base_are_same(g->base, &g->candidates.team[i], &g->candidates.team[c]))
             return i;
     }
     return c;

@@ -149,6 +149,20 @@ weft_base_sets weft_base_sets_new(const weft_base *b, const weft_team *team, int
     return s;
 }
 
+static bool are_same(weft_span x, weft_span y)
+{
+    return x.latency_s == y.latency_s && x.bytes_per_s == y.bytes_per_s;
+}
+
+bool weft_base_are_same(const weft_base *b, const weft_team *x, const weft_team *y)
+{
+    const weft_sharding *p = b->problem;
+
+    return x->n == y->n && b->class_of[x->member[0]] == b->class_of[y->member[0]] &&
+           are_same(weft_team_span(p, x), weft_team_span(p, y)) &&
+           are_same(weft_host_span(p, x), weft_host_span(p, y));
+}
+
 weft_base_sets weft_base_singles(const weft_base *b)
 {
     const weft_sharding *p = b->problem;

@@ -84,18 +84,11 @@ static bool can_run_all(weft_base *b, const weft_team *t)
     return true;
 }
 
-/* A set before number i that has as many equal members with equal links. */
+/* Is there a set before number i on which everything costs the same? */
 static bool is_repeated(const weft_base *b, const weft_candidates *c, int i)
 {
-    const weft_sharding *p = b->problem;
-    weft_span in = weft_team_span(p, &c->team[i]), host = weft_host_span(p, &c->team[i]);
-
     for (int j = 0; j < i; j++) {
-        weft_span other = weft_team_span(p, &c->team[j]), way = weft_host_span(p, &c->team[j]);
-
-        if (c->team[j].n == c->team[i].n &&
-            b->class_of[c->team[j].member[0]] == b->class_of[c->team[i].member[0]] &&
-            memcmp(&in, &other, sizeof in) == 0 && memcmp(&host, &way, sizeof host) == 0)
+        if (weft_base_are_same(b, &c->team[j], &c->team[i]))
             return true;
     }
     return false;

@@ -61,14 +61,17 @@ static int draw_conv(net_fixture *f, weft_rng *r)
     return between(r, 0, 1) ? net_op(f, "Relu", ARGS(y), "") : y;
 }
 
+/* Windows that meet can be cut, those that overlap or leave places out cannot. */
 static int draw_transposed(net_fixture *f, weft_rng *r)
 {
     int k = between(r, 1, 3), in = between(r, 1, 4), out = between(r, 1, 4);
+    int stride = between(r, 0, 1) ? k : between(r, 1, 3);
     int x = made(f, 4, (int[]){1, in, between(r, 2, 5), 3});
     int w = net_weight(f, shape_text(f, 4, (int[]){in, out, k, 2}));
 
     return net_op(f, "ConvTranspose", ARGS(x, w),
-                  print(f, "strides=%d,2 pads=%d,0,%d,0", between(r, 1, 3), 0, k / 2, 0));
+                  print(f, "strides=%d,2 pads=%d,0,%d,0 output_padding=%d,0", stride, 0,
+                        between(r, 0, k / 2), stride > 1 && between(r, 0, 1)));
 }
 
 static int draw_matmul(net_fixture *f, weft_rng *r)
@@ -250,7 +253,7 @@ static const drawer drawers[] = {draw_conv, draw_transposed,  draw_matmul, draw_
                                  draw_pool, draw_norm,        draw_reduce, draw_concat, draw_split,
                                  draw_move, draw_elementwise, draw_reshape};
 
-enum { N_DRAWERS = (int)(sizeof drawers / sizeof drawers[0]), N_PRODUCTS = 5 };
+enum { N_DRAWERS = (int)(sizeof drawers / sizeof drawers[0]), DRAW_CONCAT = 8, DRAW_SPLIT = 9 };
 
 static net_fixture draw(uint64_t seed, int kind)
 {
@@ -640,6 +643,8 @@ static void check_step(const weft_steps *s, int n, weft_arena *a, tally *sum)
 
 TEST(splits_cover_results_and_needs_hold_what_points_access)
 {
+    int n_shared = 0, n_scattered = 0;
+
     for (int kind = 0; kind < N_DRAWERS; kind++) {
         tally sum = {0, 0, 0, 0};
 
@@ -657,9 +662,10 @@ TEST(splits_cover_results_and_needs_hold_what_points_access)
             net_free(&f);
         }
         CHECK(sum.n_cut > N_DRAWN(60) && sum.n_edges > N_DRAWN(60));
-        if (kind < N_PRODUCTS)
-            CHECK(sum.n_shared > 0 && sum.n_scattered > 0);
+        n_shared += sum.n_shared;
+        n_scattered += sum.n_scattered;
     }
+    CHECK(n_shared > 10 * N_DRAWN(60) && n_scattered > 10 * N_DRAWN(60));
 }
 
 /* --- arithmetic of operators, written down a second time ------------------------------------- */
@@ -789,11 +795,74 @@ TEST(reshapes_have_the_elements_they_need_and_no_more_at_outer_edges)
     net_free(&f);
 }
 
+/* Piece k of a joined tensor begins where those before it end. */
+static int64_t start_of(const subject *x, bool is_join, int k, int axis)
+{
+    int64_t start = 0;
+
+    for (int i = 0; i < k; i++)
+        start +=
+            x->g->tensor[is_join ? x->step->operand[i].tensor : x->step->result[i]].shape.dim[axis];
+    return start;
+}
+
+/* Joins: element (i, j) of the result comes from one operand, and the member that holds the element
+ * has it. Cuts: the other way round. */
+static void check_pieces(const subject *x, bool is_join, int axis)
+{
+    int n = is_join ? x->step->n_operands : x->step->n_results;
+
+    for (int m = 0; m < x->split->n; m++)
+        for (int k = 0; k < n; k++) {
+            weft_box whole = is_join ? weft_split_result(x->s, x->v, x->split, m, 0)
+                                     : weft_split_need(x->s, x->v, x->split, m, 0, 0);
+            weft_box piece = is_join ? weft_split_need(x->s, x->v, x->split, m, k, 0)
+                                     : weft_split_result(x->s, x->v, x->split, m, k);
+            const weft_shape *shape =
+                &x->g->tensor[is_join ? x->step->operand[k].tensor : x->step->result[k]].shape;
+            weft_box all = weft_box_whole(shape);
+            int64_t start = start_of(x, is_join, k, axis), at[WEFT_MAX_RANK] = {0};
+
+            do {
+                int64_t joined[WEFT_MAX_RANK];
+
+                memcpy(joined, at, sizeof joined);
+                joined[axis] += start;
+                CHECK_INT(is_in(&piece, at), is_in(&whole, joined));
+            } while (next_index(all.lo, all.hi, all.rank, at));
+        }
+}
+
+TEST(pieces_of_joins_and_cuts_lie_where_they_belong)
+{
+    for (uint64_t seed = 1; seed <= N_DRAWN(60); seed++)
+        for (int is_join = 0; is_join < 2; is_join++) {
+            net_fixture f = draw(seed, is_join ? DRAW_CONCAT : DRAW_SPLIT);
+            weft_arena *a = weft_arena_new();
+            weft_steps *s = NULL;
+            const weft_split *split;
+            const weft_node *node;
+
+            CHECK_OK(weft_steps_new(f.graph, &s));
+            node = &f.graph->node[s->step[s->n - 1].node[0]];
+            for (int n = 2; n <= 6; n++)
+                for (int k = weft_step_splits(s, s->n - 1, n, false, a, &split) - 1; k >= 0; k--) {
+                    subject x = {s, s->n - 1, &s->step[s->n - 1], f.graph, &split[k]};
+
+                    check_pieces(&x, is_join, (int)weft_node_int(node, "axis", -1));
+                }
+            weft_steps_free(s);
+            weft_arena_free(a);
+            net_free(&f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_cover_results_and_needs_hold_what_points_access),
         cmocka_unit_test(convolutions_have_the_rows_and_kernels_they_use),
+        cmocka_unit_test(pieces_of_joins_and_cuts_lie_where_they_belong),
         cmocka_unit_test(reshapes_have_the_elements_they_need_and_no_more_at_outer_edges),
     };
 

@@ -176,19 +176,24 @@ TEST(axes_that_may_be_cut)
     int x = net_input(&f, "2x8x6x6");
     int a = net_op(&f, "Conv", ARGS(x, net_weight(&f, "12x2x3x3")), "group=4");
     int b = net_op(&f, "ArgMax", ARGS(x), "axis=1 keepdims=0");
-    int c = net_op(&f, "Gather", ARGS(x, net_indices(&f, "3x5")), "axis=1");
+    int c = net_op(&f, "Gather", ARGS(x, net_indices(&f, "3x5")), "axis=1"), d;
     weft_steps *s;
     weft_split split;
     weft_box box;
 
+    d = net_op(&f, "Conv", ARGS(x, net_weight(&f, "4x8x6x6")), "");
     net_ask(&f, a);
     net_ask(&f, b);
-    s = steps_of(net_finish(&f, c));
-    CHECK_INT(s->step[0].n_axes, 4);
+    net_ask(&f, c);
+    s = steps_of(net_finish(&f, d));
+    CHECK_INT(s->step[0].n_axes, 4); /* b, g, r, c; not m, nor n, which follow g */
     CHECK_TEXT(s->step[0].axis[1].name, "g");
     CHECK_TEXT(s->step[0].axis[2].name, "r");
-    CHECK_INT(s->step[0].scatter, -1); /* nothing is summed over members */
-    CHECK_INT(s->step[1].n_axes, 3);   /* not the one it runs along */
+    CHECK_INT(s->step[0].scatter, -1);          /* nothing is summed over members */
+    CHECK_INT(s->step[1].n_axes, 3);            /* not the one it runs along */
+    for (int k = 0; k < s->step[3].n_axes; k++) /* one place alone: still no cut of the kernel */
+        CHECK(strchr("bmn", s->step[3].axis[k].name[0]) != NULL);
+    CHECK_INT(s->step[3].n_axes, 3);
     split = split_of(s, 2, 3, "d1=3"); /* rows of the indices; any channel may be looked up */
     box = weft_split_need(s, 2, &split, 1, 0, 0);
     CHECK_INT(box.hi[1] - box.lo[1], 8);
