@@ -152,16 +152,16 @@ bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are know
 /* A part of a node's work, as one of several devices does it that share the node. */
 typedef struct weft_work_part {
     int n;
-    const weft_nest *nest;       /* those of the node, with the extents of the part */
-    const int64_t *most_read;    /* [operands] elements touched at most; -1, or NULL: by the nests */
+    const weft_nest *nest;    /* those of the node, with the extents of the part */
+    const int64_t *most_read; /* [operands] elements touched at most; -1, or NULL: by the nests */
     const int64_t *most_written; /* [results] */
 } weft_work_part;
 
 /* With the nests of the node as they are: weft_node_work. */
 weft_work weft_part_work(const weft_graph *g, int u, const weft_work_part *p);
 
-/* Where data lies. For most operators an index of the nest is an address (or a range that holds it),
- * so that a block of points needs the elements its indices lead to, and no others. */
+/* Where data lies. For most operators an index of the nest is an address (or a range that holds
+ * it), so that a block of points needs the elements its indices lead to, and no others. */
 bool weft_node_has_addresses(const weft_graph *g, int u);
 /* The access of an operand or result in nest i, those included that the nest has no room for, and
  * with whole dimensions where an index depends on data. False: all of the tensor is needed. */
