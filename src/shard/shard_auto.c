@@ -43,6 +43,13 @@ static double stored_bytes(const weft_sharding *p)
     return sum;
 }
 
+/* Is one set of a kind as good as two? Not if memory adds up, if they work side by side, or if one
+ * may not come back to what it left. */
+static bool can_be_distinct(const weft_search *s)
+{
+    return s->is_roomy && !s->p->ask.is_concurrent && !s->p->ask.is_contiguous;
+}
+
 void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
 {
     double live = (double)weft_graph_peak_bytes(p->steps->graph);
@@ -54,7 +61,7 @@ void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
     s->value = INFINITY;
     s->tables = weft_tables_new(p, s->a);
     s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
-    s->setups = weft_setups_new(p, MOST_SETUPS, s->is_roomy, s->a);
+    s->setups = weft_setups_new(p, MOST_SETUPS, can_be_distinct(s), s->a);
     weft_tables_fill(s->tables, s->setups);
     pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
     for (int e = 0; e < s->tables->n_edges; e++)
