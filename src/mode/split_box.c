@@ -191,26 +191,24 @@ bool weft_cut_rotates(const weft_cut *c, bool is_weight, int at)
            (c->right_rotates && is_place(&c->rule->right, is_weight, at));
 }
 
-static weft_box box_of(const weft_cut *c, const weft_member *m, const weft_tensor_rule *t,
-                       bool rotates)
+static weft_box box_of(const weft_member *m, const weft_tensor_rule *t, bool rotates)
 {
-    (void)c;
     return weft_rule_box(t, t->is_final ? &m->final : rotates ? &m->phase : &m->all);
 }
 
 weft_box weft_cut_need(const weft_cut *c, const weft_member *m, int operand)
 {
-    return box_of(c, m, &c->rule->operand[operand], weft_cut_rotates(c, false, operand));
+    return box_of(m, &c->rule->operand[operand], weft_cut_rotates(c, false, operand));
 }
 
 weft_box weft_cut_weight(const weft_cut *c, const weft_member *m, int weight)
 {
-    return box_of(c, m, &c->rule->weight[weight], weft_cut_rotates(c, true, weight));
+    return box_of(m, &c->rule->weight[weight], weft_cut_rotates(c, true, weight));
 }
 
 weft_box weft_cut_result(const weft_cut *c, const weft_member *m, int result)
 {
-    return box_of(c, m, &c->rule->result[result], false);
+    return box_of(m, &c->rule->result[result], false);
 }
 
 /* --- questions ------------------------------------------------------------------------------- */
