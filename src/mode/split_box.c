@@ -164,7 +164,7 @@ weft_member weft_cut_member(const weft_cut *c, int member, int phase)
 {
     const weft_step *step = c->step;
     int at[WEFT_MAX_AXES];
-    weft_member m;
+    weft_member m = {0}; /* a step may have no axis */
 
     coordinates(c, member, at);
     for (int k = 0; k < step->n_axes; k++)
