@@ -103,6 +103,7 @@ static void coordinates(const weft_cut *c, int member, int at[WEFT_MAX_AXES])
     if (!c->is_cut)
         member = 0;
     for (int k = c->step->n_axes - 1; k >= 0; k--) {
+        assert(c->factor[k] > 0); /* as weft_cut_of has it */
         at[k] = member % c->factor[k];
         member /= c->factor[k];
     }
