@@ -33,7 +33,7 @@ typedef struct weft_term {
 } weft_term;
 
 /* to[i] = least add + row[i] of the terms; INFINITY without terms. */
-void weft_row_fold(const weft_term *t, int n_terms, double *restrict to, int n);
+void weft_row_fold(const weft_term *t, int n_terms, double *to, int n);
 /* Least a[i] + b[i]. */
 double weft_row_least_sum(const double *a, const double *b, int n);
 /* Least and largest of a, n > 0. */

@@ -105,6 +105,8 @@ static void print_baselines(page *g)
 
         if (isnan(share))
             field(g, label, weft_arena_print(g->a, "%s has no plan", b->solver));
+        else if (fabs(share) < 1e-9)
+            field(g, label, weft_arena_print(g->a, "no better than %s", b->solver));
         else
             field(g, label,
                   weft_arena_print(g->a, "%.1f\t%% %s than %s (%s)", 100 * fabs(share),

@@ -85,9 +85,9 @@ const weft_base_list *weft_base_splits(weft_base *b, int step, int n);
 const weft_mode *weft_base_mode(weft_base *b, int step, const weft_team *t, int choice);
 /* Seconds of a step on its set; INFINITY: not supported there. */
 double weft_base_node_s(weft_base *b, const weft_draft *d, int u);
-/* Seconds of the way of operand k of step v. */
+/* Seconds of the way of operand k of step v, less what is hidden. */
 double weft_base_edge_s(weft_base *b, const weft_draft *d, int v, int k);
-/* Seconds that the ways of all operands add; of the outputs' way to the host. */
+/* Seconds of the ways of all operands; of the outputs' way to the host. */
 double weft_base_entry_s(weft_base *b, const weft_draft *d, int v);
 double weft_base_exit_s(weft_base *b, const weft_draft *d, int u);
 /* One step after the other: the sum of all that. */

@@ -6,9 +6,11 @@
  * for each split; bytes of a reshard once for each pair of splits of a kind of edge. Kinds of edges
  * are (reader, operand, maker, result), steps by their first of equal work.
  *
- * The value of a draft is the sum of node and edge times, less what is hidden: what the simulator
- * finds where steps run one after the other (a test ties the two). Side by side it is a surrogate.
- */
+ * The way of the first operand between members is shorter by what is computed meanwhile, where
+ * communication is hidden: c + max(0, r - f c) in all, for c seconds of computation, r of the way
+ * and the share f that needs nothing of it. The value of a draft is the sum of node and edge times
+ * where steps run one after the other; side by side, its latency follows from the same times, step
+ * by step. Both are what the simulator finds (tests tie them). */
 #include "base.h"
 
 #include <assert.h>
@@ -273,58 +275,50 @@ double weft_base_node_s(weft_base *b, const weft_draft *d, int u)
     return weft_mode_s(m, &d->sets->inside[set], b->problem->hides);
 }
 
+/* Seconds of computation beside which the first operand may move between members. */
+static double beside_s(weft_base *b, const weft_draft *d, int v)
+{
+    const weft_team *t = &d->sets->team[d->set_of[v]];
+    const weft_mode *m = weft_base_mode(b, v, t, d->choice[v]);
+    int u = b->problem->steps->step[v].operand[0].step;
+
+    if (!b->problem->hides || m->n_phases > 1)
+        return 0;
+    return interior_share(b, v, 0, t->n, d->choice[u], d->choice[v]) * m->phase_s;
+}
+
+static double inside_s(weft_base *b, const weft_draft *d, int v, int k)
+{
+    int u = b->problem->steps->step[v].operand[k].step, set = d->set_of[v];
+    double bytes = reshard_bytes(b, v, k, d->sets->team[set].n, d->choice[u], d->choice[v]);
+    double way_s = weft_reshard_s(&d->sets->inside[set], bytes);
+
+    return k == 0 && way_s > 0 ? fmax(0, way_s - beside_s(b, d, v)) : way_s;
+}
+
 double weft_base_edge_s(weft_base *b, const weft_draft *d, int v, int k)
 {
     const weft_steps *s = b->problem->steps;
     const weft_step_operand *o = &s->step[v].operand[k];
     int to = d->set_of[v], from = o->step < 0 ? -1 : d->set_of[o->step];
-    int n = d->sets->team[to].n;
+    double need;
 
     if (from == to)
-        return weft_reshard_s(&d->sets->inside[to],
-                              reshard_bytes(b, v, k, n, d->choice[o->step], d->choice[v]));
+        return inside_s(b, d, v, k);
+    need = need_bytes(b, v, k, d->sets->team[to].n, d->choice[v]);
     if (from < 0)
-        return weft_span_s(&d->sets->host[to], need_bytes(b, v, k, n, d->choice[v]));
-    return weft_handover_s(&d->sets->between[from * d->sets->n + to],
-                           need_bytes(b, v, k, n, d->choice[v]),
+        return weft_span_s(&d->sets->host[to], need);
+    return weft_handover_s(&d->sets->between[from * d->sets->n + to], need,
                            (double)s->graph->tensor[o->tensor].bytes, d->sets->team[from].n);
-}
-
-/* Seconds of computation beside which operands move between members: what no such operand keeps
- * from starting; none if shards rotate. */
-static double beside_s(weft_base *b, const weft_draft *d, int v)
-{
-    const weft_step *step = &b->problem->steps->step[v];
-    const weft_team *t = &d->sets->team[d->set_of[v]];
-    const weft_mode *m = weft_base_mode(b, v, t, d->choice[v]);
-    double share = 1;
-
-    if (!b->problem->hides || m->n_phases > 1)
-        return 0;
-    for (int k = 0; k < step->n_operands; k++) {
-        int u = step->operand[k].step;
-
-        if (u >= 0 && d->set_of[u] == d->set_of[v] &&
-            reshard_bytes(b, v, k, t->n, d->choice[u], d->choice[v]) > 0)
-            share = fmin(share, interior_share(b, v, k, t->n, d->choice[u], d->choice[v]));
-    }
-    return share * m->phase_s;
 }
 
 double weft_base_entry_s(weft_base *b, const weft_draft *d, int v)
 {
-    const weft_step *step = &b->problem->steps->step[v];
-    double outside_s = 0, inside_s = 0;
+    double sum_s = 0;
 
-    for (int k = 0; k < step->n_operands; k++) {
-        int u = step->operand[k].step;
-
-        *(u >= 0 && d->set_of[u] == d->set_of[v] ? &inside_s : &outside_s) +=
-            weft_base_edge_s(b, d, v, k);
-    }
-    if (inside_s > 0)
-        inside_s = fmax(0, inside_s - beside_s(b, d, v));
-    return outside_s + inside_s;
+    for (int k = 0; k < b->problem->steps->step[v].n_operands; k++)
+        sum_s += weft_base_edge_s(b, d, v, k);
+    return sum_s;
 }
 
 double weft_base_exit_s(weft_base *b, const weft_draft *d, int u)
@@ -356,19 +350,16 @@ double weft_base_value(weft_base *b, const weft_draft *d)
     return sum_s;
 }
 
-/* Side by side: when the operands of v have arrived; has_moves: also those that move between
- * members. */
-static double arrival_s(weft_base *b, const weft_draft *d, int v, bool has_moves)
+/* Side by side: when the operands of v have arrived. */
+static double arrival_s(weft_base *b, const weft_draft *d, int v)
 {
     const weft_step *step = &b->problem->steps->step[v];
     double latest_s = 0;
 
     for (int k = 0; k < step->n_operands; k++) {
         int u = step->operand[k].step;
-        bool is_inside = u >= 0 && d->set_of[u] == d->set_of[v];
-        double way_s = is_inside && !has_moves ? 0 : weft_base_edge_s(b, d, v, k);
 
-        latest_s = fmax(latest_s, (u < 0 ? 0 : b->end_s[u]) + way_s);
+        latest_s = fmax(latest_s, (u < 0 ? 0 : b->end_s[u]) + weft_base_edge_s(b, d, v, k));
     }
     return latest_s;
 }
@@ -381,17 +372,12 @@ double weft_base_latency(weft_base *b, const weft_draft *d, const int *order)
         return weft_base_value(b, d);
     for (int i = 0; i < b->problem->steps->n; i++) {
         int v = order == NULL ? i : order[i];
-        double *until_s = &free_s[d->set_of[v]], start_s, begin_s;
+        double *until_s = &free_s[d->set_of[v]];
 
-        begin_s = fmax(*until_s, arrival_s(b, d, v, false));
-        start_s = fmax(*until_s, arrival_s(b, d, v, true));
-        if (start_s > begin_s) /* a part is computed while operands move between members */
-            start_s = fmax(begin_s, start_s - beside_s(b, d, v));
-        *until_s = b->end_s[v] = start_s + weft_base_node_s(b, d, v);
-        latest_s = fmax(latest_s, *until_s);
+        b->end_s[v] = fmax(*until_s, arrival_s(b, d, v)) + weft_base_node_s(b, d, v);
+        *until_s = b->end_s[v];
+        latest_s = fmax(latest_s, b->end_s[v] + weft_base_exit_s(b, d, v));
     }
-    for (int u = 0; u < b->problem->steps->n; u++)
-        latest_s = fmax(latest_s, b->end_s[u] + weft_base_exit_s(b, d, u));
     return latest_s;
 }
 

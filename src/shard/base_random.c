@@ -76,7 +76,6 @@ static void draw_plan(weft_base *b, weft_rng *r, weft_base_sets *sets, weft_draf
         if (!draw_step(b, r, d, u))
             return;
     }
-    /* Unless something is hidden side by side, this is what the simulator would find. */
     if (weft_base_latency(b, d, NULL) < b->best_s)
         weft_base_offer(b, d, NULL);
 }

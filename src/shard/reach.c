@@ -15,7 +15,14 @@
  *
  * where y is in the kind of x, or in any other; the latter depends on the kind of x alone, so one
  * minimum does for all its splits. Every plan of every configuration is a choice of
- * this kind and costs no less. */
+ * this kind and costs no less.
+ *
+ * Side by side, along every way through the network: when step v ends in state x,
+ *
+ *   f_v(x) = mode_v(x) + max over operands of min_y [ f_u(y) + edge(y, x) ]
+ *
+ * is no later than in any plan, since v waits for all operands, and each of them was made in some
+ * state y. No forest is needed; that sets run one step at a time is left out. */
 #include "search.h"
 
 #include <math.h>
@@ -253,17 +260,24 @@ static void send_up(world *w, int v)
     }
 }
 
-double weft_search_reach(weft_search *s, weft_arena *scratch)
+static world new_world(weft_search *s, weft_arena *scratch)
 {
     world w = {.s = s, .a = scratch};
-    int n = s->p->steps->n;
-    double sum = 0;
 
     make_kinds(&w);
     find_fastest(&w);
     find_states(&w);
+    w.g = WEFT_NEW(scratch, double *, s->p->steps->n);
+    return w;
+}
+
+double weft_search_reach(weft_search *s, weft_arena *scratch)
+{
+    world w = new_world(s, scratch);
+    int n = s->p->steps->n;
+    double sum = 0;
+
     find_forest(&w);
-    w.g = WEFT_NEW(scratch, double *, n);
     for (int v = n - 1; v >= 0; v--) {
         const double *g = states_of(&w, v);
         const int *at = w.at + s->tables->class_of[v] * (w.n_kinds + 1);
@@ -279,4 +293,123 @@ double weft_search_reach(weft_search *s, weft_arena *scratch)
         }
     }
     return sum;
+}
+
+/* --- side by side ---------------------------------------------------------------------------- */
+
+/* Least end of an operand's way to a set of kind f from another set, for split x of step v. */
+static double handed_over(world *w, const weft_shard_edge *e, const double *least, int f, int x)
+{
+    double best = INFINITY;
+    weft_span span;
+
+    for (int from = 0; from < w->n_kinds; from++)
+        if (least[from] < best && span_between(w, from, f, &span))
+            best =
+                fmin(best, least[from] + weft_tables_between_s(w->s->tables, e->class_of, &span,
+                                                               w->kind[from].n, w->kind[f].n, x));
+    return best;
+}
+
+/* Least end of an operand's way inside a set of kind f, or from another one. */
+static double arrival(world *w, const weft_shard_edge *e, const double *least, int f, int x)
+{
+    weft_tables *t = w->s->tables;
+    const int *from = w->at + t->class_of[e->from] * (w->n_kinds + 1) + f;
+    const double *g = w->g[e->from] + from[0];
+    double best = handed_over(w, e, least, f, x);
+
+    for (int y = 0; y < from[1] - from[0]; y++)
+        if (g[y] < best)
+            best = fmin(best, g[y] + weft_tables_inside_s(t, e->class_of, &w->kind[f], y, x));
+    return best;
+}
+
+/* The least end of step u on each kind of set. */
+static double *least_ends(world *w, int u)
+{
+    const int *at = w->at + w->s->tables->class_of[u] * (w->n_kinds + 1);
+    double *least = WEFT_NEW(w->a, double, w->n_kinds);
+
+    for (int f = 0; f < w->n_kinds; f++) {
+        least[f] = INFINITY;
+        for (int y = at[f]; y < at[f + 1]; y++)
+            least[f] = fmin(least[f], w->g[u][y]);
+    }
+    return least;
+}
+
+/* When the operands of v can be there at the earliest, added to its seconds in each state. */
+static void add_arrivals(world *w, int v, int first_edge)
+{
+    weft_tables *t = w->s->tables;
+    const weft_step *s = &w->s->p->steps->step[v];
+    const int *at = w->at + t->class_of[v] * (w->n_kinds + 1);
+    double **least = WEFT_NEW(w->a, double *, s->n_operands + 1);
+
+    for (int k = 0, e = first_edge; k < s->n_operands; k++)
+        if (s->operand[k].step >= 0)
+            least[k] = least_ends(w, t->edge[e++].from);
+    for (int f = 0; f < w->n_kinds; f++) {
+        const weft_choices *c = weft_tables_choices(t, t->class_of[v], w->kind[f].n);
+
+        for (int x = 0; x < at[f + 1] - at[f]; x++) {
+            double last = 0;
+
+            for (int k = 0, e = first_edge; k < s->n_operands; k++)
+                last = fmax(last, s->operand[k].step < 0
+                                      ? weft_span_s(&w->kind[f].host, c->need_bytes[k][x])
+                                      : arrival(w, &t->edge[e++], least[k], f, x));
+            w->g[v][at[f] + x] += last;
+        }
+    }
+}
+
+/* The least end of step v, outputs at the host included. */
+static double least_end(const world *w, int v)
+{
+    weft_tables *t = w->s->tables;
+    const weft_steps *s = w->s->p->steps;
+    const int *at = w->at + t->class_of[v] * (w->n_kinds + 1);
+    double least = INFINITY;
+
+    for (int f = 0; f < w->n_kinds; f++) {
+        const weft_choices *c = weft_tables_choices(t, t->class_of[v], w->kind[f].n);
+
+        for (int x = 0; x < at[f + 1] - at[f]; x++) {
+            double out = 0;
+
+            for (int r = 0; r < s->step[v].n_results; r++)
+                if (s->graph->tensor[s->step[v].result[r]].kind == WEFT_OUTPUT)
+                    out = fmax(out, weft_span_s(&w->kind[f].host, c->result_bytes[r][x]));
+            least = fmin(least, w->g[v][at[f] + x] + out);
+        }
+    }
+    return least;
+}
+
+double weft_search_reach_side(weft_search *s, weft_arena *scratch)
+{
+    world w = new_world(s, scratch);
+    weft_tables *t = s->tables;
+    int n = s->p->steps->n, e = 0;
+    double longest = 0;
+
+    for (int v = 0; v < n && !weft_run_is_over(s->run); v++) {
+        const int *at = w.at + t->class_of[v] * (w.n_kinds + 1);
+
+        w.g[v] = WEFT_NEW(scratch, double, at[w.n_kinds]);
+        for (int f = 0; f < w.n_kinds; f++) {
+            const weft_mode *m = weft_tables_modes(t, t->class_of[v], w.kind[f].n,
+                                                   weft_team_design(s->p, &w.kind[f].team));
+
+            for (int x = 0; x < at[f + 1] - at[f]; x++)
+                w.g[v][at[f] + x] = weft_mode_s(&m[x], &w.kind[f].span, s->p->hides);
+        }
+        add_arrivals(&w, v, e);
+        while (e < t->n_edges && t->edge[e].to == v)
+            e++;
+        longest = fmax(longest, least_end(&w, v));
+    }
+    return longest;
 }

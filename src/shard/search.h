@@ -34,6 +34,8 @@ double weft_setup_floor(weft_search *s, int setup);
 double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *a);
 /* A lower bound for all configurations at once, listed or not (reach.c). */
 double weft_search_reach(weft_search *s, weft_arena *scratch);
+/* The same for steps side by side. */
+double weft_search_reach_side(weft_search *s, weft_arena *scratch);
 
 extern const weft_shard_solver weft_shard_auto;
 

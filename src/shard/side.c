@@ -6,13 +6,15 @@
  *  1. For every configuration, those with the lowest floors first, steps are taken by falling
  *     length of the longest way behind them, and each gets the state (set, split) in which it ends
  *     first, given where its operands are and when the sets are free: list scheduling.
- *  2. So is the best plan of steps one after the other, let run side by side.
- *  3. The best of these by the simulator is the answer. The bound is the floor of the driver:
- *     longest path and mean work.
+ *  2. So is the best plan of steps one after the other, let run side by side, and the plans of the
+ *     quick baselines.
+ *  3. The best of these by the simulator is the answer. The bound is the longest way through the
+ *     network (reach.c), or the floor of the driver: mean work of an accelerator.
  *
  * A heuristic with a bound: general schedules are NP-hard, and the gap is what the two leave. */
 #include "side.h"
 
+#include "base.h"
 #include "search.h"
 
 #include <math.h>
@@ -198,6 +200,33 @@ static weft_status try_setups(weft_search *s)
     return WEFT_OK;
 }
 
+/* Plans of solvers that take no time worth speaking of. */
+static weft_status try_baselines(weft_search *s, const weft_shard_options *o)
+{
+    static const weft_shard_solver *const quick[] = {&weft_shard_longest_group,
+                                                     &weft_shard_longest_all, &weft_shard_herald,
+                                                     &weft_shard_h2h_repaired, &weft_shard_streams};
+
+    for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
+        weft_run run = *s->run;
+        weft_shards plan;
+        weft_proof proof = {.outcome = WEFT_UNKNOWN};
+        weft_status status;
+
+        if (quick[i]->applies != NULL && !quick[i]->applies(s->p))
+            continue;
+        run.scratch = weft_arena_new();
+        run.progress = NULL;
+        run.steps = 1000;
+        status = quick[i]->solve(s->p, o, &run, &plan, &proof);
+        if (status == WEFT_OK && proof.outcome == WEFT_BOUNDED)
+            status = consider(s, &plan);
+        weft_arena_free(run.scratch);
+        WEFT_TRY(status);
+    }
+    return WEFT_OK;
+}
+
 weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
                             weft_shards *plan, weft_proof *proof)
 {
@@ -207,6 +236,7 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
     if (weft_single_applies(p) && o != NULL && o->placer != NULL)
         return weft_single_solve(p, o, run, plan, proof);
     weft_search_begin(&s, p, run);
+    s.bound = weft_search_reach_side(&s, run->scratch);
     one_by_one.ask.is_concurrent = false;
     if (s.setups->n > 0) { /* a first plan at once: the best splits of the lowest floor */
         weft_run short_run = *run;
@@ -219,8 +249,11 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
         if (first.value < INFINITY)
             WEFT_TRY(consider(&s, &first.plan));
     }
+    WEFT_TRY(try_baselines(&s, o));
     WEFT_TRY(try_setups(&s));
     proof->outcome = s.value < INFINITY ? WEFT_BOUNDED : WEFT_UNKNOWN;
+    proof->bound = s.bound;
+    proof->method = "sharding search";
     if (s.value < INFINITY)
         *plan = s.plan;
     return WEFT_OK;

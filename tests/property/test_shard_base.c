@@ -342,8 +342,7 @@ static void draw(weft_base *b, weft_rng *r, weft_draft *d)
     }
 }
 
-/* Look-ups give what the simulator finds: one step after the other, and side by side unless
- * something is hidden. */
+/* Look-ups give what the simulator finds. */
 static void check_sums(const char *model, bool hides, bool is_concurrent, int n_draws)
 {
     static const weft_team team[] = {
@@ -383,7 +382,10 @@ TEST(sums_are_what_the_simulator_finds)
     check_sums("resnet18", true, false, 10);
     check_sums("gpt2:layers=1,hidden=64,heads=4,seq=32,vocab=100", true, false, 10);
     check_sums("casia_surf", false, true, 10);
+    check_sums("casia_surf", true, true, 10);
     check_sums("resnet18", false, true, 10);
+    check_sums("resnet18", true, true, 10);
+    check_sums("inception_v3", true, true, 4);
 }
 
 /* --- H2H on random networks ----------------------------------------------------------------------

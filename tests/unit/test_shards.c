@@ -350,14 +350,16 @@ static double held_at(const weft_sharding *p, const weft_shards *s, const weft_s
     return bytes;
 }
 
+enum { MOST_NAIVE = 60 };
+
 static bool has_right_peak(const weft_sharding *p, weft_shards *s, weft_arena *a)
 {
     weft_shards_measures m;
     const double **until_s = WEFT_NEW(a, const double *, s->n_steps);
     double peak[8] = {0};
 
-    if (s->n_steps > 40)
-        return true; /* the naive way is slow */
+    if (s->n_steps > MOST_NAIVE)
+        return false; /* not looked at: the naive way is slow */
     CHECK_OK(weft_shards_evaluate(p, s, a, &m));
     for (int v = 0; v < s->n_steps; v++) {
         double *until = WEFT_NEW(a, double, p->steps->step[v].n_results + 1);
