@@ -38,7 +38,7 @@ weft_status weft_search_run(weft_search *s);
 /* Lower bounds for a configuration: the sum of least seconds; and with the least seconds of
  * handovers between sets. */
 double weft_setup_floor(weft_search *s, int setup);
-double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *scratch);
+double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *a);
 /* A lower bound for all configurations at once, listed or not (reach.c). */
 double weft_search_reach(weft_search *s, weft_arena *scratch);
 /* The same for steps side by side. */
