@@ -4,7 +4,8 @@
  * which nodes were added), numbers the tensors anew and freezes everything in one arena.
  *
  * Nodes that were added in topological order stay where they are: the sort would give the order of
- * their numbers, since the lowest number is always ready. Then the graph takes the builder's arrays
+ * their numbers, since the lowest number is always ready. Whether they were is known as soon as the
+ * last one is added, and so is how many nodes read each tensor. The graph takes the builder's arrays
  * over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be sorted.
  */
 #include "weft/graph.h"
@@ -19,18 +20,26 @@ typedef struct ends {
     WEFT_VEC(int) from, item;
 } ends;
 
+/* The nodes that read a tensor. */
+typedef struct reads {
+    int n;    /* each node once; while the graph is frozen: where the next one goes */
+    int last; /* number of the last one + 1, or 0 */
+} reads;
+
 struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
     bool shares;    /* nothing is copied */
     bool is_unique; /* no two tensors have the same name */
+    bool is_mixed;  /* a node reads what was not made before, or makes what was there already */
     WEFT_VEC(weft_tensor) tensor;
+    WEFT_VEC(reads) reads; /* of each tensor */
     WEFT_VEC(weft_node) node;
     ends arg, res;
     WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
     WEFT_VEC(bool) is_output; /* of tensors up to the last output */
-    weft_arena *scratch;      /* of the names */
+    weft_arena *scratch;      /* of the names and reads */
     weft_map *names;          /* of nodes */
     const char *claimed;      /* by the node that comes next */
     const char *twice;        /* the first node name that was there already */
@@ -69,6 +78,7 @@ void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 
     weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
+    WEFT_RESERVE(b->scratch, b->reads, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);
     if (b->node.n == 0) {
@@ -179,6 +189,7 @@ int weft_builder_tensor(weft_builder *b, const weft_tensor *t)
     else
         WEFT_PUSH(b->arena, b->tensor, copy_tensor(b->arena, t));
     b->tensor.at[b->tensor.n - 1].producer = -1;
+    WEFT_PUSH(b->scratch, b->reads, ((reads){0, 0}));
     return b->tensor.n - 1;
 }
 
@@ -197,6 +208,30 @@ static void add_ends(weft_arena *a, ends *to, const int *item, int n)
     WEFT_PUSH(a, to->from, to->item.n);
 }
 
+static bool is_given(weft_tensor_kind kind)
+{
+    return kind == WEFT_WEIGHT || kind == WEFT_INPUT;
+}
+
+/* Node u reads a tensor: counted, and looked at whether it is there by now. */
+static void note_read(weft_builder *b, int u, int tensor)
+{
+    const weft_tensor *t = &b->tensor.at[tensor];
+    reads *r = &b->reads.at[tensor];
+
+    r->n += r->last != u + 1;
+    r->last = u + 1;
+    b->is_mixed = b->is_mixed || (t->producer < 0 && !is_given(t->kind));
+}
+
+static void note_result(weft_builder *b, int u, int tensor)
+{
+    weft_tensor *t = &b->tensor.at[tensor];
+
+    b->is_mixed = b->is_mixed || t->producer >= 0 || is_given(t->kind);
+    t->producer = u;
+}
+
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results)
 {
@@ -213,6 +248,12 @@ int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int 
     b->claimed = NULL;
     add_ends(b->arena, &b->arg, args, n_args);
     add_ends(b->arena, &b->res, results, n_results);
+    for (int i = 0; i < n_args; i++)
+        if (args[i] >= 0)
+            note_read(b, b->node.n - 1, args[i]);
+    for (int i = 0; i < n_results; i++)
+        if (results[i] >= 0)
+            note_result(b, b->node.n - 1, results[i]);
     WEFT_PUSH(b->arena, b->like, b->node.n - 1);
     return b->node.n - 1;
 }
@@ -260,13 +301,15 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 
 static weft_status set_producers(weft_builder *b)
 {
+    for (int t = 0; t < b->tensor.n; t++)
+        b->tensor.at[t].producer = -1;
     for (int u = 0; u < b->node.n; u++)
         for (int i = b->res.from.at[u]; i < b->res.from.at[u + 1]; i++) {
             weft_tensor *t = b->res.item.at[i] < 0 ? NULL : &b->tensor.at[b->res.item.at[i]];
 
             if (t == NULL)
                 continue;
-            if (t->kind == WEFT_WEIGHT || t->kind == WEFT_INPUT)
+            if (is_given(t->kind))
                 return weft_fail(WEFT_E_INPUT, "node '%s' writes '%s', which is a given %s",
                                  b->node.at[u].name, t->name, weft_tensor_kind_name(t->kind));
             if (t->producer >= 0)
@@ -291,6 +334,11 @@ static weft_status check_reads(const weft_builder *b, bool *is_sorted)
                                  b->node.at[u].name, t->name);
             *is_sorted = *is_sorted && (t == NULL || t->producer < u);
         }
+    return WEFT_OK;
+}
+
+static weft_status check_outputs(const weft_builder *b)
+{
     for (int i = 0; i < b->output.n; i++) {
         const weft_tensor *t = &b->tensor.at[b->output.at[i]];
 
@@ -470,21 +518,19 @@ static weft_status reorder(weft_builder *b, weft_arena *scratch)
 /* --- freeze ---------------------------------------------------------------------------------- */
 
 /* Weights that nobody reads are left out: the others move up. */
-static void freeze_tensors(const weft_builder *b, int *number, weft_graph *g)
+static void freeze_tensors(weft_builder *b, int *number, weft_graph *g)
 {
     int n = 0;
 
-    for (int t = 0; t < b->tensor.n; t++)
-        number[t] = b->tensor.at[t].kind == WEFT_WEIGHT ? -1 : 0;
-    for (int i = 0; i < b->arg.item.n; i++)
-        if (b->arg.item.at[i] >= 0)
-            number[b->arg.item.at[i]] = 0;
-    for (int t = 0; t < b->tensor.n; t++)
-        if (number[t] == 0) {
-            if (n < t)
-                b->tensor.at[n] = b->tensor.at[t];
-            number[t] = n++;
+    for (int t = 0; t < b->tensor.n; t++) {
+        bool is_kept = b->tensor.at[t].kind != WEFT_WEIGHT || b->reads.at[t].n > 0;
+
+        if (is_kept && n < t) {
+            b->tensor.at[n] = b->tensor.at[t];
+            b->reads.at[n] = b->reads.at[t];
         }
+        number[t] = is_kept ? n++ : -1;
+    }
     g->n_tensors = n;
     g->tensor = b->tensor.at;
 }
@@ -535,37 +581,22 @@ static void freeze_nodes(weft_builder *b, const int *number, weft_graph *g)
     g->res = b->res.item.at;
 }
 
-/* Readers of each tensor, each node once; ascending because nodes are visited in order. The first
- * pass counts, the second fills. */
-static void freeze_uses(weft_graph *g, weft_arena *scratch)
+/* Where the readers of each tensor stand, and how many edges there are. */
+static void freeze_reads(const weft_builder *b, weft_graph *g)
 {
-    int *use_at = WEFT_NEW(g->arena, int, g->n_tensors + 1);
-    int *last = WEFT_NEW_RAW(scratch, int, g->n_tensors);
-    int *fill = NULL, *use = NULL;
+    int *use_at = WEFT_NEW_RAW(g->arena, int, g->n_tensors + 1);
+    int total = 0;
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (int t = 0; t < g->n_tensors; t++)
-            last[t] = -1;
-        for (int u = 0; u < g->n_nodes; u++)
-            for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
-                int t = g->arg[i];
+    for (int t = 0; t < g->n_tensors; t++) {
+        int n = b->reads.at[t].n;
 
-                if (t < 0 || last[t] == u)
-                    continue;
-                last[t] = u;
-                if (pass == 0)
-                    use_at[t + 1]++;
-                else
-                    use[fill[t]++] = u;
-            }
-        for (int t = 0; pass == 0 && t < g->n_tensors; t++)
-            use_at[t + 1] += use_at[t];
-        use = pass ? use : WEFT_NEW_RAW(g->arena, int, use_at[g->n_tensors] + 1);
-        fill = pass ? fill
-                    : weft_arena_copy(scratch, use_at, (size_t)(g->n_tensors + 1) * sizeof(int));
+        g->n_edges += g->tensor[t].producer >= 0 ? n : 0;
+        use_at[t] = total;
+        b->reads.at[t] = (reads){total, 0};
+        total += n;
     }
+    use_at[g->n_tensors] = total;
     g->use_at = use_at;
-    g->use = use;
 }
 
 /* One direction of the edges. Each node has few: insertion keeps them sorted by (other end,
@@ -644,36 +675,35 @@ static void leaving_edges(const weft_graph *g, int u, side *s)
     end_edges(s, u, first);
 }
 
-/* Edges into u: `last` tells whether a tensor was met at u already. */
-static void entering_edges(const weft_graph *g, int u, int *last, side *s)
+/* Edges into u, which becomes a reader of its operands, of each once. */
+static void entering_edges(const weft_graph *g, int u, reads *r, int *use, side *s)
 {
     int first = s->n;
 
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
         int t = g->arg[i];
 
-        if (t < 0 || g->tensor[t].producer < 0 || last[t] == u + 1)
+        if (t < 0 || r[t].last == u + 1)
             continue;
-        last[t] = u + 1;
-        insert_edge(s, first, g->tensor[t].producer, t);
+        r[t].last = u + 1;
+        use[r[t].n++] = u;
+        if (g->tensor[t].producer >= 0)
+            insert_edge(s, first, g->tensor[t].producer, t);
     }
     end_edges(s, u, first);
 }
 
-static void freeze_edges(weft_graph *g, weft_arena *scratch)
+/* Readers are ascending because nodes are visited in order. */
+static void freeze_edges(const weft_builder *b, weft_graph *g)
 {
-    int *last = WEFT_NEW(scratch, int, g->n_tensors + 1);
-    side out, in;
+    int *use = WEFT_NEW_RAW(g->arena, int, g->use_at[g->n_tensors] + 1);
+    side out = new_side(g), in = new_side(g);
 
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensor[t].producer >= 0)
-            g->n_edges += g->use_at[t + 1] - g->use_at[t];
-    out = new_side(g);
-    in = new_side(g);
-    for (int u = 0; u < g->n_nodes; u++) {
+    g->use = use;
+    for (int u = 0; u < g->n_nodes; u++)
+        entering_edges(g, u, b->reads.at, use, &in);
+    for (int u = 0; u < g->n_nodes; u++)
         leaving_edges(g, u, &out);
-        entering_edges(g, u, last, &in);
-    }
     g->out_at = out.at;
     g->out_to = out.to;
     g->out_tensor = out.tensor;
@@ -682,28 +712,36 @@ static void freeze_edges(weft_graph *g, weft_arena *scratch)
     g->in_tensor = in.tensor;
 }
 
+/* Everything there is, made once, and nodes in topological order. */
+static weft_status settle(weft_builder *b, weft_arena *scratch)
+{
+    bool is_sorted = true;
+
+    if (b->is_mixed) {
+        WEFT_TRY(set_producers(b));
+        WEFT_TRY(check_reads(b, &is_sorted));
+    }
+    WEFT_TRY(check_outputs(b));
+    return is_sorted ? WEFT_OK : reorder(b, scratch);
+}
+
 static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out)
 {
     int *number = WEFT_NEW_RAW(scratch, int, b->tensor.n);
-    bool is_sorted;
     weft_graph *g;
 
     if (b->node.n == 0)
         return weft_fail(WEFT_E_INPUT, "the graph has no nodes");
     WEFT_TRY(check_names(b, scratch));
-    WEFT_TRY(set_producers(b));
-    WEFT_TRY(check_reads(b, &is_sorted));
-    if (!is_sorted)
-        WEFT_TRY(reorder(b, scratch));
-
+    WEFT_TRY(settle(b, scratch));
     g = WEFT_NEW(b->arena, weft_graph, 1);
     g->arena = b->arena;
     g->name = b->name;
     freeze_tensors(b, number, g);
     freeze_ends(b, number, g);
     freeze_nodes(b, number, g);
-    freeze_uses(g, scratch);
-    freeze_edges(g, scratch);
+    freeze_reads(b, g);
+    freeze_edges(b, g);
     b->arena = NULL;
     *out = g;
     return WEFT_OK;
