@@ -186,6 +186,7 @@ typedef struct weft_net_op {
     /* Operators with the same number > 0 have the same operator, domain, opset and attributes, and
      * these are not copied: they are in the arena of the net, or there for good. */
     int form;
+    int twin; /* 1 + the number of an operator that is likely to be the same; 0: none is known */
 } weft_net_op;
 
 /* Adds an operator and fills results with value numbers, or -1 where none was asked for. Constant

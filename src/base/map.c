@@ -115,6 +115,13 @@ int weft_map_get(const weft_map *m, const char *key, size_t n)
     return s->next ? m->item.at[s->next - 1].value : -1;
 }
 
+int weft_map_guess(const weft_map *m, int i, const char *key, size_t n)
+{
+    const item *it = i >= 0 && i < m->item.n ? &m->item.at[i] : NULL;
+
+    return it && it->n == n && same_bytes(it->key, key, n) ? it->value : weft_map_get(m, key, n);
+}
+
 static void set_room(weft_map *m, size_t room)
 {
     const slot *old = m->slot;

@@ -193,6 +193,19 @@ int weft_builder_tensor(weft_builder *b, const weft_tensor *t)
     return b->tensor.n - 1;
 }
 
+int weft_builder_tensor_as(weft_builder *b, const weft_tensor *t, const char *name,
+                           weft_tensor_kind kind)
+{
+    int number = weft_builder_tensor(b, t);
+    weft_tensor *to = &b->tensor.at[number];
+
+    to->name = b->shares ? name : copy_text(b->arena, name);
+    to->kind = kind;
+    to->is_parameter = to->is_parameter && kind == WEFT_WEIGHT;
+    to->value = kind == WEFT_WEIGHT ? to->value : NULL;
+    return number;
+}
+
 bool weft_builder_claim(weft_builder *b, const char *name)
 {
     bool is_new = weft_map_put(b->names, name, strlen(name), 0);
@@ -235,16 +248,17 @@ static void note_result(weft_builder *b, int u, int tensor)
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results)
 {
-    bool is_claimed = b->claimed && b->claimed == n->name;
-    const char *name;
+    weft_node *to;
 
     if (b->shares)
         WEFT_PUSH(b->arena, b->node, *n);
     else
         WEFT_PUSH(b->arena, b->node, copy_node(b->arena, n));
-    name = b->node.at[b->node.n - 1].name;
-    if (!is_claimed && !weft_map_put(b->names, name, strlen(name), 0) && b->twice == NULL)
-        b->twice = name;
+    to = &b->node.at[b->node.n - 1];
+    if (b->claimed)
+        to->name = b->claimed;
+    else if (!weft_map_put(b->names, to->name, strlen(to->name), 0) && b->twice == NULL)
+        b->twice = to->name;
     b->claimed = NULL;
     add_ends(b->arena, &b->arg, args, n_args);
     add_ends(b->arena, &b->res, results, n_results);

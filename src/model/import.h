@@ -13,6 +13,12 @@ typedef struct weft_import_form {
     weft_node node;                     /* of operators: all but the name */
 } weft_import_form;
 
+/* Where a node of the main graph went, as far as nodes were imported as they stand. */
+typedef struct weft_import_place {
+    int operand; /* its first one in the list of its scope */
+    int op;      /* number of the operator in the net */
+} weft_import_place;
+
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
@@ -21,6 +27,7 @@ typedef struct weft_import {
     weft_arena *lasting;    /* as long as the model's graph: names, attributes, literals */
     weft_arena *scratch;    /* of one node; rewound, so sub-graphs and functions nest */
     weft_import_form *form; /* [doc->n_forms] */
+    weft_import_place *place; /* [doc->graph->n_nodes] */
     int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
     size_t unfolded_bytes;  /* taken by functions and sub-graphs so far, for the same reason */
     size_t arena_bytes;     /* of the arenas and of `seen` when a node was last begun */
@@ -54,8 +61,9 @@ typedef struct weft_scope {
     const weft_onnx_attr *const *bound;
     struct weft_scope *bound_in; /* the scope in which those attributes stand */
     int depth;                   /* of function calls and sub-graphs */
-    const weft_onnx_node *ready; /* its operands are in `operand`; or NULL */
-    WEFT_VEC(int) operand;
+    const weft_onnx_node *ready; /* its operands are in `operand`, from `first` on; or NULL */
+    int first;
+    WEFT_VEC(int) operand; /* of the main graph: those of all nodes before, too */
     WEFT_VEC(int) captured; /* values of outer->net read inside */
 } weft_scope;
 
@@ -78,9 +86,9 @@ weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *in
 /* The node's own fields and attributes, without operands. */
 WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             weft_node *out);
-/* Names of results, with the prefix; *declared what the file says of them, NULL if nothing. */
-void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, const weft_value **declared);
+/* Names of results, with the prefix; what the file says of these, NULL if nothing. */
+const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                      const char **names);
 /* Makes the node's results known in the scope. */
 WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             const int *results);

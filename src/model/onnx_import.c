@@ -484,16 +484,15 @@ static weft_value *no_declarations(weft_arena *a, int n)
     return v;
 }
 
-void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, const weft_value **declared)
+const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                      const char **names)
 {
-    const char **text = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
     weft_value *values = NULL;
 
     for (int i = 0; i < n->n_outputs; i++) {
         int k = find_declared(s, n->output[i]);
 
-        text[i] = with_prefix(m, s, n->output[i]);
+        names[i] = with_prefix(m, s, n->output[i]);
         if (k < 0 || m->file_batch > 0) /* declared for another batch: of no use */
             continue;
         values = values ? values : no_declarations(m->scratch, n->n_outputs);
@@ -501,8 +500,7 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                                   ? &s->graph->value[k]
                                                   : &s->graph->output[k - s->graph->n_values]);
     }
-    *names = text;
-    *declared = values;
+    return values;
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -512,9 +510,9 @@ static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node 
 {
     *n_args = 0;
     if (s->ready == n) { /* looked up when the order was checked */
-        *args = s->operand.at;
+        *args = s->operand.at + s->first;
         for (int i = 0; i < n->n_inputs; i++)
-            *n_args = s->operand.at[i] >= 0 ? i + 1 : *n_args;
+            *n_args = (*args)[i] >= 0 ? i + 1 : *n_args;
         return WEFT_OK;
     }
     *args = WEFT_NEW_RAW(m->scratch, int, n->n_inputs + 1);
@@ -630,19 +628,27 @@ static void count_constant(weft_import *m, const weft_scope *s, int value)
 static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                    const weft_import_form *form)
 {
-    int *args, *results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs + 1);
-    weft_net_op op = {.n_results = n->n_outputs};
+    const char *few_names[FEW_OUTPUTS], **names = few_names;
+    int few_results[FEW_OUTPUTS], *results = few_results, *args;
+    weft_net_op op;
 
+    if (n->n_outputs > FEW_OUTPUTS) {
+        names = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
+        results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs);
+    }
     WEFT_TRY(operands(m, s, n, &args, &op.n_args));
     if (form->is_made) {
-        op.form = n->form->number + 1;
         op.node = form->node;
         op.node.name = with_prefix(m, s, n->name);
     } else {
         WEFT_TRY(weft_import_header(m, s, n, &op.node));
     }
-    weft_import_results(m, s, n, &op.result_name, &op.declared);
+    op.form = form->is_made ? n->form->number + 1 : 0;
+    op.twin = form->is_made && s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
+    op.n_results = n->n_outputs;
     op.arg = args;
+    op.result_name = names;
+    op.declared = weft_import_results(m, s, n, names);
     WEFT_TRY(weft_net_node(s->net, &op, results));
     if (form->is_constant && s->depth == 0 && n->n_outputs > 0 && results[0] >= 0)
         count_constant(m, s, results[0]);
@@ -703,8 +709,9 @@ static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node
 
 static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    weft_import_form below = {0}; /* the main graph: attributes depend on the call */
-    weft_import_form *form = s->depth == 0 ? &m->form[n->form->number] : &below;
+    /* Below the main graph attributes depend on the call. */
+    weft_import_form *form = s->depth == 0 ? &m->form[n->form->number]
+                                           : WEFT_NEW(m->scratch, weft_import_form, 1);
 
     if (s->depth > 0)
         WEFT_TRY(check_unfolded(m, s));
@@ -807,14 +814,21 @@ static weft_status import_graph(weft_import *m, weft_scope *s)
     return import_outputs(m, s);
 }
 
-/* Inputs, initializers and results of a graph. */
-static int n_values(const weft_onnx_graph *g)
+/* Room for what is in the main graph. */
+static void reserve(weft_import *m, weft_scope *s)
 {
-    int n = g->n_inputs + g->n_initializers;
+    const weft_onnx_graph *g = m->doc->graph;
+    int n_values = g->n_inputs + g->n_initializers + 1, n_operands = 1;
 
-    for (int u = 0; u < g->n_nodes; u++)
-        n += g->node[u].n_outputs;
-    return n + 1;
+    for (int u = 0; u < g->n_nodes; u++) {
+        n_values += g->node[u].n_outputs;
+        n_operands += g->node[u].n_inputs;
+    }
+    m->form = WEFT_NEW(m->arena, weft_import_form, m->doc->n_forms + 1);
+    m->place = WEFT_NEW(m->arena, weft_import_place, g->n_nodes + 1);
+    WEFT_RESERVE(m->arena, s->operand, n_operands);
+    weft_net_reserve(s->net, n_values, g->n_nodes);
+    weft_map_reserve(s->values, n_values);
 }
 
 weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
@@ -832,12 +846,10 @@ weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *opti
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
     m->prefixes = weft_map_new(m->arena);
-    m->form = WEFT_NEW(m->arena, weft_import_form, doc->n_forms + 1);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);
-    weft_net_reserve(net, n_values(doc->graph), doc->graph->n_nodes);
-    weft_map_reserve(s.values, n_values(doc->graph));
+    reserve(m, &s);
     status = import_graph(m, &s);
     weft_arena_free(m->scratch);
     weft_arena_free(m->arena);

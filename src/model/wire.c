@@ -121,11 +121,9 @@ static weft_status need(const weft_wire_field *f, weft_wire_type type, const cha
                      what);
 }
 
-weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out)
+weft_status weft_wire_no_body(const weft_wire_field *field)
 {
-    WEFT_TRY(need(field, WEFT_WIRE_BYTES, "text, data or a group of fields"));
-    *out = field->body;
-    return WEFT_OK;
+    return need(field, WEFT_WIRE_BYTES, "text, data or a group of fields");
 }
 
 weft_status weft_wire_int(const weft_wire_field *field, int64_t *out)

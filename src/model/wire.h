@@ -45,14 +45,15 @@ WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_fi
         return weft_wire_take(w, field);
     field->number = at[0] >> 3;
     field->type = (weft_wire_type)(at[0] & 7);
-    field->value = 0;
-    field->body = *w;
-    field->body.at = at + 1;
+    field->body.start = w->start;
     if (field->type == WEFT_WIRE_VARINT) {
         field->value = at[1];
+        field->body.at = at + 1;
+        field->body.end = w->end;
         w->at = at + 2;
         return WEFT_OK;
     }
+    field->value = 0;
     length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
     at += at[1] < 0x80 ? 2 : 3;
     if (length > w->end - at)
@@ -67,7 +68,16 @@ WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
 
 /* --- fields of a known type: another encoding is an error with the byte offset --------------- */
 
-WEFT_CHECKED weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out);
+weft_status weft_wire_no_body(const weft_wire_field *field); /* the error */
+WEFT_CHECKED static inline weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out)
+{
+    if (field->type != WEFT_WIRE_BYTES)
+        return weft_wire_no_body(field);
+    out->at = field->body.at;
+    out->end = field->body.end;
+    out->start = field->body.start;
+    return WEFT_OK;
+}
 WEFT_CHECKED weft_status weft_wire_int(const weft_wire_field *field, int64_t *out);
 WEFT_CHECKED weft_status weft_wire_float(const weft_wire_field *field, double *out);
 
