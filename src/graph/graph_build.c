@@ -216,8 +216,16 @@ bool weft_builder_claim(weft_builder *b, const char *name)
 
 static void add_ends(weft_arena *a, ends *to, const int *item, int n)
 {
-    for (int i = 0; i < n; i++)
-        WEFT_PUSH(a, to->item, item[i]);
+    int *at = to->item.at + to->item.n;
+
+    if (to->item.room - to->item.n < n) { /* one by one: the array moves */
+        for (int i = 0; i < n; i++)
+            WEFT_PUSH(a, to->item, item[i]);
+    } else {
+        for (int i = 0; i < n; i++)
+            at[i] = item[i];
+        to->item.n += n;
+    }
     WEFT_PUSH(a, to->from, to->item.n);
 }
 

@@ -231,6 +231,7 @@ static bool is_kept(const weft_onnx_form *form, weft_slice bytes)
 /* The inputs, outputs and name of a node, which come first in files as protobuf writes them. */
 typedef struct node_head {
     int n[ONNX_NODE_NAME + 1]; /* by field number */
+    int n_texts, n_empty;      /* all of them; those without a byte */
     weft_slice *text;          /* [MOST_TEXTS] until the next node is read */
     weft_slice name;
     weft_slice rest;           /* the bytes of its form */
@@ -247,33 +248,45 @@ static int count_nuls(const uint8_t *from, const uint8_t *to)
     return n;
 }
 
+/* Takes the fields that stand in a row and begin with the tag of `field`: texts of less than 128
+ * bytes. Returns where the row ends. */
+static const uint8_t *take_texts(const uint8_t *at, const uint8_t *end, int field, node_head *out)
+{
+    int first = out->n_texts, n = first;
+
+    while (end - at > 1 && at[0] == (field << 3 | WEFT_WIRE_BYTES) && n < MOST_TEXTS) {
+        size_t length = at[1];
+
+        if (length >= 0x80 || length > (size_t)(end - at - 2))
+            break;
+        out->text[n].at = (const char *)at + 2;
+        out->text[n++].n = length;
+        out->n_empty += length == 0;
+        at += 2 + length;
+    }
+    out->n_texts = n;
+    out->n[field] = n - first;
+    return at;
+}
+
 /* True if the node begins with its texts, in order, and all of them are as they should be. One look
  * for NUL bytes suffices: tags are none, and neither are lengths but those of empty texts. */
 static bool read_head(const weft_wire *w, node_head *out)
 {
-    const uint8_t *at = w->at, *end = w->end, *name = NULL;
-    int n = 0, last = ONNX_NODE_INPUT, n_empty = 0;
+    const uint8_t *at = w->at, *end = w->end, *name;
 
-    out->n[ONNX_NODE_INPUT] = out->n[ONNX_NODE_OUTPUT] = out->n[ONNX_NODE_NAME] = 0;
-    while (end - at > 1 && at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES)) {
-        int number = at[0] >> 3, length = at[1];
-
-        if ((at[0] & 7) != WEFT_WIRE_BYTES || number < last || n == MOST_TEXTS || length >= 0x80 ||
-            length > end - at - 2)
-            return false;
-        out->text[n].at = (const char *)at + 2;
-        out->text[n++].n = (size_t)length;
-        out->n[number]++;
-        n_empty += length == 0;
-        last = number;
-        name = number == ONNX_NODE_NAME ? at : NULL;
-        at += 2 + length;
-    }
-    out->name.at = name ? (const char *)name + 2 : NULL;
-    out->name.n = name ? name[1] : 0;
+    out->n_texts = out->n_empty = 0;
+    at = take_texts(at, end, ONNX_NODE_INPUT, out);
+    at = name = take_texts(at, end, ONNX_NODE_OUTPUT, out);
+    at = take_texts(at, end, ONNX_NODE_NAME, out);
+    if (out->n[ONNX_NODE_NAME] > 1 ||
+        (end - at > 1 && at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES)))
+        return false;
+    out->name.at = name < at ? (const char *)name + 2 : NULL;
+    out->name.n = name < at ? name[1] : 0;
     out->rest.at = (const char *)at;
     out->rest.n = (size_t)(end - at);
-    return out->n[ONNX_NODE_NAME] <= 1 && count_nuls(w->at, at) == n_empty;
+    return count_nuls(w->at, at) == out->n_empty;
 }
 
 /* The form with these bytes, or NULL; `guess` is looked at first. */

@@ -126,6 +126,13 @@ weft_status weft_wire_no_body(const weft_wire_field *field)
     return need(field, WEFT_WIRE_BYTES, "text, data or a group of fields");
 }
 
+weft_status weft_wire_list(const weft_wire_field *field, weft_wire *out)
+{
+    WEFT_TRY(need(field, WEFT_WIRE_BYTES, "a list of numbers"));
+    *out = field->body;
+    return WEFT_OK;
+}
+
 weft_status weft_wire_int(const weft_wire_field *field, int64_t *out)
 {
     WEFT_TRY(need(field, WEFT_WIRE_VARINT, "an integer"));
