@@ -214,19 +214,15 @@ bool weft_builder_claim(weft_builder *b, const char *name)
     return is_new;
 }
 
-static void add_ends(weft_arena *a, ends *to, const int *item, int n)
+/* Room for n more items, which are counted already. */
+static int *more_items(weft_arena *a, ends *e, int n)
 {
-    int *at = to->item.at + to->item.n;
+    int first = e->item.n;
 
-    if (to->item.room - to->item.n < n) { /* one by one: the array moves */
-        for (int i = 0; i < n; i++)
-            WEFT_PUSH(a, to->item, item[i]);
-    } else {
-        for (int i = 0; i < n; i++)
-            at[i] = item[i];
-        to->item.n += n;
-    }
-    WEFT_PUSH(a, to->from, to->item.n);
+    while (e->item.room < first + n) /* twice as much, and again */
+        WEFT_PUSH(a, e->item, -1);
+    e->item.n = first + n;
+    return e->item.at + first;
 }
 
 static bool is_given(weft_tensor_kind kind)
@@ -256,28 +252,35 @@ static void note_result(weft_builder *b, int u, int tensor)
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results)
 {
+    int u = b->node.n, *item;
     weft_node *to;
 
     if (b->shares)
         WEFT_PUSH(b->arena, b->node, *n);
     else
         WEFT_PUSH(b->arena, b->node, copy_node(b->arena, n));
-    to = &b->node.at[b->node.n - 1];
+    to = &b->node.at[u];
     if (b->claimed)
         to->name = b->claimed;
     else if (!weft_map_put(b->names, to->name, strlen(to->name), 0) && b->twice == NULL)
         b->twice = to->name;
     b->claimed = NULL;
-    add_ends(b->arena, &b->arg, args, n_args);
-    add_ends(b->arena, &b->res, results, n_results);
-    for (int i = 0; i < n_args; i++)
+    item = more_items(b->arena, &b->arg, n_args);
+    for (int i = 0; i < n_args; i++) {
+        item[i] = args[i];
         if (args[i] >= 0)
-            note_read(b, b->node.n - 1, args[i]);
-    for (int i = 0; i < n_results; i++)
+            note_read(b, u, args[i]);
+    }
+    item = more_items(b->arena, &b->res, n_results);
+    for (int i = 0; i < n_results; i++) {
+        item[i] = results[i];
         if (results[i] >= 0)
-            note_result(b, b->node.n - 1, results[i]);
-    WEFT_PUSH(b->arena, b->like, b->node.n - 1);
-    return b->node.n - 1;
+            note_result(b, u, results[i]);
+    }
+    WEFT_PUSH(b->arena, b->arg.from, b->arg.item.n);
+    WEFT_PUSH(b->arena, b->res.from, b->res.item.n);
+    WEFT_PUSH(b->arena, b->like, u);
+    return u;
 }
 
 void weft_builder_like(weft_builder *b, int node, int earlier)
@@ -491,9 +494,9 @@ static void move_ends(weft_arena *a, const int *order, int n, ends *e)
 
     start_ends(a, &to, n, e->item.n);
     for (int u = 0; u < n; u++) {
-        int from = e->from.at[order[u]];
-
-        add_ends(a, &to, e->item.at + from, e->from.at[order[u] + 1] - from);
+        for (int i = e->from.at[order[u]]; i < e->from.at[order[u] + 1]; i++)
+            WEFT_PUSH(a, to.item, e->item.at[i]);
+        WEFT_PUSH(a, to.from, to.item.n);
     }
     *e = to;
 }
@@ -643,7 +646,7 @@ enum { FEW_EDGES = 64 };
 static void insert_edge(side *s, int first, int to, int tensor)
 {
     int i = s->n++;
-    bool is_sorted = i - first < FEW_EDGES; /* beyond, end_edges sorts */
+    bool is_sorted = i - first < FEW_EDGES; /* beyond, all are sorted in the end */
 
     for (; is_sorted && i > first &&
            (s->to[i - 1] > to || (s->to[i - 1] == to && s->tensor[i - 1] > tensor));
@@ -664,17 +667,13 @@ static int compare_ends(const void *x, const void *y)
     return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-/* Ends the edges of u. Insertion into a long list would take n * n / 4 steps. */
-static void end_edges(side *s, int u, int first)
+/* Sorts the edges from `first` on: insertion into a long list would take n * n / 4 steps. */
+static void sort_edges(side *s, int first)
 {
-    weft_arena *scratch;
-    int(*end)[2], n = s->n - first;
+    weft_arena *scratch = weft_arena_new();
+    int n = s->n - first;
+    int(*end)[2] = weft_arena_array(scratch, (size_t)n, sizeof end[0]);
 
-    s->at[u + 1] = s->n;
-    if (n <= FEW_EDGES)
-        return;
-    scratch = weft_arena_new();
-    end = weft_arena_array(scratch, (size_t)n, sizeof end[0]);
     for (int i = 0; i < n; i++) {
         end[i][0] = s->to[first + i];
         end[i][1] = s->tensor[first + i];
@@ -687,13 +686,23 @@ static void end_edges(side *s, int u, int first)
     weft_arena_free(scratch);
 }
 
+static void end_edges(side *s, int u, int first)
+{
+    s->at[u + 1] = s->n;
+    if (s->n - first > FEW_EDGES)
+        sort_edges(s, first);
+}
+
 static void leaving_edges(const weft_graph *g, int u, side *s)
 {
     int first = s->n;
 
-    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-        for (int t = g->res[i], k = t < 0 ? 0 : g->use_at[t]; t >= 0 && k < g->use_at[t + 1]; k++)
+    for (int i = g->res_at[u], n = g->res_at[u + 1]; i < n; i++) {
+        int t = g->res[i], end = t < 0 ? 0 : g->use_at[t + 1];
+
+        for (int k = t < 0 ? 0 : g->use_at[t]; k < end; k++)
             insert_edge(s, first, g->use[k], t);
+    }
     end_edges(s, u, first);
 }
 
@@ -702,7 +711,7 @@ static void entering_edges(const weft_graph *g, int u, reads *r, int *use, side 
 {
     int first = s->n;
 
-    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
+    for (int i = g->arg_at[u], n = g->arg_at[u + 1]; i < n; i++) {
         int t = g->arg[i];
 
         if (t < 0 || r[t].last == u + 1)
