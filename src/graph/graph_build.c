@@ -20,11 +20,14 @@ typedef struct ends {
     WEFT_VEC(int) from, item;
 } ends;
 
-/* The nodes that read a tensor. */
-typedef struct reads {
-    int n;    /* each node once; while the graph is frozen: where the next one goes */
-    int last; /* number of the last one + 1, or 0 */
-} reads;
+enum { NOBODY = -1, GIVEN = -2 };
+
+/* Who makes and reads a tensor. */
+typedef struct flow {
+    int maker;   /* a node, NOBODY so far, or GIVEN */
+    int n_reads; /* each node once; while the graph is frozen: where the next one goes */
+    int last;    /* number of the last one + 1, or 0 */
+} flow;
 
 struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
@@ -33,16 +36,17 @@ struct weft_builder {
     bool is_unique; /* no two tensors have the same name */
     bool is_mixed;  /* a node reads what was not made before, or makes what was there already */
     WEFT_VEC(weft_tensor) tensor;
-    WEFT_VEC(reads) reads; /* of each tensor */
+    WEFT_VEC(flow) flow; /* of each tensor */
     WEFT_VEC(weft_node) node;
     ends arg, res;
     WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
     WEFT_VEC(bool) is_output; /* of tensors up to the last output */
-    weft_arena *scratch;      /* of the names and reads */
+    weft_arena *scratch;      /* of names and flows */
     weft_map *names;          /* of nodes */
     const char *claimed;      /* by the node that comes next */
     const char *twice;        /* the first node name that was there already */
+    bool has_nameless;        /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
@@ -78,7 +82,7 @@ void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 
     weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
-    WEFT_RESERVE(b->scratch, b->reads, n_tensors);
+    WEFT_RESERVE(b->scratch, b->flow, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);
     if (b->node.n == 0) {
@@ -182,33 +186,52 @@ static weft_node copy_node(weft_arena *a, const weft_node *from)
     return to;
 }
 
+static bool is_given(weft_tensor_kind kind)
+{
+    return kind == WEFT_WEIGHT || kind == WEFT_INPUT;
+}
+
+/* The tensor that was pushed last is complete. */
+static int end_tensor(weft_builder *b)
+{
+    weft_tensor *t = &b->tensor.at[b->tensor.n - 1];
+
+    t->producer = -1;
+    b->has_nameless = b->has_nameless || t->name == NULL || *t->name == '\0';
+    WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0}));
+    return b->tensor.n - 1;
+}
+
 int weft_builder_tensor(weft_builder *b, const weft_tensor *t)
 {
     if (b->shares)
         WEFT_PUSH(b->arena, b->tensor, *t);
     else
         WEFT_PUSH(b->arena, b->tensor, copy_tensor(b->arena, t));
-    b->tensor.at[b->tensor.n - 1].producer = -1;
-    WEFT_PUSH(b->scratch, b->reads, ((reads){0, 0}));
-    return b->tensor.n - 1;
+    return end_tensor(b);
 }
 
 int weft_builder_tensor_as(weft_builder *b, const weft_tensor *t, const char *name,
                            weft_tensor_kind kind)
 {
-    int number = weft_builder_tensor(b, t);
-    weft_tensor *to = &b->tensor.at[number];
+    weft_tensor *to;
 
-    to->name = b->shares ? name : copy_text(b->arena, name);
+    WEFT_PUSH(b->arena, b->tensor, *t);
+    to = &b->tensor.at[b->tensor.n - 1];
+    to->name = name;
     to->kind = kind;
-    to->is_parameter = to->is_parameter && kind == WEFT_WEIGHT;
-    to->value = kind == WEFT_WEIGHT ? to->value : NULL;
-    return number;
+    if (kind != WEFT_WEIGHT) {
+        to->is_parameter = false;
+        to->value = NULL;
+    }
+    if (!b->shares)
+        *to = copy_tensor(b->arena, to);
+    return end_tensor(b);
 }
 
-bool weft_builder_claim(weft_builder *b, const char *name)
+bool weft_builder_claim(weft_builder *b, const char *name, size_t n)
 {
-    bool is_new = weft_map_put(b->names, name, strlen(name), 0);
+    bool is_new = weft_map_put(b->names, name, n, 0);
 
     b->claimed = is_new ? name : b->claimed;
     return is_new;
@@ -225,28 +248,22 @@ static int *more_items(weft_arena *a, ends *e, int n)
     return e->item.at + first;
 }
 
-static bool is_given(weft_tensor_kind kind)
-{
-    return kind == WEFT_WEIGHT || kind == WEFT_INPUT;
-}
-
 /* Node u reads a tensor: counted, and looked at whether it is there by now. */
 static void note_read(weft_builder *b, int u, int tensor)
 {
-    const weft_tensor *t = &b->tensor.at[tensor];
-    reads *r = &b->reads.at[tensor];
+    flow *f = &b->flow.at[tensor];
 
-    r->n += r->last != u + 1;
-    r->last = u + 1;
-    b->is_mixed = b->is_mixed || (t->producer < 0 && !is_given(t->kind));
+    f->n_reads += f->last != u + 1;
+    f->last = u + 1;
+    b->is_mixed = b->is_mixed || f->maker == NOBODY;
 }
 
 static void note_result(weft_builder *b, int u, int tensor)
 {
-    weft_tensor *t = &b->tensor.at[tensor];
+    flow *f = &b->flow.at[tensor];
 
-    b->is_mixed = b->is_mixed || t->producer >= 0 || is_given(t->kind);
-    t->producer = u;
+    b->is_mixed = b->is_mixed || f->maker != NOBODY;
+    f->maker = b->tensor.at[tensor].producer = u;
 }
 
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
@@ -309,14 +326,14 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
+    if (b->has_nameless)
+        return weft_fail(WEFT_E_INPUT, "a tensor has no name");
     if (!b->is_unique)
         weft_map_reserve(seen, b->tensor.n);
-    for (int t = 0; t < b->tensor.n; t++) {
+    for (int t = 0; t < b->tensor.n && !b->is_unique; t++) {
         const char *name = b->tensor.at[t].name;
 
-        if (name == NULL || *name == '\0')
-            return weft_fail(WEFT_E_INPUT, "a tensor has no name");
-        if (!b->is_unique && !weft_map_put(seen, name, strlen(name), t))
+        if (!weft_map_put(seen, name, strlen(name), t))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
     if (b->twice)
@@ -542,35 +559,44 @@ static weft_status reorder(weft_builder *b, weft_arena *scratch)
 
 /* --- freeze ---------------------------------------------------------------------------------- */
 
-/* Weights that nobody reads are left out: the others move up. */
+/* Weights that nobody reads are left out: the others move up. Also finds out which tensors are
+ * inputs, where the readers of each will stand, and how many edges there are. */
 static void freeze_tensors(weft_builder *b, int *number, weft_graph *g)
 {
-    int n = 0;
+    int *use_at = WEFT_NEW_RAW(g->arena, int, b->tensor.n + 1);
+    WEFT_VEC(int) input = {0};
+    int n = 0, n_uses = 0;
 
     for (int t = 0; t < b->tensor.n; t++) {
-        bool is_kept = b->tensor.at[t].kind != WEFT_WEIGHT || b->reads.at[t].n > 0;
+        const weft_tensor *x = &b->tensor.at[t];
+        int n_reads = b->flow.at[t].n_reads;
 
-        if (is_kept && n < t) {
-            b->tensor.at[n] = b->tensor.at[t];
-            b->reads.at[n] = b->reads.at[t];
-        }
-        number[t] = is_kept ? n++ : -1;
+        number[t] = -1;
+        if (x->kind == WEFT_WEIGHT && n_reads == 0)
+            continue;
+        if (x->kind == WEFT_INPUT)
+            WEFT_PUSH(g->arena, input, n);
+        g->n_edges += x->producer >= 0 ? n_reads : 0;
+        use_at[n] = n_uses;
+        b->flow.at[n] = (flow){x->producer, n_uses, 0};
+        n_uses += n_reads;
+        if (n < t)
+            b->tensor.at[n] = *x;
+        number[t] = n++;
     }
+    use_at[n] = n_uses;
     g->n_tensors = n;
     g->tensor = b->tensor.at;
+    g->n_inputs = input.n;
+    g->input = input.at;
+    g->use_at = use_at;
 }
 
-static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
+static void freeze_outputs(const weft_builder *b, const int *number, weft_graph *g)
 {
     weft_tensor *tensor = (weft_tensor *)(uintptr_t)g->tensor; /* made here, const to others */
-    WEFT_VEC(int) input = {0};
-    int *output;
+    int *output = WEFT_NEW(g->arena, int, b->output.n);
 
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensor[t].kind == WEFT_INPUT)
-            WEFT_PUSH(g->arena, input, t);
-    g->n_inputs = input.n;
-    output = WEFT_NEW(g->arena, int, b->output.n);
     for (int i = 0; i < b->output.n; i++) {
         int t = number[b->output.at[i]];
 
@@ -580,7 +606,6 @@ static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
         if (tensor[t].kind == WEFT_ACTIVATION)
             tensor[t].kind = WEFT_OUTPUT;
     }
-    g->input = input.at;
     g->output = output;
 }
 
@@ -604,24 +629,6 @@ static void freeze_nodes(weft_builder *b, const int *number, weft_graph *g)
     g->arg = b->arg.item.at;
     g->res_at = b->res.from.at;
     g->res = b->res.item.at;
-}
-
-/* Where the readers of each tensor stand, and how many edges there are. */
-static void freeze_reads(const weft_builder *b, weft_graph *g)
-{
-    int *use_at = WEFT_NEW_RAW(g->arena, int, g->n_tensors + 1);
-    int total = 0;
-
-    for (int t = 0; t < g->n_tensors; t++) {
-        int n = b->reads.at[t].n;
-
-        g->n_edges += g->tensor[t].producer >= 0 ? n : 0;
-        use_at[t] = total;
-        b->reads.at[t] = (reads){total, 0};
-        total += n;
-    }
-    use_at[g->n_tensors] = total;
-    g->use_at = use_at;
 }
 
 /* One direction of the edges. Each node has few: insertion keeps them sorted by (other end,
@@ -707,19 +714,19 @@ static void leaving_edges(const weft_graph *g, int u, side *s)
 }
 
 /* Edges into u, which becomes a reader of its operands, of each once. */
-static void entering_edges(const weft_graph *g, int u, reads *r, int *use, side *s)
+static void entering_edges(const weft_graph *g, int u, flow *f, int *use, side *s)
 {
     int first = s->n;
 
     for (int i = g->arg_at[u], n = g->arg_at[u + 1]; i < n; i++) {
         int t = g->arg[i];
 
-        if (t < 0 || r[t].last == u + 1)
+        if (t < 0 || f[t].last == u + 1)
             continue;
-        r[t].last = u + 1;
-        use[r[t].n++] = u;
-        if (g->tensor[t].producer >= 0)
-            insert_edge(s, first, g->tensor[t].producer, t);
+        f[t].last = u + 1;
+        use[f[t].n_reads++] = u;
+        if (f[t].maker >= 0)
+            insert_edge(s, first, f[t].maker, t);
     }
     end_edges(s, u, first);
 }
@@ -732,7 +739,7 @@ static void freeze_edges(const weft_builder *b, weft_graph *g)
 
     g->use = use;
     for (int u = 0; u < g->n_nodes; u++)
-        entering_edges(g, u, b->reads.at, use, &in);
+        entering_edges(g, u, b->flow.at, use, &in);
     for (int u = 0; u < g->n_nodes; u++)
         leaving_edges(g, u, &out);
     g->out_at = out.at;
@@ -769,9 +776,8 @@ static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out
     g->arena = b->arena;
     g->name = b->name;
     freeze_tensors(b, number, g);
-    freeze_ends(b, number, g);
+    freeze_outputs(b, number, g);
     freeze_nodes(b, number, g);
-    freeze_reads(b, g);
     freeze_edges(b, g);
     b->arena = NULL;
     *out = g;

@@ -62,7 +62,7 @@ typedef struct weft_scope {
     struct weft_scope *bound_in; /* the scope in which those attributes stand */
     int depth;                   /* of function calls and sub-graphs */
     const weft_onnx_node *ready; /* its operands are in `operand`, from `first` on; or NULL */
-    int first;
+    int first, n_args;
     WEFT_VEC(int) operand; /* of the main graph: those of all nodes before, too */
     WEFT_VEC(int) captured; /* values of outer->net read inside */
 } weft_scope;

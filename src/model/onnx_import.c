@@ -42,15 +42,20 @@ weft_slice weft_import_domain(weft_slice domain)
     return weft_slice_is(domain, "ai.onnx") ? (weft_slice){"", 0} : domain;
 }
 
-static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice name)
+/* The name outside of what is called `name` in a body. */
+static const char *outer_name(weft_import *m, const weft_scope *s, weft_slice name)
 {
-    if (name.n == 0)
-        return "";
     for (int i = 0; i < s->n_renamed; i++)
         if (same_text(s->renamed[i], name))
             return s->new_name[i];
-    return *s->prefix ? weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at)
-                      : weft_import_text(m, name);
+    return weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at);
+}
+
+static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice name)
+{
+    if (name.n == 0 || (*s->prefix == '\0' && s->n_renamed == 0))
+        return weft_import_text(m, name);
+    return outer_name(m, s, name);
 }
 
 const char *weft_import_prefix(weft_import *m, const weft_scope *s, weft_slice node, weft_slice op)
@@ -505,23 +510,24 @@ const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n, int **args,
-                            int *n_args)
+static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                            const int **args, int *n_args)
 {
-    *n_args = 0;
+    int *arg;
+
     if (s->ready == n) { /* looked up when the order was checked */
         *args = s->operand.at + s->first;
-        for (int i = 0; i < n->n_inputs; i++)
-            *n_args = (*args)[i] >= 0 ? i + 1 : *n_args;
+        *n_args = s->n_args;
         return WEFT_OK;
     }
-    *args = WEFT_NEW_RAW(m->scratch, int, n->n_inputs + 1);
+    *args = arg = WEFT_NEW_RAW(m->scratch, int, n->n_inputs + 1);
+    *n_args = 0;
     for (int i = 0; i < n->n_inputs; i++) {
-        (*args)[i] = -1;
+        arg[i] = -1;
         if (n->input[i].n == 0)
             continue;
-        WEFT_TRY(weft_import_resolve(m, s, n->input[i], &(*args)[i]));
-        if ((*args)[i] < 0)
+        WEFT_TRY(weft_import_resolve(m, s, n->input[i], &arg[i]));
+        if (arg[i] < 0)
             return weft_fail(WEFT_E_INPUT, "node '%.*s' (%.*s) reads '%.*s', which nothing makes",
                              (int)n->name.n, n->name.at, (int)n->form->op_type.n,
                              n->form->op_type.at, (int)n->input[i].n, n->input[i].at);
@@ -583,7 +589,8 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
                         .opset = f->n_opsets ? f->opset : s->opset,
                         .bound_in = s,
                         .depth = s->depth + 1};
-    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
+    int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
+    const int *args;
 
     if (inner.depth > WEFT_ONNX_MAX_DEPTH)
         return weft_fail(WEFT_E_INPUT, "function '%.*s' is called more than %d levels deep",
@@ -629,24 +636,25 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
                                    const weft_import_form *form)
 {
     const char *few_names[FEW_OUTPUTS], **names = few_names;
-    int few_results[FEW_OUTPUTS], *results = few_results, *args;
+    int few_results[FEW_OUTPUTS], *results = few_results;
     weft_net_op op;
 
     if (n->n_outputs > FEW_OUTPUTS) {
         names = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
         results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs);
     }
-    WEFT_TRY(operands(m, s, n, &args, &op.n_args));
+    WEFT_TRY(operands(m, s, n, &op.arg, &op.n_args));
     if (form->is_made) {
         op.node = form->node;
-        op.node.name = with_prefix(m, s, n->name);
+        op.name = n->name.n > 0 ? n->name.at : "";
+        op.n_name = n->name.n;
+        op.form = n->form->number + 1;
+        op.twin = s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
     } else {
         WEFT_TRY(weft_import_header(m, s, n, &op.node));
+        op.form = op.twin = 0;
     }
-    op.form = form->is_made ? n->form->number + 1 : 0;
-    op.twin = form->is_made && s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
     op.n_results = n->n_outputs;
-    op.arg = args;
     op.result_name = names;
     op.declared = weft_import_results(m, s, n, names);
     WEFT_TRY(weft_net_node(s->net, &op, results));
@@ -692,7 +700,8 @@ static int64_t cost_of(const weft_scope *s, const weft_onnx_node *n)
 static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                              weft_import_form *out)
 {
-    int *args, n_args;
+    const int *args;
+    int n_args;
 
     out->function = find_function(m, n);
     out->is_control = weft_import_is_control(n);

@@ -119,6 +119,7 @@ static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n
     const int *before = operands_of(m, s, twin < 0 ? -1 : node[twin].twin);
 
     s->first = s->operand.n = is_main ? s->operand.n : 0;
+    s->n_args = 0;
     for (int i = 0; i < n->n_inputs; i++) {
         weft_slice name = n->input[i];
         int guess = before ? 2 * last[i] - before[i] : -1;
@@ -127,6 +128,7 @@ static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n
         if (name.n > 0 && value < 0)
             return false;
         WEFT_PUSH(m->arena, s->operand, value);
+        s->n_args = value >= 0 ? i + 1 : s->n_args; /* trailing ones left out do not count */
     }
     if (is_main)
         m->place[n - node] = (weft_import_place){s->first, weft_net_n_nodes(s->net)};

@@ -80,14 +80,9 @@ int weft_memo_kind(weft_memo *m, const weft_value *value, int64_t stored_bytes)
     return m->kind.n - 1;
 }
 
-int weft_memo_find(const weft_memo *m, int guess, const weft_deed_key *key)
+int weft_memo_find(const weft_memo *m, const weft_deed_key *key)
 {
-    size_t n_bytes = (size_t)key->n * sizeof key->part[0];
-
-    if (guess >= 0 && m->deed.at[guess].n_key == key->n &&
-        memcmp(m->deed.at[guess].key, key->part, n_bytes) == 0)
-        return guess;
-    return weft_map_get(m->deeds, (const char *)key->part, n_bytes);
+    return weft_map_get(m->deeds, (const char *)key->part, (size_t)key->n * sizeof key->part[0]);
 }
 
 int weft_memo_add(weft_memo *m, const weft_deed_key *key, weft_deed deed)

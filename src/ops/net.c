@@ -132,6 +132,15 @@ bool weft_net_is_given(const weft_net *n, int value)
     return n->value.at[value].is_given;
 }
 
+const weft_value *weft_net_live(const weft_net *n, int value, const char **name)
+{
+    const entry *e = &n->value.at[value];
+    const weft_value *v = weft_memo_value(n->memo, e->kind);
+
+    *name = e->name;
+    return e->is_given && v->is_const ? NULL : v;
+}
+
 void weft_net_warn(weft_net *n, const char *format, ...)
 {
     char text[512];
@@ -358,16 +367,22 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared, 
     return WEFT_OK;
 }
 
+/* The name of an operator, in an arena if it is not there for good. */
+static const char *name_of(const weft_net_op *op, weft_arena *a)
+{
+    return op->node.name ? op->node.name : weft_arena_text(a, op->name, op->n_name);
+}
+
 /* Names the node that is added next: the file's own name, or "Conv_12"; made unique, since files
  * repeat names. */
-static void name_node(weft_net *n, const weft_node *node)
+static void name_node(weft_net *n, const weft_net_op *op)
 {
-    const char *base = node->name && *node->name
-                           ? node->name
-                           : weft_arena_print(n->lasting, "%s_%d", node->op, n->n_nodes);
-    const char *name = base;
+    const char *base = name_of(op, n->lasting), *name;
 
-    for (int copy = 2; !weft_builder_claim(n->builder, name); copy++)
+    if (*base == '\0')
+        base = weft_arena_print(n->lasting, "%s_%d", op->node.op, n->n_nodes);
+    name = base;
+    for (int copy = 2; !weft_builder_claim(n->builder, name, strlen(name)); copy++)
         name = weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, copy);
 }
 
@@ -395,7 +410,7 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
                                  kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
                                  &tensors[i]));
     }
-    name_node(n, &op->node);
+    name_node(n, op);
     if (op->form <= 0)
         lasting = lasting_node(n, op->node);
     *out = weft_builder_node(n->builder, op->form > 0 ? &op->node : &lasting, tensors, op->n_args,
@@ -435,7 +450,8 @@ static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row,
 {
     weft_value *values = WEFT_NEW_RAW(n->scratch, weft_value, op->n_results);
     const weft_value **pointers = WEFT_NEW(n->scratch, const weft_value *, op->n_args + 1);
-    weft_call c = {.node = &op->node,
+    weft_node node = op->node;
+    weft_call c = {.node = &node,
                    .op = row,
                    .n_args = op->n_args,
                    .n_results = op->n_results,
@@ -446,6 +462,7 @@ static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row,
                    .new_batch = n->new_batch,
                    .old_shape = op->n_args > 0 ? old_shape(n, op->arg[0]) : NULL};
 
+    node.name = name_of(op, n->scratch);
     for (int i = 0; i < op->n_args; i++)
         if (op->arg[i] >= 0)
             pointers[i] = &kind_of(n, op->arg[i])->value;
@@ -495,7 +512,7 @@ static bool agrees(const weft_net *n, const weft_value *known, const weft_value 
 static int find_deed(const weft_net *n, const weft_net_op *op, const weft_deed_key *key)
 {
     int guess = op->twin > 0 && op->twin <= n->deed.n ? n->deed.at[op->twin - 1] : -1;
-    int d = weft_memo_find(n->memo, guess, key);
+    int d = guess >= 0 && weft_memo_is(n->memo, guess, key) ? guess : weft_memo_find(n->memo, key);
 
     for (int i = 0; d >= 0 && op->declared && i < op->n_results; i++)
         if (!agrees(n, weft_memo_value(n->memo, n->memo->deed.at[d].result[i]), &op->declared[i]))
@@ -545,7 +562,7 @@ static weft_status do_deed(weft_net *n, const weft_net_op *op, weft_deed *out, i
     WEFT_TRY(apply(n, op, out->op, out->result, &is_own));
     decide(n, op, out);
     /* One that is known already was not used because of what is declared here. */
-    if (has_key && out->op && is_own && weft_memo_find(n->memo, -1, &key) < 0)
+    if (has_key && out->op && is_own && weft_memo_find(n->memo, &key) < 0)
         *number = weft_memo_add(n->memo, &key, *out);
     return WEFT_OK;
 }
