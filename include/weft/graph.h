@@ -212,7 +212,8 @@ int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int 
                       const int *results, int n_results);
 /* The caller has seen to it that no two tensors have the same name: it is not checked again. */
 void weft_builder_unique(weft_builder *b);
-/* Gives the node that is added next this name of n bytes, not copied; false if a node has it. Without this call names are checked in the end. */
+/* Gives the node that is added next this name of n bytes, not copied; false if it is empty or a
+ * node has it. Without this call names are checked in the end. */
 bool weft_builder_claim(weft_builder *b, const char *name, size_t n);
 /* The node has the same work as an earlier one: operator, attributes, types and shapes of operands
  * and results are equal, and so is which operands are the same tensor. */

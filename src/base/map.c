@@ -26,10 +26,14 @@ struct weft_map {
     WEFT_VEC(item) item;
 };
 
-static uint64_t mix(uint64_t h, uint64_t word)
+__extension__ typedef unsigned __int128 wide;
+
+/* Both halves of the product: each of its bits depends on many of both factors. */
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
+    wide product = (wide)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static uint64_t word_at(const char *from)
@@ -50,24 +54,19 @@ static uint64_t short_word(const char *key, size_t n)
     return word;
 }
 
-/* Eight bytes at a time: names of tensors are long and looked up often. The last word overlaps the
- * one before it. Words at even and odd places are mixed side by side, which halves the wait for
- * multiplications. */
+/* Sixteen bytes a multiplication: names of tensors are long and looked up often. The last words
+ * overlap those before them. The constants have no meaning but to be odd and without pattern. */
 static uint32_t hash_of(const char *key, size_t n)
 {
-    uint64_t h = n, other = 0x100000001b3u;
-    size_t i = 0;
+    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
+    uint64_t h = first ^ n;
 
     if (n < 8)
-        return (uint32_t)(mix(mix(h, short_word(key, n)), other) >> 32);
-    for (; i + 16 < n; i += 16) {
-        h = mix(h, word_at(key + i));
-        other = mix(other, word_at(key + i + 8));
-    }
-    if (i + 8 < n)
-        h = mix(h, word_at(key + i));
-    other = mix(other, word_at(key + n - 8));
-    return (uint32_t)(mix(h, other) >> 32);
+        return (uint32_t)mix(short_word(key, n) ^ h, second);
+    for (size_t i = 0; i + 16 < n; i += 16)
+        h = mix(word_at(key + i) ^ h, word_at(key + i + 8) ^ second);
+    h = mix(word_at(key + (n < 16 ? 0 : n - 16)) ^ h, word_at(key + n - 8) ^ second);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 static bool same_bytes(const char *a, const char *b, size_t n)

@@ -231,7 +231,7 @@ int weft_builder_tensor_as(weft_builder *b, const weft_tensor *t, const char *na
 
 bool weft_builder_claim(weft_builder *b, const char *name, size_t n)
 {
-    bool is_new = weft_map_put(b->names, name, n, 0);
+    bool is_new = n > 0 && weft_map_put(b->names, name, n, 0);
 
     b->claimed = is_new ? name : b->claimed;
     return is_new;

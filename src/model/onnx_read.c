@@ -26,10 +26,10 @@ weft_slice weft_wire_slice(weft_wire w)
 
 weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_slice *out)
 {
-    weft_wire body;
-
-    WEFT_TRY(weft_wire_body(f, &body));
-    *out = weft_wire_slice(body);
+    if (f->type != WEFT_WIRE_BYTES)
+        return weft_wire_no_body(f);
+    out->at = (const char *)f->body.at;
+    out->n = (size_t)(f->body.end - f->body.at);
     return WEFT_OK;
 }
 
@@ -227,23 +227,24 @@ static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], 
 static weft_status graph_message(weft_reader *r, const weft_wire_field *f, weft_onnx_graph *out,
                                  const graph_parts *parts)
 {
-    weft_wire body;
+    const weft_wire *body = &f->body;
 
-    WEFT_TRY(weft_wire_body(f, &body));
+    if (f->type != WEFT_WIRE_BYTES)
+        return weft_wire_no_body(f);
     switch (f->number) {
     case ONNX_GRAPH_NODE:
-        return weft_onnx_node_read(r, &body, parts->history, parts->node, out->n_nodes++);
+        return weft_onnx_node_read(r, body, parts->history, parts->node, out->n_nodes++);
     case ONNX_GRAPH_INITIALIZER:
-        return weft_onnx_tensor_read(body, r->arena, &parts->initializer[out->n_initializers++]);
+        return weft_onnx_tensor_read(*body, r->arena, &parts->initializer[out->n_initializers++]);
     case ONNX_GRAPH_INPUT:
-        return read_value_info(r, body, &parts->input[out->n_inputs++]);
+        return read_value_info(r, *body, &parts->input[out->n_inputs++]);
     case ONNX_GRAPH_OUTPUT:
-        return read_value_info(r, body, &parts->output[out->n_outputs++]);
+        return read_value_info(r, *body, &parts->output[out->n_outputs++]);
     case ONNX_GRAPH_VALUE:
-        return read_value_info(r, body, &parts->value[out->n_values++]);
+        return read_value_info(r, *body, &parts->value[out->n_values++]);
     default:
-        parts->sparse[out->n_sparse] = weft_wire_slice(body);
-        return read_sparse_name(body, &parts->sparse_name[out->n_sparse++]);
+        parts->sparse[out->n_sparse] = weft_wire_slice(*body);
+        return read_sparse_name(*body, &parts->sparse_name[out->n_sparse++]);
     }
 }
 

@@ -379,6 +379,8 @@ static void name_node(weft_net *n, const weft_net_op *op)
 {
     const char *base = name_of(op, n->lasting), *name;
 
+    if (weft_builder_claim(n->builder, base, op->node.name ? strlen(base) : op->n_name))
+        return;
     if (*base == '\0')
         base = weft_arena_print(n->lasting, "%s_%d", op->node.op, n->n_nodes);
     name = base;
