@@ -73,7 +73,8 @@ weft_builder *weft_builder_new(const char *name)
     return b;
 }
 
-enum { LIKELY_NAME_BYTES = 32, LIKELY_EDGES = 3 }; /* of a tensor, of a node: no matter if wrong */
+/* Of a tensor or node, of a node. No matter if wrong; pages that are not used cost nothing. */
+enum { LIKELY_NAME_BYTES = 96, LIKELY_EDGES = 3, MAP_BYTES = 32 };
 
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 {
@@ -82,6 +83,8 @@ void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 
     weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
+    weft_arena_reserve(b->scratch,
+                       (size_t)n_tensors * sizeof(flow) + (size_t)n_nodes * MAP_BYTES);
     WEFT_RESERVE(b->scratch, b->flow, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);
@@ -141,6 +144,7 @@ static weft_tensor copy_tensor(weft_arena *a, const weft_tensor *from)
     weft_tensor to = *from;
 
     to.name = copy_text(a, from->name);
+    to.shape = weft_arena_copy(a, from->shape, sizeof *from->shape);
     to.value = copy_literal(a, from->value);
     return to;
 }

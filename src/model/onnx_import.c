@@ -17,6 +17,7 @@ enum {
     MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
     MOST_FLOATS = 256,      /* floating-point constants read from the file */
     FEW_INPUTS = 4,
+    MAP_BYTES = 32, /* of a name in a map: no matter if wrong */
     FEW_OUTPUTS = 4,
     NEWEST_OPSET = 25, /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
@@ -833,6 +834,10 @@ static void reserve(weft_import *m, weft_scope *s)
         n_values += g->node[u].n_outputs;
         n_operands += g->node[u].n_inputs;
     }
+    weft_arena_reserve(m->arena, (size_t)m->doc->n_forms * sizeof *m->form +
+                                     (size_t)g->n_nodes * sizeof *m->place +
+                                     (size_t)n_values * MAP_BYTES +
+                                     (size_t)n_operands * sizeof(int));
     m->form = WEFT_NEW(m->arena, weft_import_form, m->doc->n_forms + 1);
     m->place = WEFT_NEW(m->arena, weft_import_place, g->n_nodes + 1);
     WEFT_RESERVE(m->arena, s->operand, n_operands);

@@ -15,7 +15,10 @@
 
 #include <string.h>
 
-enum { MOST_NAME_BYTES = 65535 };
+enum {
+    MOST_NAME_BYTES = 65535,
+    MOST_RESERVED = 1 << 19, /* bytes; files with weights are large */
+};
 
 /* --- plain fields ---------------------------------------------------------------------------- */
 
@@ -209,11 +212,16 @@ typedef struct graph_parts {
     weft_history *history;
 } graph_parts;
 
-static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], weft_onnx_graph *out)
+static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], size_t n_bytes,
+                                weft_onnx_graph *out)
 {
     weft_arena *a = r->arena;
     graph_parts p;
 
+    /* In one piece: the arrays and, for the operands of nodes and the like, as much as the file. */
+    weft_arena_reserve(a, (size_t)n[ONNX_GRAPH_NODE] * sizeof *p.node +
+                              (size_t)n[ONNX_GRAPH_INITIALIZER] * sizeof *p.initializer +
+                              (n_bytes < MOST_RESERVED ? n_bytes : MOST_RESERVED));
     out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
     out->initializer = p.initializer = WEFT_NEW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
     out->input = p.input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
@@ -281,7 +289,7 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
                          (size_t)(w.at - w.start), WEFT_ONNX_MAX_DEPTH);
     r->depth++;
     WEFT_TRY(weft_wire_count(w, n));
-    parts = graph_arrays(r, n, out);
+    parts = graph_arrays(r, n, (size_t)(w.end - w.at), out);
     parts.history = &history;
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));

@@ -70,6 +70,7 @@ void weft_net_free(weft_net *n)
 
 void weft_net_reserve(weft_net *n, int n_values, int n_nodes)
 {
+    weft_arena_reserve(n->arena, (size_t)n_values * sizeof(entry) + (size_t)n_nodes * sizeof(int));
     WEFT_RESERVE(n->arena, n->value, n_values);
     WEFT_RESERVE(n->arena, n->deed, n_nodes);
     weft_builder_reserve(n->builder, n_values, n_nodes);
@@ -192,7 +193,7 @@ static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, in
 
         if (t->bytes < 0)
             return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
-                             weft_shape_print(&t->shape, text));
+                             weft_shape_print(t->shape, text));
         e->tensor = weft_builder_tensor_as(n->builder, t, e->name, kind);
     }
     *out = e->tensor;
@@ -219,7 +220,7 @@ weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *v
 
 void weft_net_output(weft_net *n, int value)
 {
-    int tensor;
+    int tensor = -1;
 
     /* Constants as outputs need no work and are not part of the graph. */
     if (!kind_of(n, value)->value.is_const &&

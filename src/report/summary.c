@@ -132,8 +132,8 @@ weft_summary *weft_summarize(const weft_model *model, weft_arena *a)
 
     s->model = model;
     sum_tensors(g, s);
-    sum_nodes(g, a, s);
     s->peak_bytes = weft_graph_peak_bytes(g);
+    sum_nodes(g, a, s);
     s->stash_bytes = weft_graph_stash_bytes(g);
     s->depth = weft_graph_depth(g);
     s->n_barriers = separators.n_barriers;

@@ -13,11 +13,13 @@ enum { N_GRAPHS = 600, MOST_NODES = 40, MOST_INPUTS = 3 };
 static weft_tensor tensor_like(weft_arena *a, const char *prefix, int number, weft_tensor_kind kind,
                                int64_t bytes)
 {
+    weft_shape shape = {1, {bytes}};
+
     return (weft_tensor){
         .name = weft_arena_print(a, "%s%d", prefix, number),
         .type = WEFT_U8,
         .kind = kind,
-        .shape = {1, {bytes}},
+        .shape = weft_arena_copy(a, &shape, sizeof shape),
         .elements = bytes,
         .bytes = bytes
     };
