@@ -2,10 +2,10 @@
 /* map.c: text -> int by open addressing, and the nearest word for "did you mean".
  *
  * Keys stand in a row in the order in which they came. The table has a number for each slot and is
- * at most half full: with room for 2^k keys, the low k bits are the number of the key + 1 (0: a free
- * slot), the others those of its hash, whose low k bits say where it is looked for first. So the
- * table stays small enough for the fastest memory, and nearly all look-ups see one slot and the key
- * they are for. */
+ * at most half full: with room for 2^k keys, the low k bits are the number of the key + 1 (0: a
+ * free slot), the others those of its hash, whose low k bits say where it is looked for first. So
+ * the table stays small enough for the fastest memory, and nearly all look-ups see one slot and the
+ * key they are for. */
 #include "weft/base.h"
 
 #include <stdlib.h>

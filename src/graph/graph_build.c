@@ -5,8 +5,9 @@
  *
  * Nodes that were added in topological order stay where they are: the sort would give the order of
  * their numbers, since the lowest number is always ready. Whether they were is known as soon as the
- * last one is added, and so is how many nodes read each tensor. The graph takes the builder's arrays
- * over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be sorted.
+ * last one is added, and so is how many nodes read each tensor. The graph takes the builder's
+ * arrays over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be
+ * sorted.
  */
 #include "weft/graph.h"
 
@@ -83,8 +84,7 @@ void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 
     weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
-    weft_arena_reserve(b->scratch,
-                       (size_t)n_tensors * sizeof(flow) + (size_t)n_nodes * MAP_BYTES);
+    weft_arena_reserve(b->scratch, (size_t)n_tensors * sizeof(flow) + (size_t)n_nodes * MAP_BYTES);
     WEFT_RESERVE(b->scratch, b->flow, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);

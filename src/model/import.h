@@ -22,15 +22,15 @@ typedef struct weft_import_place {
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
-    const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
-    weft_arena *arena;      /* as long as the import */
-    weft_arena *lasting;    /* as long as the model's graph: names, attributes, literals */
-    weft_arena *scratch;    /* of one node; rewound, so sub-graphs and functions nest */
-    weft_import_form *form; /* [doc->n_forms] */
+    const weft_net *before;   /* for --batch: the network as it stands in the file; or NULL */
+    weft_arena *arena;        /* as long as the import */
+    weft_arena *lasting;      /* as long as the model's graph: names, attributes, literals */
+    weft_arena *scratch;      /* of one node; rewound, so sub-graphs and functions nest */
+    weft_import_form *form;   /* [doc->n_forms] */
     weft_import_place *place; /* [doc->graph->n_nodes] */
-    int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
-    size_t unfolded_bytes;  /* taken by functions and sub-graphs so far, for the same reason */
-    size_t arena_bytes;     /* of the arenas and of `seen` when a node was last begun */
+    int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
+    size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
+    size_t arena_bytes;    /* of the arenas and of `seen` when a node was last begun */
     size_t net_bytes;
     const weft_net *seen;
     weft_map *prefixes; /* of inlined functions and branches, each once */
@@ -63,7 +63,7 @@ typedef struct weft_scope {
     int depth;                   /* of function calls and sub-graphs */
     const weft_onnx_node *ready; /* its operands are in `operand`, from `first` on; or NULL */
     int first, n_args;
-    WEFT_VEC(int) operand; /* of the main graph: those of all nodes before, too */
+    WEFT_VEC(int) operand;  /* of the main graph: those of all nodes before, too */
     WEFT_VEC(int) captured; /* values of outer->net read inside */
 } weft_scope;
 

@@ -720,8 +720,8 @@ static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node
 static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
     /* Below the main graph attributes depend on the call. */
-    weft_import_form *form = s->depth == 0 ? &m->form[n->form->number]
-                                           : WEFT_NEW(m->scratch, weft_import_form, 1);
+    weft_import_form *form =
+        s->depth == 0 ? &m->form[n->form->number] : WEFT_NEW(m->scratch, weft_import_form, 1);
 
     if (s->depth > 0)
         WEFT_TRY(check_unfolded(m, s));

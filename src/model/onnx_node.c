@@ -5,10 +5,11 @@
  * equal to those of an earlier one shares its form. Equal bytes mean the same, so nothing is
  * checked less.
  *
- * Networks are made of layers. A node has a twin if an earlier one has its form and the nodes before
- * the two agree as well: most likely it is the same node of an earlier layer. The twin after a twin
- * is the node after it, as long as forms agree; else the last node that came with the same three
- * forms before it. Twins tell where to look first and nothing else: whoever uses one compares. */
+ * Networks are made of layers. A node has a twin if an earlier one has its form and the nodes
+ * before the two agree as well: most likely it is the same node of an earlier layer. The twin after
+ * a twin is the node after it, as long as forms agree; else the last node that came with the same
+ * three forms before it. Twins tell where to look first and nothing else: whoever uses one
+ * compares. */
 #include "reader.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ enum {
 
 /* --- attributes ------------------------------------------------------------------------------ */
 
-static weft_status read_strings(weft_reader *r, weft_wire w, int number, int n, const weft_slice **out)
+static weft_status read_strings(weft_reader *r, weft_wire w, int number, int n,
+                                const weft_slice **out)
 {
     weft_slice *to = WEFT_NEW(r->arena, weft_slice, n);
     weft_wire_field f;
@@ -37,7 +39,6 @@ static weft_status read_strings(weft_reader *r, weft_wire w, int number, int n, 
             WEFT_TRY(weft_onnx_field_bytes(&f, to++));
     }
 }
-
 
 /* Files older than IR version 3 do not say what an attribute holds. */
 static int deduce_kind(const int n[WEFT_WIRE_COUNTED])
@@ -205,7 +206,8 @@ static weft_status node_field(weft_reader *r, const weft_wire_field *f, weft_onn
     }
 }
 
-static weft_status node_fields(weft_reader *r, weft_wire w, weft_onnx_node *out, const node_parts *parts)
+static weft_status node_fields(weft_reader *r, weft_wire w, weft_onnx_node *out,
+                               const node_parts *parts)
 {
     weft_wire_field f;
     bool more;
@@ -234,7 +236,7 @@ typedef struct node_head {
     int n_texts, n_empty;      /* all of them; those without a byte */
     weft_slice *text;          /* [MOST_TEXTS] until the next node is read */
     weft_slice name;
-    weft_slice rest;           /* the bytes of its form */
+    weft_slice rest; /* the bytes of its form */
 } node_head;
 
 static int count_nuls(const uint8_t *from, const uint8_t *to)

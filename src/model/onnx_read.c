@@ -375,7 +375,8 @@ static weft_status function_field(weft_reader *r, const weft_wire_field *f, weft
     }
 }
 
-static weft_status read_function(weft_reader *r, const weft_wire_field *from, weft_onnx_function *out)
+static weft_status read_function(weft_reader *r, const weft_wire_field *from,
+                                 weft_onnx_function *out)
 {
     function_parts parts;
     weft_wire_field f;

@@ -19,8 +19,8 @@ enum { WEFT_HISTORY_SLOTS = 256 };
 
 /* The nodes of a graph so far, all zero at first: where does what comes now stand already? */
 typedef struct weft_history {
-    int next;       /* 1 + the node that the next one is likely to repeat; 0: none */
-    uint32_t forms; /* of the last four nodes */
+    int next;                     /* 1 + the node that the next one is likely to repeat; 0: none */
+    uint32_t forms;               /* of the last four nodes */
     int seen[WEFT_HISTORY_SLOTS]; /* by these forms: 1 + the last node that came with them */
 } weft_history;
 

@@ -7,7 +7,8 @@
  *    and which of these are the same value are all that rules look at, so they are the key under
  *    which the kinds of the results are kept.
  *
- * A caller who knows an operator that is likely to be the same saves the look-up: keys are compared.
+ * A caller who knows an operator that is likely to be the same saves the look-up: keys are
+ * compared.
  *
  * Guarantee: rules are functions of the key, hence a result found is the result the rule would
  * give; errors are not kept. The 32 layers of a transformer cost one layer and 31 look-ups each

@@ -559,8 +559,7 @@ static weft_status do_deed(weft_net *n, const weft_net_op *op, weft_deed *out, i
     }
     weft_arena_rewind(n->scratch, 0);
     *out = (weft_deed){.op = weft_op_find(op->node.domain, op->node.op),
-                       .result =
-                           WEFT_NEW_RAW(has_key ? n->arena : n->scratch, int, op->n_results),
+                       .result = WEFT_NEW_RAW(has_key ? n->arena : n->scratch, int, op->n_results),
                        .node = -1};
     WEFT_TRY(apply(n, op, out->op, out->result, &is_own));
     decide(n, op, out);
