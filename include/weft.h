@@ -7,6 +7,7 @@
 #include "weft/base.h"
 #include "weft/cost.h"
 #include "weft/graph.h"
+#include "weft/mode.h"
 #include "weft/model.h"
 #include "weft/ops.h"
 #include "weft/opt.h"
@@ -14,6 +15,7 @@
 #include "weft/plan.h"
 #include "weft/platform.h"
 #include "weft/report.h"
+#include "weft/shard.h"
 #include "weft/sim.h"
 #include "weft/solve.h"
 

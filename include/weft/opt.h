@@ -67,6 +67,41 @@ WEFT_CHECKED weft_status weft_milp_solve(const weft_milp *m, const char *engine,
 /* The model as text in the format of the file's ending, .lp or .mps (free format). */
 WEFT_CHECKED weft_status weft_milp_write(const weft_milp *m, const char *path);
 
+/* --- sums of costs of pairs ------------------------------------------------------------------ */
+
+/* Choose a state x_v for each variable v so that
+ *     sum_v own_v[x_v]  +  sum_(u,v) pair[x_u][x_v]
+ * is least. Costs are >= 0 or INFINITY (not allowed). Tables at the same address are the same
+ * table: repeated parts are then solved once. */
+typedef struct weft_minsum_pair {
+    int u, v;           /* u != v; several pairs of the same two variables are allowed */
+    const double *cost; /* [x_u * n_states[v] + x_v] */
+} weft_minsum_pair;
+
+typedef struct weft_minsum {
+    int n_vars;
+    const int *n_states;      /* [n_vars] >= 1 */
+    const double *const *own; /* [n_vars] */
+    int n_pairs;
+    const weft_minsum_pair *pair;
+} weft_minsum;
+
+typedef struct weft_minsum_answer {
+    double value;  /* of `state`; INFINITY: no choice is allowed */
+    double bound;  /* <= the least value; = value if is_exact */
+    bool is_exact; /* false: a table would have been too large */
+    int *state;    /* [n_vars]; NULL if value is INFINITY */
+} weft_minsum_answer;
+
+/* The order in which to eliminate variables (least fill first), which depends on the pairs alone:
+ * made once for many tables on the same graph. [n_vars], belongs to `a`. */
+int *weft_minsum_order(int n_vars, int n_pairs, const weft_minsum_pair *pair, weft_arena *a);
+/* Elimination of variables; exact while no table has more than most_entries entries. Else pairs are
+ * replaced by their minima for the bound, and a beam finds the choice. Ties go to the lowest
+ * states. order NULL: made here. The answer belongs to `a`. */
+void weft_minsum_solve(const weft_minsum *m, const int *order, int64_t most_entries, weft_arena *a,
+                       weft_minsum_answer *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,7 +4,7 @@
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 
-#include "weft/cost.h"
+#include "weft/mode.h"
 #include "weft/model.h"
 
 #ifdef __cplusplus
@@ -177,6 +177,69 @@ int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_breach *b
 /* A device that is no pipeline stage: forward tasks of the way give from it to others and back to
  * it, directly or not; or -1. device: [n_tasks]. */
 int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a);
+
+/* --- sharding: device sets, designs, and a split for every step ------------------------------- */
+
+/* What is asked for besides network and machines. */
+typedef struct weft_shard_ask {
+    bool is_concurrent;  /* steps run as soon as operands are there and their set is free; else one
+                            after the other, communication included */
+    bool is_contiguous;  /* a set runs one stretch of the order of steps */
+    bool has_no_sharing; /* splits without rotating shards only */
+} weft_shard_ask;
+
+/* Accelerators are all devices but the host. A set is configured with one design; its members must
+ * offer it (weft_device.kind equal, same memory). */
+typedef struct weft_sharding {
+    const char *name;
+    const weft_steps *steps;       /* owned */
+    const weft_platform *platform; /* must outlive this */
+    int n_accelerators;
+    const int *accelerator; /* devices of the platform, ascending */
+    weft_shard_ask ask;
+    bool hides;    /* of the platform: rotation and halo behind computation */
+    uint64_t hash; /* of network, platform and what is asked */
+    weft_arena *arena;
+} weft_sharding;
+
+/* The graph must outlive it. A step that no accelerator can run, or more accelerators than
+ * WEFT_MAX_MEMBERS, are errors that say so. The caller owns *out. */
+WEFT_CHECKED weft_status weft_sharding_new(const weft_graph *g, const weft_platform *p,
+                                           const weft_shard_ask *ask, weft_sharding **out);
+void weft_sharding_free(weft_sharding *s);
+
+/* A device set: members in the order that splits number them. */
+typedef struct weft_team {
+    int n;
+    int member[WEFT_MAX_MEMBERS]; /* devices */
+    int design;                   /* of members' designs */
+} weft_team;
+
+const weft_design *weft_team_design(const weft_sharding *p, const weft_team *t);
+double weft_team_memory(const weft_sharding *p, const weft_team *t); /* bytes of one member */
+/* The slowest pair of members; of members of two sets; of the host and a member. Without a host the
+ * last takes no time. A set of one has latency 0 and infinite bandwidth. */
+weft_span weft_team_span(const weft_sharding *p, const weft_team *t);
+weft_span weft_pair_span(const weft_sharding *p, const weft_team *from, const weft_team *to);
+weft_span weft_host_span(const weft_sharding *p, const weft_team *t);
+
+/* Decisions: sets are disjoint, every step has a set and a split over it. Steps run in the order of
+ * start_s (ties: of their numbers); a finished plan carries the simulator's starts. */
+typedef struct weft_shards {
+    int n_sets;
+    weft_team *set;
+    int n_steps;
+    int *set_of;       /* [n_steps] */
+    weft_split *split; /* [n_steps] */
+    double *start_s;   /* [n_steps] */
+} weft_shards;
+
+weft_shards weft_shards_new(int n_sets, int n_steps, weft_arena *a);
+weft_shards weft_shards_copy(const weft_shards *s, weft_arena *a);
+/* Rules without time: sets disjoint and of equal devices, design offered and able to run the steps,
+ * splits valid, weights within memory, contiguity if asked for. As weft_plan_check. */
+int weft_shards_check(const weft_sharding *p, const weft_shards *s, weft_breach *breach, int most,
+                      weft_arena *a);
 
 /* --- plan files (weft.plan/1) ---------------------------------------------------------------- */
 

@@ -118,6 +118,36 @@ double weft_utilisation(const weft_problem *p, const weft_measures *m, int devic
  * makes several), "input" or "input:1", "weight:1". Belongs to `a`. */
 const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a);
 
+/* --- sharded networks ------------------------------------------------------------------------ */
+
+/* Jobs of a sharded run, in this order for every step: each operand's way to the set (from the
+ * host, from another set, or between members), phases of computation and of rotation in turn, sums
+ * of partial results; in the end the outputs' way to the host. Computation, rotation and sums
+ * occupy all members; a step begins when its operands are there and its set is free.
+ *  - One after the other (not is_concurrent): every job waits for the one before it.
+ *  - hides: rotation runs beside the phase before; what can be computed before the parts of other
+ *    members arrive is computed while they are on their way.
+ * Jobs of no time are left out. weft_jobs.task is the step; tensor, from and to as they apply. */
+weft_jobs *weft_shards_lower(const weft_sharding *p, const weft_shards *s);
+
+typedef struct weft_shards_measures {
+    double latency_s;
+    double compute_s, rotate_s, reduce_s, reshard_s, handover_s, host_s; /* sums over all jobs */
+    double sent_bytes, energy_j;
+    const double *start_s, *end_s; /* [n_steps] */
+    const double *busy_s;          /* [n_devices of the platform] computing */
+    const double *peak_bytes;      /* [n_devices] weights, live tensors and buffers */
+    int over_device;               /* a device whose peak exceeds its memory, or -1 */
+    const weft_jobs *jobs;
+    const weft_timeline *timeline;
+} weft_shards_measures;
+
+/* Lowers, runs and measures; writes the starts of steps into s->start_s. All belongs to `a`. */
+WEFT_CHECKED weft_status weft_shards_evaluate(const weft_sharding *p, weft_shards *s, weft_arena *a,
+                                              weft_shards_measures *out);
+weft_doc *weft_shards_measures_doc(const weft_sharding *p, const weft_shards_measures *m,
+                                   weft_arena *a);
+
 #ifdef __cplusplus
 }
 #endif

@@ -135,7 +135,9 @@ static void make_call(const weft_graph *g, int u, const weft_op *op, node_call *
     for (int i = 0; i < c->call.n_results; i++) {
         int t = g->res[g->res_at[u] + i];
 
-        c->call.result[i] = t < 0 ? (weft_value){0} : value_of(&g->tensor[t]);
+        c->call.result[i] = (weft_value){0};
+        if (t >= 0)
+            c->call.result[i] = value_of(&g->tensor[t]);
     }
 }
 

@@ -87,8 +87,8 @@ typedef struct ideal {
 
 /* Between two barriers. */
 typedef struct stretch {
-    int barrier;     /* the task that ends it, or n_tasks */
-    weft_span *span; /* the work up to there */
+    int barrier;        /* the task that ends it, or n_tasks */
+    weft_stretch *span; /* the work up to there */
     const tick
         *settle; /* [(front task - barrier) * n_devices + d] least delay behind the barrier */
     int n_settle;
@@ -240,7 +240,7 @@ static void set_settle(engine *g, stretch *s, int last)
 
 static void set_stretches(engine *g)
 {
-    weft_span_costs costs = {g->piece, g->time, g->tail, g->send, NEVER};
+    weft_stretch_costs costs = {g->piece, g->time, g->tail, g->send, NEVER};
     bool *is_barrier = WEFT_NEW(g->arena, bool, g->n + 1);
     int begin = 0, last = 0; /* last reader of what came before u */
 
@@ -257,7 +257,7 @@ static void set_stretches(engine *g)
         if (!is_barrier[u])
             continue;
         s->barrier = u;
-        s->span = weft_span_new(&costs, begin, u, g->arena);
+        s->span = weft_stretch_new(&costs, begin, u, g->arena);
         if (u < g->n)
             set_settle(g, s, last);
         begin = u + 1;
@@ -405,17 +405,17 @@ static void set_window(engine *g, ideal *o, weft_arena *a)
 /* The work that is left: that of the ideal before, less the task that was added. */
 static void set_work(engine *g, ideal *o, const ideal *from, int u, weft_arena *a)
 {
-    const weft_span *s = g->stretches[o->stretch].span;
-    size_t n = (size_t)s->n_prices * WEFT_SPAN_CLASSES;
+    const weft_stretch *s = g->stretches[o->stretch].span;
+    size_t n = (size_t)s->n_prices * WEFT_STRETCH_CLASSES;
     double *work;
 
     if (from == NULL || from->stretch != o->stretch) {
-        o->work = weft_span_work(s, o->done, a);
+        o->work = weft_stretch_work(s, o->done, a);
         return;
     }
     work = weft_arena_copy(a, from->work, sizeof *work * n);
     if (n > 0)
-        weft_span_less(s, work, u);
+        weft_stretch_less(s, work, u);
     o->work = work;
 }
 
@@ -423,7 +423,7 @@ static void set_work(engine *g, ideal *o, const ideal *from, int u, weft_arena *
  * tasks share, and of groups that are begun. The parent's marks are looked up in `held`. */
 typedef struct name {
     uint64_t hash;
-    uint64_t *done;
+    const uint64_t *done;
     tick *mark;
     int n_marks;
 } name;
@@ -614,7 +614,7 @@ static tick judge(engine *g, const ideal *o, tick *at, tick bound)
     if (bound >= g->upper)
         return NEVER;
     lift(g, o, at);
-    by_work = weft_span_bound(g->stretches[o->stretch].span, o->work, at, NEVER, (double)bound);
+    by_work = weft_stretch_bound(g->stretches[o->stretch].span, o->work, at, NEVER, (double)bound);
     if (by_work >= (double)g->upper)
         return NEVER;
     return by_work > (double)bound ? (tick)by_work : bound;
@@ -932,7 +932,7 @@ static bool must_stop(engine *g)
     return g->is_stopped;
 }
 
-static void move_on(engine *g, level *next, move *m, uint64_t *done)
+static void move_on(engine *g, level *next, move *m, const uint64_t *done)
 {
     const ideal *o = m->from;
     name child = {.hash = o->hash ^ g->key[m->task], .done = done, .mark = g->mark};

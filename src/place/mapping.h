@@ -39,7 +39,7 @@ typedef struct weft_mapping {
 } weft_mapping;
 
 /* Belongs to `a`. To be filled by weft_mapping_set, or cleared and filled by moves. */
-weft_mapping weft_mapping_new(const weft_domain *m, weft_arena *a);
+weft_mapping weft_mapping_new(const weft_domain *domain, weft_arena *a);
 void weft_mapping_clear(weft_mapping *m); /* all tasks on no device: -1 */
 /* Devices of all tasks, [n_tasks]; tasks of a group share one. Loads are summed anew. */
 void weft_mapping_set(weft_mapping *m, const int *device);

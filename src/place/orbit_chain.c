@@ -400,7 +400,6 @@ static void write_devices(chain *x, int last, weft_chain_plan *out)
     const weft_orbits *o = x->orbits;
     int n = o->n_classes, n_stretches = 0, *path = WEFT_NEW(x->arena, int, x->trace.n);
     int *real = WEFT_NEW(x->arena, int, n), *n_used = WEFT_NEW(x->arena, int, n);
-    int end = x->p->n_tasks;
 
     for (int i = last; i >= 0; i = x->trace.at[i].before)
         path[n_stretches++] = i;
@@ -410,8 +409,8 @@ static void write_devices(chain *x, int last, weft_chain_plan *out)
     for (int i = n_stretches - 1; i >= 0; i--) {
         const stretch *s = &x->trace.at[path[i]];
         int c = real[s->kind_at], d = o->member[o->member_at[c] + n_used[c]++];
+        int end = i > 0 ? x->trace.at[path[i - 1]].begin : x->p->n_tasks;
 
-        end = i > 0 ? x->trace.at[path[i - 1]].begin : x->p->n_tasks;
         for (int u = s->begin; u < end; u++)
             out->device[u] = d;
         x->key[s->kind_at]++;

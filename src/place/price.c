@@ -60,10 +60,10 @@ typedef struct layer {
     int *slot; /* tensors, then groups */
     int *from; /* [n_slots] place in the layer before, or -1: new */
     int n_states;
-    uint32_t *key;  /* [n_states * n_slots] device | sent to << 8 */
-    double *cost;   /* [n_states] */
-    int *parent;    /* [n_states] in the layer before */
-    int8_t *choice; /* [n_states] device of the task */
+    uint32_t *key;   /* [n_states * n_slots] device | sent to << 8 */
+    double *cost;    /* [n_states] */
+    int *parent;     /* [n_states] in the layer before */
+    uint8_t *choice; /* [n_states] device of the task */
 } layer;
 
 typedef struct pricing {
@@ -165,7 +165,7 @@ static bool put_state(pricing *s, layer *l, double cost, int parent, int device)
         if (cost < l->cost[k]) {
             l->cost[k] = cost;
             l->parent[k] = parent;
-            l->choice[k] = (int8_t)device;
+            l->choice[k] = (uint8_t)device;
         }
         return true;
     }
@@ -177,7 +177,7 @@ static bool put_state(pricing *s, layer *l, double cost, int parent, int device)
     memcpy(l->key + (size_t)k * n, s->trial, n * sizeof *s->trial);
     l->cost[k] = cost;
     l->parent[k] = parent;
-    l->choice[k] = (int8_t)device;
+    l->choice[k] = (uint8_t)device;
     return true;
 }
 
@@ -250,7 +250,7 @@ static void open_layer(pricing *s, int u)
     next->key = WEFT_NEW(s->a, uint32_t, most * n_slots + 1);
     next->cost = WEFT_NEW(s->a, double, most);
     next->parent = WEFT_NEW(s->a, int, most);
-    next->choice = WEFT_NEW(s->a, int8_t, most);
+    next->choice = WEFT_NEW(s->a, uint8_t, most);
     for (int i = 0; i < before->n_slots; i++) {
         int x = before->slot[i];
 

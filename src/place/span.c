@@ -28,7 +28,7 @@
 #include <string.h>
 
 enum {
-    CLASSES = WEFT_SPAN_CLASSES,
+    CLASSES = WEFT_STRETCH_CLASSES,
     MOST_EXITS = 8, /* with more devices, exits are one */
     MOST_PRICES = 3 * WEFT_PIECE_DEVICES + 1,
 };
@@ -36,8 +36,8 @@ enum {
 static const double ROUNDING = 1e-13; /* relative, of sums of priced work */
 
 typedef struct builder {
-    const weft_span_costs *costs;
-    weft_span *span;
+    const weft_stretch_costs *costs;
+    weft_stretch *span;
     weft_arena *arena;
     double *least; /* [task - begin] least tail */
 } builder;
@@ -114,7 +114,7 @@ static void normalise(double *price, int n)
 
 static void set_prices(builder *b)
 {
-    weft_span *s = b->span;
+    weft_stretch *s = b->span;
     int k = s->n_devices, n = 1;
     double *price = WEFT_NEW(b->arena, double, (size_t)(3 * k + 1) * (size_t)k);
 
@@ -154,7 +154,7 @@ static int by_size(const void *left, const void *right)
 
 static void set_classes(builder *b)
 {
-    weft_span *s = b->span;
+    weft_stretch *s = b->span;
     int n = s->end - s->begin, k = s->n_devices;
     double *sorted = WEFT_NEW(b->arena, double, n);
 
@@ -180,7 +180,7 @@ static void set_classes(builder *b)
 /* Times from the ends of the tasks to the exit, [(task - begin) * n_devices + device]. */
 static void fill_ways(const builder *b, int exit, double *way)
 {
-    const weft_span *s = b->span;
+    const weft_stretch *s = b->span;
     const weft_piece *x = b->costs->piece;
     int k = s->n_devices;
 
@@ -207,7 +207,7 @@ static void fill_ways(const builder *b, int exit, double *way)
 /* The least of each class, on each device on which a task of it may run. */
 static void fill_leave(const builder *b, int exit, const double *way)
 {
-    const weft_span *s = b->span;
+    const weft_stretch *s = b->span;
     int k = s->n_devices;
 
     for (int c = 0; c < CLASSES; c++) {
@@ -228,7 +228,7 @@ static void fill_leave(const builder *b, int exit, const double *way)
 
 static void set_exits(builder *b)
 {
-    weft_span *s = b->span;
+    weft_stretch *s = b->span;
     int k = s->n_devices;
     bool has_exits = s->end < b->costs->piece->n_tasks && k <= MOST_EXITS;
     double *way = WEFT_NEW(b->arena, double, (size_t)(s->end - s->begin) * (size_t)k);
@@ -249,7 +249,7 @@ static void set_exits(builder *b)
 
 static void set_leaving(builder *b)
 {
-    weft_span *s = b->span;
+    weft_stretch *s = b->span;
     int k = s->n_devices, n = CLASSES * s->n_exits;
 
     s->leaving = WEFT_NEW(b->arena, double, s->n_prices *n);
@@ -261,9 +261,9 @@ static void set_leaving(builder *b)
     }
 }
 
-weft_span *weft_span_new(const weft_span_costs *c, int begin, int end, weft_arena *a)
+weft_stretch *weft_stretch_new(const weft_stretch_costs *c, int begin, int end, weft_arena *a)
 {
-    weft_span *s = WEFT_NEW(a, weft_span, 1);
+    weft_stretch *s = WEFT_NEW(a, weft_stretch, 1);
     builder b = {.costs = c, .span = s, .arena = a};
 
     s->begin = begin;
@@ -280,7 +280,7 @@ weft_span *weft_span_new(const weft_span_costs *c, int begin, int end, weft_aren
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-void weft_span_less(const weft_span *s, double *work, int u)
+void weft_stretch_less(const weft_stretch *s, double *work, int u)
 {
     const double *cheap = s->cheap + (u - s->begin) * s->n_prices;
 
@@ -290,7 +290,7 @@ void weft_span_less(const weft_span *s, double *work, int u)
     }
 }
 
-double *weft_span_work(const weft_span *s, const uint64_t *done, weft_arena *a)
+double *weft_stretch_work(const weft_stretch *s, const uint64_t *done, weft_arena *a)
 {
     double *work = WEFT_NEW(a, double, s->n_prices *CLASSES);
 
@@ -322,7 +322,7 @@ static double least_end(const double *price, const gate *g, double work)
 }
 
 /* An exit of a class: when the time of each device for it begins, counted from the exit. */
-static void open_gate(const weft_span *s, int at, const int64_t *free, int64_t never, gate *g)
+static void open_gate(const weft_stretch *s, int at, const int64_t *free, int64_t never, gate *g)
 {
     int k = s->n_devices;
     const double *leave = s->leave + at * k;
@@ -343,7 +343,7 @@ static void open_gate(const weft_span *s, int at, const int64_t *free, int64_t n
 }
 
 /* The bound of a class at a price, the least over the exits; at most `best` if it is no larger. */
-static double bound_at(const weft_span *s, int i, int c, const gate *gates, double load,
+static double bound_at(const weft_stretch *s, int i, int c, const gate *gates, double load,
                        double priced, double best)
 {
     const double *leaving = s->leaving + (i * CLASSES + c) * s->n_exits;
@@ -360,8 +360,8 @@ static double bound_at(const weft_span *s, int i, int c, const gate *gates, doub
     return least;
 }
 
-double weft_span_bound(const weft_span *s, const double *work, const int64_t *free, int64_t never,
-                       double best)
+double weft_stretch_bound(const weft_stretch *s, const double *work, const int64_t *free,
+                          int64_t never, double best)
 {
     int k = s->n_devices;
     double priced[MOST_PRICES];

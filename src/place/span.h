@@ -5,17 +5,19 @@
 
 #include "piece.h"
 
-enum { WEFT_SPAN_CLASSES = 4 }; /* of tasks by what follows them, each a part of the one before */
+enum {
+    WEFT_STRETCH_CLASSES = 4
+}; /* of tasks by what follows them, each a part of the one before */
 
 /* Costs in ticks, laid out as in the piece; tail[]: at least this follows a task. Times
  * of `never` or more: not there. */
-typedef struct weft_span_costs {
+typedef struct weft_stretch_costs {
     const weft_piece *piece;
     const int64_t *time, *tail, *send;
     int64_t never;
-} weft_span_costs;
+} weft_stretch_costs;
 
-typedef struct weft_span {
+typedef struct weft_stretch {
     int begin, end, n_devices; /* tasks begin .. end - 1; end is the barrier, or the end of all */
     int n_prices, n_exits;
     double *price;   /* [price * n_devices + device] of sum 1 */
@@ -25,17 +27,17 @@ typedef struct weft_span {
                       * task of the class on the device to the exit */
     double *leaving; /* [(price * classes + class) * n_exits + exit] the same at a price */
     double *rest;    /* [exit] what follows; INFINITY: no exit */
-} weft_span;
+} weft_stretch;
 
 /* Tasks begin .. end - 1 between two barriers. Belongs to `a`. */
-weft_span *weft_span_new(const weft_span_costs *c, int begin, int end, weft_arena *a);
+weft_stretch *weft_stretch_new(const weft_stretch_costs *c, int begin, int end, weft_arena *a);
 /* Priced work of the tasks of the span that are not done, [price * classes + class], of `a`. */
-double *weft_span_work(const weft_span *s, const uint64_t *done, weft_arena *a);
+double *weft_stretch_work(const weft_stretch *s, const uint64_t *done, weft_arena *a);
 /* Task u, one of the span, is done, too. */
-void weft_span_less(const weft_span *s, double *work, int u);
+void weft_stretch_less(const weft_stretch *s, double *work, int u);
 /* No schedule ends before, if device d takes no task of the span before free[d] (`never`: none at
  * all). Rounded down; `best`: a bound that is known, which is returned if none is larger. */
-double weft_span_bound(const weft_span *s, const double *work, const int64_t *free, int64_t never,
-                       double best);
+double weft_stretch_bound(const weft_stretch *s, const double *work, const int64_t *free,
+                          int64_t never, double best);
 
 #endif

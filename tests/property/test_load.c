@@ -282,7 +282,7 @@ TEST(small_problems_are_solved_and_proved)
         weft_arena_free(x.a);
         weft_problem_free(p);
     }
-    CHECK(n_plans > N_PROBLEMS / 2);
+    CHECK(n_plans > N_DRAWN(N_PROBLEMS) / 2);
 }
 
 TEST(pipeline_stages_are_solved_and_proved)
@@ -314,7 +314,7 @@ TEST(pipeline_stages_are_solved_and_proved)
         weft_arena_free(x.a);
         weft_problem_free(p);
     }
-    CHECK(n_plans > N_PROBLEMS / 2);
+    CHECK(n_plans > N_DRAWN(N_PROBLEMS) / 2);
 }
 
 /* A chain whose stages are intervals: the bisection alone proves them, also where no search ends.
@@ -377,7 +377,7 @@ TEST(pricing_finds_the_cheapest_mapping)
         weft_arena_free(a);
         weft_problem_free(p);
     }
-    CHECK(n_exact > 1000);
+    CHECK(n_exact > N_DRAWN(1000));
 }
 
 /* Without limits of memory the mix is the best of all mixes; with them, no worse than the best
@@ -405,7 +405,7 @@ TEST(mixes_are_the_best_there_are)
         weft_arena_free(x.a);
         weft_problem_free(p);
     }
-    CHECK(n_mixed > 150);
+    CHECK(n_mixed > N_DRAWN(150));
 }
 
 /* The program and all mappings agree; its relaxation is a bound, and no weaker than the load's. */

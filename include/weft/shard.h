@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Sharding: which accelerators work together, which design each set gets, how each step is cut. */
+#ifndef WEFT_SHARD_H
+#define WEFT_SHARD_H
+
+#include "weft/solve.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_shard_options {
+    const weft_solver *placer; /* places steps on single accelerators side by side; NULL: none */
+} weft_shard_options;
+
+/* Fills plan (sets, set and split of each step, starts for the order) and proof.outcome; a bound
+ * only if it proves one. Without a plan the outcome is WEFT_INFEASIBLE or WEFT_UNKNOWN and `reason`
+ * says why. Plans may lie in run->scratch. */
+typedef struct weft_shard_solver {
+    const char *name, *summary;
+    weft_status (*solve)(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
+                         weft_shards *plan, weft_proof *proof);
+    bool (*applies)(const weft_sharding *p); /* NULL: to all */
+} weft_shard_solver;
+
+int weft_shard_count(void);
+const weft_shard_solver *weft_shard_at(int i);
+const weft_shard_solver *weft_shard_find(const char *name); /* NULL: none */
+
+typedef struct weft_shard_solution {
+    weft_shards plan;
+    weft_proof proof;
+    weft_shards_measures measures;
+    double seconds;
+} weft_shard_solution;
+
+/* Runs a solver, simulates and checks its plan, fills the proof: as weft_solve. */
+WEFT_CHECKED weft_status weft_shard_solve(const weft_shard_solver *s, const weft_sharding *p,
+                                          const weft_shard_options *o, weft_run *run, weft_arena *a,
+                                          weft_shard_solution *out);
+
+/* What no plan can beat, found without search: every step on the best set of the best design, one
+ * after the other; or side by side, the longest path and the mean work of an accelerator. `method`
+ * is "floor"; proof.again names it, so that anybody can compute it again. */
+void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
