@@ -69,6 +69,8 @@ typedef struct weft_scope {
 
 /* A name as text, as long as the graph; the empty name is "". */
 const char *weft_import_text(weft_import *m, weft_slice s);
+/* The same with the prefix of the scope, or as it is called outside. */
+const char *weft_import_name(weft_import *m, const weft_scope *s, weft_slice name);
 /* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
 WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,
                                              int *out);
@@ -83,6 +85,12 @@ WEFT_CHECKED weft_status weft_import_weights(weft_import *m, weft_scope *s);
 void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph);
 /* Type and shape as declared; unknown dimensions stay unknown. */
 weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *info);
+/* Version of the operators of a domain; an error if it is the default domain and not named. */
+WEFT_CHECKED weft_status weft_import_opset(const weft_scope *s, weft_slice domain, int *out);
+/* All of a node but its name and operands. The attributes are in `a`. */
+WEFT_CHECKED weft_status weft_import_form_header(weft_import *m, weft_scope *s,
+                                                 const weft_onnx_node *n, weft_arena *a,
+                                                 weft_node *out);
 /* The node's own fields and attributes, without operands. */
 WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             weft_node *out);
@@ -105,6 +113,7 @@ WEFT_CHECKED weft_status weft_import_control(weft_import *m, weft_scope *s,
 bool weft_import_is_control(const weft_onnx_node *n);
 
 bool weft_slice_is(weft_slice s, const char *text);
+bool weft_slice_same(weft_slice a, weft_slice b);
 /* "ai.onnx" is another spelling of the default domain. */
 weft_slice weft_import_domain(weft_slice domain);
 

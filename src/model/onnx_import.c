@@ -15,7 +15,6 @@ enum {
     MOST_NODES = 1000000,   /* after inlining */
     MOST_UNFOLDED_MB = 128, /* for functions and sub-graphs: a file of 2 KB can ask for any size */
     MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
-    MOST_FLOATS = 256,      /* floating-point constants read from the file */
     FEW_INPUTS = 4,
     MAP_BYTES = 32, /* of a name in a map: no matter if wrong */
     FEW_OUTPUTS = 4,
@@ -28,7 +27,7 @@ bool weft_slice_is(weft_slice s, const char *text)
     return s.n == strlen(text) && (s.n == 0 || memcmp(s.at, text, s.n) == 0);
 }
 
-static bool same_text(weft_slice a, weft_slice b)
+bool weft_slice_same(weft_slice a, weft_slice b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
 }
@@ -47,12 +46,12 @@ weft_slice weft_import_domain(weft_slice domain)
 static const char *outer_name(weft_import *m, const weft_scope *s, weft_slice name)
 {
     for (int i = 0; i < s->n_renamed; i++)
-        if (same_text(s->renamed[i], name))
+        if (weft_slice_same(s->renamed[i], name))
             return s->new_name[i];
     return weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at);
 }
 
-static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice name)
+const char *weft_import_name(weft_import *m, const weft_scope *s, weft_slice name)
 {
     if (name.n == 0 || (*s->prefix == '\0' && s->n_renamed == 0))
         return weft_import_text(m, name);
@@ -81,7 +80,7 @@ void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_nod
         if (n->output[i].n == 0)
             continue;
         from[inner->n_renamed] = inside[i];
-        name[inner->n_renamed++] = with_prefix(m, s, n->output[i]);
+        name[inner->n_renamed++] = weft_import_name(m, s, n->output[i]);
     }
     inner->renamed = from;
     inner->new_name = name;
@@ -141,7 +140,7 @@ static bool is_initializer(const weft_onnx_graph *g, const weft_map *names, weft
     if (names)
         return weft_map_get(names, name.at, name.n) >= 0;
     for (int i = 0; i < g->n_initializers; i++)
-        if (same_text(g->initializer[i].name, name))
+        if (weft_slice_same(g->initializer[i].name, name))
             return true;
     return false;
 }
@@ -232,186 +231,6 @@ static weft_status import_inputs(weft_import *m, weft_scope *s)
     return WEFT_OK;
 }
 
-/* --- constants ------------------------------------------------------------------------------- */
-
-static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_value *v)
-{
-    *v = (weft_value){.is_const = true};
-    if (t->data_type <= 0 || t->data_type >= WEFT_N_DTYPES)
-        return weft_fail(WEFT_E_INPUT, "tensor '%.*s' has the unknown element type %d",
-                         (int)t->name.n, t->name.at, t->data_type);
-    if (t->n_dims > WEFT_MAX_RANK)
-        return weft_fail(WEFT_E_INPUT, "tensor '%.*s' has %d dimensions, expected at most %d",
-                         (int)t->name.n, t->name.at, t->n_dims, WEFT_MAX_RANK);
-    v->type = (weft_dtype)t->data_type;
-    v->shape.rank = t->n_dims;
-    for (int d = 0; d < t->n_dims; d++)
-        v->shape.dim[d] = t->dim[d];
-    return weft_onnx_literal(m->doc, t,
-                             weft_dtype_is_float(v->type) ? MOST_FLOATS : WEFT_MAX_LITERAL,
-                             m->lasting, &v->data);
-}
-
-weft_status weft_import_weights(weft_import *m, weft_scope *s)
-{
-    const weft_onnx_graph *g = s->graph;
-    int value;
-
-    for (int i = 0; i < g->n_initializers; i++) {
-        const weft_onnx_tensor *t = &g->initializer[i];
-        weft_value v;
-
-        if (t->name.n == 0)
-            return weft_fail(WEFT_E_INPUT, "initializer %d has no name", i);
-        WEFT_TRY(tensor_value(m, t, &v));
-        /* Numbers such as an epsilon are stored like weights; one element is none. */
-        v.is_parameter = weft_dtype_is_float(v.type) && weft_shape_elements(&v.shape) > 1;
-        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, t->name), &v, &value));
-        if (!weft_map_put(s->values, t->name.at, t->name.n, value))
-            return weft_fail(WEFT_E_INPUT, "two tensors have the name '%.*s'", (int)t->name.n,
-                             t->name.at);
-    }
-    for (int i = 0; i < g->n_sparse; i++) {
-        weft_value unknown = {.shape = {.rank = -1}};
-
-        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, g->sparse_name[i]), &unknown, &value));
-        weft_map_set(s->values, g->sparse_name[i].at, g->sparse_name[i].n, value);
-        weft_net_warn(s->net, "sparse initializer '%.*s' is not read: its shape is unknown",
-                      (int)g->sparse_name[i].n, g->sparse_name[i].at);
-    }
-    return WEFT_OK;
-}
-
-/* --- attributes ------------------------------------------------------------------------------ */
-
-static weft_status plain_attr(weft_import *m, const weft_onnx_attr *from, weft_attr *to)
-{
-    *to = (weft_attr){.name = weft_import_text(m, from->name), .kind = WEFT_ATTR_OTHER};
-    to->n = from->n;
-    switch (from->kind) {
-    case WEFT_ONNX_INT:
-        to->kind = WEFT_ATTR_INT;
-        to->i = from->i;
-        break;
-    case WEFT_ONNX_FLOAT:
-        to->kind = WEFT_ATTR_REAL;
-        to->f = from->f;
-        break;
-    case WEFT_ONNX_STRING:
-        to->kind = WEFT_ATTR_TEXT;
-        to->s = weft_import_text(m, from->s);
-        break;
-    case WEFT_ONNX_INTS:
-        to->kind = WEFT_ATTR_INTS;
-        to->ints = weft_arena_copy(m->lasting, from->ints, (size_t)from->n * sizeof(int64_t));
-        break;
-    case WEFT_ONNX_FLOATS:
-        to->kind = WEFT_ATTR_REALS;
-        to->reals = weft_arena_copy(m->lasting, from->floats, (size_t)from->n * sizeof(double));
-        break;
-    case WEFT_ONNX_STRINGS: {
-        const char **texts = WEFT_NEW(m->lasting, const char *, from->n + 1);
-
-        for (int i = 0; i < from->n; i++)
-            texts[i] = weft_import_text(m, from->strings[i]);
-        to->kind = WEFT_ATTR_TEXTS;
-        to->texts = texts;
-        break;
-    }
-    case WEFT_ONNX_TENSOR: {
-        weft_value v;
-
-        if (from->tensor == NULL)
-            return weft_fail(WEFT_E_INPUT, "attribute '%s' has no tensor", to->name);
-        WEFT_TRY(tensor_value(m, from->tensor, &v));
-        to->kind = WEFT_ATTR_LITERAL;
-        to->type = v.type;
-        to->shape = v.shape;
-        to->literal = v.data;
-        break;
-    }
-    default:
-        to->n = 0;
-    }
-    return WEFT_OK;
-}
-
-/* The attribute of a call, or the default of the function if `is_default`. */
-static const weft_onnx_attr *bound_attr(const weft_scope *s, weft_slice name, bool is_default)
-{
-    for (int i = is_default ? s->n_given : 0; i < (is_default ? s->n_bound : s->n_given); i++)
-        if (same_text(s->bound[i]->name, name))
-            return s->bound[i];
-    return NULL;
-}
-
-/* The attribute that stands for another inside a function: given by the call, or where that one
- * stands for an attribute left out further out, the function's default. NULL if there is none. */
-static const weft_onnx_attr *follow(const weft_scope *s, const weft_onnx_attr *a)
-{
-    const weft_onnx_attr *fallback = NULL;
-
-    while (a && a->ref.n > 0 && s) {
-        const weft_onnx_attr *own = bound_attr(s, a->ref, true);
-
-        fallback = own && own->ref.n == 0 ? own : fallback;
-        a = bound_attr(s, a->ref, false);
-        s = s->bound_in;
-    }
-    return a && a->ref.n == 0 ? a : fallback;
-}
-
-static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
-{
-    *out = 1;
-    for (int i = 0; i < s->n_opsets; i++)
-        if (same_text(weft_import_domain(s->opset[i].domain), domain)) {
-            int64_t version = s->opset[i].version;
-
-            *out = version < 1 ? 1 : version > 1000 ? 1000 : (int)version;
-            return WEFT_OK;
-        }
-    if (domain.n == 0)
-        return weft_fail(WEFT_E_INPUT,
-                         "no version of the default operator set is named (opset_import)");
-    return WEFT_OK;
-}
-
-/* All of a node but its name, which messages may need. The attributes are in `a`. */
-static weft_status make_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                               weft_arena *a, weft_node *out)
-{
-    weft_attr *attr = WEFT_NEW(a, weft_attr, n->form->n_attrs);
-    weft_slice domain = weft_import_domain(n->form->domain);
-
-    *out = (weft_node){.op = weft_import_text(m, n->form->op_type),
-                       .domain = weft_import_text(m, domain),
-                       .attr = attr,
-                       .forward = -1,
-                       .wrt = -1};
-    if (n->form->op_type.n == 0)
-        return weft_fail(WEFT_E_INPUT, "node '%s' has no operator type",
-                         with_prefix(m, s, n->name));
-    WEFT_TRY(opset_of(s, domain, &out->opset));
-    for (int i = 0; i < n->form->n_attrs; i++) {
-        const weft_onnx_attr *from = follow(s, &n->form->attr[i]);
-
-        if (from == NULL)
-            continue;
-        WEFT_TRY(plain_attr(m, from, &attr[out->n_attrs]));
-        attr[out->n_attrs++].name = weft_import_text(m, n->form->attr[i].name);
-    }
-    return WEFT_OK;
-}
-
-weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                               weft_node *out)
-{
-    WEFT_TRY(make_header(m, s, n, m->scratch, out));
-    out->name = with_prefix(m, s, n->name);
-    return WEFT_OK;
-}
-
 /* --- scopes ---------------------------------------------------------------------------------- */
 
 void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph)
@@ -477,7 +296,7 @@ static int find_declared(const weft_scope *s, weft_slice name)
     if (s->declared == NULL || g->n_values > 0 || g->n_outputs > FEW_OUTPUTS)
         return s->declared ? weft_map_get(s->declared, name.at, name.n) : -1;
     for (int i = 0; i < g->n_outputs; i++)
-        found = same_text(g->output[i].name, name) ? i : found;
+        found = weft_slice_same(g->output[i].name, name) ? i : found;
     return found;
 }
 
@@ -498,7 +317,7 @@ const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_
     for (int i = 0; i < n->n_outputs; i++) {
         int k = find_declared(s, n->output[i]);
 
-        names[i] = with_prefix(m, s, n->output[i]);
+        names[i] = weft_import_name(m, s, n->output[i]);
         if (k < 0 || m->file_batch > 0) /* declared for another batch: of no use */
             continue;
         values = values ? values : no_declarations(m->scratch, n->n_outputs);
@@ -559,8 +378,8 @@ static const weft_onnx_function *find_function(const weft_import *m, const weft_
     for (; i >= 0; i = m->next_function[i]) {
         const weft_onnx_function *f = &m->doc->function[i];
 
-        if (same_text(weft_import_domain(f->domain), weft_import_domain(n->form->domain)) &&
-            same_text(f->overload, n->form->overload))
+        if (weft_slice_same(weft_import_domain(f->domain), weft_import_domain(n->form->domain)) &&
+            weft_slice_same(f->overload, n->form->overload))
             return f;
     }
     return NULL;
@@ -711,7 +530,7 @@ static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node
         return WEFT_OK;
     if (!out->function && !out->is_control) {
         WEFT_TRY(operands(m, s, n, &args, &n_args));
-        WEFT_TRY(make_header(m, s, n, m->lasting, &out->node));
+        WEFT_TRY(weft_import_form_header(m, s, n, m->lasting, &out->node));
     }
     out->is_made = true;
     return WEFT_OK;
@@ -799,7 +618,7 @@ static void warn_of_opset(weft_scope *s)
 {
     int version;
 
-    if (opset_of(s, (weft_slice){"", 0}, &version) != WEFT_OK)
+    if (weft_import_opset(s, (weft_slice){"", 0}, &version) != WEFT_OK)
         return;
     if (version > NEWEST_OPSET || version < OLDEST_OPSET)
         weft_net_warn(
