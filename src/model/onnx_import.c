@@ -472,6 +472,8 @@ static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onn
         op.twin = s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
     } else {
         WEFT_TRY(weft_import_header(m, s, n, &op.node));
+        op.name = NULL;
+        op.n_name = 0;
         op.form = op.twin = 0;
     }
     op.n_results = n->n_outputs;

@@ -25,7 +25,7 @@ typedef struct weft_history {
 } weft_history;
 
 weft_slice weft_wire_slice(weft_wire w);
-/* Reads node[u], all zero; the nodes before it are read. Without history none is repeated. */
+/* Reads node[u]; the nodes before it are read. Without history it has no twin. */
 WEFT_CHECKED weft_status weft_onnx_node_read(weft_reader *r, const weft_wire *w, weft_history *h,
                                              weft_onnx_node *node, int u);
 WEFT_CHECKED weft_status weft_onnx_attr_read(weft_reader *r, weft_wire w, weft_onnx_attr *out);
