@@ -193,7 +193,7 @@ static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, in
 
         if (t->bytes < 0)
             return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
-                             weft_shape_print(t->shape, text));
+                             weft_shape_print(&t->shape, text));
         e->tensor = weft_builder_tensor_as(n->builder, t, e->name, kind);
     }
     *out = e->tensor;
