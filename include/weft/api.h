@@ -4,6 +4,7 @@
 #define WEFT_API_H
 
 #include "weft/place.h"
+#include "weft/shard.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,11 +18,33 @@ typedef struct weft_request {
     weft_ask ask;
 } weft_request;
 
+/* A network to be sharded over the accelerators of a platform. */
+typedef struct weft_shard_request {
+    const char *model, *platform;
+    weft_model_options options;
+    const char *semantics; /* "sequential": one step after the other; "branches": side by side;
+                              "auto" or NULL: branches if no two accelerators are equal */
+    bool is_contiguous;    /* a set runs one stretch of the steps; one after the other only */
+    bool has_no_sharing;   /* no shards that rotate */
+} weft_shard_request;
+
+typedef struct weft_shard_case {
+    weft_model *model;
+    weft_platform *platform;
+    weft_sharding *sharding;
+    uint64_t model_hash, platform_hash;
+} weft_shard_case;
+
+WEFT_CHECKED weft_status weft_shard_case_open(const weft_shard_request *r, weft_shard_case *out);
+void weft_shard_case_close(weft_shard_case *c);
+
 typedef struct weft_case {
     weft_model *model;       /* NULL for task files */
     weft_platform *platform; /* NULL for task files */
     weft_problem *problem;
     uint64_t model_hash, platform_hash;
+    weft_shard_case
+        shard; /* of plans of sharded networks, by weft_verify; the rest is empty then */
 } weft_case;
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
@@ -36,11 +59,13 @@ typedef struct weft_verdict {
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;
+    bool is_shard;              /* the plan is of a sharded network: */
+    weft_shard_solution shards; /* this takes the place of `solution` */
 } weft_verdict;
 
 /* Opens the model and the platform that the plan names (or the given ones, if not NULL), recomputes
- * legality, times and every claimed number. Everything returned belongs to `a`; *c is to be closed.
- * A file that cannot be read is an error, a wrong plan is a verdict. */
+ * legality, times and every claimed number, for plans of all kinds. Everything returned belongs to
+ * `a`; *c is to be closed. A file that cannot be read is an error, a wrong plan is a verdict. */
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
 

@@ -20,6 +20,8 @@ typedef struct weft_layer {
 
 /* The layer of a multiply-accumulate nest; false if it is none of that form. */
 bool weft_layer_of_nest(const weft_nest *nest, weft_layer *out);
+/* The accesses of the two operands whose products are summed; false if there are no such two. */
+bool weft_nest_factors(const weft_nest *nest, int *left, int *right);
 
 /* Everything a device model looks at; nodes with equal keys cost the same. */
 typedef struct weft_work_key {
@@ -34,6 +36,7 @@ typedef struct weft_work_key {
 } weft_work_key;
 
 void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out);
+void weft_part_key_of(const weft_graph *g, int u, const weft_work_part *p, weft_work_key *out);
 
 typedef struct weft_cost {
     double seconds;      /* INFINITY: not supported */

@@ -181,6 +181,9 @@ double weft_mode_reduce_s(const weft_mode *m, const weft_span *inside); /* sums 
  * those of all. Both splits have the same n. */
 double weft_reshard_bytes(const weft_steps *s, int v, int k, const weft_split *from,
                           const weft_split *to, double *total);
+/* The same for all pairs of splits over equally many members at once: out[from * n_to + to]. */
+void weft_reshard_table(const weft_steps *s, int v, int k, const weft_split *from, int n_from,
+                        const weft_split *to, int n_to, double *out);
 /* The same for operands that are on another set or on the host: the largest need; *total: all. */
 double weft_need_bytes(const weft_steps *s, int v, int k, const weft_split *to, double *total);
 /* Largest part of a result that a member holds, in bytes; all of the tensor in *total. */

@@ -149,6 +149,29 @@ void weft_work_add(weft_work *sum, weft_work more);                         /* s
 bool weft_node_is_opaque(const weft_graph *g, int u);                       /* not in the table */
 bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are known */
 
+/* A part of a node's work, as one of several devices does it that share the node. */
+typedef struct weft_work_part {
+    int n;
+    const weft_nest *nest;    /* those of the node, with the extents of the part */
+    const int64_t *most_read; /* [operands] elements touched at most; -1, or NULL: by the nests */
+    const int64_t *most_written; /* [results] */
+} weft_work_part;
+
+/* With the nests of the node as they are: weft_node_work. */
+weft_work weft_part_work(const weft_graph *g, int u, const weft_work_part *p);
+
+/* Where data lies. For most operators an index of the nest is an address (or a range that holds
+ * it), so that a block of points needs the elements its indices lead to, and no others. */
+bool weft_node_has_addresses(const weft_graph *g, int u);
+/* The access of an operand or result in nest i, those included that the nest has no room for, and
+ * with whole dimensions where an index depends on data. False: all of the tensor is needed. */
+bool weft_node_access(const weft_graph *g, int u, const weft_nests *nests, int i, bool is_result,
+                      int slot, weft_access *out);
+/* Another shape of the same elements in the same order: Reshape and the like. */
+bool weft_node_is_reshape(const weft_graph *g, int u);
+/* Results over parts of a reducing axis can be combined from nothing but these results. */
+bool weft_node_combines(const weft_graph *g, int u);
+
 /* --- a network under construction: builder, shapes, constants in one ------------------------- */
 
 typedef struct weft_net weft_net;

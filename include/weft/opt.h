@@ -87,7 +87,7 @@ typedef struct weft_minsum {
 } weft_minsum;
 
 typedef struct weft_minsum_answer {
-    double value;  /* of `state`; INFINITY: no choice is allowed */
+    double value;  /* of `state`; INFINITY: no choice is allowed, or none found if not is_exact */
     double bound;  /* <= the least value; = value if is_exact */
     bool is_exact; /* false: a table would have been too large */
     int *state;    /* [n_vars]; NULL if value is INFINITY */

@@ -184,7 +184,7 @@ int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a);
 typedef struct weft_shard_ask {
     bool is_concurrent;  /* steps run as soon as operands are there and their set is free; else one
                             after the other, communication included */
-    bool is_contiguous;  /* a set runs one stretch of the order of steps */
+    bool is_contiguous;  /* a set runs one stretch of the steps, by number; not is_concurrent */
     bool has_no_sharing; /* splits without rotating shards only */
 } weft_shard_ask;
 
@@ -224,7 +224,9 @@ weft_span weft_pair_span(const weft_sharding *p, const weft_team *from, const we
 weft_span weft_host_span(const weft_sharding *p, const weft_team *t);
 
 /* Decisions: sets are disjoint, every step has a set and a split over it. Steps run in the order of
- * start_s (ties: of their numbers); a finished plan carries the simulator's starts. */
+ * start_s (ties: those that take time to get their operands if all run one after the other, those
+ * that take none to run, then by number, and none before one whose result it reads); a finished
+ * plan carries the simulator's starts. */
 typedef struct weft_shards {
     int n_sets;
     weft_team *set;
@@ -274,6 +276,29 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
                         const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
 /* Reads and validates a plan file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
+
+/* The kind of a plan file: "place" or "shard"; any other is an error. The text lives in `a`. */
+WEFT_CHECKED weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out);
+
+/* What a plan file of a sharded network holds, as far as it can be read without the network. */
+typedef struct weft_shards_file {
+    weft_plan_origin origin;
+    weft_shard_ask ask;
+    weft_proof proof;
+    const weft_doc *sets, *steps; /* decisions, as written: see weft_shards_decide */
+    const weft_doc *measures;     /* claimed numbers, as written */
+    const weft_doc *doc;
+} weft_shards_file;
+
+/* As weft_plan_doc and weft_plan_read. */
+weft_doc *weft_shards_doc(const weft_sharding *p, const weft_shards *s, const weft_proof *proof,
+                          const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
+WEFT_CHECKED weft_status weft_shards_read(const char *path, weft_arena *a, weft_shards_file *out);
+/* The decisions of a file, for the problem that its origin and ask describe. A step, device, design
+ * or split that is not there, and a step that is decided twice or never, are errors with file and
+ * line; the rules are the business of weft_shards_check. */
+WEFT_CHECKED weft_status weft_shards_decide(const weft_shards_file *f, const weft_sharding *p,
+                                            weft_arena *a, weft_shards *out);
 
 /* The hash of a network: operators, attributes, shapes, names, edges. */
 uint64_t weft_graph_hash(const weft_graph *g);

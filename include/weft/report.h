@@ -4,6 +4,7 @@
 #define WEFT_REPORT_H
 
 #include "weft/place.h"
+#include "weft/shard.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,6 +63,36 @@ void weft_report_text(const weft_report *r, int width, FILE *to);
 weft_doc *weft_report_trace(const weft_report *r, weft_arena *a);
 /* Graphviz source: tasks coloured by device. */
 void weft_report_dot(const weft_report *r, FILE *to);
+
+/* --- sharded networks ------------------------------------------------------------------------ */
+
+/* What a plan is set beside. */
+typedef struct weft_shard_baseline {
+    const char *solver;
+    weft_outcome outcome;
+    double value_s; /* NAN: it has no plan */
+} weft_shard_baseline;
+
+/* Everything a report of a sharded network shows. */
+typedef struct weft_shard_report {
+    const weft_sharding *problem;
+    const weft_shard_solution *solution;
+    const weft_plan_origin *origin;
+    int n_baselines;
+    const weft_shard_baseline *baseline;
+} weft_shard_report;
+
+/* How much lower the value of the plan is than that of a baseline, as a share of the latter;
+ * negative: higher; NAN: one of them has none. */
+double weft_shard_reduction(const weft_shard_report *r, const weft_shard_baseline *b);
+/* For a terminal: latency, bound, gap, baselines, sets, shares of time, and the steps that take
+ * longest, or all of them. */
+void weft_shard_report_text(const weft_shard_report *r, bool with_layers, int width, FILE *to);
+/* Puts "baselines", "sets", "steps" and "times" into a map: what a report shows, as numbers.
+ * Without a plan the last three are null. */
+void weft_shard_report_put(const weft_shard_report *r, weft_doc *map, weft_arena *a);
+/* Chrome trace JSON, one process a set: its members do the same at the same time. */
+weft_doc *weft_shard_report_trace(const weft_shard_report *r, weft_arena *a);
 
 /* Devices, links and the matrix of bandwidths of a platform. */
 void weft_platform_text(const weft_platform *p, FILE *to);

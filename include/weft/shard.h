@@ -44,6 +44,9 @@ WEFT_CHECKED weft_status weft_shard_solve(const weft_shard_solver *s, const weft
  * is "floor"; proof.again names it, so that anybody can compute it again. */
 void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out);
 
+/* True for methods of bounds that rest on a search, which nobody repeats to check it. */
+bool weft_shard_method_is_search(const char *method);
+
 #ifdef __cplusplus
 }
 #endif

@@ -120,15 +120,32 @@ const char *const *weft_tensor_labels(const weft_problem *p, weft_arena *a);
 
 /* --- sharded networks ------------------------------------------------------------------------ */
 
-/* Jobs of a sharded run, in this order for every step: each operand's way to the set (from the
- * host, from another set, or between members), phases of computation and of rotation in turn, sums
- * of partial results; in the end the outputs' way to the host. Computation, rotation and sums
- * occupy all members; a step begins when its operands are there and its set is free.
+/* Jobs of a sharded run, in this order for every step: each operand's way to the set (first those
+ * from the host and from other sets, then those between members), phases of computation and of
+ * rotation in turn, sums of partial results; in the end the outputs' way to the host. Computation,
+ * rotation and sums occupy all members; a step begins when its operands are there and its set is
+ * free.
  *  - One after the other (not is_concurrent): every job waits for the one before it.
- *  - hides: rotation runs beside the phase before; what can be computed before the parts of other
- *    members arrive is computed while they are on their way.
- * Jobs of no time are left out. weft_jobs.task is the step; tensor, from and to as they apply. */
+ *  - hides: rotation runs beside the phase before; if the first operand moves between members, what
+ *    can be computed before it arrives is computed while it is on its way, as the last operand.
+ * Ways, rotations and sums of no time are left out. weft_jobs.task is the step (of an output's way
+ * to the host: the one that made it); tensor, from and to as they apply: devices are the host or
+ * the first members of sets. NULL if the plan breaks rules, or starts contradict what steps read
+ * from each other. */
 weft_jobs *weft_shards_lower(const weft_sharding *p, const weft_shards *s);
+
+/* What the jobs of a sharded run do. */
+typedef enum weft_shard_part {
+    WEFT_PART_COMPUTE,
+    WEFT_PART_ROTATE,   /* shards go round between phases */
+    WEFT_PART_REDUCE,   /* partial sums and statistics are combined */
+    WEFT_PART_RESHARD,  /* an operand moves between the members of a set */
+    WEFT_PART_HANDOVER, /* an operand comes from another set */
+    WEFT_PART_HOST,     /* inputs come from the host, outputs go there */
+    WEFT_N_PARTS
+} weft_shard_part;
+
+const char *weft_shard_part_name(weft_shard_part p);
 
 typedef struct weft_shards_measures {
     double latency_s;
@@ -140,6 +157,9 @@ typedef struct weft_shards_measures {
     int over_device;               /* a device whose peak exceeds its memory, or -1 */
     const weft_jobs *jobs;
     const weft_timeline *timeline;
+    const weft_shard_part *part;      /* [n_jobs] */
+    const weft_sample *const *memory; /* [n_devices] steps of memory over time */
+    const int *n_memory;
 } weft_shards_measures;
 
 /* Lowers, runs and measures; writes the starts of steps into s->start_s. All belongs to `a`. */

@@ -25,6 +25,8 @@ typedef struct weft_run {
     double begin_s; /* when the solve began; weft_solve sets it */
 } weft_run;
 
+/* Seconds of a clock that only goes forward. */
+double weft_wall_s(void);
 /* Wall seconds left, never negative; 0 if the user stopped it. */
 double weft_run_left_s(const weft_run *run);
 static inline bool weft_run_is_over(const weft_run *run)

@@ -64,5 +64,6 @@ void weft_case_close(weft_case *c)
     weft_problem_free(c->problem);
     weft_model_free(c->model);
     weft_platform_free(c->platform);
+    weft_shard_case_close(&c->shard);
     memset(c, 0, sizeof *c);
 }

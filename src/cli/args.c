@@ -227,7 +227,8 @@ static weft_status read_dtype(const char *name, weft_dtype *out)
 weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft_model_options *out)
 {
     *out = (weft_model_options){.batch = f->batch, .train = f->train};
-    out->optimizer = strcmp(f->optimizer, "sgd") == 0        ? WEFT_SGD
+    out->optimizer = f->optimizer == NULL                    ? WEFT_ADAM /* no such flag */
+                     : strcmp(f->optimizer, "sgd") == 0      ? WEFT_SGD
                      : strcmp(f->optimizer, "momentum") == 0 ? WEFT_MOMENTUM
                                                              : WEFT_ADAM;
     WEFT_TRY(read_dtype(f->dtype, &out->dtype));

@@ -22,7 +22,7 @@ typedef struct weft_command {
 } weft_command;
 
 extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_inspect, weft_cmd_list,
-    weft_cmd_place;
+    weft_cmd_place, weft_cmd_shard;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X", "-q" for "--quiet"; a text flag given twice
@@ -43,7 +43,8 @@ typedef struct weft_model_flags {
     bool train;
 } weft_model_flags;
 
-#define WEFT_MODEL_FLAGS(type)                                                                     \
+/* Those of all, and those of commands that also know training steps. */
+#define WEFT_SHAPE_FLAGS(type)                                                                     \
     {WEFT_INT(type, flags.batch), 0, 0, 1e9, "batch size; 0: as in the file, or 1", NULL, NULL},   \
         {WEFT_TEXT(type, flags.dim),                                                               \
          0,                                                                                        \
@@ -52,13 +53,13 @@ typedef struct weft_model_flags {
          "sizes of symbolic dimensions, NAME=N[,NAME=N]; may be repeated",                         \
          "",                                                                                       \
          NULL},                                                                                    \
-        {WEFT_TEXT(type, flags.dtype),                                                             \
-         0,                                                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         "element type of all floating-point tensors (f32, f16, bf16, ...)",                       \
-         "",                                                                                       \
-         NULL},                                                                                    \
+    {                                                                                              \
+        WEFT_TEXT(type, flags.dtype), 0, 0, 0,                                                     \
+            "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL           \
+    }
+
+#define WEFT_MODEL_FLAGS(type)                                                                     \
+    WEFT_SHAPE_FLAGS(type),                                                                        \
         {WEFT_FLAG(type, flags.train), 0, 0, 1, "add backward and optimizer nodes", NULL, NULL},   \
     {                                                                                              \
         WEFT_TEXT(type, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam",       \
@@ -103,13 +104,6 @@ typedef struct weft_case_flags {
          "throughput: items may take different ways (data parallel)",                                \
          NULL,                                                                                       \
          NULL},                                                                                      \
-        {WEFT_TEXT(type, where.semantics),                                                           \
-         0,                                                                                          \
-         0,                                                                                          \
-         0,                                                                                          \
-         "how time is counted: as the platform says, or the host calls accelerators",                \
-         "platform",                                                                                 \
-         "platform|calls"},                                                                          \
     {                                                                                                \
         WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as another project's file: msr", "",     \
             NULL                                                                                     \
@@ -122,12 +116,16 @@ typedef struct weft_effort_flags {
     bool is_silent; /* not a flag: set where nothing may be shown */
 } weft_effort_flags;
 
-#define WEFT_EFFORT_FLAGS(type)                                                                    \
+#define WEFT_USUAL_LIMIT "10s"
+#define WEFT_SHARD_LIMIT "60s"
+
+/* usual: the time limit where none is given, one of the above. */
+#define WEFT_EFFORT_FLAGS(type, usual)                                                             \
     {WEFT_TEXT(type, effort.time_limit),                                                           \
      0,                                                                                            \
      0,                                                                                            \
      0,                                                                                            \
-     "stop searching after this time: 500ms, 1min (default: 10s, or none with --steps)",           \
+     "stop searching after this time: 500ms, 1min (default: " usual ", or none with --steps)",     \
      "",                                                                                           \
      NULL},                                                                                        \
         {WEFT_INT(type, effort.steps),                                                             \
@@ -150,15 +148,49 @@ typedef struct weft_watch {
 } weft_watch;
 
 struct weft_run;
-/* Fills a run (but its scratch memory) and lets Ctrl-C stop it; weft_effort_end undoes that. */
-WEFT_CHECKED weft_status weft_effort_read(const weft_effort_flags *f, weft_watch *w,
-                                          struct weft_run *out);
+/* Fills a run (but its scratch memory) and lets Ctrl-C stop it; weft_effort_end undoes that.
+ * `usual` is the time limit where the flags have none. */
+WEFT_CHECKED weft_status weft_effort_read(const weft_effort_flags *f, const char *usual,
+                                          weft_watch *w, struct weft_run *out);
 void weft_effort_end(weft_watch *w);
 
 struct weft_request;
 WEFT_CHECKED weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
                                               const char *model, weft_arena *a,
                                               struct weft_request *out);
+
+/* The nearest of n known names is suggested. */
+weft_status weft_unknown_solver(const char *name, const char *const *known, int n);
+/* Most memory that the program has used so far. */
+double weft_peak_rss_bytes(void);
+
+/* Sharding, as far as shard and compare share it. f NULL: without limit, for quick solvers. */
+struct weft_shard_solver;
+struct weft_shard_solution;
+struct weft_sharding;
+typedef struct weft_shard_effort {
+    const weft_effort_flags *flags;
+    const char *usual; /* time limit */
+} weft_shard_effort;
+
+WEFT_CHECKED weft_status weft_shard_run(const struct weft_shard_solver *s,
+                                        const struct weft_sharding *p, const weft_shard_effort *f,
+                                        weft_arena *a, struct weft_shard_solution *out);
+bool weft_shard_has_plan(const struct weft_shard_solution *s);
+/* Solvers that a plan is set beside: NULL-terminated names. */
+extern const char *const weft_shard_beside[];
+
+/* weft compare --task shard. */
+struct weft_shard_request;
+typedef struct weft_shard_comparing {
+    const struct weft_shard_request *request;
+    const weft_effort_flags *effort;
+    bool json, csv;
+    const char *output;
+} weft_shard_comparing;
+
+WEFT_CHECKED weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a,
+                                             int *code);
 
 /* A stream that collects text, and its hand-over to weft_emit. */
 typedef struct weft_collect {

@@ -18,9 +18,14 @@ static const weft_option check_table[] = {
     WEFT_OPTIONS_END,
 };
 
+static const weft_proof *proof_of(const weft_verdict *v)
+{
+    return v->is_shard ? &v->shards.proof : &v->solution.proof;
+}
+
 static void bound_text(const weft_verdict *v, FILE *to)
 {
-    const weft_proof *proof = &v->solution.proof;
+    const weft_proof *proof = proof_of(v);
     char text[48];
 
     fprintf(to, "  bound %s, ", weft_unit_print(proof->bound, WEFT_UNIT_SECONDS, text));
@@ -40,8 +45,8 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
 
     if (v->n_wrong == 0) {
         fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
-                weft_unit_print(v->solution.proof.value, WEFT_UNIT_SECONDS, text),
-                c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item");
+                weft_unit_print(proof_of(v)->value, WEFT_UNIT_SECONDS, text),
+                v->is_shard || c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item");
         bound_text(v, to);
         return;
     }

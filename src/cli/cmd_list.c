@@ -2,6 +2,7 @@
 /* cmd_list.c: weft list models|platforms|solvers|operators. */
 #include "cli.h"
 #include "weft/place.h"
+#include "weft/shard.h"
 
 #include <string.h>
 
@@ -145,8 +146,19 @@ static weft_doc *platforms_doc(weft_arena *a)
 
 static void solvers_text(FILE *to)
 {
+    fprintf(to, "weft place --solver NAME:\n");
     for (int i = 0; i < weft_place_count(); i++)
-        fprintf(to, "  %-12s %s\n", weft_place_at(i)->name, weft_place_at(i)->summary);
+        fprintf(to, "  %-14s %s\n", weft_place_at(i)->name, weft_place_at(i)->summary);
+    fprintf(to, "\nweft shard --solver NAME:\n");
+    for (int i = 0; i < weft_shard_count(); i++)
+        fprintf(to, "  %-14s %s\n", weft_shard_at(i)->name, weft_shard_at(i)->summary);
+}
+
+static void add_solver(weft_arena *a, weft_doc *list, const char *task, const char *name,
+                       const char *summary)
+{
+    add_row(a, list, name, summary);
+    weft_put_text(a, list->item[list->n - 1], "task", task);
 }
 
 static weft_doc *solvers_doc(weft_arena *a)
@@ -154,7 +166,9 @@ static weft_doc *solvers_doc(weft_arena *a)
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int i = 0; i < weft_place_count(); i++)
-        add_row(a, list, weft_place_at(i)->name, weft_place_at(i)->summary);
+        add_solver(a, list, "place", weft_place_at(i)->name, weft_place_at(i)->summary);
+    for (int i = 0; i < weft_shard_count(); i++)
+        add_solver(a, list, "shard", weft_shard_at(i)->name, weft_shard_at(i)->summary);
     return list;
 }
 

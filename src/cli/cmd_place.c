@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 typedef struct place_options {
@@ -20,20 +19,23 @@ typedef struct place_options {
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
-    {WEFT_TEXT(place_options, solver),      0, 0, 0, "how to search (weft list solvers)",           "auto", NULL},
-    WEFT_EFFORT_FLAGS(place_options),
+    {WEFT_TEXT(place_options, where.semantics), 0, 0, 0,
+                     "how time is counted: as the platform says, or the host calls accelerators",                       "platform",
+                     "platform|calls"                                                                                                   },
+    {WEFT_TEXT(place_options, solver),          0, 0, 0, "how to search (weft list solvers)",           "auto",     NULL},
+    WEFT_EFFORT_FLAGS(place_options, WEFT_USUAL_LIMIT),
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output),      0, 0, 0, "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                       },
-    {WEFT_TEXT(place_options, trace),       0, 0, 0, "write a timeline for Perfetto there",         "",     NULL},
-    {WEFT_TEXT(place_options, dot),         0, 0, 0, "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                       },
-    {WEFT_TEXT(place_options, write_model), 0, 0, 0,
-                     "write the model of solver milp there (.lp or .mps)",                                          "",     NULL},
-    {WEFT_FLAG(place_options, pareto),      0, 0, 1,
-                     "the plans between least latency and highest throughput",                                      NULL,   NULL},
-    {WEFT_FLAG(place_options, json),        0, 0, 1, "the result as one JSON document",             NULL,   NULL},
-    {WEFT_FLAG(place_options, quiet),       0, 0, 1, "print nothing but errors",                    NULL,   NULL},
+    {WEFT_TEXT(place_options, output),          0, 0, 0, "write the plan there (weft check reads it)",  "",
+                     NULL                                                                                                               },
+    {WEFT_TEXT(place_options, trace),           0, 0, 0, "write a timeline for Perfetto there",         "",         NULL},
+    {WEFT_TEXT(place_options, dot),             0, 0, 0, "write the graph in Graphviz' language there", "",
+                     NULL                                                                                                               },
+    {WEFT_TEXT(place_options, write_model),     0, 0, 0,
+                     "write the model of solver milp there (.lp or .mps)",                                              "",         NULL},
+    {WEFT_FLAG(place_options, pareto),          0, 0, 1,
+                     "the plans between least latency and highest throughput",                                          NULL,       NULL},
+    {WEFT_FLAG(place_options, json),            0, 0, 1, "the result as one JSON document",             NULL,       NULL},
+    {WEFT_FLAG(place_options, quiet),           0, 0, 1, "print nothing but errors",                    NULL,       NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -41,14 +43,12 @@ static const weft_option place_table[] = {
 
 static weft_status unknown_solver(const char *name)
 {
-    const char *known[64], *near;
+    const char *known[64];
     int n = 0;
 
     for (; n < weft_place_count() && n < 64; n++)
         known[n] = weft_place_at(n)->name;
-    near = weft_nearest(name, known, n);
-    return weft_fail(WEFT_E_INPUT, "unknown solver '%s'%s%s%s; see: weft list solvers", name,
-                     near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return weft_unknown_solver(name, known, n);
 }
 
 /* Runs a solver; f NULL: without limit, for quick ones. */
@@ -60,7 +60,7 @@ static weft_status solve(const weft_solver *s, const weft_problem *p, const weft
     weft_status status;
 
     if (f)
-        WEFT_TRY(weft_effort_read(f, &watch, &run));
+        WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &watch, &run));
     run.scratch = weft_arena_new();
     status = weft_solve(s, p, NULL, &run, bound, a, out);
     weft_arena_free(run.scratch);
@@ -96,14 +96,6 @@ static weft_status find_usual(const weft_problem *p, const weft_proof *bound, we
     return WEFT_OK;
 }
 
-static double peak_rss_bytes(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss * 1024;
-}
-
 /* --- place ----------------------------------------------------------------------------------- */
 
 static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
@@ -134,7 +126,7 @@ static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
     weft_put_real(a, d, "speed_up", plan ? r->best_single_s / proof->value : NAN);
     weft_put_real(a, d, "speed_up_ceiling", r->best_single_s / proof->bound);
     weft_doc_put(a, d, "seconds", weft_doc_new_real(a, r->solution->seconds));
-    weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)peak_rss_bytes()));
+    weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)weft_peak_rss_bytes()));
     weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));
     return d;
 }
@@ -275,16 +267,21 @@ typedef struct compare_options {
     weft_case_flags where;
     weft_effort_flags effort;
     bool json, csv;
-    const char *output;
+    const char *task, *output;
 } compare_options;
 
 static const weft_option compare_table[] = {
+    {WEFT_TEXT(compare_options, task),            0, 0, 0,
+     "what the solvers do: as weft place, or as weft shard",                                      "place", "place|shard"},
     WEFT_CASE_FLAGS(compare_options),
-    WEFT_EFFORT_FLAGS(compare_options),
+    {WEFT_TEXT(compare_options, where.semantics), 0, 0, 0,
+     "how time is counted, as in weft place or weft shard; auto: their defaults",                 "auto",
+     "auto|platform|calls|sequential|branches"                                                                          },
+    WEFT_EFFORT_FLAGS(compare_options, WEFT_USUAL_LIMIT),
     WEFT_MODEL_FLAGS(compare_options),
-    {WEFT_FLAG(compare_options, json),   0, 0, 1, "the table as one JSON document",      NULL, NULL},
-    {WEFT_FLAG(compare_options, csv),    0, 0, 1, "the table as comma-separated values", NULL, NULL},
-    {WEFT_TEXT(compare_options, output), 0, 0, 0, "write the result there",              "",   NULL},
+    {WEFT_FLAG(compare_options, json),            0, 0, 1, "the table as one JSON document",      NULL,    NULL         },
+    {WEFT_FLAG(compare_options, csv),             0, 0, 1, "the table as comma-separated values", NULL,    NULL         },
+    {WEFT_TEXT(compare_options, output),          0, 0, 0, "write the result there",              "",      NULL         },
     WEFT_OPTIONS_END,
 };
 
@@ -421,8 +418,6 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
     c.missing = WEFT_NEW(a, const char *, c.n);
     weft_place_bound(p, a, &c.bound);
     WEFT_TRY(find_usual(p, &c.bound, a, &c.single));
-    if (o->json && o->csv)
-        return weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
         WEFT_TRY(run_one(&c, i, o, a));
@@ -439,22 +434,65 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
     return weft_collect_emit(&text, o->output);
 }
 
+static weft_status compare_places(const compare_options *o, const char *model, weft_arena *a,
+                                  int *code)
+{
+    weft_request request;
+    weft_case c;
+    weft_status status;
+
+    WEFT_TRY(weft_case_flags_read(&o->where, &o->flags, model, a, &request));
+    WEFT_TRY(weft_case_open(&request, &c));
+    status = compare(c.problem, o, a, code);
+    weft_case_close(&c);
+    return status;
+}
+
+static weft_status compare_shards(const compare_options *o, const char *model, weft_arena *a,
+                                  int *code)
+{
+    weft_shard_request request = {
+        .model = model,
+        .platform = o->where.on,
+        .semantics = o->where.semantics,
+        .is_contiguous = o->where.contiguous,
+    };
+
+    if (strcmp(o->where.goal, "latency") != 0 || *o->where.deadline || o->where.mix ||
+        o->where.min_throughput > 0 || *o->where.format)
+        return weft_fail(WEFT_E_INPUT, "compare: --goal throughput, --deadline, --min-throughput, "
+                                       "--mix and --format are for --task place");
+    WEFT_TRY(weft_model_flags_read(&o->flags, a, &request.options));
+    return weft_compare_shards(
+        &(weft_shard_comparing){&request, &o->effort, o->json, o->csv, o->output}, a, code);
+}
+
+/* Is the word of --semantics one of the task? */
+static weft_status check_semantics(const compare_options *o)
+{
+    bool is_shard = strcmp(o->task, "shard") == 0;
+    bool is_of_shard = strcmp(o->where.semantics, "sequential") == 0 ||
+                       strcmp(o->where.semantics, "branches") == 0;
+
+    if (strcmp(o->where.semantics, "auto") == 0 || is_shard == is_of_shard)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "compare: --semantics %s is for --task %s", o->where.semantics,
+                     is_of_shard ? "shard" : "place");
+}
+
 static weft_status run_compare(const void *options, const char *const *operand, int n_operands,
                                int *code)
 {
     const compare_options *o = options;
     weft_arena *a = weft_arena_new();
-    weft_request request;
-    weft_case c;
-    weft_status status = weft_case_flags_read(&o->where, &o->flags, operand[0], a, &request);
+    weft_status status = check_semantics(o);
 
     (void)n_operands; /* one: the table says so */
+    if (status == WEFT_OK && o->json && o->csv)
+        status = weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     if (status == WEFT_OK)
-        status = weft_case_open(&request, &c);
-    if (status == WEFT_OK) {
-        status = compare(c.problem, o, a, code);
-        weft_case_close(&c);
-    }
+        status = strcmp(o->task, "shard") == 0 ? compare_shards(o, operand[0], a, code)
+                                               : compare_places(o, operand[0], a, code);
     weft_arena_free(a);
     return status;
 }
@@ -465,8 +503,10 @@ const weft_command weft_cmd_compare = {
     .operands = "MODEL",
     .description =
         "Runs every solver on the same problem and shows what the simulator says of their\n"
-        "plans, beside the best single device and a lower bound that no plan can beat.",
+        "plans, beside the best single device (--task place) or the plain baselines (--task\n"
+        "shard) and a lower bound that no plan can beat.",
     .examples = "  weft compare inception_v3 --on server-cpu-2gpu\n"
+                "  weft compare --task shard alexnet --on f1-2x4\n"
                 "  weft compare bert:large --on mixed-fleet --goal throughput --csv\n",
     .options = compare_table,
     .options_size = sizeof(compare_options),

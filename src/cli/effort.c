@@ -9,10 +9,10 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char *const default_limit = "10s";
 static const double SHOW_EVERY_S = 0.1;
 
 static volatile sig_atomic_t is_interrupted; /* a signal has no other way to tell */
@@ -52,10 +52,11 @@ static void show(void *context, double value, double bound)
     fflush(stderr);
 }
 
-weft_status weft_effort_read(const weft_effort_flags *f, weft_watch *w, weft_run *out)
+weft_status weft_effort_read(const weft_effort_flags *f, const char *usual, weft_watch *w,
+                             weft_run *out)
 {
     struct sigaction action = {.sa_handler = interrupt};
-    const char *limit = *f->time_limit ? f->time_limit : default_limit;
+    const char *limit = *f->time_limit ? f->time_limit : usual;
 
     memset(out, 0, sizeof *out);
     out->seed = f->seed;
@@ -83,4 +84,20 @@ void weft_effort_end(weft_watch *w)
     sigaction(SIGINT, &usual, NULL);
     if (w->has_shown)
         fprintf(stderr, "\r\033[K");
+}
+
+double weft_peak_rss_bytes(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+weft_status weft_unknown_solver(const char *name, const char *const *known, int n)
+{
+    const char *near = weft_nearest(name, known, n);
+
+    return weft_fail(WEFT_E_INPUT, "unknown solver '%s'%s%s%s; see: weft list solvers", name,
+                     near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }

@@ -113,7 +113,7 @@ weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *orig
     weft_status status;
     int n;
 
-    WEFT_TRY(weft_effort_read(o->effort, &watch, &run));
+    WEFT_TRY(weft_effort_read(o->effort, WEFT_USUAL_LIMIT, &watch, &run));
     run.begin_s = watch.begin_s;
     run.scratch = weft_arena_new();
     status = weft_place_front(p, &run, a, &point, &n);

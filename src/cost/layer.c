@@ -57,6 +57,17 @@ static factors find_factors(const weft_nest *n)
     return f;
 }
 
+bool weft_nest_factors(const weft_nest *n, int *left, int *right)
+{
+    factors f = find_factors(n);
+
+    if (!n->is_mac || f.result == NULL || f.a == NULL || f.b == NULL)
+        return false;
+    *left = (int)(f.a - n->access);
+    *right = (int)(f.b - n->access);
+    return true;
+}
+
 /* The axis that slides along the same dimension of `x`, or -1; *step is its own factor there. */
 static int partner(const weft_access *x, int axis, int64_t *step)
 {
@@ -185,11 +196,9 @@ static weft_fusion family_of(const weft_graph *g, int u)
     return op ? op->fusion : WEFT_FUSE_NONE;
 }
 
-void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
+static void fill_key(const weft_graph *g, int u, const weft_nest *nest, int n, weft_work w,
+                     weft_work_key *out)
 {
-    weft_nests nests;
-    weft_work w = weft_node_measure(g, u, &nests);
-
     memset(out, 0, sizeof *out); /* keys are compared as bytes */
     out->family = family_of(g, u);
     out->element_bytes = element_bytes(g, u);
@@ -197,12 +206,25 @@ void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
     out->read_bytes = w.read_bytes;
     out->write_bytes = w.write_bytes;
     out->flops = w.flops - 2 * w.macs;
-    for (int i = 0; i < nests.n; i++) {
-        if (nests.nest[i].is_mac)
-            (void)weft_layer_of_nest(&nests.nest[i], &out->layer[out->n_layers++]);
+    for (int i = 0; i < n; i++) {
+        if (nest[i].is_mac)
+            (void)weft_layer_of_nest(&nest[i], &out->layer[out->n_layers++]);
         else
-            out->points += weft_nest_points(&nests.nest[i]);
+            out->points += weft_nest_points(&nest[i]);
     }
     if (g->node[u].has_body)
         out->points = out->flops;
+}
+
+void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
+{
+    weft_nests nests;
+    weft_work w = weft_node_measure(g, u, &nests);
+
+    fill_key(g, u, nests.nest, nests.n, w, out);
+}
+
+void weft_part_key_of(const weft_graph *g, int u, const weft_work_part *p, weft_work_key *out)
+{
+    fill_key(g, u, p->nest, p->n, weft_part_work(g, u, p), out);
 }

@@ -338,21 +338,26 @@ void weft_work_add(weft_work *sum, weft_work more)
 }
 
 /* Bytes of one operand or result: the part its accesses touch, or all of it without one. */
-static int64_t slot_bytes(const weft_nests *nests, bool is_result, int slot, const weft_tensor *t)
+static int64_t slot_bytes(const weft_work_part *p, bool is_result, int slot, const weft_tensor *t)
 {
+    const int64_t *limit = is_result ? p->most_written : p->most_read;
     int64_t most = -1;
 
-    for (int i = 0; i < nests->n; i++)
-        for (int k = 0; k < nests->nest[i].n_accesses; k++) {
-            const weft_access *a = &nests->nest[i].access[k];
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->nest[i].n_accesses; k++) {
+            const weft_access *a = &p->nest[i].access[k];
 
             if (a->is_result == is_result && a->slot == slot) {
-                int64_t n = touched_elements(&nests->nest[i], a, &t->shape);
+                int64_t n = touched_elements(&p->nest[i], a, &t->shape);
 
                 most = n > most ? n : most;
             }
         }
-    if (most < 0 || most >= t->elements)
+    if (most < 0)
+        most = t->elements;
+    if (limit && limit[slot] >= 0 && limit[slot] < most)
+        most = limit[slot];
+    if (most >= t->elements)
         return t->bytes;
     return (int64_t)((double)t->bytes / (double)t->elements * (double)most);
 }
@@ -379,7 +384,7 @@ static bool is_view(const weft_graph *g, int u)
     return op && op->fusion == WEFT_FUSE_VIEW && !n->has_body;
 }
 
-static void count_bytes(const weft_graph *g, int u, const weft_nests *nests, weft_work *w)
+static void count_bytes(const weft_graph *g, int u, const weft_work_part *p, weft_work *w)
 {
     weft_arena *scratch = NULL;
     uint64_t *seen = NULL;
@@ -391,34 +396,43 @@ static void count_bytes(const weft_graph *g, int u, const weft_nests *nests, wef
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
         if (g->arg[i] >= 0 && !read_before(g, u, i, seen))
             w->read_bytes = add_saturated(
-                w->read_bytes, slot_bytes(nests, false, i - g->arg_at[u], &g->tensor[g->arg[i]]));
+                w->read_bytes, slot_bytes(p, false, i - g->arg_at[u], &g->tensor[g->arg[i]]));
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
         if (g->res[i] >= 0)
             w->write_bytes = add_saturated(
-                w->write_bytes, slot_bytes(nests, true, i - g->res_at[u], &g->tensor[g->res[i]]));
+                w->write_bytes, slot_bytes(p, true, i - g->res_at[u], &g->tensor[g->res[i]]));
     weft_arena_free(scratch);
 }
 
-weft_work weft_node_measure(const weft_graph *g, int u, weft_nests *nests)
+weft_work weft_part_work(const weft_graph *g, int u, const weft_work_part *p)
 {
     weft_work w = {0, 0, 0, 0};
 
-    nests->n = 0;
     if (g->node[u].has_body)
         return g->node[u].body;
     if (is_view(g, u))
         return w;
-    weft_node_nests(g, u, nests);
-    for (int i = 0; i < nests->n; i++) {
-        const weft_nest *n = &nests->nest[i];
+    for (int i = 0; i < p->n; i++) {
+        const weft_nest *n = &p->nest[i];
         int64_t points = weft_nest_points(n);
 
         points = points < 0 ? INT64_MAX : points;
         w.macs = add_saturated(w.macs, n->is_mac ? points : 0);
         w.flops = add_saturated(w.flops, times_saturated(points, n->is_mac ? 2 : n->point_flops));
     }
-    count_bytes(g, u, nests, &w);
+    count_bytes(g, u, p, &w);
     return w;
+}
+
+weft_work weft_node_measure(const weft_graph *g, int u, weft_nests *nests)
+{
+    weft_work_part all = {.nest = nests->nest};
+
+    nests->n = 0;
+    if (!g->node[u].has_body && !is_view(g, u))
+        weft_node_nests(g, u, nests);
+    all.n = nests->n;
+    return weft_part_work(g, u, &all);
 }
 
 weft_work weft_node_work(const weft_graph *g, int u)

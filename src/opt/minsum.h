@@ -26,6 +26,19 @@ typedef struct weft_bucket {
  * place of its variable i. The table belongs to `a`, which has no other new blocks after. */
 const double *weft_bucket_fold(const weft_bucket *b, weft_arena *a, int *axis);
 
+/* A row of costs and what is added to each. */
+typedef struct weft_term {
+    const double *row;
+    double add;
+} weft_term;
+
+/* to[i] = least add + row[i] of the terms; INFINITY without terms. */
+void weft_row_fold(const weft_term *t, int n_terms, double *to, int n);
+/* Least a[i] + b[i]. */
+double weft_row_least_sum(const double *a, const double *b, int n);
+/* Least and largest of a, n > 0. */
+void weft_row_limits(const double *a, int n, double *low, double *high);
+
 typedef WEFT_VEC(weft_factor *) weft_factors;
 
 /* A finished elimination. bucket[v] holds the factors in which v was the first to go, sent[v] what

@@ -11,88 +11,20 @@
  *    that a matrix M is made once for all rows u.. of the second group. Chains have one row (a
  *    product of a matrix and a vector in the algebra of minimum and sum), residual blocks one M and
  *    as many rows as u has states (a product of two matrices).
- * 3. A row is made from four states of w at a time, side by side for all l: no minimum depends on
- *    the one before, so that compilers use vectors. States of w that cannot matter are left out of
- *    a row: those with a[w] + min_l M[w][l] >= min_y (a[y] + max_l M[y][l]), y excepted, because
- *    a[w] + M[w][l] >= a[y] + M[y][l] for every l then. States that are not allowed are among them.
+ * 3. A row is made side by side for all l (minsum_row.c). States of w that cannot matter are left
+ * out of it: those with a[w] + min_l M[w][l] > min_y (a[y] + max_l M[y][l]), because then a[w] +
+ * M[w][l] > a[y] + M[y][l] for every l, or equal after rounding, which keeps the order of numbers.
+ * States that are not allowed are left out, too.
  *
- * Costs are >= 0 or INFINITY, so no sum is NaN. Which machine instructions are used does not
- * change the result: only sums of the same two numbers and minima are made. Time O(product of the
- * states of w and its neighbours). */
+ * Costs are >= 0 or INFINITY, so no sum is NaN. Time O(product of the states of w and its
+ * neighbours), nearly all of it in minsum_row.c. */
 #include "minsum.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* --- rows ------------------------------------------------------------------------------------ */
-
-/* The instructions of the machine at hand, chosen when the program runs. */
-#if defined(__GNUC__) && defined(__x86_64__)
-#define HAS_WIDE __builtin_cpu_supports("avx2")
-#define WIDE __attribute__((target("avx2")))
-#else
-#define HAS_WIDE false
-#define WIDE
-#endif
-#if defined(__GNUC__) && !defined(__clang__)
-#define VECTORS __attribute__((optimize("O3"))) /* -O2 of this compiler refuses these loops */
-#else
-#define VECTORS
-#endif
-
-/* A state of w in a row: `row` is its row of M. */
-typedef struct term {
-    const double *row;
-    double add;
-} term;
-
-/* to[i] = least add + row[i] of the terms, whose number is a multiple of 4. */
-static inline __attribute__((always_inline)) void fold_terms(const term *t, int n_terms,
-                                                             double *restrict to, int n)
-{
-    for (int i = 0; i < n; i++)
-        to[i] = INFINITY;
-    for (int k = 0; k < n_terms; k += 4) {
-        const double *p = t[k].row, *q = t[k + 1].row, *r = t[k + 2].row, *s = t[k + 3].row;
-        double a = t[k].add, b = t[k + 1].add, c = t[k + 2].add, d = t[k + 3].add;
-
-        for (int i = 0; i < n; i++) {
-            double x = a + p[i], y = b + q[i], z = c + r[i], w = d + s[i];
-
-            x = x < y ? x : y;
-            z = z < w ? z : w;
-            x = x < z ? x : z;
-            to[i] = x < to[i] ? x : to[i];
-        }
-    }
-}
-
-VECTORS WIDE static void fold_wide(const term *t, int n_terms, double *restrict to, int n)
-{
-    fold_terms(t, n_terms, to, n);
-}
-
-VECTORS static void fold_plain(const term *t, int n_terms, double *restrict to, int n)
-{
-    fold_terms(t, n_terms, to, n);
-}
-
-/* Least a[i] + b[i]. */
-static double least_sum(const double *a, const double *b, int n)
-{
-    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
-    int i = 0;
-
-    for (; i + 4 <= n; i += 4)
-        for (int k = 0; k < 4; k++) {
-            double x = a[i + k] + b[i + k];
-
-            least[k] = x < least[k] ? x : least[k];
-        }
-    for (; i < n; i++)
-        least[0] = fmin(least[0], a[i] + b[i]);
-    return fmin(fmin(least[0], least[1]), fmin(least[2], least[3]));
-}
+enum { LEAST_ROWS = 8 }; /* of a matrix, to look for states of w that do not matter */
 
 /* --- factors --------------------------------------------------------------------------------- */
 
@@ -114,10 +46,11 @@ typedef struct fold {
     walk *in_m, *in_a; /* factors of M and of a; factors of w alone are in `own` */
     int n_in_m, n_in_a;
     double *own, *a;    /* [n_w] */
-    double *low, *high; /* [n_w] of the rows of M */
-    double *sum;        /* [n_w * n_l] M if it is not a table itself */
+    double *low, *high; /* [n_w] of the rows of M; zeros if limits are not worth their time */
+    bool has_limits;
+    double *sum; /* [n_w * n_l] M if it is not a table itself */
     const double *m;
-    term *term; /* [n_w + 3] */
+    weft_term *term; /* [n_w + 1] */
 } fold;
 
 static bool has_place(const weft_factor *f, int place)
@@ -242,7 +175,7 @@ static void add_matrix(const fold *s, const walk *w, bool is_first)
     }
 }
 
-/* M at the present states of the axes, and the limits of its rows. */
+/* M at the present states of the axes, and the limits of its rows if they are of use. */
 static void make_matrix(fold *s)
 {
     s->m = s->sum;
@@ -251,15 +184,8 @@ static void make_matrix(fold *s)
     else
         for (int i = 0; i < s->n_in_m; i++)
             add_matrix(s, &s->in_m[i], i == 0);
-    for (int x = 0; x < s->n_w; x++) {
-        const double *row = s->m + (size_t)x * (size_t)s->n_l;
-
-        s->low[x] = s->high[x] = row[0];
-        for (int i = 1; i < s->n_l; i++) {
-            s->low[x] = row[i] < s->low[x] ? row[i] : s->low[x];
-            s->high[x] = row[i] > s->high[x] ? row[i] : s->high[x];
-        }
-    }
+    for (int x = 0; x < s->n_w && s->has_limits; x++)
+        weft_row_limits(s->m + (size_t)x * (size_t)s->n_l, s->n_l, &s->low[x], &s->high[x]);
 }
 
 static void make_a(fold *s)
@@ -269,41 +195,34 @@ static void make_a(fold *s)
         const walk *w = &s->in_a[k];
         const double *from = w->cost + w->at;
 
-        for (int x = 0; x < s->n_w; x++)
-            s->a[x] += from[(size_t)x * w->w_step];
+        if (w->w_step == 1)
+            for (int x = 0; x < s->n_w; x++)
+                s->a[x] += from[x];
+        else
+            for (int x = 0; x < s->n_w; x++)
+                s->a[x] += from[(size_t)x * w->w_step];
     }
 }
 
-/* Step 3: the states of w that matter in this row, and copies of the last to make it fours. */
+/* Step 3: the states of w that matter in this row. Without branches: nobody could predict them. */
 static int make_terms(fold *s)
 {
-    double limit = INFINITY;
-    int n = 0, best = -1;
+    double limit =
+        s->has_limits ? fmin(weft_row_least_sum(s->a, s->high, s->n_w), DBL_MAX) : DBL_MAX;
+    const double *row = s->m;
+    int n = 0;
 
-    for (int x = 0; x < s->n_w; x++)
-        if (s->a[x] + s->high[x] < limit) {
-            limit = s->a[x] + s->high[x];
-            best = x;
-        }
-    for (int x = 0; x < s->n_w; x++) {
-        s->term[n] = (term){s->m + (size_t)x * (size_t)s->n_l, s->a[x]};
-        n += s->a[x] + s->low[x] < limit || x == best;
+    for (int x = 0; x < s->n_w; x++, row += s->n_l) {
+        s->term[n] = (weft_term){row, s->a[x]};
+        n += s->a[x] + s->low[x] <= limit;
     }
-    for (; n % 4; n++)
-        s->term[n] = s->term[n - 1];
     return n;
 }
 
 static void make_row(fold *s, double *to)
 {
-    int n_terms;
-
     make_a(s);
-    n_terms = make_terms(s);
-    if (HAS_WIDE)
-        fold_wide(s->term, n_terms, to, s->n_l);
-    else
-        fold_plain(s->term, n_terms, to, s->n_l);
+    weft_row_fold(s->term, make_terms(s), to, s->n_l);
 }
 
 /* The next states of the axes but the last; returns the first axis that changed, -1 at the end. */
@@ -327,12 +246,16 @@ static int advance(fold *s)
 
 static void make_table(fold *s, double *to)
 {
-    int changed = 0;
+    int changed = 0, n_rows = 1; /* of a matrix, as far as it matters */
+
+    for (int i = s->n_first; i + 1 < s->b->n && n_rows < LEAST_ROWS; i++)
+        n_rows *= s->b->size[s->axis[i]];
+    s->has_limits = n_rows >= LEAST_ROWS;
 
     s->sum = WEFT_NEW_RAW(s->arena, double, (size_t)s->n_w *(size_t)s->n_l);
-    s->low = WEFT_NEW_RAW(s->arena, double, s->n_w);
-    s->high = WEFT_NEW_RAW(s->arena, double, s->n_w);
-    s->term = WEFT_NEW_RAW(s->arena, term, s->n_w + 3);
+    s->low = WEFT_NEW(s->arena, double, s->n_w);
+    s->high = WEFT_NEW(s->arena, double, s->n_w);
+    s->term = WEFT_NEW_RAW(s->arena, weft_term, s->n_w + 1);
     s->digit = WEFT_NEW(s->arena, int, s->b->n);
     make_matrix(s);
     while (changed >= 0) {
@@ -361,7 +284,8 @@ static void fold_into(fold *s, double *to)
             *to = fmin(*to, s->own[x]);
     } else if (is_column(s)) {
         for (int i = 0; i < s->n_l; i++)
-            to[i] = least_sum(s->own, s->in_m[0].cost + (size_t)i * (size_t)s->n_w, s->n_w);
+            to[i] =
+                weft_row_least_sum(s->own, s->in_m[0].cost + (size_t)i * (size_t)s->n_w, s->n_w);
     } else {
         make_table(s, to);
     }

@@ -39,6 +39,8 @@ typedef struct search {
     int n, k;
     weft_rng rng;
     const double *tail_s; /* [task * k + device] of paths */
+    int *pred;            /* [in_at[task] ..] tasks that send to it */
+    double *send_s;       /* [in_at[task] .. * k * k] what that takes, by devices */
     int *order, *place;   /* inverse to each other */
     int *device;          /* [task] */
     double *end_s;        /* [task] */
@@ -59,23 +61,24 @@ typedef struct search {
 /* --- timing ---------------------------------------------------------------------------------- */
 
 /* Times the tasks from place `first` on; false if the value passes the limit. *stop: the first
- * place that was not timed. */
-static bool time_from(search *s, int first, double limit_s, int *stop)
+ * place that was not timed. k is the number of devices: where the compiler knows it, it unrolls
+ * the loops. */
+static inline bool time_from_k(search *s, int first, double limit_s, int *stop, const int k)
 {
     const weft_piece *x = s->x;
-    int k = s->k;
     double most_s = s->most_s[first], late_s = s->late_s[first];
 
     memcpy(s->new_free_s + first * k, s->free_s + first * k, sizeof(double) * (size_t)k);
     for (int i = first; i < s->n; i++) {
         int u = s->order[i], d = s->device[u];
-        const double *before = s->new_free_s + i * k;
+        const double *before = s->new_free_s + i * k, *send_s = s->send_s + x->in_at[u] * k * k + d;
         double *after = s->new_free_s + (i + 1) * k;
-        double at_s = fmax(before[d], x->release_s[u * k + d]);
+        double at_s = before[d], release_s = x->release_s[u * k + d];
 
-        for (int j = x->in_at[u]; j < x->in_at[u + 1]; j++) {
-            int e = x->in[j], v = x->from[e];
-            double come_s = s->end_s[v] + x->send_s[(e * k + s->device[v]) * k + d];
+        at_s = release_s > at_s ? release_s : at_s;
+        for (int j = x->in_at[u]; j < x->in_at[u + 1]; j++, send_s += k * k) {
+            int v = s->pred[j];
+            double come_s = s->end_s[v] + send_s[s->device[v] * k];
 
             at_s = come_s > at_s ? come_s : at_s;
         }
@@ -97,6 +100,20 @@ static bool time_from(search *s, int first, double limit_s, int *stop)
     }
     *stop = s->n;
     return true;
+}
+
+static bool time_from(search *s, int first, double limit_s, int *stop)
+{
+    switch (s->k) {
+    case 2:
+        return time_from_k(s, first, limit_s, stop, 2);
+    case 3:
+        return time_from_k(s, first, limit_s, stop, 3);
+    case 4:
+        return time_from_k(s, first, limit_s, stop, 4);
+    default:
+        return time_from_k(s, first, limit_s, stop, s->k);
+    }
 }
 
 static void keep(search *s, int first)
@@ -301,6 +318,21 @@ static void set_base(search *s, weft_arena *a)
     s->share = LATE_SHARE / s->n;
 }
 
+/* Edges in the order in which tasks are timed. */
+static void set_sends(search *s, weft_arena *a)
+{
+    const weft_piece *x = s->x;
+    size_t size = (size_t)s->k * (size_t)s->k;
+
+    s->pred = WEFT_NEW(a, int, x->n_edges);
+    s->send_s = WEFT_NEW(a, double, (size_t)x->n_edges *size);
+    for (int j = 0; j < x->n_edges; j++) {
+        s->pred[j] = x->from[x->in[j]];
+        memcpy(s->send_s + (size_t)j * size, x->send_s + (size_t)x->in[j] * size,
+               sizeof *s->send_s * size);
+    }
+}
+
 static search *search_new(const weft_piece *x, int *device, const double *start_s, uint64_t seed,
                           weft_arena *a)
 {
@@ -327,6 +359,7 @@ static search *search_new(const weft_piece *x, int *device, const double *start_
     s->new_free_s = WEFT_NEW(a, double, rows);
     memcpy(s->free_s, x->free_s, sizeof(double) * (size_t)s->k);
     set_base(s, a);
+    set_sends(s, a);
     set_order(s, start_s, a);
     return s;
 }

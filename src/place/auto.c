@@ -7,10 +7,12 @@
  * 3. The problem becomes a piece without dominated edges. Its parts between barriers are searched
  *    from last to first (series.c): tails that know what every barrier costs, and a bound.
  * 4. The whole piece is searched with these tails (exact.c), for something better than the plan.
- * 5. `auto`: while the gap is open, windows of the plan are searched again (window.c).
- * 6. Steps 3 and 4 are repeated with more states for each part and wider beams.
+ * 5. Parts of many tasks are not closed by search: their bound comes from legs between barriers
+ *    (bound_legs.c).
+ * 6. `auto`: while the gap is open, windows of the plan are searched again (window.c).
+ * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
  *
- * `exact` leaves step 5 out. The best plan and the largest bound are kept, whoever found them, so
+ * `exact` leaves step 6 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
@@ -40,7 +42,7 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
-static const double LARGE_SHARE = 0.9;
+static const double LARGE_SHARE = 0.95, LEGS_SHARE = 0.3;
 static const double ORBIT_SHARE = 0.8;      /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
@@ -148,7 +150,29 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     return WEFT_OK;
 }
 
-/* Parts, then the whole; true if the search was complete. */
+/* A share of what is left for a bound from barrier to barrier. */
+static void search_legs(search *s, double share)
+{
+    weft_run run = *s->run;
+    weft_legs_effort e = {s->best.value, FIRST_PART_STATES, INT64_MAX, &run};
+    int64_t steps;
+
+    if (run.limit_s < INFINITY)
+        run.limit_s -= (1 - share) * weft_run_left_s(s->run);
+    if (s->steps_left < INT64_MAX)
+        e.most_steps = (int64_t)(share * (double)s->steps_left) + 1;
+    s->bound = fmax(s->bound, fmin(weft_legs_bound(s->piece, &e, &steps), s->best.value));
+    spend(s, steps);
+    tell(s);
+}
+
+static bool is_large(const search *s)
+{
+    return s->n_largest > LARGE_PART;
+}
+
+/* Parts, then the whole; true if the search was complete. Large open parts need better plans and
+ * bounds first. */
 static bool run_round(search *s, int round)
 {
     int64_t part_states = FIRST_PART_STATES, whole_states = FIRST_WHOLE_STATES;
@@ -160,7 +184,7 @@ static bool run_round(search *s, int round)
     if (!s->are_parts_closed)
         s->are_parts_closed = search_parts(s, part_states);
     tell(s);
-    if (is_over(s))
+    if (is_over(s) || (round == 0 && s->has_windows && !s->are_parts_closed && is_large(s)))
         return false;
     return search_whole(s, s->are_parts_closed ? INT64_MAX : whole_states);
 }
@@ -188,18 +212,18 @@ static bool run_rounds_within(search *s, double share)
 
 static weft_status run_rounds(search *s)
 {
-    bool is_closed, is_large;
+    bool is_closed;
 
     s->are_parts_closed = false;
     is_closed = run_round(s, 0);
-    is_large = s->n_largest > LARGE_PART;
-
+    if (is_large(s) && !is_closed && !is_over(s))
+        search_legs(s, LEGS_SHARE);
     if (s->has_windows && !is_closed && !is_over(s)) {
-        if (!is_large)
+        if (!is_large(s))
             is_closed = run_rounds_within(s, EXACT_SHARE);
         tell(s);
         if (!is_closed && !is_over(s))
-            WEFT_TRY(try_solver(s, &weft_place_split, is_large ? LARGE_SHARE : WINDOW_SHARE));
+            WEFT_TRY(try_solver(s, &weft_place_split, is_large(s) ? LARGE_SHARE : WINDOW_SHARE));
     }
     for (int round = 1; round < MOST_ROUNDS && !is_closed && !is_over(s); round++) {
         is_closed = run_round(s, round);

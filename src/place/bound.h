@@ -76,4 +76,17 @@ enum { WEFT_MOST_PART = 64 };
  * have at most most_tasks tasks, which is at most WEFT_MOST_PART. */
 double weft_series_bound(const weft_piece *x, int most_tasks, double most_work, weft_arena *a);
 
+/* --- legs (bound_legs.c) --------------------------------------------------------------------- */
+
+typedef struct weft_legs_effort {
+    double upper;        /* a bound that reaches this is enough */
+    int64_t part_states; /* of the search of a part of few tasks */
+    int64_t most_steps;  /* about; INT64_MAX: no limit */
+    const weft_run *run;
+} weft_legs_effort;
+
+/* The shortest way from barrier to barrier over their devices, by search and linear programs. For
+ * pieces with parts that search does not close. *steps: taken. */
+double weft_legs_bound(const weft_piece *x, const weft_legs_effort *e, int64_t *steps);
+
 #endif

@@ -16,7 +16,7 @@ enum { MOST_ROUNDS = 4 };
 double weft_lp_bound(const weft_piece *x, double limit_s, weft_arena *a)
 {
     size_t mark = weft_arena_mark(a);
-    weft_milp_model m = weft_milp_model_new(x, INFINITY, false, a);
+    weft_milp_model m = weft_milp_model_new(x, INFINITY, WEFT_MILP_RELAXED, a);
     weft_milp_effort e = {.limit_s = limit_s, .rounds = MOST_ROUNDS};
     double bound;
 

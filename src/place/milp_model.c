@@ -14,9 +14,7 @@
  *      (7)  s_i >= sum r_ik x_ik                                          each task
  *      (9)  sum over weights w of bytes_w / room_k z_wk <= 1,  z_wk >= x_ik for readers i
  *
- *    If one end of an edge has one device, the x of the other end are its y. If all transfers of
- *    an edge between different devices take the same c, y gives way to d_k >= x_ik - x_jk,
- *    d_k >= 0, and the transfer is c sum d_k: the same relaxation with less columns.
+ *    (2) and the transfers of (3) are written by milp_send.c; a loose model has none at first.
  * 4. Rows (8) come from the relaxation itself. For device k and times a, b with a + b <= a lower
  *    bound of T, and S = {i : r_ik >= a, q_ik >= b}:
  *
@@ -264,7 +262,7 @@ static void add_sum(weft_milp_model *m, int row, int u, double sign, const doubl
     }
 }
 
-static int row(weft_milp_model *m, double low, double high, const char *kind, int a, int b)
+int weft_milp_model_row(weft_milp_model *m, double low, double high, const char *kind, int a, int b)
 {
     char name[NAME];
 
@@ -282,141 +280,31 @@ static void add_task_rows(weft_milp_model *m, int u)
     int r;
 
     if (m->group[u] == u) {
-        r = row(m, 1, 1, "one", u, -1);
+        r = weft_milp_model_row(m, 1, 1, "one", u, -1);
         for (int d = 0; d < x->n_devices; d++) {
             if (m->has[cell(x, u, d)])
                 weft_milp_term(m->milp, r, m->on[cell(x, u, d)], 1);
         }
     }
-    r = row(m, 0, INFINITY, "last", u, -1);
+    r = weft_milp_model_row(m, 0, INFINITY, "last", u, -1);
     weft_milp_term(m->milp, r, m->span, 1);
     weft_milp_term(m->milp, r, m->start[u], -1);
     add_sum(m, r, u, -1, x->time_s);
     add_sum(m, r, u, -1, m->tail_s);
-    r = row(m, 0, INFINITY, "head", u, -1);
+    r = weft_milp_model_row(m, 0, INFINITY, "head", u, -1);
     weft_milp_term(m->milp, r, m->start[u], 1);
     add_sum(m, r, u, -1, m->head_s);
 }
 
-static int n_devices_of(const weft_milp_model *m, int u)
-{
-    int n = 0;
-
-    for (int d = 0; d < m->piece->n_devices; d++)
-        n += m->has[cell(m->piece, u, d)];
-    return n;
-}
-
-/* The transfer of edge e between any two different devices; -1 if they differ. */
-static double uniform_s(const weft_milp_model *m, int e)
+/* (3) without the transfer */
+static void add_edge_row(weft_milp_model *m, int e)
 {
     const weft_piece *x = m->piece;
-    double all_s = -1;
 
-    for (int k = 0; k < x->n_devices; k++) {
-        for (int l = 0; l < x->n_devices; l++) {
-            if (k == l || !m->has[cell(x, x->from[e], k)] || !m->has[cell(x, x->to[e], l)])
-                continue;
-            if (all_s < 0)
-                all_s = send_s(x, e, k, l);
-            if (send_s(x, e, k, l) != all_s)
-                return -1;
-        }
-    }
-    return all_s < 0 ? 0 : isfinite(all_s) ? all_s : -1;
-}
-
-/* Terms of the transfer by d_k >= x_ik - x_jk. */
-static void add_uniform(weft_milp_model *m, int r, int e, double all_s)
-{
-    const weft_piece *x = m->piece;
-    int i = x->from[e], j = x->to[e];
-    char name[NAME];
-
-    for (int k = 0; k < x->n_devices && all_s > 0; k++) {
-        int d = m->on[cell(x, i, k)], s;
-
-        if (!m->has[cell(x, i, k)])
-            continue;
-        if (m->has[cell(x, j, k)]) {
-            if (m->on[cell(x, j, k)] == d)
-                continue; /* a group: never sent */
-            snprintf(name, sizeof name, "d_%d_%d", e, k);
-            d = column(m, name, 0, 1, false);
-            s = row(m, 0, INFINITY, "sent", e, k);
-            weft_milp_term(m->milp, s, d, 1);
-            weft_milp_term(m->milp, s, m->on[cell(x, i, k)], -1);
-            weft_milp_term(m->milp, s, m->on[cell(x, j, k)], 1);
-        }
-        weft_milp_term(m->milp, r, d, -all_s / m->unit_s);
-    }
-}
-
-/* The column y_kl, or the x that is its equal; -1 if the pair is impossible. */
-static int pair_column(weft_milp_model *m, int e, int k, int l)
-{
-    const weft_piece *x = m->piece;
-    int i = x->from[e], j = x->to[e];
-    char name[NAME];
-
-    if (!m->has[cell(x, i, k)] || !m->has[cell(x, j, l)])
-        return -1;
-    if (n_devices_of(m, i) == 1)
-        return m->on[cell(x, j, l)];
-    if (n_devices_of(m, j) == 1)
-        return m->on[cell(x, i, k)];
-    snprintf(name, sizeof name, "y_%d_%d_%d", e, k, l);
-    return column(m, name, 0, isfinite(send_s(x, e, k, l)) ? 1 : 0, false);
-}
-
-/* (2) and the terms of the transfer in row r. */
-static void add_pairs(weft_milp_model *m, int r, int e)
-{
-    const weft_piece *x = m->piece;
-    int i = x->from[e], j = x->to[e], n = x->n_devices;
-    bool has_own = n_devices_of(m, i) > 1 && n_devices_of(m, j) > 1;
-    size_t mark = weft_arena_mark(m->arena);
-    int *in = WEFT_NEW(m->arena, int, n), *out = WEFT_NEW(m->arena, int, n);
-
-    for (int d = 0; d < n && has_own; d++) {
-        out[d] = m->has[cell(x, i, d)] ? row(m, 0, 0, "out", e, d) : -1;
-        if (out[d] >= 0)
-            weft_milp_term(m->milp, out[d], m->on[cell(x, i, d)], -1);
-        in[d] = m->has[cell(x, j, d)] ? row(m, 0, 0, "in", e, d) : -1;
-        if (in[d] >= 0)
-            weft_milp_term(m->milp, in[d], m->on[cell(x, j, d)], -1);
-    }
-    for (int k = 0; k < n; k++) {
-        for (int l = 0; l < n; l++) {
-            int y = pair_column(m, e, k, l);
-
-            if (y < 0)
-                continue;
-            if (has_own) {
-                weft_milp_term(m->milp, out[k], y, 1);
-                weft_milp_term(m->milp, in[l], y, 1);
-            }
-            if (isfinite(send_s(x, e, k, l)))
-                weft_milp_term(m->milp, r, y, -send_s(x, e, k, l) / m->unit_s);
-        }
-    }
-    weft_arena_rewind(m->arena, mark);
-}
-
-/* (3) */
-static void add_edge_rows(weft_milp_model *m, int e)
-{
-    const weft_piece *x = m->piece;
-    double all_s = uniform_s(m, e);
-    int r = row(m, 0, INFINITY, "arrive", e, -1);
-
-    weft_milp_term(m->milp, r, m->start[x->to[e]], 1);
-    weft_milp_term(m->milp, r, m->start[x->from[e]], -1);
-    add_sum(m, r, x->from[e], -1, x->time_s);
-    if (all_s >= 0)
-        add_uniform(m, r, e, all_s);
-    else
-        add_pairs(m, r, e);
+    m->arrive[e] = weft_milp_model_row(m, 0, INFINITY, "arrive", e, -1);
+    weft_milp_term(m->milp, m->arrive[e], m->start[x->to[e]], 1);
+    weft_milp_term(m->milp, m->arrive[e], m->start[x->from[e]], -1);
+    add_sum(m, m->arrive[e], x->from[e], -1, x->time_s);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -442,7 +330,7 @@ static double possible_bytes(const weft_milp_model *m, int d, const int *reader_
 static void add_room(weft_milp_model *m, int d, const int *reader_at, const int *reader)
 {
     const weft_piece *x = m->piece;
-    int r = row(m, -INFINITY, 1, "room", d, -1);
+    int r = weft_milp_model_row(m, -INFINITY, 1, "room", d, -1);
     char name[NAME];
 
     for (int w = 0; w < x->n_weights; w++) {
@@ -616,6 +504,14 @@ static int add_cuts(weft_milp_model *m, const double *solution)
     return n;
 }
 
+/* Returns how many rows or transfers were added. */
+static int add_more(weft_milp_model *m, const weft_milp_effort *e, const weft_milp_result *r)
+{
+    int n = add_cuts(m, r->x);
+
+    return e->adds_sends ? n + weft_milp_model_late_sends(m, r->x) : n;
+}
+
 /* --- the model ------------------------------------------------------------------------------- */
 
 double weft_piece_horizon(const weft_piece *x)
@@ -647,7 +543,8 @@ double weft_piece_horizon(const weft_piece *x)
     return sum_s + last_s + tail_s;
 }
 
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole, weft_arena *a)
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind,
+                                    weft_arena *a)
 {
     weft_milp_model m = {.piece = x, .arena = a};
     char name[NAME];
@@ -660,16 +557,46 @@ weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_w
     m.milp = weft_milp_new(name);
     if (m.is_empty)
         return m;
-    add_columns(&m, is_whole);
+    add_columns(&m, kind == WEFT_MILP_WHOLE);
     for (int u = 0; u < x->n_tasks; u++)
         add_task_rows(&m, u);
-    for (int e = 0; e < x->n_edges; e++)
-        add_edge_rows(&m, e);
+    m.arrive = WEFT_NEW(a, int, x->n_edges);
+    m.has_send = WEFT_NEW(a, bool, x->n_edges);
+    for (int e = 0; e < x->n_edges; e++) {
+        add_edge_row(&m, e);
+        if (kind != WEFT_MILP_LOOSE)
+            weft_milp_model_send(&m, e);
+    }
     if (x->n_weights > 0)
         add_memory(&m);
     for (int d = 0; d < x->n_devices; d++)
         add_cut(&m, &(load_cut){.device = d});
     return m;
+}
+
+void weft_milp_model_windows(weft_milp_model *m, int n)
+{
+    const weft_piece *x = m->piece;
+    size_t mark = weft_arena_mark(m->arena);
+    int *by_head = WEFT_NEW(m->arena, int, x->n_tasks);
+    int *by_tail = WEFT_NEW(m->arena, int, x->n_tasks);
+
+    for (int d = 0; d < x->n_devices; d++) {
+        int n_tasks = sorted_tasks(m, d, m->head_s, by_head);
+
+        sorted_tasks(m, d, m->tail_s, by_tail);
+        for (int i = 0; n_tasks > 0 && i < n * n; i++) {
+            int h = (i / n) * (i / n) * n_tasks / (2 * n * n),
+                t = (i % n) * (i % n) * n_tasks / (2 * n * n);
+            load_cut cut = {.device = d,
+                            .before_s = m->head_s[cell(x, by_head[n_tasks - 1 - h], d)],
+                            .after_s = m->tail_s[cell(x, by_tail[n_tasks - 1 - t], d)]};
+
+            if (cut.before_s + cut.after_s <= m->lower)
+                add_cut(m, &cut);
+        }
+    }
+    weft_arena_rewind(m->arena, mark);
 }
 
 void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e)
@@ -687,7 +614,7 @@ void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e)
         m->is_empty = result.outcome == WEFT_MILP_INFEASIBLE;
         if (!m->is_empty)
             m->lower = fmax(m->lower, fmin(result.bound * m->unit_s, m->upper));
-        if (result.outcome != WEFT_MILP_OPTIMAL || (i < e->rounds && add_cuts(m, result.x) == 0))
+        if (result.outcome != WEFT_MILP_OPTIMAL || (i < e->rounds && add_more(m, e, &result) == 0))
             break;
         weft_arena_rewind(m->arena, mark);
     }

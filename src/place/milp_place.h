@@ -12,6 +12,7 @@ typedef struct weft_milp_effort {
     double limit_s; /* wall seconds; INFINITY: none */
     int rounds;     /* of cuts */
     const volatile sig_atomic_t *stop;
+    bool adds_sends; /* to a loose model, where they can matter */
 } weft_milp_effort;
 
 /* What is known before. `upper` is the value of a schedule, or INFINITY; values above are left out.
@@ -57,6 +58,12 @@ double weft_lp_bound(const weft_piece *x, double limit_s, weft_arena *a);
 
 /* --- what the model and the bound share (milp_model.c) --------------------------------------- */
 
+typedef enum weft_milp_kind {
+    WEFT_MILP_RELAXED,
+    WEFT_MILP_WHOLE, /* x are whole */
+    WEFT_MILP_LOOSE, /* relaxed, and ways through the network pay no transfers: a fast program */
+} weft_milp_kind;
+
 typedef struct weft_milp_model {
     const weft_piece *piece;
     weft_arena *arena;
@@ -67,12 +74,24 @@ typedef struct weft_milp_model {
     double *first_s, *rest_s;    /* [n_tasks] least head and least tail over the domain */
     int *group;                  /* [n_tasks] first task of its group */
     int span, *on, *start;       /* columns */
+    int *arrive;                 /* [n_edges] rows (3) */
+    bool *has_send;              /* [n_edges] (3) knows the transfer */
     bool is_empty;               /* a task without device: nothing of at most `upper` exists */
 } weft_milp_model;
 
 /* Domains, heads and tails under `upper` (INFINITY: none), and rows (1)-(3), (6), (7), (9). */
-weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, bool is_whole,
+weft_milp_model weft_milp_model_new(const weft_piece *x, double upper, weft_milp_kind kind,
                                     weft_arena *a);
+/* A row named by its kind and one or two numbers (b < 0: one). */
+int weft_milp_model_row(weft_milp_model *m, double low, double high, const char *kind, int a,
+                        int b);
+/* The transfer of edge e in (3), and (2) (milp_send.c). */
+void weft_milp_model_send(weft_milp_model *m, int e);
+/* The transfers of edges on ways that would be longer than T if they paid for theirs; returns how
+ * many there were. */
+int weft_milp_model_late_sends(weft_milp_model *m, const double *solution);
+/* Adds rows (8) for each device: n heads, the earliest and some quantiles, with n tails each. */
+void weft_milp_model_windows(weft_milp_model *m, int n);
 /* Solves the relaxation, adds the most violated rows (8), and so on; raises `lower`. */
 void weft_milp_model_tighten(weft_milp_model *m, const weft_milp_effort *e);
 

@@ -290,7 +290,7 @@ static void set_starts(const schedule *s)
 weft_milp *weft_milp_schedule_new(const weft_piece *x, const weft_milp_known *k, weft_arena *a,
                                   weft_milp_columns *out)
 {
-    schedule s = {.model = weft_milp_model_new(x, k->upper, true, a)};
+    schedule s = {.model = weft_milp_model_new(x, k->upper, WEFT_MILP_WHOLE, a)};
     weft_milp_model *m = &s.model;
     int *before = WEFT_NEW(a, int, x->n_devices), most = k->most_pairs ? k->most_pairs : INT_MAX;
 

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* plan_json.c: plan files (weft.plan/1). The writer puts down everything that is needed to make the
  * problem again and to recompute every number; the reader trusts nothing. */
-#include "weft/plan.h"
-
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char *const schema = "weft.plan/1";
-
-static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t hash)
-{
-    weft_put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
-}
+#include "plan_head.h"
 
 static const char *semantics_word(int is_calls)
 {
@@ -21,37 +12,6 @@ static const char *semantics_word(int is_calls)
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
-
-static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
-
-static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
-{
-    const weft_model_options *m = &o->options;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *dims = weft_doc_new(a, WEFT_DOC_MAP);
-
-    weft_put_text(a, d, "source", o->model);
-    weft_put_text(a, d, "format", o->format);
-    put_hash(a, d, "hash", o->model_hash);
-    weft_put_int(a, d, "batch", m->batch);
-    for (int i = 0; i < m->n_dims; i++)
-        weft_put_int(a, dims, m->dim[i].name, m->dim[i].size);
-    weft_doc_put(a, d, "dims", dims);
-    weft_put_text(a, d, "dtype", m->dtype ? weft_dtype_name(m->dtype) : NULL);
-    weft_doc_put(a, d, "train", weft_doc_new_bool(a, m->train));
-    weft_put_text(a, d, "optimizer", optimizer_name[m->optimizer]);
-    return d;
-}
-
-static weft_doc *platform_doc(const weft_plan_origin *o, weft_arena *a)
-{
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-
-    if (o->platform == NULL)
-        return weft_doc_new(a, WEFT_DOC_NULL);
-    weft_put_text(a, d, "source", o->platform);
-    put_hash(a, d, "hash", o->platform_hash);
-    return d;
-}
 
 static weft_doc *decisions_doc(const weft_problem *p, const weft_plan *plan, int way, weft_arena *a)
 {
@@ -116,12 +76,7 @@ static weft_doc *proof_doc(const weft_problem *p, const weft_proof *proof, weft_
     weft_doc *path = weft_doc_new(a, proof->n_path > 0 ? WEFT_DOC_LIST : WEFT_DOC_NULL);
     weft_doc *price = weft_doc_new(a, proof->price ? WEFT_DOC_LIST : WEFT_DOC_NULL);
 
-    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
-    weft_put_real(a, d, "value", proof->value);
-    weft_put_real(a, d, "bound", proof->bound);
-    weft_put_real(a, d, "gap", proof->gap);
-    weft_put_text(a, d, "method", proof->method);
-    weft_put_real(a, d, "certified", proof->certified);
+    weft_plan_put_claims(a, d, proof);
     for (int i = 0; i < proof->n_path; i++)
         weft_doc_add(a, path, weft_doc_new_text(a, p->task_name[proof->path[i]]));
     for (int i = 0; proof->price && i < p->n_devices; i++)
@@ -138,18 +93,13 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    weft_put_text(a, d, "schema", schema);
-    weft_put_text(a, d, "kind", "place");
-    weft_doc_put(a, d, "model", model_doc(origin, a));
-    weft_doc_put(a, d, "platform", platform_doc(origin, a));
+    weft_plan_put_head(a, d, "place", origin);
     weft_put_text(a, d, "goal", weft_goal_name(p->ask.goal));
     weft_put_text(a, d, "semantics", semantics_word(p->ask.is_calls));
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
     if (has_limits(&p->ask))
         weft_doc_put(a, d, "limits", limits_doc(&p->ask, a));
-    weft_put_text(a, d, "solver", origin->solver);
-    weft_put_int(a, d, "seed", origin->seed);
-    put_hash(a, d, "problem_hash", origin->problem_hash);
+    weft_plan_put_maker(a, d, origin);
     if (plan->n_ways > 1)
         weft_doc_put(a, d, "ways", ways_doc(p, plan, a));
     else
@@ -161,42 +111,6 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Text or null. */
-static weft_status optional_text(const weft_doc *map, const char *key, const char **out)
-{
-    const weft_doc *d = weft_doc_get(map, key);
-
-    *out = NULL;
-    if (d == NULL)
-        return weft_doc_fail(map, "key '%s' is missing", key);
-    return d->kind == WEFT_DOC_NULL ? WEFT_OK : weft_doc_text(map, key, out);
-}
-
-static weft_status read_hash(const weft_doc *map, const char *key, uint64_t *out)
-{
-    const char *text;
-    char *end;
-
-    WEFT_TRY(weft_doc_text(map, key, &text));
-    *out = strtoull(text, &end, 16);
-    if (*end != '\0' || strlen(text) != 16)
-        return weft_doc_fail(map, "'%s' is '%s', expected 16 hexadecimal digits", key, text);
-    return WEFT_OK;
-}
-
-/* One of the words that `name` gives for 0 .. n - 1. */
-static weft_status read_word(const weft_doc *map, const char *key, const char *(*name)(int), int n,
-                             int *out)
-{
-    const char *text;
-
-    WEFT_TRY(weft_doc_text(map, key, &text));
-    for (*out = 0; *out < n; (*out)++)
-        if (strcmp(text, name(*out)) == 0)
-            return WEFT_OK;
-    return weft_doc_fail(map, "'%s' is '%s', expected %s ...", key, text, name(0));
-}
-
 static const char *goal_word(int i)
 {
     return weft_goal_name((weft_goal)i);
@@ -205,72 +119,6 @@ static const char *goal_word(int i)
 static const char *transfer_word(int i)
 {
     return weft_transfer_name((weft_transfer)i);
-}
-
-static const char *outcome_word(int i)
-{
-    return weft_outcome_name((weft_outcome)i);
-}
-
-static const char *optimizer_word(int i)
-{
-    return optimizer_name[i];
-}
-
-static weft_status read_dims(const weft_doc *dims, weft_arena *a, weft_model_options *o)
-{
-    weft_dim_binding *dim = WEFT_NEW(a, weft_dim_binding, dims->n + 1);
-
-    for (int i = 0; i < dims->n; i++) {
-        dim[i].name = dims->key[i];
-        WEFT_TRY(weft_doc_int(dims, dims->key[i], 1, 1000000000, &dim[i].size));
-    }
-    o->n_dims = dims->n;
-    o->dim = dim;
-    return WEFT_OK;
-}
-
-static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin *o)
-{
-    static const char *const keys[] = {"source", "format", "hash",  "batch",
-                                       "dims",   "dtype",  "train", "optimizer"};
-    const weft_doc *dims, *train;
-    const char *dtype;
-    int optimizer;
-
-    WEFT_TRY(weft_doc_known_keys(d, keys, 8));
-    WEFT_TRY(weft_doc_text(d, "source", &o->model));
-    WEFT_TRY(optional_text(d, "format", &o->format));
-    WEFT_TRY(read_hash(d, "hash", &o->model_hash));
-    WEFT_TRY(weft_doc_int(d, "batch", 0, 1000000000, &o->options.batch));
-    WEFT_TRY(weft_doc_need(d, "dims", WEFT_DOC_MAP, &dims));
-    WEFT_TRY(read_dims(dims, a, &o->options));
-    WEFT_TRY(optional_text(d, "dtype", &dtype));
-    o->options.dtype = dtype ? weft_dtype_find(dtype) : WEFT_TYPE_UNKNOWN;
-    if (dtype && !weft_dtype_is_float(o->options.dtype))
-        return weft_doc_fail(d, "'dtype' is '%s', expected a floating-point type", dtype);
-    WEFT_TRY(weft_doc_need(d, "train", WEFT_DOC_BOOL, &train));
-    o->options.train = train->truth;
-    WEFT_TRY(read_word(d, "optimizer", optimizer_word, 3, &optimizer));
-    o->options.optimizer = (weft_optimizer)optimizer;
-    return WEFT_OK;
-}
-
-static weft_status read_platform(const weft_doc *plan, weft_plan_origin *o)
-{
-    static const char *const keys[] = {"source", "hash"};
-    const weft_doc *d = weft_doc_get(plan, "platform");
-
-    if (d == NULL)
-        return weft_doc_fail(plan, "key 'platform' is missing");
-    if (d->kind == WEFT_DOC_NULL)
-        return WEFT_OK;
-    if (d->kind != WEFT_DOC_MAP)
-        return weft_doc_fail(d, "'platform' is %s, expected a map or null",
-                             weft_doc_kind_name(d->kind));
-    WEFT_TRY(weft_doc_known_keys(d, keys, 2));
-    WEFT_TRY(weft_doc_text(d, "source", &o->platform));
-    return read_hash(d, "hash", &o->platform_hash);
 }
 
 /* A number above 0, or null: no limit. */
@@ -456,44 +304,28 @@ static weft_status read_proof(const weft_doc *d, weft_arena *a, weft_plan_file *
 {
     static const char *const keys[] = {"status",    "value", "bound",  "gap",     "method",
                                        "certified", "path",  "prices", "refuted", "again"};
-    int outcome;
 
     WEFT_TRY(weft_doc_known_keys(d, keys, 10));
-    WEFT_TRY(read_word(d, "status", outcome_word, 4, &outcome));
-    out->proof.outcome = (weft_outcome)outcome;
-    WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &out->proof.value));
-    WEFT_TRY(weft_doc_real(d, "bound", 0, INFINITY, &out->proof.bound));
-    WEFT_TRY(weft_doc_real(d, "gap", 0, INFINITY, &out->proof.gap));
-    WEFT_TRY(optional_text(d, "method", &out->proof.method));
-    WEFT_TRY(weft_doc_real(d, "certified", 0, INFINITY, &out->proof.certified));
+    WEFT_TRY(weft_plan_read_claims(d, &out->proof));
     WEFT_TRY(read_refuted(d, &out->proof));
-    WEFT_TRY(optional_text(d, "again", &out->proof.again));
+    WEFT_TRY(weft_plan_optional_text(d, "again", &out->proof.again));
     return read_certificate(d, a, out);
 }
 
 static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *out)
 {
-    const weft_doc *model;
-    const char *kind;
     int word;
 
-    WEFT_TRY(weft_doc_text(d, "kind", &kind));
-    if (strcmp(kind, "place") != 0)
-        return weft_doc_fail(d, "kind is '%s', expected 'place'", kind);
-    WEFT_TRY(weft_doc_need(d, "model", WEFT_DOC_MAP, &model));
-    WEFT_TRY(read_model(model, a, &out->origin));
-    WEFT_TRY(read_platform(d, &out->origin));
-    WEFT_TRY(read_word(d, "goal", goal_word, 2, &word));
+    WEFT_TRY(weft_plan_read_origin(d, a, &out->origin));
+    WEFT_TRY(weft_plan_read_word(d, "goal", goal_word, 2, &word));
     out->ask.goal = (weft_goal)word;
     word = 0; /* plans of before it was written: platform */
     if (weft_doc_get(d, "semantics"))
-        WEFT_TRY(read_word(d, "semantics", semantics_word, 2, &word));
+        WEFT_TRY(weft_plan_read_word(d, "semantics", semantics_word, 2, &word));
     out->ask.is_calls = word == 1;
-    WEFT_TRY(read_word(d, "transfer", transfer_word, 4, &word));
+    WEFT_TRY(weft_plan_read_word(d, "transfer", transfer_word, 4, &word));
     out->transfer = (weft_transfer)word;
-    WEFT_TRY(weft_doc_text(d, "solver", &out->origin.solver));
-    WEFT_TRY(weft_doc_int(d, "seed", 0, INT64_MAX, &out->origin.seed));
-    return read_hash(d, "problem_hash", &out->origin.problem_hash);
+    return WEFT_OK;
 }
 
 weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
@@ -502,15 +334,9 @@ weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
                                        "transfer", "solver", "seed",   "problem_hash", "decisions",
                                        "measures", "proof",  "limits", "ways",         "semantics"};
     const weft_doc *d, *proof;
-    const char *found;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(weft_doc_read(path, a, &d));
-    if (d->kind != WEFT_DOC_MAP)
-        return weft_doc_fail(d, "this is %s, expected a plan", weft_doc_kind_name(d->kind));
-    WEFT_TRY(weft_doc_text(d, "schema", &found));
-    if (strcmp(found, schema) != 0)
-        return weft_doc_fail(d, "schema is '%s', expected '%s'", found, schema);
+    WEFT_TRY(weft_plan_open(path, "place", a, &d));
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(read_head(d, a, out));
     WEFT_TRY(read_limits(d, &out->ask));

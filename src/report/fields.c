@@ -16,6 +16,38 @@ bool weft_report_has_plan(const weft_report *r)
     return r->solution->plan.device != NULL && r->solution->measures.busy_s != NULL;
 }
 
+bool weft_shard_report_has_plan(const weft_shard_report *r)
+{
+    return r->solution->plan.set_of != NULL && r->solution->measures.busy_s != NULL;
+}
+
+const double *weft_step_parts(const weft_shard_report *r, weft_arena *a)
+{
+    const weft_shards_measures *m = &r->solution->measures;
+    double *sum_s = WEFT_NEW(a, double, (size_t)r->solution->plan.n_steps *WEFT_N_PARTS + 1);
+
+    for (int i = 0; i < m->jobs->n_jobs; i++)
+        sum_s[(size_t)m->jobs->task[i] * WEFT_N_PARTS + m->part[i]] += m->jobs->duration_s[i];
+    return sum_s;
+}
+
+const int *weft_set_sizes(const weft_shards *s, weft_arena *a)
+{
+    int *n = WEFT_NEW(a, int, s->n_sets + 1);
+
+    for (int v = 0; v < s->n_steps; v++)
+        n[s->set_of[v]]++;
+    return n;
+}
+
+double weft_set_utilisation(const weft_shard_report *r, int set)
+{
+    const weft_shards_measures *m = &r->solution->measures;
+    double busy_s = m->busy_s[r->solution->plan.set[set].member[0]];
+
+    return m->latency_s > 0 ? fmin(1.0, busy_s / m->latency_s) : 0;
+}
+
 /* --- text ------------------------------------------------------------------------------------ */
 
 static char shown(char c)
@@ -112,4 +144,41 @@ const char *weft_print_seconds(double seconds, char to[48])
         return weft_unit_print(seconds, WEFT_UNIT_SECONDS, to);
     snprintf(to, 48, "%s s", weft_format_integer((int64_t)(seconds + 0.5), digits));
     return to;
+}
+
+static const char *glued(char *text)
+{
+    char *blank = strchr(text, ' ');
+
+    if (blank != NULL)
+        *blank = '\t';
+    return text;
+}
+
+const char *weft_glued_seconds(weft_arena *a, double seconds)
+{
+    char *text = WEFT_NEW(a, char, 48);
+
+    weft_print_seconds(seconds, text);
+    return glued(text);
+}
+
+const char *weft_glued_bytes(weft_arena *a, double bytes)
+{
+    char *text = WEFT_NEW(a, char, 32);
+
+    weft_format_bytes(bytes, text);
+    return glued(text);
+}
+
+void weft_put_glued(FILE *to, const char *text)
+{
+    for (; *text; text++)
+        fputc(*text == '\t' ? ' ' : *text, to);
+}
+
+void weft_print_field(FILE *to, int width, const char *label, const char *text)
+{
+    fprintf(to, "  %-*s", WEFT_LABEL - 2, label);
+    weft_print_wrapped(to, WEFT_LABEL, width, text);
 }

@@ -27,4 +27,25 @@ void weft_print_wrapped(FILE *to, int indent, int width, const char *text);
 /* "1.23 ms", "12,346 s". Returns `to`. */
 const char *weft_print_seconds(double seconds, char to[48]);
 
+/* Numbers that keep their unit: a tab between them, which weft_print_wrapped makes a blank. */
+const char *weft_glued_seconds(weft_arena *a, double seconds);
+const char *weft_glued_bytes(weft_arena *a, double bytes);
+/* A text as it is, tabs as blanks, without regard to a width. */
+void weft_put_glued(FILE *to, const char *text);
+
+enum { WEFT_LABEL = 16 }; /* columns before the text of a line with a label */
+
+/* A line "  label       text", wrapped. */
+void weft_print_field(FILE *to, int width, const char *label, const char *text);
+
+/* --- sharded networks ------------------------------------------------------------------------ */
+
+bool weft_shard_report_has_plan(const weft_shard_report *r);
+/* Seconds of all jobs of a step, [step * WEFT_N_PARTS + part] in `a`. */
+const double *weft_step_parts(const weft_shard_report *r, weft_arena *a);
+/* Steps on each set, [n_sets] in `a`. */
+const int *weft_set_sizes(const weft_shards *s, weft_arena *a);
+/* Share of the latency that the members of a set compute. */
+double weft_set_utilisation(const weft_shard_report *r, int set);
+
 #endif

@@ -22,7 +22,6 @@ enum {
     DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 60,
     MOST_WIDTH = 1000,
-    LABEL = 16,        /* columns before the text of a line */
     MOST_DEVICES = 32, /* rows of the table and of the chart */
     MOST_IDLE = 12,    /* of more devices, those without work are left out */
     MOST_STEPS = 12,
@@ -61,18 +60,12 @@ static char *glued(char *text)
 
 static const char *seconds(page *g, double s)
 {
-    char *text = WEFT_NEW(g->a, char, 48);
-
-    weft_print_seconds(s, text);
-    return glued(text);
+    return weft_glued_seconds(g->a, s);
 }
 
 static const char *bytes(page *g, double n)
 {
-    char *text = WEFT_NEW(g->a, char, 32);
-
-    weft_format_bytes(n, text);
-    return glued(text);
+    return weft_glued_bytes(g->a, n);
 }
 
 /* Amounts sent: files of tasks count them in units of their own. */
@@ -87,17 +80,14 @@ static const char *amount(page *g, double sent)
                             sent < 1 || sent > 1 ? "s" : "");
 }
 
-/* A text as it is, without regard to the width. */
 static void put(page *g, const char *text)
 {
-    for (; *text; text++)
-        fputc(*text == '\t' ? ' ' : *text, g->to);
+    weft_put_glued(g->to, text);
 }
 
 static void field(page *g, const char *label, const char *text)
 {
-    fprintf(g->to, "  %-*s", LABEL - 2, label);
-    weft_print_wrapped(g->to, LABEL, g->width, text);
+    weft_print_field(g->to, g->width, label, text);
 }
 
 /* --- what it is worth ------------------------------------------------------------------------ */
@@ -446,11 +436,11 @@ static void print_steps(page *g, step *s, int n)
     for (int i = n_shown; i < n; i++)
         rest_s += s[i].seconds;
     for (int i = 0; i < n_shown; i++) {
-        put(g, weft_arena_print(g->a, "  %*s  ", LABEL - 4, seconds(g, s[i].seconds)));
-        weft_print_wrapped(g->to, LABEL, g->width, step_text(g, &s[i]));
+        put(g, weft_arena_print(g->a, "  %*s  ", WEFT_LABEL - 4, seconds(g, s[i].seconds)));
+        weft_print_wrapped(g->to, WEFT_LABEL, g->width, step_text(g, &s[i]));
     }
     if (n_shown < n)
-        put(g, weft_arena_print(g->a, "  %*s  in %d shorter steps between them\n", LABEL - 4,
+        put(g, weft_arena_print(g->a, "  %*s  in %d shorter steps between them\n", WEFT_LABEL - 4,
                                 seconds(g, rest_s), n - n_shown));
 }
 

@@ -20,7 +20,7 @@
 
 static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
 
-static double wall_s(void)
+double weft_wall_s(void)
 {
     struct timespec now;
 
@@ -32,7 +32,8 @@ double weft_run_left_s(const weft_run *run)
 {
     if (run->stop != NULL && *run->stop)
         return 0;
-    return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - wall_s()) : INFINITY;
+    return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - weft_wall_s())
+                                   : INFINITY;
 }
 
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */
@@ -92,9 +93,9 @@ static weft_status run_solver(const weft_solver *s, const weft_problem *p, const
 {
     weft_status status;
 
-    run->begin_s = wall_s();
+    run->begin_s = weft_wall_s();
     status = s->solve(p, options, run, &out->plan, &out->proof);
-    out->seconds = wall_s() - run->begin_s;
+    out->seconds = weft_wall_s() - run->begin_s;
     return status;
 }
 

@@ -2,8 +2,9 @@
 /* fuzz_plan.c: plan files from anywhere.
  *
  * The bytes become a file in memory, beside a file of three tasks that stands in for whatever model
- * the plan names. The plan is read, and verified against those tasks: both end with an answer, and
- * whoever verifies twice hears the same. A plan without a fault is legal by the rules too. */
+ * the plan names; for plans of sharded networks, a small network and a platform of two accelerators
+ * do. The plan is read, and verified against those: both end with an answer, and whoever verifies
+ * twice hears the same. A plan without a fault is legal by the rules too. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdint.h>
@@ -26,6 +27,22 @@ static const char tasks[] = "{\"schema\": \"weft.tasks/1\", \"name\": \"three\",
                             "  {\"from\": \"b\", \"to\": \"c\", \"amount\": 1}],\n"
                             " \"capacity\": [10, 10]}\n";
 
+/* Sharded: the network and the platform that the plans among the seeds are of. */
+static const char network[] = "alexnet";
+static const char machine[] =
+    "schema: weft.platform/1\nname: pair\nhost: cpu\ndevices:\n"
+    "  - {name: cpu, model: roofline, peak_flops: 1e9, memory_bandwidth: 10GB/s}\n"
+    "  - name: npu\n    count: 2\n    memory: 1GB\n    designs:\n"
+    "      - {name: wide, model: roofline, peak_flops: 4e11, memory_bandwidth: 30GB/s}\n"
+    "      - {name: grid, model: systolic, rows: 16, cols: 16, vec: 4, dataflow: simd,\n"
+    "         clock: 200MHz, memory_bandwidth: 20GB/s}\n"
+    "links:\n  - {all: [cpu, npu], bandwidth: 1GB/s, latency: 10us}\n";
+
+/* What stands in for model and platform of a plan. */
+typedef struct stand_in {
+    const char *model, *platform;
+} stand_in;
+
 static void expect(bool condition)
 {
     if (!condition)
@@ -44,7 +61,7 @@ static const char *make_folder(weft_arena *a)
 }
 
 /* Things that are wrong with the plan; -1 if it cannot be judged. */
-static int judge(const char *plan, const char *model)
+static int judge(const char *plan, const stand_in *x)
 {
     weft_arena *a = weft_arena_new();
     weft_verdict v;
@@ -52,12 +69,14 @@ static int judge(const char *plan, const char *model)
     weft_case c;
     int n = -1;
 
-    if (weft_verify(plan, model, NULL, a, &c, &v) == WEFT_OK) {
+    if (weft_verify(plan, x->model, x->platform, a, &c, &v) == WEFT_OK) {
         n = v.n_wrong;
         for (int i = 0; i < n && i < 100; i++)
             expect(v.wrong[i] != NULL && *v.wrong[i] != '\0');
         expect(n > 0 || v.has_solution);
-        if (n == 0)
+        if (n == 0 && v.is_shard)
+            expect(weft_shards_check(c.shard.sharding, &v.shards.plan, &breach, 1, a) == 0);
+        else if (n == 0)
             expect(weft_plan_check(c.problem, &v.solution.plan, &breach, 1, a) == 0);
         weft_case_close(&c);
     }
@@ -65,15 +84,20 @@ static int judge(const char *plan, const char *model)
     return n;
 }
 
-static void try_plan(const char *plan, const char *model)
+/* No file is of both kinds. */
+static void try_plan(const char *plan, const stand_in *place, const stand_in *shard)
 {
     weft_arena *a = weft_arena_new();
     weft_plan_file file;
-    bool is_read = weft_plan_read(plan, a, &file) == WEFT_OK;
-    int n = judge(plan, model);
+    weft_shards_file shards;
+    bool is_place = weft_plan_read(plan, a, &file) == WEFT_OK;
+    bool is_shard = weft_shards_read(plan, a, &shards) == WEFT_OK;
+    const stand_in *x = is_shard ? shard : place;
+    int n = judge(plan, x);
 
-    expect(is_read || n < 0);
-    expect(judge(plan, model) == n);
+    expect(!is_place || !is_shard);
+    expect(is_place || is_shard || n < 0);
+    expect(judge(plan, x) == n);
     weft_arena_free(a);
 }
 
@@ -82,13 +106,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     weft_arena *a = weft_arena_new();
     const char *folder = make_folder(a);
     const char *plan = weft_arena_print(a, "%s/plan.json", folder);
-    const char *model = weft_arena_print(a, "%s/tasks.json", folder);
+    stand_in place = {weft_arena_print(a, "%s/tasks.json", folder), NULL};
+    stand_in shard = {network, weft_arena_print(a, "%s/pair.yaml", folder)};
 
     expect(weft_file_write(plan, data, size) == WEFT_OK);
-    expect(weft_file_write(model, tasks, strlen(tasks)) == WEFT_OK);
-    try_plan(plan, model);
+    expect(weft_file_write(place.model, tasks, strlen(tasks)) == WEFT_OK);
+    expect(weft_file_write(shard.platform, machine, strlen(machine)) == WEFT_OK);
+    try_plan(plan, &place, &shard);
     unlink(plan);
-    unlink(model);
+    unlink(place.model);
+    unlink(shard.platform);
     rmdir(folder);
     weft_arena_free(a);
     return 0;

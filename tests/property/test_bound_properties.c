@@ -7,7 +7,7 @@
 #include "bound.h"
 #include "series.h"
 
-enum { MOST_TASKS = 6, MOST_DEVICES = 3, MOST_EDGES = 15, N_PIECES = 3200 };
+enum { MOST_TASKS = 6, MOST_DEVICES = 3, MOST_EDGES = 15, N_PIECES = 3200, N_LEGS = 800 };
 
 static const double ENOUGH = 1e8;
 
@@ -350,6 +350,40 @@ TEST(a_search_that_has_only_begun_passes_no_optimum)
     CHECK(n_spans > N_DRAWN(N_PIECES) / 10);
 }
 
+/* Legs by search alone, and by linear programs alone. */
+TEST(legs_pass_no_optimum)
+{
+    int n_raised = 0, n_tight = 0, n_barriers = 0;
+
+    for (uint64_t seed = 1; seed <= N_DRAWN(N_LEGS); seed++) {
+        weft_arena *a = weft_arena_new();
+        weft_run run = {.limit_s = INFINITY};
+        weft_series_effort part = {.lower = 1, .part_states = 1, .most_states = INT64_MAX};
+        weft_legs_effort e = {INFINITY, 1, INT64_MAX, &run};
+        double best, bound, begun;
+        int64_t steps;
+        drawn d;
+
+        draw_with(&d, seed, 1, seed % 2);
+        best = optimum(&d.x);
+        d.x.group = NULL; /* parts leave groups out */
+        begun = weft_series_tails(&d.x, &part, a).bound;
+        bound = weft_legs_bound(&d.x, &e, &steps);
+        CHECK(is_at_most(bound, best));
+        CHECK(steps > 0);
+        n_raised += bound > begun * (1 + 1e-6);
+        e.part_states = 100000;
+        bound = weft_legs_bound(&d.x, &e, &steps);
+        CHECK(is_at_most(bound, best));
+        n_tight += bound >= best * (1 - 1e-9);
+        n_barriers += d.x.n_tasks > 2 && seed % 2;
+        weft_arena_free(a);
+    }
+    CHECK(n_barriers > N_DRAWN(N_LEGS) / 4);
+    CHECK(n_raised > N_DRAWN(N_LEGS) / 20); /* programs say more than the first states */
+    CHECK(n_tight > N_DRAWN(N_LEGS) / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +392,7 @@ int main(void)
         cmocka_unit_test(scaled_times_scale_bounds),
         cmocka_unit_test(less_work_proves_no_more),
         cmocka_unit_test(a_search_that_has_only_begun_passes_no_optimum),
+        cmocka_unit_test(legs_pass_no_optimum),
     };
 
     return RUN_TESTS(tests);

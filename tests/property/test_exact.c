@@ -377,6 +377,33 @@ TEST(a_search_cut_short_keeps_its_promises)
     CHECK(n_between > 0); /* open branches do raise the bound */
 }
 
+/* Parts that no search closes have a bound that holds, the same every time. Engines for linear
+ * programs raise it above what needs no search. */
+TEST(large_parts_keep_their_promises)
+{
+    const weft_solver *solver = weft_place_find("auto");
+    int n_raised = 0;
+
+    for (uint64_t seed = 1; seed <= N_DRAWN(8); seed++) {
+        weft_problem *p = random_problem(seed, 80, 3);
+        weft_arena *a = weft_arena_new();
+        weft_solution s = solve_in(solver, p, 60000, NULL, a);
+        weft_solution again = solve_in(solver, p, 60000, NULL, a);
+        weft_proof bound;
+
+        weft_place_bound(p, a, &bound);
+        CHECK(s.proof.outcome == WEFT_OPTIMAL || s.proof.outcome == WEFT_BOUNDED);
+        CHECK(is_below(s.proof.bound, s.proof.value));
+        CHECK(s.proof.bound == again.proof.bound && s.proof.value == again.proof.value);
+        CHECK(memcmp(s.plan.device, again.plan.device, sizeof(int) * 80) == 0);
+        CHECK(is_below(bound.bound, s.proof.bound));
+        n_raised += s.proof.bound > bound.bound * 1.01;
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    CHECK(n_raised > N_DRAWN(8) / 4);
+}
+
 static weft_solution stopped(const char *name, const weft_problem *p, weft_run run, weft_arena *a)
 {
     weft_solution s;
@@ -656,6 +683,7 @@ int main(void)
         cmocka_unit_test(nobody_claims_too_much),
         cmocka_unit_test(engines_agree_on_larger_problems),
         cmocka_unit_test(a_search_cut_short_keeps_its_promises),
+        cmocka_unit_test(large_parts_keep_their_promises),
         cmocka_unit_test(limits_of_time_and_the_user_are_met),
         cmocka_unit_test(scaled_times_scale_the_optimum),
         cmocka_unit_test(one_more_device_never_hurts),

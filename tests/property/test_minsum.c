@@ -17,7 +17,7 @@ typedef enum shape { CHAIN, TREE, RESIDUAL, SERIES_PARALLEL, ANY, DENSE, N_SHAPE
 enum {
     TRAIT_FORBIDDEN = 1, /* some entries are INFINITY */
     TRAIT_TIES = 2,      /* costs are 0, 1, 2 */
-    TRAIT_SHARED = 4,    /* all variables have as many states, tables are drawn from a few */
+    TRAIT_SHARED = 4,    /* tables are drawn from a few, also if only a part of them is used */
     TRAIT_CLOSED = 8,    /* most entries are INFINITY: often there is no choice */
     N_TRAITS = 16,
 };
@@ -86,7 +86,15 @@ static drawn *random_model(uint64_t seed, weft_arena *a)
     drawn *d = WEFT_NEW(a, drawn, 1);
     shape kind = (shape)(seed % N_SHAPES);
     unsigned traits = (unsigned)(seed / N_SHAPES % N_TRAITS);
-    int most = weft_rng_below(&r, 2) ? 4 : 3, n_vars = 1 + weft_rng_below(&r, most == 4 ? 8 : 9);
+    static const struct {
+        int n_vars, n_states;
+    } sizes[] = {
+        {9, 3 },
+        {8, 4 },
+        {4, 18}
+    }; /* the last: rows of tables beyond one block */
+    int size = weft_rng_below(&r, 3), most = sizes[size].n_states;
+    int n_vars = 1 + weft_rng_below(&r, sizes[size].n_vars);
     const double *own[N_SHARED], *cost[N_SHARED];
 
     d->m = (weft_minsum){n_vars, d->n_states, d->own, 0, d->pair};
@@ -96,7 +104,9 @@ static drawn *random_model(uint64_t seed, weft_arena *a)
     }
     draw_pairs(d, &r, kind);
     for (int v = 0; v < n_vars; v++) {
-        d->n_states[v] = traits & TRAIT_SHARED ? most : 1 + weft_rng_below(&r, most);
+        bool is_full = traits & TRAIT_SHARED && weft_rng_below(&r, 4) > 0;
+
+        d->n_states[v] = is_full ? most : 1 + weft_rng_below(&r, most);
         d->own[v] = traits & TRAIT_SHARED ? own[weft_rng_below(&r, N_SHARED)]
                                           : random_table(&r, traits, d->n_states[v], a);
     }
@@ -158,6 +168,20 @@ static void check_answer(const weft_minsum *m, const weft_minsum_answer *x)
     CHECK(value_of(m, x->state) == x->value);
 }
 
+/* No other state of a single variable is better. */
+static void check_settled(const weft_minsum *m, const weft_minsum_answer *x)
+{
+    for (int v = 0; v < m->n_vars && x->state; v++) {
+        int old = x->state[v];
+
+        for (int i = 0; i < m->n_states[v]; i++) {
+            x->state[v] = i;
+            CHECK(value_of(m, x->state) >= x->value * (1 - 1e-9));
+        }
+        x->state[v] = old;
+    }
+}
+
 static void check_least(double value, double best)
 {
     if (isinf(best))
@@ -192,8 +216,8 @@ TEST(elimination_finds_the_least_of_all_choices)
  */
 TEST(bound_least_and_choice_keep_their_order_in_little_room)
 {
-    static const int64_t room[] = {0, 1, 2, 4, 9, 27};
-    int n_inexact = 0, n_best = 0, n_missed = 0;
+    static const int64_t room[] = {0, 1, 4, 9, 27, 200};
+    int n_inexact = 0, n_best = 0;
 
     for (uint64_t seed = 0; seed < N_DRAWN(N_MODELS); seed++) {
         weft_arena *a = weft_arena_new();
@@ -205,19 +229,18 @@ TEST(bound_least_and_choice_keep_their_order_in_little_room)
 
             weft_minsum_solve(&d->m, NULL, room[i], a, &x);
             check_answer(&d->m, &x);
+            check_settled(&d->m, &x);
             CHECK(isinf(best) || x.bound <= best * (1 + 1e-9));
             CHECK(x.value >= best * (1 - 1e-9));
             if (x.is_exact)
                 check_least(x.value, best);
             n_inexact += !x.is_exact;
             n_best += !x.is_exact && x.value <= best * (1 + 1e-9);
-            n_missed += isinf(x.value) && !isinf(best);
         }
         weft_arena_free(a);
     }
     CHECK(n_inexact > N_DRAWN(N_MODELS) / 4);
-    CHECK(n_best > n_inexact * 8 / 10); /* the search is worth its time on small models */
-    CHECK(n_missed <= n_inexact / 50);
+    CHECK(100 * n_best >= 99 * n_inexact); /* on such small models the search misses hardly any */
 }
 
 /* Another numbering of variables and states, other ends of pairs: the same model. */
@@ -282,7 +305,7 @@ TEST(sharing_of_tables_and_order_do_not_change_the_least_value)
 
 /* --- larger models --------------------------------------------------------------------------- */
 
-enum { N_BLOCKS = 64, N_STATES = 48, N_INNER = 3 };
+enum { N_BLOCKS = 64, N_STATES = 82, N_INNER = 3 };
 
 /* Residual blocks: a chain of n_blocks * N_INNER + 1 variables, and a pair around each block. Each
  * block has the same tables; or, if they are not shared, copies of them. */
@@ -422,10 +445,11 @@ TEST(a_grid_is_bounded_and_searched)
         weft_minsum_solve(&m, NULL, STATES * STATES, a, &again);
         check_answer(&m, &best);
         check_answer(&m, &x);
+        check_settled(&m, &x);
         CHECK(best.is_exact && x.bound <= best.value && x.value >= best.value * (1 - 1e-9));
         CHECK(x.bound > 0);
         CHECK(memcmp(x.state, again.state, sizeof n_states) == 0);
-        n_near += x.value <= 1.05 * best.value;
+        n_near += x.value <= 1.01 * best.value;
         weft_arena_free(a);
     }
     CHECK(n_near >= N_DRAWN(50) * 9 / 10);

@@ -51,8 +51,8 @@ TEST(the_relaxation_has_its_known_values)
     weft_problem *p = fixture_tasks(fixture_heft);
     weft_arena *a = weft_arena_new();
     weft_piece *x = piece_of(p, a);
-    weft_milp_model m = weft_milp_model_new(x, INFINITY, false, a);
-    weft_milp_effort none = {INFINITY, 0, NULL};
+    weft_milp_model m = weft_milp_model_new(x, INFINITY, WEFT_MILP_RELAXED, a);
+    weft_milp_effort none = {.limit_s = INFINITY};
 
     CHECK_NEAR(m.lower, 54.0); /* the path */
     weft_milp_model_tighten(&m, &none);
@@ -70,13 +70,13 @@ TEST(an_upper_limit_raises_the_bound)
     weft_problem *p = fixture_tasks(fixture_hamid);
     weft_arena *a = weft_arena_new();
     weft_piece *x = piece_of(p, a);
-    weft_milp_model m = weft_milp_model_new(x, 100, false, a);
-    weft_milp_effort e = {INFINITY, 6, NULL};
+    weft_milp_model m = weft_milp_model_new(x, 100, WEFT_MILP_RELAXED, a);
+    weft_milp_effort e = {.limit_s = INFINITY, .rounds = 6};
 
     weft_milp_model_tighten(&m, &e);
     CHECK(m.lower > weft_lp_bound(x, INFINITY, a) + 0.1 && m.lower <= 100);
     weft_milp_free(m.milp);
-    m = weft_milp_model_new(x, 94, false, a); /* below the path, 95 */
+    m = weft_milp_model_new(x, 94, WEFT_MILP_RELAXED, a); /* below the path, 95 */
     CHECK(m.is_empty);
     weft_milp_free(m.milp);
     weft_arena_free(a);

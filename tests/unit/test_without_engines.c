@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* weft where CBC, Clp and Z3 are not installed: this program is built with names of libraries that
  * do not exist. Solvers that are nothing without them say what is missing; all others go on. */
+#include "bound.h"
 #include "check.h"
 #include "fixtures.h"
 #include "milp_place.h"
@@ -127,6 +128,26 @@ TEST(load_and_auto_go_on_for_throughput)
     }
 }
 
+/* One leg between two barriers: the search closes it at 73, or says what it knows so far. */
+TEST(legs_are_searched)
+{
+    weft_problem *p = fixture_tasks(fixture_heft);
+    weft_arena *a = weft_arena_new();
+    weft_domain *m = WEFT_NEW(a, weft_domain, 1);
+    weft_run run = {.limit_s = INFINITY};
+    weft_legs_effort e = {INFINITY, 100000, INT64_MAX, &run};
+    int64_t steps;
+    double bound;
+
+    *m = weft_domain_new(p, a);
+    CHECK_NEAR(weft_legs_bound(weft_piece_of(m, a), &e, &steps), 73.0);
+    e.part_states = 1;
+    bound = weft_legs_bound(weft_piece_of(m, a), &e, &steps);
+    CHECK(bound >= 54 * (1 - 1e-9) && bound < 73);
+    weft_arena_free(a);
+    weft_problem_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +155,7 @@ int main(void)
         cmocka_unit_test(z3_says_that_z3_is_missing),
         cmocka_unit_test(a_linear_program_says_that_clp_is_missing),
         cmocka_unit_test(the_bound_of_the_relaxation_is_that_of_the_path),
+        cmocka_unit_test(legs_are_searched),
         cmocka_unit_test(the_other_solvers_go_on_for_latency),
         cmocka_unit_test(load_and_auto_go_on_for_throughput),
     };

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict.c: what the verification of all kinds of plans shares: lines of what is wrong, claims
+ * against what is found again, the arithmetic of proofs, and files that lie beside a plan. */
+#define _POSIX_C_SOURCE 200809L
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void weft_wrong(weft_wrongs *w, const char *text)
+{
+    if (w->n < WEFT_MOST_WRONG)
+        w->line[w->n] = text;
+    w->n++;
+}
+
+static bool is_near(double a, double b)
+{
+    return a == b || fabs(a - b) <= WEFT_NEAR * fmax(fabs(a), fabs(b));
+}
+
+void weft_check_hash(weft_wrongs *w, const char *what, uint64_t now, uint64_t then)
+{
+    if (now != then)
+        weft_wrong(w,
+                   weft_arena_print(w->a,
+                                    "%s has changed since the plan was made: its content hash is "
+                                    "%016" PRIx64 ", the plan has %016" PRIx64,
+                                    what, now, then));
+}
+
+/* --- claimed numbers ------------------------------------------------------------------------- */
+
+static bool is_number(const weft_doc *d)
+{
+    return d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
+}
+
+static void compare_maps(weft_wrongs *w, const char *where, const weft_doc *claimed,
+                         const weft_doc *found)
+{
+    for (int i = 0; i < found->n; i++)
+        if (weft_doc_get(claimed, found->key[i]) == NULL)
+            weft_wrong(w, weft_arena_print(w->a, "%s.%s is missing", where, found->key[i]));
+    for (int i = 0; i < claimed->n; i++) {
+        const weft_doc *other = weft_doc_get(found, claimed->key[i]);
+        const char *here = weft_arena_print(w->a, "%s.%s", where, claimed->key[i]);
+
+        if (other == NULL)
+            weft_wrong(w,
+                       weft_arena_print(w->a, "%s is claimed, but nothing like it is known", here));
+        else
+            weft_compare(w, here, claimed->item[i], other);
+    }
+}
+
+void weft_compare(weft_wrongs *w, const char *where, const weft_doc *claimed, const weft_doc *found)
+{
+    if (is_number(claimed) && is_number(found)) {
+        if (!is_near(claimed->real, found->real))
+            weft_wrong(w, weft_arena_print(w->a, "%s is claimed to be %.12g, recomputed %.12g",
+                                           where, claimed->real, found->real));
+    } else if (claimed->kind != found->kind) {
+        weft_wrong(w, weft_arena_print(w->a, "%s is %s, expected %s", where,
+                                       weft_doc_kind_name(claimed->kind),
+                                       weft_doc_kind_name(found->kind)));
+    } else if (claimed->kind == WEFT_DOC_TEXT && strcmp(claimed->text, found->text) != 0) {
+        weft_wrong(w, weft_arena_print(w->a, "%s is claimed to be '%s', recomputed '%s'", where,
+                                       claimed->text, found->text));
+    } else if (claimed->kind == WEFT_DOC_LIST && claimed->n != found->n) {
+        weft_wrong(w, weft_arena_print(w->a, "%s has %d entries, recomputed %d", where, claimed->n,
+                                       found->n));
+    } else if (claimed->kind == WEFT_DOC_LIST) {
+        for (int i = 0; i < claimed->n; i++)
+            weft_compare(w, weft_arena_print(w->a, "%s[%d]", where, i), claimed->item[i],
+                         found->item[i]);
+    } else if (claimed->kind == WEFT_DOC_MAP) {
+        compare_maps(w, where, claimed, found);
+    } else if (claimed->kind == WEFT_DOC_BOOL && claimed->truth != found->truth) {
+        weft_wrong(w, weft_arena_print(w->a, "%s is wrong", where));
+    }
+}
+
+/* --- the proof ------------------------------------------------------------------------------- */
+
+/* Certified is what the certificates prove, or less; the rest of the bound rests on a search. */
+static void check_bound(weft_wrongs *w, const weft_proof *proof, double proved,
+                        bool (*is_search)(const char *), weft_verdict *out)
+{
+    bool is_above = proof->bound > proof->certified * (1 + WEFT_NEAR);
+
+    out->certified = fmin(proof->certified, proved);
+    out->is_bound_checked = !is_above;
+    if (proof->certified > proved * (1 + WEFT_NEAR))
+        weft_wrong(
+            w, weft_arena_print(w->a,
+                                "proof.certified is claimed to be %.12g, its certificates prove "
+                                "%.12g",
+                                proof->certified, proved));
+    if (proof->certified > proof->bound * (1 + WEFT_NEAR))
+        weft_wrong(w, weft_arena_print(w->a, "proof.certified is %.12g, above the bound %.12g",
+                                       proof->certified, proof->bound));
+    if (is_above && !is_search(proof->method))
+        weft_wrong(w, weft_arena_print(w->a,
+                                       "proof.bound is claimed to be %.12g, its certificates prove "
+                                       "%.12g and its method '%s' is no search",
+                                       proof->bound, out->certified,
+                                       proof->method ? proof->method : "null"));
+}
+
+void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, double proved,
+                      bool (*is_search)(const char *), weft_verdict *out)
+{
+    double gap = value > 0 ? fabs(value - proof->bound) / value : 0;
+    bool is_optimal = gap <= WEFT_NEAR;
+
+    if (!is_near(proof->value, value))
+        weft_wrong(w, weft_arena_print(w->a, "proof.value is claimed to be %.12g, recomputed %.12g",
+                                       proof->value, value));
+    check_bound(w, proof, proved, is_search, out);
+    if (proof->bound > value * (1 + WEFT_NEAR))
+        weft_wrong(w, weft_arena_print(w->a, "proof.bound is %.12g, above the value %.12g",
+                                       proof->bound, value));
+    if (fabs(proof->gap - gap) > WEFT_NEAR)
+        weft_wrong(w, weft_arena_print(w->a, "proof.gap is claimed to be %.12g, recomputed %.12g",
+                                       proof->gap, gap));
+    if ((proof->outcome == WEFT_OPTIMAL) != is_optimal || proof->outcome > WEFT_BOUNDED)
+        weft_wrong(w,
+                   weft_arena_print(w->a, "proof.status is '%s', expected '%s'",
+                                    weft_outcome_name(proof->outcome),
+                                    weft_outcome_name(is_optimal ? WEFT_OPTIMAL : WEFT_BOUNDED)));
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static bool is_file(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/* A model or a platform that comes with weft: "gpt2:xl", "edge-soc". */
+static bool is_built_in(const char *name, weft_arena *a)
+{
+    if (weft_zoo_find(weft_arena_text(a, name, strcspn(name, ":"))))
+        return true;
+    for (int i = 0; i < weft_preset_count(); i++)
+        if (strcmp(weft_preset_at(i)->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Nothing is opened to find out: a plan
+ * from elsewhere may name a pipe, which would never answer. */
+const char *weft_beside(const char *plan_path, const char *name, weft_arena *a)
+{
+    const char *slash = strrchr(plan_path, '/'), *other;
+
+    if (slash == NULL || name[0] == '/' || is_built_in(name, a) || is_file(name))
+        return name;
+    other = weft_arena_print(a, "%.*s/%s", (int)(slash - plan_path), plan_path, name);
+    return is_file(other) ? other : name;
+}

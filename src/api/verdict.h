@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the verification of all kinds of plans (verdict.c). */
+#ifndef WEFT_API_VERDICT_H
+#define WEFT_API_VERDICT_H
+
+#include "weft/api.h"
+
+#define WEFT_NEAR 1e-9 /* relative difference that is none */
+
+enum { WEFT_MOST_WRONG = 100 };
+
+/* Things that are wrong; the first WEFT_MOST_WRONG are in `line`. */
+typedef struct weft_wrongs {
+    weft_arena *a;
+    const char **line;
+    int n;
+} weft_wrongs;
+
+void weft_wrong(weft_wrongs *w, const char *text);
+void weft_check_hash(weft_wrongs *w, const char *what, uint64_t now, uint64_t then);
+/* Every entry of what is claimed is found again, and the other way round; numbers to WEFT_NEAR. */
+void weft_compare(weft_wrongs *w, const char *where, const weft_doc *claimed,
+                  const weft_doc *found);
+/* The value is the simulator's, certified is at most what the certificates prove (`proved`), a
+ * bound above it rests on a search, no bound exceeds the value, gap and status follow from the two.
+ */
+void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, double proved,
+                      bool (*is_search)(const char *), weft_verdict *out);
+/* A file that is not where we are may lie beside the plan. */
+const char *weft_beside(const char *plan_path, const char *name, weft_arena *a);
+
+/* weft_verify for plans of sharded networks. */
+WEFT_CHECKED weft_status weft_verify_shards(const char *plan_path, const char *model,
+                                            const char *platform, weft_wrongs *w,
+                                            weft_shard_case *c, weft_verdict *out);
+
+#endif

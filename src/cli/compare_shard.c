@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* compare_shard.c: weft compare --task shard: every solver of sharded networks side by side. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "weft/api.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One row a solver. */
+typedef struct comparison {
+    const weft_sharding *problem;
+    int n;
+    const weft_shard_solver **solver; /* [n] those that apply */
+    weft_shard_solution *solution;
+    weft_proof bound;
+    int usual; /* row of the best of the plain baselines; -1: none has a plan */
+} comparison;
+
+static void find_usual(comparison *c)
+{
+    c->usual = -1;
+    for (int i = 0; i < c->n; i++) {
+        bool is_plain = false;
+
+        for (int k = 0; weft_shard_beside[k] != NULL; k++)
+            is_plain |= strcmp(weft_shard_beside[k], c->solver[i]->name) == 0;
+        if (is_plain && weft_shard_has_plan(&c->solution[i]) &&
+            (c->usual < 0 || c->solution[i].proof.value < c->solution[c->usual].proof.value))
+            c->usual = i;
+    }
+}
+
+/* How much lower than the best plain baseline; NAN: there is nothing to compare. */
+static double reduction(const comparison *c, int i)
+{
+    double usual_s = c->usual < 0 ? NAN : c->solution[c->usual].proof.value;
+
+    return weft_shard_has_plan(&c->solution[i]) && usual_s > 0
+               ? (usual_s - c->solution[i].proof.value) / usual_s
+               : NAN;
+}
+
+static void print_text(const comparison *c, FILE *to)
+{
+    char text[48];
+
+    fprintf(to, "%-14s %12s %10s %12s %8s %10s\n", "solver", "latency", "lower by", "bound", "gap",
+            "solved in");
+    for (int i = 0; i < c->n; i++) {
+        const weft_shard_solution *s = &c->solution[i];
+
+        fprintf(to, "%-14s ", c->solver[i]->name);
+        if (!weft_shard_has_plan(s)) {
+            fprintf(to, "%12s%s%s\n",
+                    s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found",
+                    s->proof.reason ? ": " : "", s->proof.reason ? s->proof.reason : "");
+            continue;
+        }
+        fprintf(to, "%12s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+        if (isnan(reduction(c, i)))
+            fprintf(to, "%10s ", "-");
+        else
+            fprintf(to, "%8.1f %% ", 100 * reduction(c, i));
+        fprintf(to, "%12s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+        fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
+                weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+    }
+    fprintf(to, "\n");
+    if (c->usual >= 0)
+        fprintf(to, "lower by: than %s; ", c->solver[c->usual]->name);
+    fprintf(to, "no plan takes less than %s (%s bound)\n",
+            weft_unit_print(c->bound.bound, WEFT_UNIT_SECONDS, text), c->bound.method);
+}
+
+static void print_csv(const comparison *c, FILE *to)
+{
+    fprintf(to, "solver,status,value_s,reduction,bound_s,gap,solve_s\n");
+    for (int i = 0; i < c->n; i++) {
+        const weft_shard_solution *s = &c->solution[i];
+
+        fprintf(to, "%s,%s,", c->solver[i]->name, weft_outcome_name(s->proof.outcome));
+        if (!weft_shard_has_plan(s)) {
+            fprintf(to, ",,,,\n");
+            continue;
+        }
+        fprintf(to, "%.17g,", s->proof.value);
+        if (!isnan(reduction(c, i)))
+            fprintf(to, "%.17g", reduction(c, i));
+        fprintf(to, ",%.17g,%.17g,%.6f\n", s->proof.bound, s->proof.gap, s->seconds);
+    }
+}
+
+static weft_doc *row_doc(const comparison *c, int i, weft_arena *a)
+{
+    const weft_shard_solution *s = &c->solution[i];
+    weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+    bool ok = weft_shard_has_plan(s);
+
+    weft_put_text(a, row, "solver", c->solver[i]->name);
+    weft_put_text(a, row, "status", weft_outcome_name(s->proof.outcome));
+    weft_put_real(a, row, "value", ok ? s->proof.value : NAN);
+    weft_put_real(a, row, "reduction", reduction(c, i));
+    weft_put_real(a, row, "bound", s->proof.bound);
+    weft_put_real(a, row, "gap", ok ? s->proof.gap : NAN);
+    weft_put_real(a, row, "seconds", s->seconds);
+    if (!ok)
+        weft_put_text(a, row, "reason", s->proof.reason);
+    return row;
+}
+
+static weft_doc *comparison_doc(const comparison *c, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *rows = weft_doc_new(a, WEFT_DOC_LIST);
+
+    weft_put_text(a, d, "schema", "weft.comparison/1");
+    weft_put_text(a, d, "command", "compare");
+    weft_put_text(a, d, "task", "shard");
+    weft_put_text(a, d, "goal", "latency");
+    weft_put_text(a, d, "semantics", c->problem->ask.is_concurrent ? "branches" : "sequential");
+    weft_put_real(a, d, "bound", c->bound.bound);
+    weft_put_text(a, d, "best_baseline", c->usual < 0 ? NULL : c->solver[c->usual]->name);
+    weft_put_real(a, d, "best_baseline_value",
+                  c->usual < 0 ? NAN : c->solution[c->usual].proof.value);
+    for (int i = 0; i < c->n; i++)
+        weft_doc_add(a, rows, row_doc(c, i, a));
+    weft_doc_put(a, d, "solvers", rows);
+    return d;
+}
+
+static weft_status run_all(comparison *c, const weft_shard_comparing *o, weft_arena *a, int *code)
+{
+    weft_shard_effort effort = {o->effort, WEFT_USUAL_LIMIT};
+
+    c->solver = WEFT_NEW(a, const weft_shard_solver *, weft_shard_count());
+    for (int i = 0; i < weft_shard_count(); i++) {
+        const weft_shard_solver *s = weft_shard_at(i);
+
+        if (s->applies == NULL || s->applies(c->problem))
+            c->solver[c->n++] = s;
+    }
+    c->solution = WEFT_NEW(a, weft_shard_solution, c->n + 1);
+    weft_shard_bound(c->problem, a, &c->bound);
+    *code = WEFT_EXIT_NO;
+    for (int i = 0; i < c->n; i++) {
+        WEFT_TRY(weft_shard_run(c->solver[i], c->problem, &effort, a, &c->solution[i]));
+        if (weft_shard_has_plan(&c->solution[i]))
+            *code = WEFT_EXIT_DONE;
+        if (c->solution[i].proof.bound > c->bound.bound)
+            c->bound = c->solution[i].proof;
+    }
+    find_usual(c);
+    return WEFT_OK;
+}
+
+static weft_status compare(const weft_sharding *p, const weft_shard_comparing *o, weft_arena *a,
+                           int *code)
+{
+    comparison c = {.problem = p};
+    weft_collect text;
+
+    WEFT_TRY(run_all(&c, o, a, code));
+    WEFT_TRY(weft_collect_begin(&text));
+    if (o->json)
+        fprintf(text.to, "%s\n", weft_doc_json(comparison_doc(&c, a), 2, a));
+    else if (o->csv)
+        print_csv(&c, text.to);
+    else
+        print_text(&c, text.to);
+    return weft_collect_emit(&text, o->output);
+}
+
+weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a, int *code)
+{
+    weft_shard_case c;
+    weft_status status;
+
+    WEFT_TRY(weft_shard_case_open(o->request, &c));
+    status = compare(c.sharding, o, a, code);
+    weft_shard_case_close(&c);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_head.c: what all plan files have in common: schema and kind, where model and platform come
+ * from, who made the plan, what the proof claims. */
+#include "plan_head.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const schema = "weft.plan/1";
+static const char *const kinds[] = {"place", "shard"};
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t hash)
+{
+    weft_put_text(a, map, key, weft_arena_print(a, "%016" PRIx64, hash));
+}
+
+static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
+
+static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
+{
+    const weft_model_options *m = &o->options;
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *dims = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_put_text(a, d, "source", o->model);
+    weft_put_text(a, d, "format", o->format);
+    put_hash(a, d, "hash", o->model_hash);
+    weft_put_int(a, d, "batch", m->batch);
+    for (int i = 0; i < m->n_dims; i++)
+        weft_put_int(a, dims, m->dim[i].name, m->dim[i].size);
+    weft_doc_put(a, d, "dims", dims);
+    weft_put_text(a, d, "dtype", m->dtype ? weft_dtype_name(m->dtype) : NULL);
+    weft_doc_put(a, d, "train", weft_doc_new_bool(a, m->train));
+    weft_put_text(a, d, "optimizer", optimizer_name[m->optimizer]);
+    return d;
+}
+
+static weft_doc *platform_doc(const weft_plan_origin *o, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    if (o->platform == NULL)
+        return weft_doc_new(a, WEFT_DOC_NULL);
+    weft_put_text(a, d, "source", o->platform);
+    put_hash(a, d, "hash", o->platform_hash);
+    return d;
+}
+
+void weft_plan_put_head(weft_arena *a, weft_doc *plan, const char *kind,
+                        const weft_plan_origin *origin)
+{
+    weft_put_text(a, plan, "schema", schema);
+    weft_put_text(a, plan, "kind", kind);
+    weft_doc_put(a, plan, "model", model_doc(origin, a));
+    weft_doc_put(a, plan, "platform", platform_doc(origin, a));
+}
+
+void weft_plan_put_maker(weft_arena *a, weft_doc *plan, const weft_plan_origin *origin)
+{
+    weft_put_text(a, plan, "solver", origin->solver);
+    weft_put_int(a, plan, "seed", origin->seed);
+    put_hash(a, plan, "problem_hash", origin->problem_hash);
+}
+
+void weft_plan_put_claims(weft_arena *a, weft_doc *d, const weft_proof *proof)
+{
+    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
+    weft_put_real(a, d, "value", proof->value);
+    weft_put_real(a, d, "bound", proof->bound);
+    weft_put_real(a, d, "gap", proof->gap);
+    weft_put_text(a, d, "method", proof->method);
+    weft_put_real(a, d, "certified", proof->certified);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+weft_status weft_plan_optional_text(const weft_doc *map, const char *key, const char **out)
+{
+    const weft_doc *d = weft_doc_get(map, key);
+
+    *out = NULL;
+    if (d == NULL)
+        return weft_doc_fail(map, "key '%s' is missing", key);
+    return d->kind == WEFT_DOC_NULL ? WEFT_OK : weft_doc_text(map, key, out);
+}
+
+static weft_status read_hash(const weft_doc *map, const char *key, uint64_t *out)
+{
+    const char *text;
+    char *end;
+
+    WEFT_TRY(weft_doc_text(map, key, &text));
+    *out = strtoull(text, &end, 16);
+    if (*end != '\0' || strlen(text) != 16)
+        return weft_doc_fail(map, "'%s' is '%s', expected 16 hexadecimal digits", key, text);
+    return WEFT_OK;
+}
+
+weft_status weft_plan_read_word(const weft_doc *map, const char *key, const char *(*name)(int),
+                                int n, int *out)
+{
+    const char *text;
+
+    WEFT_TRY(weft_doc_text(map, key, &text));
+    for (*out = 0; *out < n; (*out)++)
+        if (strcmp(text, name(*out)) == 0)
+            return WEFT_OK;
+    return weft_doc_fail(map, "'%s' is '%s', expected %s ...", key, text, name(0));
+}
+
+static const char *outcome_word(int i)
+{
+    return weft_outcome_name((weft_outcome)i);
+}
+
+static const char *optimizer_word(int i)
+{
+    return optimizer_name[i];
+}
+
+static weft_status read_dims(const weft_doc *dims, weft_arena *a, weft_model_options *o)
+{
+    weft_dim_binding *dim = WEFT_NEW(a, weft_dim_binding, dims->n + 1);
+
+    for (int i = 0; i < dims->n; i++) {
+        dim[i].name = dims->key[i];
+        WEFT_TRY(weft_doc_int(dims, dims->key[i], 1, 1000000000, &dim[i].size));
+    }
+    o->n_dims = dims->n;
+    o->dim = dim;
+    return WEFT_OK;
+}
+
+static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin *o)
+{
+    static const char *const keys[] = {"source", "format", "hash",  "batch",
+                                       "dims",   "dtype",  "train", "optimizer"};
+    const weft_doc *dims, *train;
+    const char *dtype;
+    int optimizer;
+
+    WEFT_TRY(weft_doc_known_keys(d, keys, 8));
+    WEFT_TRY(weft_doc_text(d, "source", &o->model));
+    WEFT_TRY(weft_plan_optional_text(d, "format", &o->format));
+    WEFT_TRY(read_hash(d, "hash", &o->model_hash));
+    WEFT_TRY(weft_doc_int(d, "batch", 0, 1000000000, &o->options.batch));
+    WEFT_TRY(weft_doc_need(d, "dims", WEFT_DOC_MAP, &dims));
+    WEFT_TRY(read_dims(dims, a, &o->options));
+    WEFT_TRY(weft_plan_optional_text(d, "dtype", &dtype));
+    o->options.dtype = dtype ? weft_dtype_find(dtype) : WEFT_TYPE_UNKNOWN;
+    if (dtype && !weft_dtype_is_float(o->options.dtype))
+        return weft_doc_fail(d, "'dtype' is '%s', expected a floating-point type", dtype);
+    WEFT_TRY(weft_doc_need(d, "train", WEFT_DOC_BOOL, &train));
+    o->options.train = train->truth;
+    WEFT_TRY(weft_plan_read_word(d, "optimizer", optimizer_word, 3, &optimizer));
+    o->options.optimizer = (weft_optimizer)optimizer;
+    return WEFT_OK;
+}
+
+static weft_status read_platform(const weft_doc *plan, weft_plan_origin *o)
+{
+    static const char *const keys[] = {"source", "hash"};
+    const weft_doc *d = weft_doc_get(plan, "platform");
+
+    if (d == NULL)
+        return weft_doc_fail(plan, "key 'platform' is missing");
+    if (d->kind == WEFT_DOC_NULL)
+        return WEFT_OK;
+    if (d->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(d, "'platform' is %s, expected a map or null",
+                             weft_doc_kind_name(d->kind));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 2));
+    WEFT_TRY(weft_doc_text(d, "source", &o->platform));
+    return read_hash(d, "hash", &o->platform_hash);
+}
+
+weft_status weft_plan_read_origin(const weft_doc *plan, weft_arena *a, weft_plan_origin *out)
+{
+    const weft_doc *model;
+
+    WEFT_TRY(weft_doc_need(plan, "model", WEFT_DOC_MAP, &model));
+    WEFT_TRY(read_model(model, a, out));
+    WEFT_TRY(read_platform(plan, out));
+    WEFT_TRY(weft_doc_text(plan, "solver", &out->solver));
+    WEFT_TRY(weft_doc_int(plan, "seed", 0, INT64_MAX, &out->seed));
+    return read_hash(plan, "problem_hash", &out->problem_hash);
+}
+
+weft_status weft_plan_read_claims(const weft_doc *d, weft_proof *out)
+{
+    int outcome;
+
+    WEFT_TRY(weft_plan_read_word(d, "status", outcome_word, 4, &outcome));
+    out->outcome = (weft_outcome)outcome;
+    WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &out->value));
+    WEFT_TRY(weft_doc_real(d, "bound", 0, INFINITY, &out->bound));
+    WEFT_TRY(weft_doc_real(d, "gap", 0, INFINITY, &out->gap));
+    WEFT_TRY(weft_plan_optional_text(d, "method", &out->method));
+    return weft_doc_real(d, "certified", 0, INFINITY, &out->certified);
+}
+
+/* --- the kind -------------------------------------------------------------------------------- */
+
+static weft_status read_kind(const char *path, weft_arena *a, const weft_doc **doc,
+                             const char **kind)
+{
+    const weft_doc *d;
+    const char *found;
+
+    WEFT_TRY(weft_doc_read(path, a, &d));
+    if (d->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(d, "this is %s, expected a plan", weft_doc_kind_name(d->kind));
+    WEFT_TRY(weft_doc_text(d, "schema", &found));
+    if (strcmp(found, schema) != 0)
+        return weft_doc_fail(d, "schema is '%s', expected '%s'", found, schema);
+    *doc = d;
+    return weft_doc_text(d, "kind", kind);
+}
+
+weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
+{
+    const weft_doc *d = NULL;
+
+    WEFT_TRY(read_kind(path, a, &d, out));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(*out, kinds[i]) == 0)
+            return WEFT_OK;
+    return weft_doc_fail(d, "kind is '%s', expected '%s' or '%s'", *out, kinds[0], kinds[1]);
+}
+
+weft_status weft_plan_open(const char *path, const char *kind, weft_arena *a, const weft_doc **out)
+{
+    const char *found;
+
+    WEFT_TRY(read_kind(path, a, out, &found));
+    if (strcmp(found, kind) != 0)
+        return weft_doc_fail(*out, "kind is '%s', expected '%s'", found, kind);
+    return WEFT_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps side by side on disjoint sets. */
+#ifndef WEFT_SIDE_H
+#define WEFT_SIDE_H
+
+#include "weft/shard.h"
+
+/* Accelerators of which no two can form a set, each with one design: a problem of placement. */
+bool weft_single_applies(const weft_sharding *p);
+/* Solves it with o->placer: the plan, and a bound for all plans. */
+weft_status weft_single_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
+                              weft_shards *plan, weft_proof *proof);
+
+/* Any platform. */
+weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
+                            weft_shards *plan, weft_proof *proof);
+
+#endif
