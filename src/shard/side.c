@@ -150,6 +150,12 @@ static double list_setup(const weft_inner *in, double spare_bytes, weft_arena *a
 
 /* --- the search ------------------------------------------------------------------------------ */
 
+/* Lists do not look at stretches; plans that break them are passed over. */
+static bool keeps_stretches(const weft_sharding *p, const weft_shards *plan, weft_arena *a)
+{
+    return !p->ask.is_contiguous || weft_shards_check(p, plan, NULL, 0, a) == 0;
+}
+
 static weft_status consider(weft_search *s, const weft_shards *plan)
 {
     weft_arena *scratch = weft_arena_new();
@@ -157,7 +163,8 @@ static weft_status consider(weft_search *s, const weft_shards *plan)
     weft_shards_measures m;
     weft_status status = weft_shards_evaluate(s->p, &copy, scratch, &m);
 
-    if (status == WEFT_OK && m.over_device < 0 && m.latency_s < s->value) {
+    if (status == WEFT_OK && m.over_device < 0 && m.latency_s < s->value &&
+        keeps_stretches(s->p, &copy, scratch)) {
         s->value = m.latency_s;
         s->plan = weft_shards_copy(&copy, s->a);
         if (s->run->progress)
