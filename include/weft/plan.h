@@ -206,7 +206,7 @@ typedef struct weft_sharding {
  * WEFT_MAX_MEMBERS, are errors that say so. The caller owns *out. */
 WEFT_CHECKED weft_status weft_sharding_new(const weft_graph *g, const weft_platform *p,
                                            const weft_shard_ask *ask, weft_sharding **out);
-void weft_sharding_free(weft_sharding *s);
+void weft_sharding_free(weft_sharding *p);
 
 /* A device set: members in the order that splits number them. */
 typedef struct weft_team {

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { MOST_SETUPS = 40000, MOST_TRIES = 4 };
+enum { MOST_SETUPS = 20000, MOST_TRIES = 4 };
 
 static double least_memory(const weft_sharding *p)
 {
@@ -43,21 +43,27 @@ static double stored_bytes(const weft_sharding *p)
     return sum;
 }
 
-void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
+void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run)
 {
-    double live = (double)weft_graph_peak_bytes(p->steps->graph);
-    weft_minsum_pair *pair;
-    bool is_distinct;
-
     s->p = p;
     s->run = run;
     s->a = run->scratch;
     s->value = INFINITY;
+}
+
+void weft_search_begin(weft_search *s)
+{
+    const weft_sharding *p = s->p;
+    double live = (double)weft_graph_peak_bytes(p->steps->graph);
+    weft_minsum_pair *pair;
+    bool is_distinct;
+
     s->tables = weft_tables_new(p, s->a);
     s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
     is_distinct = s->is_roomy && !p->ask.is_concurrent && !p->ask.is_contiguous;
     s->setups = weft_setups_new(p, MOST_SETUPS, is_distinct, s->a);
-    weft_tables_fill(s->tables, s->setups);
+    if (s->run->n_threads > 1) /* threads only look things up */
+        weft_tables_fill(s->tables, s->setups);
     pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
     for (int e = 0; e < s->tables->n_edges; e++)
         pair[e] = (weft_minsum_pair){s->tables->edge[e].from, s->tables->edge[e].to, NULL};
@@ -77,38 +83,50 @@ static double excess_bytes(const weft_sharding *p, const weft_shards_measures *m
     return most;
 }
 
-static weft_status solve_one_by_one(const weft_sharding *p, weft_run *run, weft_shards *plan,
-                                    weft_proof *proof)
+/* Searches with more and more room kept free for live tensors, until the plan fits. */
+static weft_status search_with_room(weft_search *s)
 {
-    weft_search s = {0};
     double bound = 0;
 
-    weft_search_begin(&s, p, run);
     for (int i = 0; i < MOST_TRIES; i++) {
+        weft_shards legal = s->plan;
+        double value = s->value, excess;
         weft_shards_measures m;
-        double excess;
 
-        s.value = INFINITY;
-        s.bound = 0;
-        WEFT_TRY(weft_search_run(&s));
-        if (i == 0)
-            bound = s.bound;
-        if (s.value == INFINITY)
+        s->bound = 0;
+        WEFT_TRY(weft_search_run(s));
+        bound = i == 0 ? s->bound : bound;
+        if (s->value == value) /* nothing better than the legal plan that was there */
             break;
-        WEFT_TRY(weft_shards_evaluate(p, &s.plan, s.a, &m));
-        excess = excess_bytes(p, &m);
-        if (!(excess > 0) || weft_run_is_over(run))
+        WEFT_TRY(weft_shards_evaluate(s->p, &s->plan, s->a, &m));
+        excess = excess_bytes(s->p, &m);
+        if (!(excess > 0) || (weft_run_is_over(s->run) && value == INFINITY))
             break; /* the driver says by how much a plan is too large */
-        s.is_roomy = false;
-        s.n_solved = 0;
-        s.spare_bytes += 1.05 * excess;
+        s->plan = legal;
+        s->value = value;
+        s->is_roomy = false;
+        s->n_solved = 0;
+        s->spare_bytes += 1.05 * excess;
     }
-    proof->bound = bound;
+    s->bound = bound;
+    return WEFT_OK;
+}
+
+static weft_status solve_one_by_one(const weft_sharding *p, const weft_shard_options *o,
+                                    weft_run *run, weft_shards *plan, weft_proof *proof)
+{
+    weft_search s = {0};
+
+    weft_search_start(&s, p, run);
+    WEFT_TRY(weft_search_quick(&s, o));
+    weft_search_begin(&s);
+    WEFT_TRY(search_with_room(&s));
+    proof->bound = s.bound;
     proof->method = "sharding search";
     if (s.value < INFINITY) {
         *plan = s.plan;
         proof->outcome = WEFT_BOUNDED;
-    } else if (bound == INFINITY) {
+    } else if (s.bound == INFINITY) {
         proof->outcome = WEFT_INFEASIBLE;
     } else {
         proof->outcome = WEFT_UNKNOWN;
@@ -124,7 +142,7 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
     if (p->ask.is_concurrent)
         WEFT_TRY(weft_side_solve(p, o, run, plan, proof));
     else
-        WEFT_TRY(solve_one_by_one(p, run, plan, proof));
+        WEFT_TRY(solve_one_by_one(p, o, run, plan, proof));
     if (proof->outcome == WEFT_INFEASIBLE || proof->outcome == WEFT_UNKNOWN) {
         char a[48], b[48];
 
