@@ -6,7 +6,7 @@
  * 2. Steps: each on a set that exists, cut by a split that is valid over as many members, without
  *    rotating shards if these are not allowed, on a design that can run it; starts are times.
  * 3. Steps do not start before those that they read from; if asked for, the steps of each set are
- *    one stretch of the network's order of steps.
+ *    one stretch of the network, by number: other orders that the edges allow do not count.
  * 4. The weights of a set's steps fit into the memory of a member. (Everything else in memory
  *    depends on time: the simulator says it.)
  * A rule that cannot be looked at because an earlier one is broken is left out. */
@@ -152,7 +152,6 @@ static void check_step(checker *c, int v, const bool *is_usable, weft_mode *mode
 
 /* --- order and memory ------------------------------------------------------------------------ */
 
-/* Along the numbers of steps, whatever the starts: what is asked for is the order of the network. */
 static void check_stretches(checker *c)
 {
     bool *is_over = WEFT_NEW(c->a, bool, c->s->n_sets + 1);
@@ -165,7 +164,7 @@ static void check_stretches(checker *c)
         if (before != set && is_over[set])
             report(c, weft_arena_print(c->a,
                                        "step '%s' is on set %d, which ran earlier steps and then "
-                                       "paused: its steps are no stretch of the order",
+                                       "paused: its steps are no stretch of the network",
                                        weft_step_name(c->p->steps, v), set));
     }
 }
@@ -173,12 +172,11 @@ static void check_stretches(checker *c)
 static void check_order(checker *c, const weft_mode *mode)
 {
     weft_shards_costs costs = weft_shards_costs_of(c->p, c->s, mode, c->a);
-    const int *order = weft_shards_order(&costs, c->a);
 
-    if (order == NULL)
+    if (weft_shards_order(&costs, c->a) == NULL)
         report(c, weft_arena_print(
                       c->a, "the order of starts contradicts what steps read from each other"));
-    else if (c->p->ask.is_contiguous)
+    if (c->p->ask.is_contiguous)
         check_stretches(c);
 }
 

@@ -2,17 +2,17 @@
 /* shard_auto.c: solver `auto`: the best configuration and splits, with proof.
  *
  * One step after the other: the search over configurations (search.c). Side by side: side.c. The
- * memory of accelerators is looked at only where it can bind: if all weights, with twice the
- * largest live tensors, fit on every accelerator, it never does. If a plan turns out to need more
- * room for live tensors than was kept free, the search is done again with more kept free, a few
- * times, halving between too little and enough; the bound stays that of the first one, which
- * allowed more. */
+ * memory of accelerators is looked at only where it should bind: not if all weights, with three
+ * times the largest live tensors, fit on every accelerator. If a plan turns out to need more room
+ * for live tensors than was kept free, the search is done again with more kept free, a few times,
+ * halving between too little and enough; the bound stays that of the first one, which allowed
+ * more. */
 #include "search.h"
 #include "side.h"
 
 #include <math.h>
 
-enum { MOST_SETUPS = 40000, MOST_TRIES = 7 };
+enum { MOST_SETUPS = 20000, MOST_TRIES = 7 };
 
 static double least_memory(const weft_sharding *p)
 {
@@ -44,26 +44,27 @@ static double stored_bytes(const weft_sharding *p)
     return sum;
 }
 
-/* Is one set of a kind as good as two? Not if memory adds up, if they work side by side, or if one
- * may not come back to what it left. */
-static bool can_be_distinct(const weft_search *s)
+void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run)
 {
-    return s->is_roomy && !s->p->ask.is_concurrent && !s->p->ask.is_contiguous;
-}
-
-void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
-{
-    double live = (double)weft_graph_peak_bytes(p->steps->graph);
-    weft_minsum_pair *pair;
-
     s->p = p;
     s->run = run;
     s->a = run->scratch;
     s->value = INFINITY;
+}
+
+void weft_search_begin(weft_search *s)
+{
+    const weft_sharding *p = s->p;
+    double live = (double)weft_graph_peak_bytes(p->steps->graph);
+    weft_minsum_pair *pair;
+    bool is_distinct;
+
     s->tables = weft_tables_new(p, s->a);
     s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
-    s->setups = weft_setups_new(p, MOST_SETUPS, can_be_distinct(s), s->a);
-    weft_tables_fill(s->tables, s->setups);
+    is_distinct = s->is_roomy && !p->ask.is_concurrent && !p->ask.is_contiguous;
+    s->setups = weft_setups_new(p, MOST_SETUPS, is_distinct, s->a);
+    if (s->run->n_threads > 1) /* threads only look things up */
+        weft_tables_fill(s->tables, s->setups);
     pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
     for (int e = 0; e < s->tables->n_edges; e++)
         pair[e] = (weft_minsum_pair){s->tables->edge[e].from, s->tables->edge[e].to, NULL};
@@ -85,8 +86,8 @@ static double weights_on(const weft_sharding *p, const weft_shards *s, int devic
 
         for (int i = 0; i < t->n; i++)
             if (t->member[i] == device)
-                bytes += weft_split_mode(p->steps, v, &s->split[v], weft_team_design(p, t))
-                             .weight_bytes;
+                bytes +=
+                    weft_split_mode(p->steps, v, &s->split[v], weft_team_design(p, t)).weight_bytes;
     }
     return bytes;
 }
@@ -124,19 +125,20 @@ static double next_spare(const spare *x, const need *n, double value)
                                       : x->low + 1.05 * n->excess_bytes;
 }
 
-/* Searches once with s->spare_bytes kept free and sets them for the next time. */
+/* Searches once with s->spare_bytes kept free, for a plan better than the best that fits, and sets
+ * them for the next time. */
 static weft_status try_spare(weft_search *s, spare *x)
 {
     weft_shards_measures m;
     need n = {0, 0};
-    double value;
+    bool is_new;
 
-    s->value = INFINITY;
+    s->value = x->value;
     s->bound = 0;
     s->n_solved = 0;
     WEFT_TRY(weft_search_run(s));
-    value = s->value;
-    if (value < INFINITY) {
+    is_new = s->value < x->value;
+    if (is_new) {
         WEFT_TRY(weft_shards_evaluate(s->p, &s->plan, s->a, &m));
         n = need_of(s->p, &s->plan, &m);
     }
@@ -147,24 +149,28 @@ static weft_status try_spare(weft_search *s, spare *x)
             x->plan = s->plan; /* for want of a better one: says how much is missing */
     } else {
         x->high = s->spare_bytes;
-        if (value < x->value) {
-            x->value = value;
+        if (is_new) {
+            x->value = s->value;
             x->plan = s->plan;
         }
     }
-    s->spare_bytes = next_spare(x, &n, value);
-    x->too_full_value = n.excess_bytes > 0 ? value : x->too_full_value;
+    s->spare_bytes = next_spare(x, &n, s->value);
+    x->too_full_value = n.excess_bytes > 0 ? s->value : x->too_full_value;
     return WEFT_OK;
 }
 
-static weft_status solve_one_by_one(const weft_sharding *p, weft_run *run, weft_shards *plan,
-                                    weft_proof *proof)
+static weft_status solve_one_by_one(const weft_sharding *p, const weft_shard_options *o,
+                                    weft_run *run, weft_shards *plan, weft_proof *proof)
 {
     weft_search s = {0};
     spare x = {.low = 0, .high = INFINITY, .value = INFINITY, .too_full_value = 0};
     double bound = 0;
 
-    weft_search_begin(&s, p, run);
+    weft_search_start(&s, p, run);
+    WEFT_TRY(weft_search_quick(&s, o));
+    x.value = s.value;
+    x.plan = s.plan;
+    weft_search_begin(&s);
     for (int i = 0; i < MOST_TRIES && x.high > x.low && (i == 0 || !weft_run_is_over(run)); i++) {
         WEFT_TRY(try_spare(&s, &x));
         if (i == 0)
@@ -191,7 +197,7 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
     if (p->ask.is_concurrent)
         WEFT_TRY(weft_side_solve(p, o, run, plan, proof));
     else
-        WEFT_TRY(solve_one_by_one(p, run, plan, proof));
+        WEFT_TRY(solve_one_by_one(p, o, run, plan, proof));
     if (proof->outcome == WEFT_INFEASIBLE || proof->outcome == WEFT_UNKNOWN) {
         char a[48], b[48];
 

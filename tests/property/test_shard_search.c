@@ -49,7 +49,7 @@ static void close_instance(instance *x)
 static weft_shard_solution solve_with(const instance *x, const char *solver, weft_run run)
 {
     static const weft_shard_options none = {NULL};
-    weft_shard_options placing = {weft_place_find("auto")};
+    weft_shard_options placing = {.placer = weft_place_find("auto")};
     weft_shard_solution out;
 
     run.seed = 1;
@@ -120,7 +120,8 @@ static void check_bounds(const instance *x, double optimum, int *n_partial)
         check_at_most(x, "the bound of a run cut short", cut.proof.bound, optimum);
         check_at_most(x, "the optimum", optimum, cut.proof.value);
     }
-    weft_search_begin(&s, x->sharding, &run);
+    weft_search_start(&s, x->sharding, &run);
+    weft_search_begin(&s);
     check_at_most(x, "the bound of all configurations", weft_search_reach(&s, scratch), optimum);
     s.setups = weft_setups_new(x->sharding, 1, s.is_roomy, s.a);
     weft_tables_fill(s.tables, s.setups);
