@@ -103,6 +103,7 @@ static void coordinates(const weft_cut *c, int member, int at[WEFT_MAX_AXES])
     if (!c->is_cut)
         member = 0;
     for (int k = c->step->n_axes - 1; k >= 0; k--) {
+        assert(c->factor[k] > 0); /* as weft_cut_of has it */
         at[k] = member % c->factor[k];
         member /= c->factor[k];
     }
@@ -164,7 +165,7 @@ weft_member weft_cut_member(const weft_cut *c, int member, int phase)
 {
     const weft_step *step = c->step;
     int at[WEFT_MAX_AXES];
-    weft_member m;
+    weft_member m = {0}; /* a step may have no axis */
 
     coordinates(c, member, at);
     for (int k = 0; k < step->n_axes; k++)

@@ -18,6 +18,7 @@ typedef struct weft_search {
     weft_shards plan;
     double bound;      /* no plan is below; what is certain so far */
     double everywhere; /* bound for what is not in the list; INFINITY: all is */
+    double reach;      /* of weft_search_reach; 0: not asked yet */
     int64_t n_solved;  /* configurations whose best splits were found */
     double *least_s;   /* least own seconds, [class * n_kinds + kind]; NULL: not made yet */
     weft_arena *a;     /* for plans and lists */
@@ -37,7 +38,7 @@ weft_status weft_search_run(weft_search *s);
 /* Lower bounds for a configuration: the sum of least seconds; and with the least seconds of
  * handovers between sets. */
 double weft_setup_floor(weft_search *s, int setup);
-double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *scratch);
+double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *a);
 /* A lower bound for all configurations at once, listed or not (reach.c). */
 double weft_search_reach(weft_search *s, weft_arena *scratch);
 /* The same for steps side by side. */

@@ -2,9 +2,9 @@
 /* shard_auto.c: solver `auto`: the best configuration and splits, with proof.
  *
  * One step after the other: the search over configurations (search.c). Side by side: side.c. The
- * memory of accelerators is looked at only where it can bind: if all weights, with twice the
- * largest live tensors, fit on every accelerator, it never does. If a plan turns out to need more
- * room for live tensors than was kept free, the search is done again with what the plan needed kept
+ * memory of accelerators is looked at only where it should bind: not if all weights, with three
+ * times the largest live tensors, fit on every accelerator. If a plan turns out to need more room
+ * for live tensors than was kept free, the search is done again with what the plan needed kept
  * free; the bound stays that of the first one, which allowed more. */
 #include "search.h"
 #include "side.h"
@@ -43,13 +43,6 @@ static double stored_bytes(const weft_sharding *p)
     return sum;
 }
 
-/* Is one set of a kind as good as two? Not if memory adds up, if they work side by side, or if one
- * may not come back to what it left. */
-static bool can_be_distinct(const weft_search *s)
-{
-    return s->is_roomy && !s->p->ask.is_concurrent && !s->p->ask.is_contiguous;
-}
-
 void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run)
 {
     s->p = p;
@@ -63,10 +56,12 @@ void weft_search_begin(weft_search *s)
     const weft_sharding *p = s->p;
     double live = (double)weft_graph_peak_bytes(p->steps->graph);
     weft_minsum_pair *pair;
+    bool is_distinct;
 
     s->tables = weft_tables_new(p, s->a);
     s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
-    s->setups = weft_setups_new(p, MOST_SETUPS, can_be_distinct(s), s->a);
+    is_distinct = s->is_roomy && !p->ask.is_concurrent && !p->ask.is_contiguous;
+    s->setups = weft_setups_new(p, MOST_SETUPS, is_distinct, s->a);
     if (s->run->n_threads > 1) /* threads only look things up */
         weft_tables_fill(s->tables, s->setups);
     pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
@@ -105,11 +100,12 @@ static weft_status search_with_room(weft_search *s)
             break;
         WEFT_TRY(weft_shards_evaluate(s->p, &s->plan, s->a, &m));
         excess = excess_bytes(s->p, &m);
-        if (!(excess > 0))
-            break;
+        if (!(excess > 0) || (weft_run_is_over(s->run) && value == INFINITY))
+            break; /* the driver says by how much a plan is too large */
         s->plan = legal;
         s->value = value;
         s->is_roomy = false;
+        s->n_solved = 0;
         s->spare_bytes += 1.05 * excess;
     }
     s->bound = bound;

@@ -202,6 +202,7 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
         short_run.steps = 1;
         first.p = &one_by_one;
         first.run = &short_run;
+        first.reach = INFINITY; /* it is asked for a plan, not for a bound */
         WEFT_TRY(weft_search_run(&first));
         if (first.value < INFINITY)
             WEFT_TRY(weft_search_consider(&s, &first.plan));

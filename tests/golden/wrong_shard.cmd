@@ -2,7 +2,7 @@
 echo "exit $?"
 "$WEFT" shard alexnet
 echo "exit $?"
-# A platform without accelerators, and one that cannot run a fully connected layer.
+# A platform without accelerators, and one whose devices for products do not run Gelu.
 cat >"$TMP/host.yaml" <<'YAML'
 schema: weft.platform/1
 name: lonely
@@ -12,7 +12,7 @@ devices:
 YAML
 "$WEFT" shard alexnet --on "$TMP/host.yaml"
 echo "exit $?"
-"$WEFT" shard alexnet --on h2h-12
+"$WEFT" shard bert --on h2h-12
 echo "exit $?"
 "$WEFT" shard tasks/topcuoglu.json --on f1-2x4
 echo "exit $?"

@@ -69,7 +69,7 @@ static weft_shard_solution solve(const instance *x, const char *solver)
     return solve_with(x, solver, (weft_run){0});
 }
 
-__attribute__((unused)) static bool has_plan(const weft_shard_solution *s)
+static bool has_plan(const weft_shard_solution *s)
 {
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
 }
@@ -120,7 +120,8 @@ static void check_bounds(const instance *x, double optimum, int *n_partial)
         check_at_most(x, "the bound of a run cut short", cut.proof.bound, optimum);
         check_at_most(x, "the optimum", optimum, cut.proof.value);
     }
-    weft_search_begin(&s, x->sharding, &run);
+    weft_search_start(&s, x->sharding, &run);
+    weft_search_begin(&s);
     check_at_most(x, "the bound of all configurations", weft_search_reach(&s, scratch), optimum);
     s.setups = weft_setups_new(x->sharding, 1, s.is_roomy, s.a);
     weft_tables_fill(s.tables, s.setups);
@@ -197,7 +198,6 @@ static tally check_optima(const variant *v, uint64_t first, int n)
         count_plan(&b.plan, &t);
         close_instance(&x);
     }
-    print_message("n %d sets %d shared %d parted %d partial %d\n", t.n, t.n_several_sets, t.n_shared, t.n_parted, t.n_partial);
     return t;
 }
 
@@ -276,6 +276,307 @@ TEST(stretches_use_two_sets_of_one_kind)
     close_instance(&x);
 }
 
+/* --- memory that binds ----------------------------------------------------------------------- */
+
+static double weights_of(const weft_graph *g)
+{
+    double bytes = 0;
+
+    for (int i = 0; i < g->n_tensors; i++)
+        bytes += g->tensor[i].kind == WEFT_WEIGHT ? (double)g->tensor[i].bytes : 0;
+    return bytes;
+}
+
+typedef struct memory_tally {
+    int n, n_binding, n_proved, n_best, n_missed, n_none;
+} memory_tally;
+
+/* What auto says of an instance whose best plan that fits is known. */
+static void check_limited(const instance *x, const brute_shards_answer *b, memory_tally *t)
+{
+    weft_shard_solution s = solve(x, "auto"), cut = solve_with(x, "auto", (weft_run){.steps = 1});
+
+    check_at_most(x, "the bound of auto", s.proof.bound, b->value);
+    check_at_most(x, "the bound of a run cut short", cut.proof.bound, b->value);
+    check_at_most(x, "the optimum", b->value, s.proof.value);
+    if (has_plan(&s)) { /* the driver has checked rules and memory */
+        CHECK(s.measures.over_device < 0);
+        t->n_proved += s.proof.outcome == WEFT_OPTIMAL;
+        t->n_best += s.proof.value <= b->value * (1 + EXACT);
+    } else {
+        CHECK(s.proof.reason != NULL);
+        t->n_missed += b->value < INFINITY;
+    }
+    if (s.proof.outcome == WEFT_INFEASIBLE)
+        CHECK(b->value == INFINITY);
+}
+
+/* A machine whose memories hold between a third and all of weights and live tensors. */
+static void check_memory(uint64_t seed, memory_tally *t)
+{
+    weft_rng r = weft_rng_seed(seed);
+    weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, 3);
+    small_machine m = draw_machine(&r, &(variant){0}, seed);
+    double all = weights_of(g) + (double)weft_graph_peak_bytes(g);
+    instance free, x;
+    brute_shards_answer any, b;
+
+    free = open_instance(seed, g, &m, (weft_shard_ask){0});
+    any = brute_shards(free.sharding, false, free.a);
+    close_machine(&free);
+    m.memory_bytes[0] = floor(all * (0.3 + 0.9 * weft_rng_real(&r)));
+    m.memory_bytes[1] = floor(all * (0.3 + 0.9 * weft_rng_real(&r)));
+    x = open_instance(seed, g, &m, (weft_shard_ask){0});
+    b = brute_shards(x.sharding, true, x.a);
+    t->n++;
+    t->n_none += b.value == INFINITY;
+    if (b.value < INFINITY)
+        check_oracle(&x, &b);
+    if (b.value > any.value * (1 + EXACT) && b.value < INFINITY)
+        t->n_binding++;
+    check_limited(&x, &b, t);
+    close_instance(&x);
+}
+
+TEST(bounds_hold_where_memory_binds)
+{
+    memory_tally t = {0};
+
+    for (uint64_t seed = 50001; seed < 50001 + N_DRAWN(300); seed++)
+        check_memory(seed, &t);
+    print_message("memory: of %d it binds in %d, none fits in %d; proved %d, best %d, missed %d\n",
+                  t.n, t.n_binding, t.n_none, t.n_proved, t.n_best, t.n_missed);
+    CHECK(t.n_binding > t.n / 10 && t.n_proved > t.n / 4);
+}
+
+/* --- what must hold without knowing the optimum ---------------------------------------------- */
+
+static double value_on(uint64_t seed, weft_graph *g, const small_machine *m, weft_shard_ask ask)
+{
+    instance x = open_instance(seed, g, m, ask);
+    weft_shard_solution s = solve(&x, "auto");
+
+    CHECK_INT(s.proof.outcome, WEFT_OPTIMAL);
+    close_machine(&x);
+    return s.proof.value;
+}
+
+/* All links `factor` times as fast. */
+static small_machine faster(const small_machine *m, double factor)
+{
+    small_machine out = *m;
+
+    for (int i = 0; i < m->n; i++) {
+        out.host[i] *= factor;
+        for (int k = 0; k < m->n; k++)
+            out.link[i][k] *= factor;
+    }
+    out.latency_s /= factor;
+    out.host_latency_s /= factor;
+    return out;
+}
+
+/* One more accelerator of the last kind; others do not route through it. */
+static small_machine larger(const small_machine *m, weft_rng *r)
+{
+    small_machine out = *m;
+
+    out.kind[m->n] = m->kind[m->n - 1];
+    out.host[m->n] = m->host[weft_rng_below(r, m->n)];
+    for (int i = 0; i < m->n; i++)
+        out.link[i][m->n] = m->link[0][1];
+    out.n++;
+    return out;
+}
+
+TEST(machines_that_are_the_same_or_better)
+{
+    const weft_shard_ask ask = {0};
+
+    for (uint64_t seed = 60001; seed < 60001 + N_DRAWN(150); seed++) {
+        weft_rng r = weft_rng_seed(seed);
+        weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, 6);
+        small_machine m = draw_machine(&r, &(variant){.n_accelerators = 3}, seed);
+        small_machine swapped = m, other = small_exchange(&m, 0, 1), more = larger(&m, &r);
+        small_machine fast = faster(&m, 3);
+        instance x = open_instance(seed, g, &m, ask);
+        weft_shard_solution s = solve(&x, "auto");
+
+        CHECK_INT(s.proof.outcome, WEFT_OPTIMAL);
+        swapped.is_swapped = true;
+        check_near(&x, "the value with other names", value_on(seed, g, &swapped, ask),
+                   s.proof.value);
+        if (m.kind[0] == m.kind[1])
+            check_near(&x, "the value with exchanged accelerators", value_on(seed, g, &other, ask),
+                       s.proof.value);
+        check_at_most(&x, "the value with faster links", value_on(seed, g, &fast, ask),
+                      s.proof.value);
+        check_at_most(&x, "the value with one more accelerator", value_on(seed, g, &more, ask),
+                      s.proof.value);
+        close_instance(&x);
+    }
+}
+
+TEST(no_other_solver_is_better)
+{
+    static const variant of[] = {{.most_steps = 6},
+                                 {.most_steps = 6, .hides = true},
+                                 {.most_steps = 6, .ask.is_contiguous = true},
+                                 {.most_steps = 6, .ask.has_no_sharing = true}};
+    int n_plans = 0, n_worse = 0;
+
+    for (uint64_t seed = 70001; seed < 70001 + N_DRAWN(60); seed++) {
+        instance x = draw_instance(seed, &of[seed % 4]);
+        weft_shard_solution best = solve(&x, "auto");
+
+        CHECK_INT(best.proof.outcome, WEFT_OPTIMAL);
+        for (int i = 0; i < weft_shard_count(); i++) {
+            weft_shard_solution s =
+                solve_with(&x, weft_shard_at(i)->name, (weft_run){.steps = 300});
+
+            if (!has_plan(&s))
+                continue;
+            check_at_most(&x, "the value of auto", best.proof.value, s.proof.value);
+            n_plans++;
+            n_worse += s.proof.value > best.proof.value * 1.01;
+        }
+        close_instance(&x);
+    }
+    CHECK(n_plans > N_DRAWN(60) * 4 && n_worse > n_plans / 10);
+}
+
+/* --- the same answer again ------------------------------------------------------------------- */
+
+/* The plan and what is proved, as a file would hold it. */
+static const char *bytes_of(const instance *x, const weft_shard_solution *s)
+{
+    weft_plan_origin origin = {.model = "m", .platform = "p", .solver = "auto"};
+
+    if (!has_plan(s))
+        return weft_outcome_name(s->proof.outcome);
+    return weft_doc_json(
+        weft_shards_doc(x->sharding, &s->plan, &s->proof, &origin,
+                        weft_shards_measures_doc(x->sharding, &s->measures, x->a), x->a),
+        2, x->a);
+}
+
+TEST(threads_and_repetition_change_nothing)
+{
+    static const variant of[] = {{.most_steps = 6},
+                                 {.most_steps = 6, .ask.is_contiguous = true},
+                                 {.most_steps = 6, .ask.is_concurrent = true},
+                                 {.most_steps = 6, .n_accelerators = 4, .n_kinds = 2}};
+
+    for (uint64_t seed = 80001; seed < 80001 + N_DRAWN(80); seed++) {
+        weft_rng r = weft_rng_seed(seed);
+        const variant *v = &of[seed % 4];
+        weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, v->most_steps);
+        small_machine m = draw_machine(&r, v, seed);
+        instance x;
+
+        if (seed % 8 < 4) /* memory binds */
+            m.memory_bytes[0] = m.memory_bytes[1] =
+                floor(weights_of(g) * 0.7 + (double)weft_graph_peak_bytes(g));
+        x = open_instance(seed, g, &m, v->ask);
+        for (int64_t steps = 0; steps <= 9; steps += 3) {
+            weft_shard_solution one = solve_with(&x, "auto", (weft_run){.steps = steps});
+            weft_shard_solution two = solve_with(&x, "auto", (weft_run){.steps = steps});
+            weft_shard_solution three =
+                solve_with(&x, "auto", (weft_run){.steps = steps, .n_threads = 3});
+
+            CHECK_TEXT(bytes_of(&x, &one), bytes_of(&x, &two));
+            CHECK_TEXT(bytes_of(&x, &one), bytes_of(&x, &three));
+        }
+        close_instance(&x);
+    }
+}
+
+/* --- side by side ---------------------------------------------------------------------------- */
+
+/* Two or three accelerators that are all different: kinds of one. */
+static small_machine all_different(weft_rng *r)
+{
+    small_machine m = small_draw_machine(r, 2, 2, 1);
+
+    m.kind[0] = 0;
+    m.kind[1] = 1;
+    return m;
+}
+
+TEST(side_by_side_on_different_accelerators_is_the_optimum)
+{
+    int n_both = 0;
+
+    for (uint64_t seed = 90001; seed < 90001 + N_DRAWN(100); seed++) {
+        weft_rng r = weft_rng_seed(seed);
+        weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, 5);
+        small_machine m = all_different(&r);
+        instance x = open_instance(seed, g, &m, (weft_shard_ask){.is_concurrent = true});
+        brute_shards_answer b = brute_shards(x.sharding, false, x.a);
+        weft_shard_solution s = solve(&x, "auto");
+        tally t = {0};
+
+        check_oracle(&x, &b);
+        check_near(&x, "the value of auto", s.proof.value, b.value);
+        CHECK_INT(s.proof.outcome, WEFT_OPTIMAL);
+        count_plan(&b.plan, &t);
+        n_both += t.n_several_sets;
+        close_instance(&x);
+    }
+    CHECK(n_both > N_DRAWN(100) / 10);
+}
+
+/* Sets and splits besides: a heuristic with bounds. */
+TEST(side_by_side_is_between_bound_and_other_plans)
+{
+    int n_best = 0, n_optimal = 0, n = N_DRAWN(150);
+
+    for (uint64_t seed = 95001; seed < 95001 + (uint64_t)n; seed++) {
+        instance x =
+            draw_instance(seed, &(variant){.most_steps = 3, .ask.is_concurrent = true});
+        brute_shards_answer b = brute_shards(x.sharding, false, x.a);
+        weft_shard_solution s = solve(&x, "auto");
+        weft_proof floor;
+
+        weft_shard_bound(x.sharding, x.a, &floor);
+        check_oracle(&x, &b);
+        check_at_most(&x, "the floor", floor.bound, b.value);
+        check_at_most(&x, "the bound of auto", s.proof.bound, b.value);
+        check_at_most(&x, "the optimum", b.value, s.proof.value);
+        n_best += s.proof.value <= b.value * (1 + EXACT);
+        n_optimal += s.proof.outcome == WEFT_OPTIMAL;
+        close_instance(&x);
+    }
+    print_message("side by side: of %d, %d best, %d proved\n", n, n_best, n_optimal);
+    CHECK(n_best > n / 2);
+}
+
+/* Two branches of equal work on two equal accelerators: each runs one. */
+TEST(side_by_side_uses_two_sets_of_one_kind)
+{
+    weft_rng r = weft_rng_seed(3);
+    build_net net = build_begin(&r);
+    int x0 = build_input(&net, DIMS(1, 5, 9, 9));
+    small_machine m = {.n = 2, .n_designs = {1, 1}, .latency_s = 1e-3};
+    instance x;
+    weft_shard_solution s;
+    brute_shards_answer b;
+
+    m.design[0][0] =
+        (small_design){.flops_per_s = 1e7, .bytes_per_s = 1e10, .tensor = 1, .reduce = 1};
+    m.link[0][1] = 1e6;
+    weft_net_output(net.net, build_plain_conv(&net, build_plain_conv(&net, x0, 5, 3, 1), 5, 3, 1));
+    x = open_instance(0,
+                      build_finish(&net, build_plain_conv(
+                                             &net, build_plain_conv(&net, x0, 5, 3, 1), 5, 3, 1)),
+                      &m, (weft_shard_ask){.is_concurrent = true});
+    b = brute_shards(x.sharding, false, x.a);
+    s = solve(&x, "auto");
+    CHECK(b.plan.n_sets == 2);
+    check_near(&x, "the value of auto", s.proof.value, b.value);
+    close_instance(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +585,13 @@ int main(void)
         cmocka_unit_test(auto_is_the_optimum_with_hidden_communication),
         cmocka_unit_test(auto_is_the_optimum_in_stretches),
         cmocka_unit_test(stretches_use_two_sets_of_one_kind),
+        cmocka_unit_test(bounds_hold_where_memory_binds),
+        cmocka_unit_test(machines_that_are_the_same_or_better),
+        cmocka_unit_test(no_other_solver_is_better),
+        cmocka_unit_test(threads_and_repetition_change_nothing),
+        cmocka_unit_test(side_by_side_on_different_accelerators_is_the_optimum),
+        cmocka_unit_test(side_by_side_is_between_bound_and_other_plans),
+        cmocka_unit_test(side_by_side_uses_two_sets_of_one_kind),
     };
 
     return RUN_TESTS(tests);

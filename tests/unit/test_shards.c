@@ -512,7 +512,7 @@ TEST(each_rule_is_named_when_it_is_broken)
     BREAK(s.n_steps--, "the network has");
     BREAK((s.set_of[3] = 1, weft_step_splits(p->steps, 3, 1, false, a, &split),
            s.split[3] = split[0]),
-          "no stretch of the order");
+          "no stretch of the network");
     for (int v = 0; v < good.n_steps && shared < 0; v++) {
         n_splits = weft_step_splits(p->steps, v, 4, true, a, &split);
         for (int i = 0; i < n_splits && shared < 0; i++)
