@@ -4,6 +4,12 @@
 #include "base.h"
 #include "search.h"
 
+/* Not all who propose plans look at stretches: plans that break them are passed over. */
+static bool keeps_stretches(const weft_sharding *p, const weft_shards *plan, weft_arena *a)
+{
+    return !p->ask.is_contiguous || weft_shards_check(p, plan, NULL, 0, a) == 0;
+}
+
 weft_status weft_search_consider(weft_search *s, const weft_shards *plan)
 {
     weft_arena *scratch = weft_arena_new();
@@ -11,7 +17,8 @@ weft_status weft_search_consider(weft_search *s, const weft_shards *plan)
     weft_shards_measures m;
     weft_status status = weft_shards_evaluate(s->p, &copy, scratch, &m);
 
-    if (status == WEFT_OK && m.over_device < 0 && m.latency_s < s->value) {
+    if (status == WEFT_OK && m.over_device < 0 && m.latency_s < s->value &&
+        keeps_stretches(s->p, &copy, scratch)) {
         s->value = m.latency_s;
         s->plan = weft_shards_copy(&copy, s->a);
         if (s->run->progress)

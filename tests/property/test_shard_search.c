@@ -49,7 +49,7 @@ static void close_instance(instance *x)
 static weft_shard_solution solve_with(const instance *x, const char *solver, weft_run run)
 {
     static const weft_shard_options none = {NULL};
-    weft_shard_options placing = {weft_place_find("auto")};
+    weft_shard_options placing = {.placer = weft_place_find("auto")};
     weft_shard_solution out;
 
     run.seed = 1;
@@ -318,15 +318,17 @@ static void check_memory(uint64_t seed, memory_tally *t)
     weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, 3);
     small_machine m = draw_machine(&r, &(variant){0}, seed);
     double all = weights_of(g) + (double)weft_graph_peak_bytes(g);
-    instance free, x;
+    weft_shard_ask ask = {.is_contiguous = seed % 5 == 4};
+    instance roomy, x;
     brute_shards_answer any, b;
 
-    free = open_instance(seed, g, &m, (weft_shard_ask){0});
-    any = brute_shards(free.sharding, false, free.a);
-    close_machine(&free);
+    m.hides = seed % 5 == 3;
+    roomy = open_instance(seed, g, &m, ask);
+    any = brute_shards(roomy.sharding, false, roomy.a);
+    close_machine(&roomy);
     m.memory_bytes[0] = floor(all * (0.3 + 0.9 * weft_rng_real(&r)));
     m.memory_bytes[1] = floor(all * (0.3 + 0.9 * weft_rng_real(&r)));
-    x = open_instance(seed, g, &m, (weft_shard_ask){0});
+    x = open_instance(seed, g, &m, ask);
     b = brute_shards(x.sharding, true, x.a);
     t->n++;
     t->n_none += b.value == INFINITY;
@@ -342,7 +344,7 @@ TEST(bounds_hold_where_memory_binds)
 {
     memory_tally t = {0};
 
-    for (uint64_t seed = 50001; seed < 50001 + N_DRAWN(300); seed++)
+    for (uint64_t seed = 50001; seed < 50001 + N_DRAWN(200); seed++)
         check_memory(seed, &t);
     print_message("memory: of %d it binds in %d, none fits in %d; proved %d, best %d, missed %d\n",
                   t.n, t.n_binding, t.n_none, t.n_proved, t.n_best, t.n_missed);
@@ -551,6 +553,23 @@ TEST(side_by_side_is_between_bound_and_other_plans)
     CHECK(n_best > n / 2);
 }
 
+/* Both at once: a plan that keeps both, or none with a reason; never an error. */
+TEST(side_by_side_in_stretches)
+{
+    int n_plans = 0, n = N_DRAWN(60);
+
+    for (uint64_t seed = 97001; seed < 97001 + (uint64_t)n; seed++) {
+        instance x = draw_instance(
+            seed, &(variant){.most_steps = 5,
+                             .ask = {.is_concurrent = true, .is_contiguous = true}});
+        weft_shard_solution s = solve(&x, "auto");
+
+        n_plans += has_plan(&s);
+        close_instance(&x);
+    }
+    CHECK_INT(n_plans, n);
+}
+
 /* Two branches of equal work on two equal accelerators: each runs one. */
 TEST(side_by_side_uses_two_sets_of_one_kind)
 {
@@ -577,6 +596,114 @@ TEST(side_by_side_uses_two_sets_of_one_kind)
     close_instance(&x);
 }
 
+/* --- shared shards --------------------------------------------------------------------------- */
+
+/* A group of f1-2x4: four accelerators with one of its designs, and the host. */
+static weft_platform *one_group(double memory_bytes)
+{
+    weft_arena *a = weft_arena_new();
+    const char *text = weft_arena_print(
+        a,
+        "schema: weft.platform/1\nname: f1-4\nhost: cpu\ndevices:\n"
+        "  - {name: cpu, model: roofline, peak_flops: 1e9, memory_bandwidth: 64GB/s}\n"
+        "  - name: fpga\n    count: 4\n    memory: %.17gB\n    designs:\n"
+        "      - {name: systolic, model: systolic, rows: 11, cols: 13, vec: 8, dataflow: simd,\n"
+        "         clock: 200MHz, memory_bandwidth: 64GB/s}\n"
+        "links:\n  - {all: [fpga], bandwidth: 8Gbit/s}\n"
+        "  - {star: {center: cpu, to: [fpga]}, bandwidth: 2Gbit/s}\n",
+        memory_bytes);
+    weft_platform *p;
+
+    CHECK_OK(weft_platform_parse(text, strlen(text), "f1-4.yaml", &p));
+    weft_arena_free(a);
+    return p;
+}
+
+/* Convolutions of 64 channels on pictures of 28 x 28: 147 kB of weights each, 201 kB of results. */
+static weft_graph *wide_chain(int n)
+{
+    weft_rng r = weft_rng_seed(1);
+    build_net m = build_begin(&r);
+    int x = build_input(&m, DIMS(1, 64, 28, 28));
+
+    for (int i = 0; i < n; i++)
+        x = build_conv_of(&m, x,
+                          (build_conv_options){.out = 64,
+                                               .kernel = 3,
+                                               .stride = 1,
+                                               .groups = 1,
+                                               .dilation = 1,
+                                               .is_padded = true});
+    return build_finish(&m, x);
+}
+
+static instance open_group(weft_graph *g, double memory_bytes, bool has_no_sharing)
+{
+    instance x = {.graph = g, .platform = one_group(memory_bytes), .a = weft_arena_new()};
+    weft_shard_ask ask = {.has_no_sharing = has_no_sharing};
+
+    CHECK_OK(weft_sharding_new(g, x.platform, &ask, &x.sharding));
+    return x;
+}
+
+/* The value of auto, and whether its plan has shards that rotate. */
+static double value_in_group(weft_graph *g, double memory_bytes, bool has_no_sharing, bool *rotates)
+{
+    instance x = open_group(g, memory_bytes, has_no_sharing);
+    weft_shard_solution s = solve(&x, "auto");
+    tally t = {0};
+
+    CHECK(has_plan(&s));
+    count_plan(&s.plan, &t);
+    *rotates = t.n_shared > 0;
+    close_machine(&x);
+    return s.proof.value;
+}
+
+/* The same of the best plan there is. */
+static double best_in_group(weft_graph *g, double memory_bytes, bool has_no_sharing, bool *rotates)
+{
+    instance x = open_group(g, memory_bytes, has_no_sharing);
+    brute_shards_answer b = brute_shards(x.sharding, true, x.a);
+    tally t = {0};
+
+    count_plan(&b.plan, &t);
+    *rotates = t.n_shared > 0;
+    close_machine(&x);
+    return b.value;
+}
+
+/* Pictures cut by rows, columns or input channels leave all weights, or half of them, on every
+ * member, and little moves between steps: the fastest plan if memory is ample. No shards rotate in
+ * it, and it is the same if they may not. With less memory than that, some steps must store a
+ * smaller part of their weights: cut by output channels, which moves larger parts of pictures
+ * between steps, or cut as before with weights that go round, which are smaller. */
+TEST(shared_shards_pay_where_memory_binds)
+{
+    weft_graph *two = wide_chain(2), *six = wide_chain(6);
+    double ample = 1e9, tight = 1.1 * weights_of(two), tight_six = 0.6 * weights_of(six);
+    bool rotates, rotates_not;
+    double with, without, ample_s;
+
+    ample_s = best_in_group(two, ample, false, &rotates);
+    CHECK(!rotates);
+    with = best_in_group(two, tight, false, &rotates);
+    without = best_in_group(two, tight, true, &rotates_not);
+    CHECK(rotates && !rotates_not && with > ample_s * 1.001 && with < without * 0.999);
+    /* still less: nothing fits without them */
+    with = best_in_group(two, weights_of(two), false, &rotates);
+    without = best_in_group(two, weights_of(two), true, &rotates_not);
+    CHECK(rotates && with < INFINITY && without == INFINITY);
+
+    ample_s = value_in_group(six, ample, false, &rotates);
+    CHECK(!rotates);
+    with = value_in_group(six, tight_six, false, &rotates);
+    without = value_in_group(six, tight_six, true, &rotates_not);
+    CHECK(rotates && !rotates_not && with > ample_s * 1.001 && with < without * 0.999);
+    weft_graph_free(two);
+    weft_graph_free(six);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,7 +718,9 @@ int main(void)
         cmocka_unit_test(threads_and_repetition_change_nothing),
         cmocka_unit_test(side_by_side_on_different_accelerators_is_the_optimum),
         cmocka_unit_test(side_by_side_is_between_bound_and_other_plans),
+        cmocka_unit_test(side_by_side_in_stretches),
         cmocka_unit_test(side_by_side_uses_two_sets_of_one_kind),
+        cmocka_unit_test(shared_shards_pay_where_memory_binds),
     };
 
     return RUN_TESTS(tests);
