@@ -660,7 +660,7 @@ TEST(the_adaptive_preset_has_the_constants_of_its_study)
 TEST(the_twelve_accelerators_cover_three_kinds_of_layers)
 {
     static const char *const ops[] = {"Conv", "Relu", "Gemm", "MatMul", "LSTM"};
-    static const int expected[] = {8, 8, 2, 2, 2};
+    static const int expected[] = {8, 10, 2, 2, 2};
     weft_platform *p = opened("h2h-12");
 
     CHECK_INT(p->n_devices, 1 + 12);
