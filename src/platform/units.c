@@ -27,21 +27,22 @@ typedef struct base {
 } base;
 
 static const base bases[] = {
-    {WEFT_UNIT_BYTES,       true,  "B",      "kMGTP",  1  },
-    {WEFT_UNIT_BYTES,       false, "bit",    "kMGTP",  8  },
-    {WEFT_UNIT_BYTES_PER_S, true,  "B/s",    "kMGTP",  1  },
-    {WEFT_UNIT_BYTES_PER_S, false, "bit/s",  "kMGTP",  8  },
-    {WEFT_UNIT_BYTES_PER_S, false, "bps",    "kMGTP",  8  },
-    {WEFT_UNIT_SECONDS,     false, "s",      "pnum",   1  },
-    {WEFT_UNIT_HERTZ,       false, "Hz",     "kMGT",   1  },
-    {WEFT_UNIT_FLOPS,       false, "FLOP/s", "kMGTPE", 1  },
-    {WEFT_UNIT_FLOPS,       false, "FLOPS",  "kMGTPE", 1  },
-    {WEFT_UNIT_FLOPS,       false, "OP/s",   "kMGTPE", 1  },
-    {WEFT_UNIT_FLOPS,       false, "OPS",    "kMGTPE", 1  },
-    {WEFT_UNIT_WATTS,       false, "W",      "umkM",   1  },
-    {WEFT_UNIT_JOULES,      false, "J",      "fpnumk", 1  },
-    {WEFT_UNIT_MM2,         false, "mm2",    "",       1  },
-    {WEFT_UNIT_MM2,         false, "um2",    "",       1e6},
+    {WEFT_UNIT_BYTES,       true,  "B",      "kMGTP",  1       },
+    {WEFT_UNIT_BYTES,       false, "bit",    "kMGTP",  8       },
+    {WEFT_UNIT_BYTES_PER_S, true,  "B/s",    "kMGTP",  1       },
+    {WEFT_UNIT_BYTES_PER_S, false, "bit/s",  "kMGTP",  8       },
+    {WEFT_UNIT_BYTES_PER_S, false, "bps",    "kMGTP",  8       },
+    {WEFT_UNIT_SECONDS,     false, "s",      "pnum",   1       },
+    {WEFT_UNIT_SECONDS,     false, "min",    "",       1.0 / 60},
+    {WEFT_UNIT_HERTZ,       false, "Hz",     "kMGT",   1       },
+    {WEFT_UNIT_FLOPS,       false, "FLOP/s", "kMGTPE", 1       },
+    {WEFT_UNIT_FLOPS,       false, "FLOPS",  "kMGTPE", 1       },
+    {WEFT_UNIT_FLOPS,       false, "OP/s",   "kMGTPE", 1       },
+    {WEFT_UNIT_FLOPS,       false, "OPS",    "kMGTPE", 1       },
+    {WEFT_UNIT_WATTS,       false, "W",      "umkM",   1       },
+    {WEFT_UNIT_JOULES,      false, "J",      "fpnumk", 1       },
+    {WEFT_UNIT_MM2,         false, "mm2",    "",       1       },
+    {WEFT_UNIT_MM2,         false, "um2",    "",       1e6     },
 };
 
 enum { N_BASES = sizeof bases / sizeof bases[0] };

@@ -38,6 +38,7 @@ typedef struct item {
 typedef struct queue {
     item *at;
     int n;
+    double done; /* lowest bound of items that cannot be sharpened further */
 } queue;
 
 static bool is_before(const item *a, const item *b)
@@ -216,12 +217,13 @@ static void finish_group(weft_search *s, queue *q, group *g)
  * plan is missing: one item as it is. */
 static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
 {
-    while (q->n > 0 && g->n < GROUP && q->at[0].bound < s->value * (1 - 1e-12) &&
-           q->at[0].stage != SOLVED) {
+    while (q->n > 0 && g->n < GROUP && q->at[0].bound < s->value * (1 - 1e-12)) {
         bool is_late = weft_run_is_over(s->run);
         item x = pop(q);
 
-        if (x.stage == SUMMED && !is_late) {
+        if (x.stage == SOLVED) { /* others may still have better plans */
+            q->done = fmin(q->done, x.bound);
+        } else if (x.stage == SUMMED && !is_late) {
             size_t mark = weft_arena_mark(scratch);
 
             x.bound = fmax(x.bound, weft_setup_floor_sets(s, x.setup, scratch));
@@ -243,14 +245,14 @@ static void search_queue(weft_search *s, queue *q)
     double lowest = 0;
 
     while (q->n > 0 && !is_spent(s)) {
-        lowest = q->at[0].bound;
+        lowest = fmin(q->done, q->at[0].bound);
         s->bound = fmax(s->bound, fmin(s->everywhere, fmin(lowest, s->value)));
         fill_group(s, q, &g, scratch);
         if (g.n == 0)
             break;
         finish_group(s, q, &g);
     }
-    lowest = q->n > 0 ? q->at[0].bound : INFINITY;
+    lowest = fmin(q->done, q->n > 0 ? q->at[0].bound : INFINITY);
     for (int i = 0; i < g.n; i++)
         lowest = fmin(lowest, g.item[i].bound);
     s->bound = fmax(s->bound, fmin(s->everywhere, fmin(lowest, s->value)));
@@ -271,7 +273,7 @@ static double reach_of(weft_search *s)
 
 weft_status weft_search_run(weft_search *s)
 {
-    queue q = {WEFT_NEW(s->a, item, s->setups->n + 1), 0};
+    queue q = {WEFT_NEW(s->a, item, s->setups->n + 1), 0, INFINITY};
 
     s->everywhere = s->setups->is_complete ? INFINITY : reach_of(s);
     for (int i = 0; i < s->setups->n; i++) {

@@ -1,5 +1,5 @@
 # A plan that weft check finds legal and worth its claims, and a timeline with all steps.
-"$WEFT" shard alexnet --on f1-2x4 --contiguous --no-sharing --quiet -o "$TMP/p.json" --trace "$TMP/t.json"
+"$WEFT" shard alexnet --on f1-2x4 --time-limit 10min --contiguous --no-sharing --quiet -o "$TMP/p.json" --trace "$TMP/t.json"
 echo "exit $?"
 cd "$TMP" && ls
 "$WEFT" check p.json

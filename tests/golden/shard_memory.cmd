@@ -11,9 +11,9 @@ links:
   - {star: {center: cpu, to: [npu]}, bandwidth: 2Gbit/s}
 YAML
 cd "$TMP"
-"$WEFT" shard alexnet --on small.yaml
+"$WEFT" shard alexnet --on small.yaml --time-limit 10min
 echo "exit $?"
-"$WEFT" shard alexnet --on small.yaml --json | grep '"status"\|"value"\|"plan"\|"sets"\|"reason"'
+"$WEFT" shard alexnet --on small.yaml --time-limit 10min --json | grep '"status"\|"value"\|"plan"\|"sets"\|"reason"'
 sed 's/20MB/64MB/; s/name: small/name: large/' small.yaml >large.yaml
-"$WEFT" shard alexnet --on large.yaml | grep 'latency\|memory\|of 64'
+"$WEFT" shard alexnet --on large.yaml --time-limit 10min | grep 'latency\|memory\|of 64'
 echo "exit $?"

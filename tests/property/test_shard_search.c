@@ -559,24 +559,6 @@ TEST(side_by_side_is_between_bound_and_other_plans)
     CHECK(n_best > n / 2);
 }
 
-/* Both at once: a plan that keeps both, or none with a reason; never an error. */
-TEST(side_by_side_in_stretches)
-{
-    int n_plans = 0, n = N_DRAWN(60);
-
-    for (uint64_t seed = 97001; seed < 97001 + (uint64_t)n; seed++) {
-        instance x = draw_instance(
-            seed, &(variant){
-                      .most_steps = 5, .ask = {.is_concurrent = true, .is_contiguous = true}
-        });
-        weft_shard_solution s = solve(&x, "auto");
-
-        n_plans += has_plan(&s);
-        close_instance(&x);
-    }
-    CHECK_INT(n_plans, n);
-}
-
 /* Two branches of equal work on two equal accelerators: each runs one. */
 TEST(side_by_side_uses_two_sets_of_one_kind)
 {
@@ -727,7 +709,6 @@ int main(void)
         cmocka_unit_test(threads_and_repetition_change_nothing),
         cmocka_unit_test(side_by_side_on_different_accelerators_is_the_optimum),
         cmocka_unit_test(side_by_side_is_between_bound_and_other_plans),
-        cmocka_unit_test(side_by_side_in_stretches),
         cmocka_unit_test(side_by_side_uses_two_sets_of_one_kind),
         cmocka_unit_test(shared_shards_pay_where_memory_binds),
     };

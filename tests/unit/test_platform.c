@@ -70,6 +70,7 @@ TEST(units_are_exact)
     CHECK(unit("10us", WEFT_UNIT_SECONDS) == 1e-5);
     CHECK(unit("3ns", WEFT_UNIT_SECONDS) == 3e-9);
     CHECK(unit("2s", WEFT_UNIT_SECONDS) == 2);
+    CHECK(unit("1min", WEFT_UNIT_SECONDS) == 60);
     CHECK(unit("1.05GHz", WEFT_UNIT_HERTZ) == 1.05e9);
     CHECK(unit("19.5TFLOP/s", WEFT_UNIT_FLOPS) == 19.5e12);
     CHECK(unit("5 TOPS", WEFT_UNIT_FLOPS) == 5e12);
