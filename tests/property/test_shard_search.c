@@ -48,7 +48,7 @@ static void close_instance(instance *x)
 
 static weft_shard_solution solve_with(const instance *x, const char *solver, weft_run run)
 {
-    static const weft_shard_options none = {NULL};
+    static const weft_shard_options none = {.placer = NULL};
     weft_shard_options placing = {.placer = weft_place_find("auto")};
     weft_shard_solution out;
 

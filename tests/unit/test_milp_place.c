@@ -285,7 +285,7 @@ TEST(the_known_optimum_satisfies_every_row_of_the_file)
     for (int k = 0; k < 3; k++) { /* also with an edge whose transfers differ, and with a limit */
         weft_piece *x = piece_of(p, a);
         weft_milp_known known = {
-            .upper = k == 2 ? 73 : 80, .tighten = {INFINITY, 4, NULL}
+            .upper = k == 2 ? 73 : 80, .tighten = {.limit_s = INFINITY, .rounds = 4}
         };
         schedule s = {x, device, start_s, 73};
         weft_milp_columns columns;
