@@ -238,15 +238,22 @@ static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
     }
 }
 
+/* What is known when `lowest` bounds all configurations of the list. Those that are not in it have
+ * the bound for all there are, which holds for those in it as well. */
+static double known(const weft_search *s, double lowest)
+{
+    return fmin(s->value, s->setups->is_complete ? lowest : s->everywhere);
+}
+
 static void search_queue(weft_search *s, queue *q)
 {
     weft_arena *scratch = weft_arena_new();
     group g = {.s = s};
     double lowest = 0;
 
-    while (q->n > 0 && !is_spent(s)) {
+    while (q->n > 0 && !is_spent(s) && s->value > s->bound * (1 + 1e-12)) {
         lowest = fmin(q->done, q->at[0].bound);
-        s->bound = fmax(s->bound, fmin(s->everywhere, fmin(lowest, s->value)));
+        s->bound = fmax(s->bound, known(s, lowest));
         fill_group(s, q, &g, scratch);
         if (g.n == 0)
             break;
@@ -255,7 +262,7 @@ static void search_queue(weft_search *s, queue *q)
     lowest = fmin(q->done, q->n > 0 ? q->at[0].bound : INFINITY);
     for (int i = 0; i < g.n; i++)
         lowest = fmin(lowest, g.item[i].bound);
-    s->bound = fmax(s->bound, fmin(s->everywhere, fmin(lowest, s->value)));
+    s->bound = fmax(s->bound, known(s, lowest));
     weft_arena_free(scratch);
 }
 
