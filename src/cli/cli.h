@@ -117,7 +117,7 @@ typedef struct weft_effort_flags {
 } weft_effort_flags;
 
 #define WEFT_USUAL_LIMIT "10s"
-#define WEFT_SHARD_LIMIT "60s"
+#define WEFT_SHARD_LIMIT "50s"
 
 /* usual: the time limit where none is given, one of the above. */
 #define WEFT_EFFORT_FLAGS(type, usual)                                                             \
