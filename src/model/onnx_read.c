@@ -216,7 +216,7 @@ static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], 
                                 weft_onnx_graph *out)
 {
     weft_arena *a = r->arena;
-    graph_parts p;
+    graph_parts p = {0};
 
     /* In one piece: the arrays and, for the operands of nodes and the like, as much as the file. */
     weft_arena_reserve(a, (size_t)n[ONNX_GRAPH_NODE] * sizeof *p.node +
