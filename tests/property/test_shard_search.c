@@ -470,13 +470,14 @@ static const char *bytes_of(const instance *x, const weft_shard_solution *s)
 
 TEST(threads_and_repetition_change_nothing)
 {
-    static const variant of[] = {
-        {.most_steps = 6  },
-        {                  .most_steps = 6,              .ask.is_contiguous = true},
-        {                    .most_steps = 6, .ask.is_concurrent = true},
-        { .most_steps = 6,                .n_accelerators = 4, .n_kinds = 2}
-    };
+    variant of[4] = {{0}};
 
+    for (int i = 0; i < 4; i++)
+        of[i].most_steps = 6;
+    of[1].ask.is_contiguous = true;
+    of[2].ask.is_concurrent = true;
+    of[3].n_accelerators = 4;
+    of[3].n_kinds = 2;
     for (uint64_t seed = 80001; seed < 80001 + N_DRAWN(80); seed++) {
         weft_rng r = weft_rng_seed(seed);
         const variant *v = &of[seed % 4];
