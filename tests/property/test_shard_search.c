@@ -470,8 +470,9 @@ static const char *bytes_of(const instance *x, const weft_shard_solution *s)
 
 TEST(threads_and_repetition_change_nothing)
 {
-    variant of[4] = {{0}};
+    variant of[4];
 
+    memset(of, 0, sizeof of);
     for (int i = 0; i < 4; i++)
         of[i].most_steps = 6;
     of[1].ask.is_contiguous = true;
