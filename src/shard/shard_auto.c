@@ -189,6 +189,44 @@ static weft_status solve_one_by_one(const weft_sharding *p, const weft_shard_opt
     return WEFT_OK;
 }
 
+/* Bytes that all members of a set store of a class of steps, in the split and number of equal
+ * accelerators where that is least. */
+static double least_stored(weft_tables *t, int step_class, const weft_twins *twins)
+{
+    const weft_platform *m = t->problem->platform;
+    double least = INFINITY;
+
+    for (int b = 0; b < twins->n_classes; b++) {
+        int most = 0;
+
+        for (int k = 0; k < twins->n_classes; k++)
+            most += twins->kind[k] == b ? twins->n_in[k] : 0;
+        for (int n = 1; n <= most && n <= WEFT_MAX_MEMBERS; n++) {
+            const weft_mode *mode =
+                weft_tables_modes(t, step_class, n, &m->device[twins->device[b][0]].design[0]);
+
+            for (int i = 0; i < weft_tables_choices(t, step_class, n)->n; i++)
+                least = fmin(least, n * mode[i].weight_bytes);
+        }
+    }
+    return least;
+}
+
+/* Is it certain that the weights fit nowhere? A member stores the sum over the steps of its set, so
+ * all members of all sets together store at least the sum of these minima. */
+static bool is_too_large(const weft_sharding *p)
+{
+    weft_arena *scratch = weft_arena_new();
+    weft_tables *t = weft_tables_new(p, scratch);
+    weft_twins twins = weft_twins_find(p, scratch);
+    double sum = 0;
+
+    for (int c = 0; c < t->n_classes; c++)
+        sum += t->n_like[c] * least_stored(t, c, &twins);
+    weft_arena_free(scratch);
+    return sum > all_memory(p) * (1 + 1e-9);
+}
+
 static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
                               weft_shards *plan, weft_proof *proof)
 {
@@ -198,6 +236,11 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
         WEFT_TRY(weft_side_solve(p, o, run, plan, proof));
     else
         WEFT_TRY(solve_one_by_one(p, o, run, plan, proof));
+    if (proof->outcome == WEFT_UNKNOWN && is_too_large(p)) { /* time was too short to see it */
+        proof->outcome = WEFT_INFEASIBLE;
+        proof->bound = INFINITY;
+        proof->method = "sharding search";
+    }
     if (proof->outcome == WEFT_INFEASIBLE || proof->outcome == WEFT_UNKNOWN) {
         char a[48], b[48];
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The search over device sets: what it must not leave out, what it must not call proved. */
 #include "check.h"
+
 #include "draw_shards.h"
+#include "weft/api.h"
 
 #include "weft/shard.h"
 
@@ -104,6 +106,24 @@ TEST(there_is_a_plan_even_without_time)
         CHECK(value_of("alexnet", draw_mixed, ask[i], 0) < INFINITY);
 }
 
+/* 13 GB of weights for 8 GB of memory: no time is needed to see that. */
+TEST(what_is_too_large_is_proved_even_without_time)
+{
+    weft_shard_request request = {.model = "dlrm", .platform = "f1-2x4"};
+    weft_run run = {.n_threads = 1, .limit_s = 0, .scratch = weft_arena_new()};
+    weft_arena *a = weft_arena_new();
+    weft_shard_solution s;
+    weft_shard_case c;
+
+    CHECK_OK(weft_shard_case_open(&request, &c));
+    CHECK_OK(weft_shard_solve(weft_shard_find("auto"), c.sharding, NULL, &run, a, &s));
+    CHECK_INT(s.proof.outcome, WEFT_INFEASIBLE);
+    CHECK(s.proof.reason != NULL);
+    weft_shard_case_close(&c);
+    weft_arena_free(a);
+    weft_arena_free(run.scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +131,7 @@ int main(void)
         cmocka_unit_test(stretches_side_by_side_are_refused),
         cmocka_unit_test(hiding_communication_makes_no_plan_slower),
         cmocka_unit_test(there_is_a_plan_even_without_time),
+        cmocka_unit_test(what_is_too_large_is_proved_even_without_time),
     };
 
     return RUN_TESTS(tests);
