@@ -59,13 +59,17 @@ typedef struct piper_span {
     double fast_s;   /* sum of the fastest modes */
     double border_s; /* edges that enter or leave, at the full bandwidth; at least */
     double sync_s;   /* gradients, at the full bandwidth: 4 parameter bytes / microbatches */
+    double most_in_flight; /* microbatches, at most; a whole number or INFINITY */
 } piper_span;
 
 /* Lives in `a`; `scratch` is used by the functions below and is empty after each. */
 piper_stages *piper_stages_new(const weft_piper *p, const piper_cuts *cuts, int64_t max_points,
                                weft_arena *a, weft_arena *scratch);
-/* False if a node of the span does not have this width. Leaves border_s at 0. */
+/* False if a node of the span does not have this width. border_s is -1: not known yet. */
 bool piper_span_open(const piper_stages *s, int inner, int outer, int width, piper_span *out);
+/* A span with fewer replicas takes more than limit_s or more memory than there is, behind n_later
+ * replicas. INT_MAX: with any number of them. */
+int piper_span_least_replicas(const piper_span *span, int n_later, double limit_s);
 double piper_span_border_s(const piper_stages *s, const piper_span *span);
 /* Does a choice of modes exist with which d replicas, in_flight microbatches each, take at most
  * limit_s per sample and fit into memory? */

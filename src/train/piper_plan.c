@@ -64,6 +64,7 @@ typedef struct planner {
     const weft_run *run;
     weft_arena *a, *scratch;  /* of the result; of a probe */
     int n_divisors, *divisor; /* of the microbatches, ascending, up to the devices */
+    int *divisor_from;         /* [most_replicas + 1] index of the first one that is as large */
     int most_replicas;
     /* the probe */
     double limit_s;
@@ -107,21 +108,19 @@ static int least_replicas(planner *q, piper_span *span, const state *later, cons
 {
     int width = q->p->width[span->width];
     int most = (q->p->n_devices - later->n_devices - q->need[span->inner]) / width;
-    bool has_border = false;
 
     if (most > q->most_replicas - later->n_replicas)
         most = q->most_replicas - later->n_replicas;
-    for (int i = 0; i < q->n_divisors && q->divisor[i] <= most; i++) {
+    int low = piper_span_least_replicas(span, later->n_replicas, q->limit_s);
+    if (low > most)
+        return 0;
+    for (int i = q->divisor_from[low]; i < q->n_divisors && q->divisor[i] <= most; i++) {
         int d = q->divisor[i];
 
-        if (span->fast_s + (d - 1) * span->sync_s > q->limit_s * d)
-            continue;
         if (is_beaten(to, later->n_replicas + d, later->n_devices + d * width))
             return 0; /* and so is every larger d */
-        if (!has_border) {
+        if (span->border_s < 0)
             span->border_s = piper_span_border_s(q->stages, span);
-            has_border = true;
-        }
         q->out->n_stages_tried++;
         if (piper_span_fits(q->stages, span, d, weft_piper_in_flight(later->n_replicas + d, d),
                             q->limit_s))
@@ -374,6 +373,9 @@ static void list_divisors(planner *q)
     for (int d = 1; d <= q->most_replicas; d++)
         if (p->n_microbatches % d == 0)
             q->divisor[q->n_divisors++] = d;
+    q->divisor_from = WEFT_NEW(q->scratch, int, q->most_replicas + 1);
+    for (int d = 1; d <= q->most_replicas; d++)
+        q->divisor_from[d] = q->divisor_from[d - 1] + (d > 1 && p->n_microbatches % (d - 1) == 0);
 }
 
 static weft_status search(planner *q)

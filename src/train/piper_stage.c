@@ -18,6 +18,7 @@
 
 #include "piper_modes.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -140,17 +141,47 @@ static const uint64_t *bits_of(const piper_stages *s, int cut)
     return s->cuts->bits + (size_t)cut * (size_t)s->cuts->n_words;
 }
 
+/* How many microbatches fit if every node had both its least stash and its least state. */
+static double most_in_flight(const piper_stages *s, const piper_sums *inner,
+                             const piper_sums *outer)
+{
+    double stash_bytes = outer->least_stash_bytes - inner->least_stash_bytes;
+    double free_bytes =
+        s->p->memory_bytes - (outer->least_state_bytes - inner->least_state_bytes);
+
+    if (free_bytes < stash_bytes)
+        return 0;
+    return stash_bytes > 0 ? floor(free_bytes / stash_bytes) : INFINITY;
+}
+
 bool piper_span_open(const piper_stages *s, int inner, int outer, int width, piper_span *out)
 {
     const piper_sums *i = sums_of(s, inner, width), *o = sums_of(s, outer, width);
 
-    *out = (piper_span){.inner = inner, .outer = outer, .width = width};
+    *out = (piper_span){.inner = inner, .outer = outer, .width = width, .border_s = -1};
     if (i->n_missing != o->n_missing)
         return false;
     out->fast_s = o->fast_s - i->fast_s;
     out->sync_s = 4 * (o->parameter_bytes - i->parameter_bytes) / s->p->n_microbatches /
                   s->p->bandwidth_bytes_per_s;
+    out->most_in_flight = most_in_flight(s, i, o);
     return true;
+}
+
+/* Time: fast + (d - 1) sync <= limit d. Memory: ceil(D / d) + 1 <= most_in_flight. Rounded down by
+ * more than the rounding of either. */
+int piper_span_least_replicas(const piper_span *span, int n_later, double limit_s)
+{
+    double border_s = fmax(span->border_s, 0), least = 1;
+
+    if (span->sync_s < limit_s)
+        least = (span->fast_s + border_s - span->sync_s) / (limit_s - span->sync_s);
+    if (span->most_in_flight < 2 && n_later > 0)
+        return INT_MAX;
+    if (n_later > 0)
+        least = fmax(least, n_later / (span->most_in_flight - 1));
+    least = ceil(least * (1 - 1e-9));
+    return least < 1 ? 1 : least < INT_MAX ? (int)least : INT_MAX;
 }
 
 double piper_span_border_s(const piper_stages *s, const piper_span *span)
