@@ -16,28 +16,28 @@ static inline int weft_piper_in_flight(int n_replicas, int d)
 
 /* Sums over a cut at one width; a node without this width counts in n_missing only. Of the modes of
  * a node: the fastest one, and the least of each figure. */
-typedef struct piper_sums {
+typedef struct weft_piper_sums {
     double fast_s, fast_stash_bytes, fast_state_bytes;
     double parameter_bytes, least_stash_bytes, least_state_bytes;
     int n_missing;
-} piper_sums;
+} weft_piper_sums;
 
 /* All cuts, ordered by work, then size: a cut comes after every cut that it contains. Number 0 is
  * empty, the last one is the network. */
-typedef struct piper_cuts {
+typedef struct weft_piper_cuts {
     int n_cuts, n_words;
-    const uint64_t *bits;   /* [n_cuts * n_words] */
-    const double *work_s;   /* [n_cuts] device time of one sample, at least */
-    const piper_sums *sums; /* [n_cuts * n_widths] */
-    const int *edge_at;     /* [n_cuts + 1] edges that leave the cut: edge[edge_at[c]] .. */
+    const uint64_t *bits;        /* [n_cuts * n_words] */
+    const double *work_s;        /* [n_cuts] device time of one sample, at least */
+    const weft_piper_sums *sums; /* [n_cuts * n_widths] */
+    const int *edge_at;          /* [n_cuts + 1] edges that leave the cut: edge[edge_at[c]] .. */
     const int *edge;
-} piper_cuts;
+} weft_piper_cuts;
 
 /* Enumerates the cuts; more than max_cuts of them fail as wrong input. */
-WEFT_CHECKED weft_status piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_arena *a,
-                                        piper_cuts *out);
+WEFT_CHECKED weft_status weft_piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_arena *a,
+                                             weft_piper_cuts *out);
 
-static inline bool piper_cut_within(const piper_cuts *c, int inner, int outer)
+static inline bool weft_piper_cut_within(const weft_piper_cuts *c, int inner, int outer)
 {
     const uint64_t *i = c->bits + (size_t)inner * (size_t)c->n_words;
     const uint64_t *o = c->bits + (size_t)outer * (size_t)c->n_words;
@@ -50,36 +50,39 @@ static inline bool piper_cut_within(const piper_cuts *c, int inner, int outer)
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
-typedef struct piper_stages piper_stages;
+typedef struct weft_piper_stages weft_piper_stages;
 
 /* The nodes of cut `outer` that are not in cut `inner`. */
-typedef struct piper_span {
+typedef struct weft_piper_span {
     int inner, outer;
-    int width;       /* index */
-    double fast_s;   /* sum of the fastest modes */
-    double border_s; /* edges that enter or leave, at the full bandwidth; at least */
-    double sync_s;   /* gradients, at the full bandwidth: 4 parameter bytes / microbatches */
+    int width;             /* index */
+    double fast_s;         /* sum of the fastest modes */
+    double border_s;       /* edges that enter or leave, at the full bandwidth; at least */
+    double sync_s;         /* gradients, at the full bandwidth: 4 parameter bytes / microbatches */
     double most_in_flight; /* microbatches, at most; a whole number or INFINITY */
-} piper_span;
+} weft_piper_span;
 
 /* Lives in `a`; `scratch` is used by the functions below and is empty after each. */
-piper_stages *piper_stages_new(const weft_piper *p, const piper_cuts *cuts, int64_t max_points,
-                               weft_arena *a, weft_arena *scratch);
+weft_piper_stages *weft_piper_stages_new(const weft_piper *p, const weft_piper_cuts *cuts,
+                                         int64_t max_points, weft_arena *a, weft_arena *scratch);
 /* False if a node of the span does not have this width. border_s is -1: not known yet. */
-bool piper_span_open(const piper_stages *s, int inner, int outer, int width, piper_span *out);
+bool weft_piper_span_open(const weft_piper_stages *s, int inner, int outer, int width,
+                          weft_piper_span *out);
 /* A span with fewer replicas takes more than limit_s or more memory than there is, behind n_later
  * replicas. INT_MAX: with any number of them. */
-int piper_span_least_replicas(const piper_span *span, int n_later, double limit_s);
-double piper_span_border_s(const piper_stages *s, const piper_span *span);
+int weft_piper_span_least_replicas(const weft_piper_span *span, int n_later, double limit_s);
+double weft_piper_span_border_s(const weft_piper_stages *s, const weft_piper_span *span);
 /* Does a choice of modes exist with which d replicas, in_flight microbatches each, take at most
  * limit_s per sample and fit into memory? */
-bool piper_span_fits(piper_stages *s, const piper_span *span, int d, int in_flight, double limit_s);
+bool weft_piper_span_fits(weft_piper_stages *s, const weft_piper_span *span, int d, int in_flight,
+                          double limit_s);
 /* The fastest choice of modes that fits into memory, into mode[] of its nodes; false: none fits. */
-bool piper_span_modes(piper_stages *s, const piper_span *span, int d, int in_flight, int *mode);
-/* How many answers of piper_span_fits were a "no" without proof. */
-int64_t piper_stages_doubts(const piper_stages *s);
+bool weft_piper_span_modes(weft_piper_stages *s, const weft_piper_span *span, int d, int in_flight,
+                           int *mode);
+/* How many answers of weft_piper_span_fits were a "no" without proof. */
+int64_t weft_piper_stages_doubts(const weft_piper_stages *s);
 /* The least memory of node u at one width with one microbatch in flight; INFINITY: no such width.
  */
-double piper_node_least_bytes(const weft_piper *p, int u, int width);
+double weft_piper_node_least_bytes(const weft_piper *p, int u, int width);
 
 #endif

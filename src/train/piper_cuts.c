@@ -149,14 +149,14 @@ static const ranked *rank_cuts(const finder *f)
 /* --- sums ------------------------------------------------------------------------------------ */
 
 /* The figures of one node at one width, as sums of one. */
-static piper_sums node_sums(const weft_piper *p, int u, int w)
+static weft_piper_sums node_sums(const weft_piper *p, int u, int w)
 {
     int first = p->mode_at[u * p->n_widths + w], end = p->mode_at[u * p->n_widths + w + 1];
     const weft_piper_mode *fast = &p->mode[first];
-    piper_sums s = {0};
+    weft_piper_sums s = {0};
 
     if (first == end)
-        return (piper_sums){.n_missing = 1};
+        return (weft_piper_sums){.n_missing = 1};
     s.parameter_bytes = s.least_stash_bytes = s.least_state_bytes = INFINITY;
     for (int m = first; m < end; m++) {
         if (p->mode[m].sample_s < fast->sample_s)
@@ -171,7 +171,7 @@ static piper_sums node_sums(const weft_piper *p, int u, int w)
     return s;
 }
 
-static void add_sums(piper_sums *to, const piper_sums *s)
+static void add_sums(weft_piper_sums *to, const weft_piper_sums *s)
 {
     to->fast_s += s->fast_s;
     to->fast_stash_bytes += s->fast_stash_bytes;
@@ -182,10 +182,12 @@ static void add_sums(piper_sums *to, const piper_sums *s)
     to->n_missing += s->n_missing;
 }
 
-static const piper_sums *sum_cuts(const weft_piper *p, const piper_cuts *cuts, weft_arena *a)
+static const weft_piper_sums *sum_cuts(const weft_piper *p, const weft_piper_cuts *cuts,
+                                       weft_arena *a)
 {
-    piper_sums *sums = WEFT_NEW(a, piper_sums, (size_t)cuts->n_cuts * (size_t)p->n_widths);
-    piper_sums *node = WEFT_NEW(a, piper_sums, p->n_nodes * p->n_widths);
+    weft_piper_sums *sums =
+        WEFT_NEW(a, weft_piper_sums, (size_t)cuts->n_cuts * (size_t)p->n_widths);
+    weft_piper_sums *node = WEFT_NEW(a, weft_piper_sums, p->n_nodes * p->n_widths);
 
     for (int u = 0; u < p->n_nodes; u++)
         for (int w = 0; w < p->n_widths; w++)
@@ -199,7 +201,7 @@ static const piper_sums *sum_cuts(const weft_piper *p, const piper_cuts *cuts, w
     return sums;
 }
 
-static void list_leaving(const weft_piper *p, weft_arena *a, piper_cuts *cuts)
+static void list_leaving(const weft_piper *p, weft_arena *a, weft_piper_cuts *cuts)
 {
     int *at = WEFT_NEW(a, int, cuts->n_cuts + 1);
     WEFT_VEC(int) edge = {0};
@@ -216,7 +218,8 @@ static void list_leaving(const weft_piper *p, weft_arena *a, piper_cuts *cuts)
     cuts->edge = edge.at;
 }
 
-weft_status piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_arena *a, piper_cuts *out)
+weft_status weft_piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_arena *a,
+                                weft_piper_cuts *out)
 {
     finder f = {.p = p, .a = a, .n_words = weft_bits_words(p->n_nodes)};
 
@@ -230,7 +233,8 @@ weft_status piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_arena *a,
                (size_t)f.n_words * sizeof *bits);
         work_s[c] = rank[c].work_s;
     }
-    *out = (piper_cuts){.n_cuts = f.found.n, .n_words = f.n_words, .bits = bits, .work_s = work_s};
+    *out = (weft_piper_cuts){
+        .n_cuts = f.found.n, .n_words = f.n_words, .bits = bits, .work_s = work_s};
     out->sums = sum_cuts(p, out, a);
     list_leaving(p, a, out);
     return WEFT_OK;

@@ -27,7 +27,7 @@ static const double rounding = 1e-12;
 
 static int by_cost(const void *a, const void *b)
 {
-    const piper_option *x = a, *y = b;
+    const weft_piper_pick *x = a, *y = b;
 
     if (x->cost_s != y->cost_s)
         return x->cost_s < y->cost_s ? -1 : 1;
@@ -36,7 +36,7 @@ static int by_cost(const void *a, const void *b)
     return (x->mode > y->mode) - (x->mode < y->mode);
 }
 
-int piper_options_keep(piper_option *o, int n)
+int weft_piper_picks_keep(weft_piper_pick *o, int n)
 {
     int kept = 0;
 
@@ -67,7 +67,7 @@ static int by_rate(const void *a, const void *b)
 
 /* The steps along the hull of an item's options: from each corner to the one with the least rate,
  * the farthest one if several have it. */
-static int hull_steps(const piper_knapsack *k, int item, step *out)
+static int hull_steps(const weft_piper_knapsack *k, int item, step *out)
 {
     int n = 0;
 
@@ -88,7 +88,7 @@ static int hull_steps(const piper_knapsack *k, int item, step *out)
 }
 
 /* Sums of a choice, item by item in order. */
-static double cost_of(const piper_knapsack *k, const int *choice)
+static double cost_of(const weft_piper_knapsack *k, const int *choice)
 {
     double cost_s = 0;
 
@@ -98,7 +98,7 @@ static double cost_of(const piper_knapsack *k, const int *choice)
 }
 
 /* Fills least_s, best_s, choice; returns the rate of the last step. */
-static double relax(const piper_knapsack *k, weft_arena *scratch, piper_choice *out)
+static double relax(const weft_piper_knapsack *k, weft_arena *scratch, weft_piper_choice *out)
 {
     step *steps = WEFT_NEW(scratch, step, k->at[k->n_items]);
     double bytes = 0;
@@ -114,7 +114,7 @@ static double relax(const piper_knapsack *k, weft_arena *scratch, piper_choice *
         return 0;
     qsort(steps, (size_t)n, sizeof *steps, by_rate);
     for (i = 0; i < n && bytes > k->memory_bytes; i++) {
-        const piper_option *from = &k->option[steps[i].from], *to = &k->option[steps[i].to];
+        const weft_piper_pick *from = &k->option[steps[i].from], *to = &k->option[steps[i].to];
 
         out->least_s += fmin(bytes - k->memory_bytes, from->bytes - to->bytes) * steps[i].rate;
         bytes -= from->bytes - to->bytes;
@@ -155,7 +155,7 @@ typedef struct rest {
     double rate, most_s;      /* a priced sum above most_s cannot lead to a better choice */
 } rest;
 
-static rest rest_of(const piper_knapsack *k, double rate, double best_s, weft_arena *scratch)
+static rest rest_of(const weft_piper_knapsack *k, double rate, double best_s, weft_arena *scratch)
 {
     rest r = {.bytes = WEFT_NEW(scratch, double, k->n_items + 1),
               .priced_s = WEFT_NEW(scratch, double, k->n_items + 1),
@@ -176,7 +176,7 @@ static rest rest_of(const piper_knapsack *k, double rate, double best_s, weft_ar
 }
 
 /* The sums after item i from the n sums before it. */
-static int extend(const piper_knapsack *k, int i, const rest *r, const point *from, int n,
+static int extend(const weft_piper_knapsack *k, int i, const rest *r, const point *from, int n,
                   point *to)
 {
     int n_to = 0, kept = 0;
@@ -198,7 +198,8 @@ static int extend(const piper_knapsack *k, int i, const rest *r, const point *fr
 }
 
 /* Replaces the choice if there is a better one; false: too many sums. */
-static bool add_up(const piper_knapsack *k, double rate, weft_arena *scratch, piper_choice *out)
+static bool add_up(const weft_piper_knapsack *k, double rate, weft_arena *scratch,
+                   weft_piper_choice *out)
 {
     rest r = rest_of(k, rate, out->best_s, scratch);
     point **layer = WEFT_NEW(scratch, point *, k->n_items + 1);
@@ -224,7 +225,8 @@ static bool add_up(const piper_knapsack *k, double rate, weft_arena *scratch, pi
     return true;
 }
 
-bool piper_choose(const piper_knapsack *k, bool is_exact, weft_arena *scratch, piper_choice *out)
+bool weft_piper_choose(const weft_piper_knapsack *k, bool is_exact, weft_arena *scratch,
+                       weft_piper_choice *out)
 {
     size_t mark = weft_arena_mark(scratch);
     double rate = relax(k, scratch, out);

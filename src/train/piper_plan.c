@@ -17,7 +17,8 @@
  * stage from both sides, and cuts are sorted by work: the candidates I are a short range.
  *
  * The search over T: rising probes from the bound work / devices until one succeeds, then bisection
- * between the last failure and the value of the last plan, then probes just below that value.
+ * between the last failure and the value of the last plan, with probes just below that value once
+ * the interval is narrow.
  *
  * Guarantee: a failed probe at T proves that no plan takes T or less (stages are compared with
  * T (1 + 1e-10), which covers the rounding of the sums: at most nodes * 2^-52 of the whole work,
@@ -36,7 +37,7 @@
 
 static const double comparison = 1e-10; /* stages may be longer by this share */
 static const double precision = 1e-9;   /* of the optimum */
-static const double narrow = 1e-5;      /* bisection ends: the next probe is just below the value */
+static const double narrow = 1e-3;      /* from here on every other probe is just below the value */
 
 const weft_option weft_piper_table[] = {
     {WEFT_INT(weft_piper_options, max_cuts),   40000,   2, 1e7,
@@ -59,12 +60,12 @@ typedef enum answer { NO, YES, DOUBT, STOPPED } answer;
 
 typedef struct planner {
     const weft_piper *p;
-    const piper_cuts *cuts;
-    piper_stages *stages;
+    const weft_piper_cuts *cuts;
+    weft_piper_stages *stages;
     const weft_run *run;
     weft_arena *a, *scratch;  /* of the result; of a probe */
     int n_divisors, *divisor; /* of the microbatches, ascending, up to the devices */
-    int *divisor_from;         /* [most_replicas + 1] index of the first one that is as large */
+    int *divisor_from;        /* [most_replicas + 1] index of the first one that is as large */
     int most_replicas;
     /* the probe */
     double limit_s;
@@ -104,14 +105,14 @@ static void add_state(states *s, const state *x, weft_arena *a)
 /* --- probe ----------------------------------------------------------------------------------- */
 
 /* The least d with which the span can follow a state, or 0. */
-static int least_replicas(planner *q, piper_span *span, const state *later, const states *to)
+static int least_replicas(planner *q, weft_piper_span *span, const state *later, const states *to)
 {
     int width = q->p->width[span->width];
     int most = (q->p->n_devices - later->n_devices - q->need[span->inner]) / width;
 
     if (most > q->most_replicas - later->n_replicas)
         most = q->most_replicas - later->n_replicas;
-    int low = piper_span_least_replicas(span, later->n_replicas, q->limit_s);
+    int low = weft_piper_span_least_replicas(span, later->n_replicas, q->limit_s);
     if (low > most)
         return 0;
     for (int i = q->divisor_from[low]; i < q->n_divisors && q->divisor[i] <= most; i++) {
@@ -120,10 +121,10 @@ static int least_replicas(planner *q, piper_span *span, const state *later, cons
         if (is_beaten(to, later->n_replicas + d, later->n_devices + d * width))
             return 0; /* and so is every larger d */
         if (span->border_s < 0)
-            span->border_s = piper_span_border_s(q->stages, span);
+            span->border_s = weft_piper_span_border_s(q->stages, span);
         q->out->n_stages_tried++;
-        if (piper_span_fits(q->stages, span, d, weft_piper_in_flight(later->n_replicas + d, d),
-                            q->limit_s))
+        if (weft_piper_span_fits(q->stages, span, d, weft_piper_in_flight(later->n_replicas + d, d),
+                                 q->limit_s))
             return d;
     }
     return 0;
@@ -133,9 +134,9 @@ static int least_replicas(planner *q, piper_span *span, const state *later, cons
 static void try_span(planner *q, int inner, int outer)
 {
     for (int w = 0; w < q->p->n_widths; w++) {
-        piper_span span;
+        weft_piper_span span;
 
-        if (!piper_span_open(q->stages, inner, outer, w, &span))
+        if (!weft_piper_span_open(q->stages, inner, outer, w, &span))
             continue;
         for (int i = 0; i < q->at[outer].n; i++) {
             const state *later = &q->at[outer].at[i];
@@ -150,7 +151,7 @@ static void try_span(planner *q, int inner, int outer)
 }
 
 /* The first cut with at least this work. */
-static int first_cut(const piper_cuts *c, double work_s)
+static int first_cut(const weft_piper_cuts *c, double work_s)
 {
     int low = 0, high = c->n_cuts;
 
@@ -168,14 +169,14 @@ static int first_cut(const piper_cuts *c, double work_s)
 /* Stages that end at a cut with states. */
 static void try_cut(planner *q, int outer)
 {
-    const piper_cuts *c = q->cuts;
+    const weft_piper_cuts *c = q->cuts;
     const states *s = &q->at[outer];
     int n_free = q->p->n_devices - s->at[s->n - 1].n_devices; /* the last one has the fewest */
     double slack_s = comparison * c->work_s[c->n_cuts - 1];
     int inner = first_cut(c, c->work_s[outer] - n_free * q->limit_s - slack_s);
 
     for (; inner < outer && q->need[inner] < n_free; inner++)
-        if (piper_cut_within(c, inner, outer))
+        if (weft_piper_cut_within(c, inner, outer))
             try_span(q, inner, outer);
 }
 
@@ -196,7 +197,7 @@ static void begin_probe(planner *q, double limit_s)
 /* Leaves the states of a plan behind if there is one: the caller rewinds the scratch. */
 static answer probe(planner *q, double limit_s)
 {
-    int64_t n_doubts = piper_stages_doubts(q->stages);
+    int64_t n_doubts = weft_piper_stages_doubts(q->stages);
 
     q->out->n_probes++;
     begin_probe(q, limit_s);
@@ -209,18 +210,18 @@ static answer probe(planner *q, double limit_s)
     }
     if (q->at[0].n > 0)
         return YES;
-    return piper_stages_doubts(q->stages) == n_doubts ? NO : DOUBT;
+    return weft_piper_stages_doubts(q->stages) == n_doubts ? NO : DOUBT;
 }
 
 /* --- plans ----------------------------------------------------------------------------------- */
 
 static void fill_stage(planner *q, int inner, const state *x, int stage, weft_piper_plan *plan)
 {
-    const piper_cuts *c = q->cuts;
-    piper_span span;
-    bool is_open = piper_span_open(q->stages, inner, x->cut, x->width, &span);
-    bool fits = piper_span_modes(q->stages, &span, x->d, weft_piper_in_flight(x->n_replicas, x->d),
-                                 plan->mode);
+    const weft_piper_cuts *c = q->cuts;
+    weft_piper_span span;
+    bool is_open = weft_piper_span_open(q->stages, inner, x->cut, x->width, &span);
+    bool fits = weft_piper_span_modes(q->stages, &span, x->d,
+                                      weft_piper_in_flight(x->n_replicas, x->d), plan->mode);
 
     assert(is_open && fits);
     (void)is_open;
@@ -321,21 +322,23 @@ static weft_status first_plan(planner *q, double *low_s, bool *is_clean, answer 
     return WEFT_OK;
 }
 
+/* Halves the interval; once it is narrow, the value is often optimal already, and a probe just
+ * below it says so. Halving in between keeps the number of probes logarithmic. */
 static weft_status improve(planner *q, double low_s, bool *is_clean)
 {
+    bool is_below = false;
     answer last = YES;
 
-    for (;;) {
+    while (last != STOPPED) {
         double value_s = q->out->value_s, below_s = value_s * (1 - precision);
-        bool is_narrow = value_s - low_s <= narrow * value_s;
-        double limit_s = is_narrow ? below_s : low_s + (value_s - low_s) / 2;
 
-        if (low_s >= below_s || value_s == 0)
+        if (low_s >= below_s)
             return WEFT_OK;
-        WEFT_TRY(ask(q, limit_s, &low_s, is_clean, &last));
-        if (last == STOPPED)
-            return WEFT_OK;
+        is_below = !is_below && value_s - low_s <= narrow * value_s;
+        WEFT_TRY(ask(q, is_below ? below_s : fmin(low_s + (value_s - low_s) / 2, below_s), &low_s,
+                     is_clean, &last));
     }
+    return WEFT_OK;
 }
 
 /* --- reasons and results --------------------------------------------------------------------- */
@@ -347,7 +350,7 @@ static const char *reason_of(const weft_piper *p, weft_arena *a)
         bool is_narrow = false;
 
         for (int w = 0; w < p->n_widths && p->width[w] <= p->n_devices; w++) {
-            least_bytes = fmin(least_bytes, piper_node_least_bytes(p, u, w));
+            least_bytes = fmin(least_bytes, weft_piper_node_least_bytes(p, u, w));
             is_narrow |= p->mode_at[u * p->n_widths + w] < p->mode_at[u * p->n_widths + w + 1];
         }
         if (!is_narrow)
@@ -380,7 +383,7 @@ static void list_divisors(planner *q)
 
 static weft_status search(planner *q)
 {
-    const piper_cuts *c = q->cuts;
+    const weft_piper_cuts *c = q->cuts;
     double low_s = c->work_s[c->n_cuts - 1] / q->p->n_devices * (1 - comparison);
     bool is_clean = true;
     answer first;
@@ -406,14 +409,14 @@ weft_status weft_piper_solve(const weft_piper *p, const weft_piper_options *opti
                              const weft_run *run, weft_arena *a, weft_piper_solution *out)
 {
     weft_arena *kept = weft_arena_new(), *scratch = weft_arena_new(), *sums = weft_arena_new();
-    piper_cuts cuts;
+    weft_piper_cuts cuts;
     planner q = {.p = p, .cuts = &cuts, .run = run, .a = a, .scratch = scratch, .out = out};
 
     *out = (weft_piper_solution){.outcome = WEFT_UNKNOWN};
-    weft_status status = piper_cuts_new(p, options->max_cuts, kept, &cuts);
+    weft_status status = weft_piper_cuts_new(p, options->max_cuts, kept, &cuts);
     if (status == WEFT_OK) {
         out->n_cuts = cuts.n_cuts;
-        q.stages = piper_stages_new(p, &cuts, options->max_points, kept, sums);
+        q.stages = weft_piper_stages_new(p, &cuts, options->max_points, kept, sums);
         list_divisors(&q);
         status = search(&q);
     }

@@ -28,16 +28,16 @@ typedef struct entry {
     double least_s, best_s;
 } entry;
 
-struct piper_stages {
+struct weft_piper_stages {
     const weft_piper *p;
-    const piper_cuts *cuts;
+    const weft_piper_cuts *cuts;
     weft_arena *a, *scratch;
     bool is_uniform;           /* parameters and edges do not depend on the mode */
     double *enter_s, *leave_s; /* [n_widths * n_edges] 2 bytes / bandwidth; at least */
     entry *entries;            /* [n_entries] hash table */
     size_t n_entries, n_used;
-    piper_knapsack knapsack; /* room for all nodes */
-    int *node, *choice;      /* [n_nodes] */
+    weft_piper_knapsack knapsack; /* room for all nodes */
+    int *node, *choice;           /* [n_nodes] */
     int64_t n_doubts;
 };
 
@@ -70,7 +70,7 @@ static bool is_uniform(const weft_piper *p)
 }
 
 /* The least seconds that node u's modes give its edges, in list order: `is_entering` ones. */
-static void least_edge_s(const piper_stages *s, int u, int w, bool is_entering, double *out)
+static void least_edge_s(const weft_piper_stages *s, int u, int w, bool is_entering, double *out)
 {
     const weft_piper *p = s->p;
     const int *at = is_entering ? p->in_at : p->out_at;
@@ -88,13 +88,13 @@ static void least_edge_s(const piper_stages *s, int u, int w, bool is_entering, 
     }
 }
 
-piper_stages *piper_stages_new(const weft_piper *p, const piper_cuts *cuts, int64_t max_points,
-                               weft_arena *a, weft_arena *scratch)
+weft_piper_stages *weft_piper_stages_new(const weft_piper *p, const weft_piper_cuts *cuts,
+                                         int64_t max_points, weft_arena *a, weft_arena *scratch)
 {
-    piper_stages *s = WEFT_NEW(a, piper_stages, 1);
+    weft_piper_stages *s = WEFT_NEW(a, weft_piper_stages, 1);
     int n_modes = p->mode_at[p->n_nodes * p->n_widths];
 
-    *s = (piper_stages){.p = p, .cuts = cuts, .a = a, .scratch = scratch};
+    *s = (weft_piper_stages){.p = p, .cuts = cuts, .a = a, .scratch = scratch};
     s->is_uniform = is_uniform(p);
     s->enter_s = WEFT_NEW(a, double, p->n_widths * p->n_edges);
     s->leave_s = WEFT_NEW(a, double, p->n_widths * p->n_edges);
@@ -105,21 +105,21 @@ piper_stages *piper_stages_new(const weft_piper *p, const piper_cuts *cuts, int6
         }
     s->n_entries = 1024;
     s->entries = WEFT_NEW(a, entry, s->n_entries);
-    s->knapsack = (piper_knapsack){.at = WEFT_NEW(a, int, p->n_nodes + 1),
-                                   .option = WEFT_NEW(a, piper_option, n_modes),
-                                   .memory_bytes = p->memory_bytes,
-                                   .max_points = max_points};
+    s->knapsack = (weft_piper_knapsack){.at = WEFT_NEW(a, int, p->n_nodes + 1),
+                                        .option = WEFT_NEW(a, weft_piper_pick, n_modes),
+                                        .memory_bytes = p->memory_bytes,
+                                        .max_points = max_points};
     s->node = WEFT_NEW(a, int, p->n_nodes);
     s->choice = WEFT_NEW(a, int, p->n_nodes);
     return s;
 }
 
-int64_t piper_stages_doubts(const piper_stages *s)
+int64_t weft_piper_stages_doubts(const weft_piper_stages *s)
 {
     return s->n_doubts;
 }
 
-double piper_node_least_bytes(const weft_piper *p, int u, int width)
+double weft_piper_node_least_bytes(const weft_piper *p, int u, int width)
 {
     const int *at = &p->mode_at[u * p->n_widths + width];
     double least = INFINITY;
@@ -131,34 +131,34 @@ double piper_node_least_bytes(const weft_piper *p, int u, int width)
 
 /* --- a span ---------------------------------------------------------------------------------- */
 
-static const piper_sums *sums_of(const piper_stages *s, int cut, int width)
+static const weft_piper_sums *sums_of(const weft_piper_stages *s, int cut, int width)
 {
     return &s->cuts->sums[(size_t)cut * (size_t)s->p->n_widths + (size_t)width];
 }
 
-static const uint64_t *bits_of(const piper_stages *s, int cut)
+static const uint64_t *bits_of(const weft_piper_stages *s, int cut)
 {
     return s->cuts->bits + (size_t)cut * (size_t)s->cuts->n_words;
 }
 
 /* How many microbatches fit if every node had both its least stash and its least state. */
-static double most_in_flight(const piper_stages *s, const piper_sums *inner,
-                             const piper_sums *outer)
+static double most_in_flight(const weft_piper_stages *s, const weft_piper_sums *inner,
+                             const weft_piper_sums *outer)
 {
     double stash_bytes = outer->least_stash_bytes - inner->least_stash_bytes;
-    double free_bytes =
-        s->p->memory_bytes - (outer->least_state_bytes - inner->least_state_bytes);
+    double free_bytes = s->p->memory_bytes - (outer->least_state_bytes - inner->least_state_bytes);
 
     if (free_bytes < stash_bytes)
         return 0;
     return stash_bytes > 0 ? floor(free_bytes / stash_bytes) : INFINITY;
 }
 
-bool piper_span_open(const piper_stages *s, int inner, int outer, int width, piper_span *out)
+bool weft_piper_span_open(const weft_piper_stages *s, int inner, int outer, int width,
+                          weft_piper_span *out)
 {
-    const piper_sums *i = sums_of(s, inner, width), *o = sums_of(s, outer, width);
+    const weft_piper_sums *i = sums_of(s, inner, width), *o = sums_of(s, outer, width);
 
-    *out = (piper_span){.inner = inner, .outer = outer, .width = width, .border_s = -1};
+    *out = (weft_piper_span){.inner = inner, .outer = outer, .width = width, .border_s = -1};
     if (i->n_missing != o->n_missing)
         return false;
     out->fast_s = o->fast_s - i->fast_s;
@@ -170,7 +170,7 @@ bool piper_span_open(const piper_stages *s, int inner, int outer, int width, pip
 
 /* Time: fast + (d - 1) sync <= limit d. Memory: ceil(D / d) + 1 <= most_in_flight. Rounded down by
  * more than the rounding of either. */
-int piper_span_least_replicas(const piper_span *span, int n_later, double limit_s)
+int weft_piper_span_least_replicas(const weft_piper_span *span, int n_later, double limit_s)
 {
     double border_s = fmax(span->border_s, 0), least = 1;
 
@@ -184,9 +184,9 @@ int piper_span_least_replicas(const piper_span *span, int n_later, double limit_
     return least < 1 ? 1 : least < INT_MAX ? (int)least : INT_MAX;
 }
 
-double piper_span_border_s(const piper_stages *s, const piper_span *span)
+double weft_piper_span_border_s(const weft_piper_stages *s, const weft_piper_span *span)
 {
-    const piper_cuts *c = s->cuts;
+    const weft_piper_cuts *c = s->cuts;
     const double *enter_s = s->enter_s + span->width * s->p->n_edges;
     const double *leave_s = s->leave_s + span->width * s->p->n_edges;
     double border_s = 0;
@@ -200,7 +200,7 @@ double piper_span_border_s(const piper_stages *s, const piper_span *span)
     return border_s;
 }
 
-static bool is_within(const piper_stages *s, const piper_span *span, int u)
+static bool is_within(const weft_piper_stages *s, const weft_piper_span *span, int u)
 {
     return weft_bit_get(bits_of(s, span->outer), u) && !weft_bit_get(bits_of(s, span->inner), u);
 }
@@ -208,7 +208,7 @@ static bool is_within(const piper_stages *s, const piper_span *span, int u)
 /* --- 4. the knapsack of a span --------------------------------------------------------------- */
 
 /* What a mode costs besides its own time, if that depends on the mode: for d replicas together. */
-static double extra_s(const piper_stages *s, const piper_span *span, int u, int d,
+static double extra_s(const weft_piper_stages *s, const weft_piper_span *span, int u, int d,
                       const weft_piper_mode *m)
 {
     const weft_piper *p = s->p;
@@ -226,28 +226,29 @@ static double extra_s(const piper_stages *s, const piper_span *span, int u, int 
            p->bandwidth_bytes_per_s;
 }
 
-static piper_choice choose(piper_stages *s, const piper_span *span, int d, int in_flight,
-                           bool is_exact, bool *is_done)
+static weft_piper_choice choose(weft_piper_stages *s, const weft_piper_span *span, int d,
+                                int in_flight, bool is_exact, bool *is_done)
 {
     const weft_piper *p = s->p;
-    piper_knapsack *k = &s->knapsack;
-    piper_choice c = {.choice = s->choice};
+    weft_piper_knapsack *k = &s->knapsack;
+    weft_piper_choice c = {.choice = s->choice};
 
     k->n_items = 0;
     for (int u = 0; u < p->n_nodes; u++) {
-        piper_option *o = k->option + k->at[k->n_items];
+        weft_piper_pick *o = k->option + k->at[k->n_items];
         int n = 0;
 
         if (!is_within(s, span, u))
             continue;
         for (int m = p->mode_at[u * p->n_widths + span->width];
              m < p->mode_at[u * p->n_widths + span->width + 1]; m++)
-            o[n++] = (piper_option){p->mode[m].sample_s + extra_s(s, span, u, d, &p->mode[m]),
-                                    p->mode[m].stash_bytes * in_flight + p->mode[m].state_bytes, m};
+            o[n++] =
+                (weft_piper_pick){p->mode[m].sample_s + extra_s(s, span, u, d, &p->mode[m]),
+                                  p->mode[m].stash_bytes * in_flight + p->mode[m].state_bytes, m};
         s->node[k->n_items++] = u;
-        k->at[k->n_items] = k->at[k->n_items - 1] + piper_options_keep(o, n);
+        k->at[k->n_items] = k->at[k->n_items - 1] + weft_piper_picks_keep(o, n);
     }
-    *is_done = piper_choose(k, is_exact, s->scratch, &c);
+    *is_done = weft_piper_choose(k, is_exact, s->scratch, &c);
     return c;
 }
 
@@ -266,7 +267,7 @@ static size_t entry_of(const entry *entries, size_t n, const entry *key)
     return i;
 }
 
-static void grow_entries(piper_stages *s)
+static void grow_entries(weft_piper_stages *s)
 {
     entry *bigger = WEFT_NEW(s->a, entry, 2 * s->n_entries);
 
@@ -277,7 +278,7 @@ static void grow_entries(piper_stages *s)
     s->n_entries *= 2;
 }
 
-static bool knapsack_fits(piper_stages *s, const piper_span *span, int d, int in_flight,
+static bool knapsack_fits(weft_piper_stages *s, const weft_piper_span *span, int d, int in_flight,
                           double limit_s)
 {
     entry key = {.inner = span->inner,
@@ -293,7 +294,7 @@ static bool knapsack_fits(piper_stages *s, const piper_span *span, int d, int in
         grow_entries(s);
     entry *e = &s->entries[entry_of(s->entries, s->n_entries, &key)];
     if (e->outer == 0) {
-        piper_choice c = choose(s, span, d, in_flight, false, &key.is_final);
+        weft_piper_choice c = choose(s, span, d, in_flight, false, &key.is_final);
 
         key.least_s = c.least_s;
         key.best_s = c.best_s;
@@ -302,7 +303,7 @@ static bool knapsack_fits(piper_stages *s, const piper_span *span, int d, int in
     }
     if (!e->is_final && e->least_s <= budget_s && budget_s < e->best_s) {
         bool is_done;
-        piper_choice c = choose(s, span, d, in_flight, true, &is_done);
+        weft_piper_choice c = choose(s, span, d, in_flight, true, &is_done);
 
         e->is_final = true;
         e->least_s = c.least_s;
@@ -312,10 +313,11 @@ static bool knapsack_fits(piper_stages *s, const piper_span *span, int d, int in
     return e->best_s <= budget_s;
 }
 
-bool piper_span_fits(piper_stages *s, const piper_span *span, int d, int in_flight, double limit_s)
+bool weft_piper_span_fits(weft_piper_stages *s, const weft_piper_span *span, int d, int in_flight,
+                          double limit_s)
 {
-    const piper_sums *i = sums_of(s, span->inner, span->width);
-    const piper_sums *o = sums_of(s, span->outer, span->width);
+    const weft_piper_sums *i = sums_of(s, span->inner, span->width);
+    const weft_piper_sums *o = sums_of(s, span->outer, span->width);
     double memory_bytes = s->p->memory_bytes;
 
     if (span->fast_s + span->border_s + (d - 1) * span->sync_s > limit_s * d)
@@ -331,10 +333,11 @@ bool piper_span_fits(piper_stages *s, const piper_span *span, int d, int in_flig
     return knapsack_fits(s, span, d, in_flight, limit_s);
 }
 
-bool piper_span_modes(piper_stages *s, const piper_span *span, int d, int in_flight, int *mode)
+bool weft_piper_span_modes(weft_piper_stages *s, const weft_piper_span *span, int d, int in_flight,
+                           int *mode)
 {
     bool is_done;
-    piper_choice c = choose(s, span, d, in_flight, true, &is_done);
+    weft_piper_choice c = choose(s, span, d, in_flight, true, &is_done);
 
     if (c.best_s == INFINITY)
         return false;

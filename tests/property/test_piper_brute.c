@@ -206,7 +206,10 @@ TEST(plans_are_the_best_of_all)
         weft_arena *a = weft_arena_new();
         weft_piper *p = draw(seed, a);
         int room[4][MOST_NODES] = {0};
-        brute b = {p, weft_arena_new(), {0, room[0], room[1], room[2], room[3]}, INFINITY, false};
+        brute b = {
+            p, weft_arena_new(), {0, room[0], room[1], room[2], room[3]},
+              INFINITY, false
+        };
         weft_piper_options options;
         weft_piper_solution s;
         weft_run run = {.limit_s = INFINITY};

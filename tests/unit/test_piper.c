@@ -62,7 +62,12 @@ TEST(a_stage_is_measured_as_published)
 {
     weft_piper *p = pair_with((weft_piper_limits){.n_devices = 3});
     weft_arena *a = weft_arena_new();
-    weft_piper_plan plan = {2, (int[]){2, 1}, (int[]){0, 0}, (int[]){0, 1}, (int[]){1, 2}};
+    weft_piper_plan plan = {
+        2, (int[]){2, 1},
+         (int[]){0, 0},
+         (int[]){0, 1},
+         (int[]){1, 2}
+    };
     weft_piper_measures m;
 
     CHECK_OK(weft_piper_measure(p, &plan, a, &m));
@@ -84,11 +89,36 @@ TEST(a_plan_that_breaks_a_rule_is_refused)
     weft_piper *p = pair_with((weft_piper_limits){.n_devices = 3, .memory_bytes = 100});
     weft_arena *a = weft_arena_new();
     weft_piper_measures m;
-    weft_piper_plan back = {2, (int[]){1, 1}, (int[]){0, 0}, (int[]){1, 0}, (int[]){1, 2}};
-    weft_piper_plan many = {2, (int[]){2, 2}, (int[]){0, 0}, (int[]){0, 1}, (int[]){1, 2}};
-    weft_piper_plan odd = {1, (int[]){3}, (int[]){0}, (int[]){0, 0}, (int[]){1, 2}};
-    weft_piper_plan full = {2, (int[]){1, 1}, (int[]){0, 0}, (int[]){0, 1}, (int[]){0, 2}};
-    weft_piper_plan mode = {2, (int[]){1, 1}, (int[]){0, 0}, (int[]){0, 1}, (int[]){2, 2}};
+    weft_piper_plan back = {
+        2, (int[]){1, 1},
+         (int[]){0, 0},
+         (int[]){1, 0},
+         (int[]){1, 2}
+    };
+    weft_piper_plan many = {
+        2, (int[]){2, 2},
+         (int[]){0, 0},
+         (int[]){0, 1},
+         (int[]){1, 2}
+    };
+    weft_piper_plan odd = {
+        1, (int[]){3},
+         (int[]){ 0},
+         (int[]){ 0, 0},
+         (int[]){ 1, 2}
+    };
+    weft_piper_plan full = {
+        2, (int[]){1, 1},
+         (int[]){0, 0},
+         (int[]){0, 1},
+         (int[]){0, 2}
+    };
+    weft_piper_plan mode = {
+        2, (int[]){1, 1},
+         (int[]){0, 0},
+         (int[]){0, 1},
+         (int[]){2, 2}
+    };
 
     CHECK_FAILS(weft_piper_measure(p, &back, a, &m), "'a' is in a later stage than its reader 'b'");
     CHECK_FAILS(weft_piper_measure(p, &many, a, &m), "takes 4 devices, there are 3");
@@ -190,7 +220,8 @@ static void refused(const char *from, const char *to, const char *message)
 
 TEST(wrong_files_are_refused_with_the_place)
 {
-    refused("\"maxDevices\": 2", "\"maxDevices\": 0", "pair.json:1: 'maxDevices' is 0, expected 1 to 1000000");
+    refused("\"maxDevices\": 2", "\"maxDevices\": 0",
+            "pair.json:1: 'maxDevices' is 0, expected 1 to 1000000");
     refused("\"bandwidth\": 10, ", "", "bandwidth");
     refused("\"id\": 3", "\"id\": 7", "two nodes have id 7");
     refused("\"sourceId\": 3", "\"sourceId\": 4", "sourceId is 4, but no node has this id");
