@@ -20,10 +20,13 @@
  * between the last failure and the value of the last plan, with probes just below that value once
  * the interval is narrow.
  *
- * Guarantee: a failed probe at T proves that no plan takes T or less (stages are compared with
- * T (1 + 1e-10), which covers the rounding of the sums: at most nodes * 2^-52 of the whole work,
- * that is devices * nodes * 2^-52 of T). The last probe is at (1 - 1e-9) of the value: the plan is
- * optimal to one part in 10^9. Memory is exact (whole bytes). Values come from weft_piper_measure.
+ * Guarantee: a failed probe at T proves that no plan takes T or less. Stages are differences of
+ * sums over cuts, each off by at most nodes * 2^-53 of the sum over the network; T is raised by
+ * more than that before they are compared with it (rounding_s), and by a share of 10^-10 for all
+ * else. So a plan may be found that is slower than T, but none that is not is missed. The last
+ * probe is at (1 - 10^-9) of the value, which makes the plan optimal to one part in 10^9; if
+ * rounding_s does not allow that, the search ends with the bound it has and does not call the plan
+ * optimal. Memory is exact (whole bytes). Values come from weft_piper_measure.
  *
  * Cost: a probe looks at the pairs of cuts in the ranges of rule 3, at most cuts^2 / 2, and for
  * each at (pairs of J) * widths * divisors. Compare Piper's recursion over (cut, k, D) with all d
@@ -67,6 +70,7 @@ typedef struct planner {
     int n_divisors, *divisor; /* of the microbatches, ascending, up to the devices */
     int *divisor_from;        /* [most_replicas + 1] index of the first one that is as large */
     int most_replicas;
+    double rounding_s; /* stages are off by less */
     /* the probe */
     double limit_s;
     states *at; /* [n_cuts] by rising n_replicas and falling n_devices */
@@ -182,7 +186,7 @@ static void try_cut(planner *q, int outer)
 
 static void begin_probe(planner *q, double limit_s)
 {
-    q->limit_s = limit_s * (1 + comparison);
+    q->limit_s = limit_s * (1 + comparison) + q->rounding_s;
     q->at = WEFT_NEW(q->scratch, states, q->cuts->n_cuts);
     q->need = WEFT_NEW(q->scratch, int, q->cuts->n_cuts);
     for (int c = 1; c < q->cuts->n_cuts; c++) {
@@ -326,6 +330,7 @@ static weft_status first_plan(planner *q, double *low_s, bool *is_clean, answer 
  * below it says so. Halving in between keeps the number of probes logarithmic. */
 static weft_status improve(planner *q, double low_s, bool *is_clean)
 {
+    double before_s = INFINITY;
     bool is_below = false;
     answer last = YES;
 
@@ -335,6 +340,9 @@ static weft_status improve(planner *q, double low_s, bool *is_clean)
         if (low_s >= below_s)
             return WEFT_OK;
         is_below = !is_below && value_s - low_s <= narrow * value_s;
+        if (last == YES && value_s >= before_s) /* within the rounding */
+            return WEFT_OK;
+        before_s = value_s;
         WEFT_TRY(ask(q, is_below ? below_s : fmin(low_s + (value_s - low_s) / 2, below_s), &low_s,
                      is_clean, &last));
     }
@@ -381,6 +389,20 @@ static void list_divisors(planner *q)
         q->divisor_from[d] = q->divisor_from[d - 1] + (d > 1 && p->n_microbatches % (d - 1) == 0);
 }
 
+/* What the differences of sums in a stage may be off by, per sample. */
+static double rounding_of(const weft_piper *p, const weft_piper_cuts *c)
+{
+    const weft_piper_sums *all = c->sums + (size_t)(c->n_cuts - 1) * (size_t)p->n_widths;
+    double most_s = 0;
+
+    for (int w = 0; w < p->n_widths; w++) {
+        double sync_s = 4 * all[w].parameter_bytes / p->n_microbatches / p->bandwidth_bytes_per_s;
+
+        most_s = fmax(most_s, all[w].fast_s + sync_s);
+    }
+    return 4 * (p->n_nodes + 2) * 0x1p-53 * most_s;
+}
+
 static weft_status search(planner *q)
 {
     const weft_piper_cuts *c = q->cuts;
@@ -418,6 +440,7 @@ weft_status weft_piper_solve(const weft_piper *p, const weft_piper_options *opti
         out->n_cuts = cuts.n_cuts;
         q.stages = weft_piper_stages_new(p, &cuts, options->max_points, kept, sums);
         list_divisors(&q);
+        q.rounding_s = rounding_of(p, &cuts);
         status = search(&q);
     }
     weft_arena_free(sums);

@@ -11,14 +11,20 @@
  * files carry some. Time O(nodes (nodes + edges)), from the linear look-up of keys. */
 #include "piper.h"
 
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NODES = 100000, MOST_DEVICES = 1000000, MOST_WIDTH = 1000000 };
+enum {
+    MOST_NODES = 4096,
+    MOST_EDGES = 65536,
+    MOST_WIDTHS = 64,
+    MOST_DEVICES = 1000000,
+    MOST_WIDTH = 1000000
+};
 static const double most_bytes = 9007199254740992.0; /* 2^53 */
+static const double most_figure = 1e30;              /* products of a few stay finite */
 
 typedef struct reader {
     weft_piper *p;
@@ -80,7 +86,7 @@ static weft_status read_edges(reader *r)
                                  weft_doc_kind_name(edge->kind));
         WEFT_TRY(read_end(r, edge, "sourceId", &from[e]));
         WEFT_TRY(read_end(r, edge, "destId", &to[e]));
-        WEFT_TRY(weft_doc_real(edge, "communicationCost", 0, DBL_MAX, &bytes[e]));
+        WEFT_TRY(weft_doc_real(edge, "communicationCost", 0, most_figure, &bytes[e]));
     }
     p->edge_from = from;
     p->edge_to = to;
@@ -207,6 +213,8 @@ static weft_status read_widths(reader *r)
     for (int i = 0; i < all.n; i++)
         if (i == 0 || all.at[i] != all.at[n - 1])
             all.at[n++] = all.at[i];
+    if (n > MOST_WIDTHS)
+        return weft_doc_fail(r->nodes, "%d tensor widths, must be at most %d", n, MOST_WIDTHS);
     r->p->n_widths = n;
     r->p->width = all.at;
     return WEFT_OK;
@@ -226,7 +234,7 @@ static weft_status read_sync(const reader *r, const weft_doc *mode, const char *
         snprintf(id, sizeof id, "%lld", (long long)r->p->id[other[edge[k]]]);
         if (weft_doc_get(by_id, id) == NULL)
             return weft_doc_fail(mode, "%s has no entry for node %s", key, id);
-        WEFT_TRY(weft_doc_real(by_id, id, 0, DBL_MAX, &bytes[k]));
+        WEFT_TRY(weft_doc_real(by_id, id, 0, most_figure, &bytes[k]));
     }
     *out = bytes;
     return WEFT_OK;
@@ -240,8 +248,8 @@ static weft_status read_mode(reader *r, int u, const weft_doc *mode, weft_piper_
         return weft_doc_fail(mode, "a mode of node '%s' is %s, must be a map", p->name[u],
                              weft_doc_kind_name(mode->kind));
     WEFT_TRY(weft_doc_text(mode, "id", &out->name));
-    WEFT_TRY(weft_doc_real(mode, "timePerSample", 0, DBL_MAX, &out->sample_s));
-    WEFT_TRY(weft_doc_real(mode, "parameterSize", 0, DBL_MAX, &out->parameter_bytes));
+    WEFT_TRY(weft_doc_real(mode, "timePerSample", 0, most_figure, &out->sample_s));
+    WEFT_TRY(weft_doc_real(mode, "parameterSize", 0, most_figure, &out->parameter_bytes));
     WEFT_TRY(weft_doc_real(mode, "memoryUsageA", 0, most_bytes, &out->stash_bytes));
     WEFT_TRY(weft_doc_real(mode, "memoryUsageB", 0, most_bytes, &out->state_bytes));
     out->stash_bytes = ceil(out->stash_bytes);
@@ -294,7 +302,8 @@ static weft_status read_limits(const weft_doc *root, const weft_piper_limits *ov
     WEFT_TRY(weft_doc_int(root, "maxDevices", 1, MOST_DEVICES, &n_devices));
     WEFT_TRY(weft_doc_int(root, "mbsInBatch", 1, INT_MAX / 2, &n_microbatches));
     WEFT_TRY(weft_doc_real(root, "maxMemoryPerDevice", 0, most_bytes, &p->memory_bytes));
-    WEFT_TRY(weft_doc_real(root, "bandwidth", DBL_MIN, DBL_MAX, &p->bandwidth_bytes_per_s));
+    WEFT_TRY(
+        weft_doc_real(root, "bandwidth", 1 / most_figure, most_figure, &p->bandwidth_bytes_per_s));
     p->n_devices = (int)n_devices;
     p->n_microbatches = (int)n_microbatches;
     if (over == NULL)
@@ -308,7 +317,7 @@ static weft_status read_limits(const weft_doc *root, const weft_piper_limits *ov
     if (!(over->memory_bytes >= 0 && over->memory_bytes <= most_bytes))
         return weft_fail(WEFT_E_INPUT, "%g bytes of memory, must be above 0 and at most 2^53",
                          over->memory_bytes);
-    if (!(over->bandwidth_bytes_per_s >= 0 && over->bandwidth_bytes_per_s <= DBL_MAX))
+    if (!(over->bandwidth_bytes_per_s >= 0 && over->bandwidth_bytes_per_s <= most_figure))
         return weft_fail(WEFT_E_INPUT, "a bandwidth of %g bytes per second, must be above 0",
                          over->bandwidth_bytes_per_s);
     p->n_devices = over->n_devices > 0 ? over->n_devices : p->n_devices;
@@ -328,6 +337,8 @@ static weft_status read_root(const weft_doc *root, const weft_piper_limits *limi
     WEFT_TRY(weft_doc_need(root, "edges", WEFT_DOC_LIST, &r->edges));
     if (r->nodes->n < 1 || r->nodes->n > MOST_NODES)
         return weft_doc_fail(r->nodes, "%d nodes, must be 1 to %d", r->nodes->n, MOST_NODES);
+    if (r->edges->n > MOST_EDGES)
+        return weft_doc_fail(r->edges, "%d edges, must be at most %d", r->edges->n, MOST_EDGES);
     r->p->n_nodes = r->nodes->n;
     r->p->n_edges = r->edges->n;
     WEFT_TRY(read_ids(r));
