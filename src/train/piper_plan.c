@@ -292,8 +292,8 @@ static double longest_s(const weft_piper *p)
     return (sum_s + bytes / p->bandwidth_bytes_per_s) * (1 + precision);
 }
 
-/* One probe and what follows from it. `is_clean` says that all failures so far were proofs. */
-static weft_status ask(planner *q, double limit_s, double *low_s, bool *is_clean, answer *out)
+/* One probe and what follows from it: a plan, a bound, or (in doubt) only where not to look. */
+static weft_status ask(planner *q, double limit_s, double *low_s, answer *out)
 {
     size_t mark = weft_arena_mark(q->scratch);
     weft_status status = WEFT_OK;
@@ -303,15 +303,14 @@ static weft_status ask(planner *q, double limit_s, double *low_s, bool *is_clean
         status = take_plan(q);
     if (*out == NO || *out == DOUBT)
         *low_s = limit_s;
-    *is_clean = *is_clean && *out != DOUBT;
-    if (*out == NO && *is_clean)
+    if (*out == NO)
         q->out->bound_s = fmax(q->out->bound_s, limit_s);
     weft_arena_rewind(q->scratch, mark);
     return status;
 }
 
 /* Rising limits until there is a plan; NO: there is none at all. */
-static weft_status first_plan(planner *q, double *low_s, bool *is_clean, answer *out)
+static weft_status first_plan(planner *q, double *low_s, answer *out)
 {
     double most_s = longest_s(q->p), base_s = fmax(*low_s, most_s * 1e-9);
 
@@ -319,7 +318,7 @@ static weft_status first_plan(planner *q, double *low_s, bool *is_clean, answer 
     for (double share = 0.01; *out != YES && *out != STOPPED; share *= 2) {
         double limit_s = fmin(base_s * (1 + share), most_s);
 
-        WEFT_TRY(ask(q, limit_s, low_s, is_clean, out));
+        WEFT_TRY(ask(q, limit_s, low_s, out));
         if (limit_s == most_s)
             break;
     }
@@ -328,7 +327,7 @@ static weft_status first_plan(planner *q, double *low_s, bool *is_clean, answer 
 
 /* Halves the interval; once it is narrow, the value is often optimal already, and a probe just
  * below it says so. Halving in between keeps the number of probes logarithmic. */
-static weft_status improve(planner *q, double low_s, bool *is_clean)
+static weft_status improve(planner *q, double low_s)
 {
     double before_s = INFINITY;
     bool is_below = false;
@@ -344,7 +343,7 @@ static weft_status improve(planner *q, double low_s, bool *is_clean)
             return WEFT_OK;
         before_s = value_s;
         WEFT_TRY(ask(q, is_below ? below_s : fmin(low_s + (value_s - low_s) / 2, below_s), &low_s,
-                     is_clean, &last));
+                     &last));
     }
     return WEFT_OK;
 }
@@ -407,20 +406,19 @@ static weft_status search(planner *q)
 {
     const weft_piper_cuts *c = q->cuts;
     double low_s = c->work_s[c->n_cuts - 1] / q->p->n_devices * (1 - comparison);
-    bool is_clean = true;
     answer first;
 
     q->out->value_s = INFINITY;
     q->out->bound_s = low_s;
-    WEFT_TRY(first_plan(q, &low_s, &is_clean, &first));
+    WEFT_TRY(first_plan(q, &low_s, &first));
     if (first != YES) {
-        q->out->outcome = first == NO && is_clean ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
+        q->out->outcome = first == NO ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
         q->out->reason = first == STOPPED ? "stopped before a plan was found"
-                         : is_clean       ? reason_of(q->p, q->a)
+                         : first == NO    ? reason_of(q->p, q->a)
                                           : "no plan found, though there may be one";
         return WEFT_OK;
     }
-    WEFT_TRY(improve(q, low_s, &is_clean));
+    WEFT_TRY(improve(q, low_s));
     q->out->bound_s = fmin(q->out->bound_s, q->out->value_s);
     q->out->outcome =
         q->out->bound_s >= q->out->value_s * (1 - 2 * precision) ? WEFT_OPTIMAL : WEFT_BOUNDED;
