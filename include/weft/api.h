@@ -24,7 +24,7 @@ typedef struct weft_shard_request {
     weft_model_options options;
     const char *semantics; /* "sequential": one step after the other; "branches": side by side;
                               "auto" or NULL: branches if no two accelerators are equal */
-    bool is_contiguous;    /* a set runs one stretch of the order of steps */
+    bool is_contiguous;    /* a set runs one stretch of the steps; one after the other only */
     bool has_no_sharing;   /* no shards that rotate */
 } weft_shard_request;
 

@@ -91,6 +91,8 @@ typedef struct weft_map weft_map;
 weft_map *weft_map_new(weft_arena *a);
 void weft_map_reserve(weft_map *m, int n); /* room for n keys without growing on the way */
 int weft_map_get(const weft_map *m, const char *key, size_t n); /* -1 if absent */
+/* The same, and quicker if the key was the i-th to be added; any i will do. */
+int weft_map_guess(const weft_map *m, int i, const char *key, size_t n);
 /* Sets key to value >= 0; false (and no change) if the key is there already. The key's bytes are
  * not copied: they must live as long as the map. */
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value);

@@ -204,14 +204,17 @@ void weft_builder_share(weft_builder *b);
 /* Adds a tensor (deep copy; producer is ignored) and returns its number. Kind WEFT_ACTIVATION for
  * results. */
 int weft_builder_tensor(weft_builder *b, const weft_tensor *t);
+/* The same with another name and kind; what is no weight has no value and is no parameter. */
+int weft_builder_tensor_as(weft_builder *b, const weft_tensor *t, const char *name,
+                           weft_tensor_kind kind);
 /* Adds a node (deep copy) and returns its number. Operands and results are tensor numbers or -1. */
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results);
 /* The caller has seen to it that no two tensors have the same name: it is not checked again. */
 void weft_builder_unique(weft_builder *b);
-/* Reserves the name of the node that is added next; false if a node has it. Without this call names
- * are checked in the end. */
-bool weft_builder_claim(weft_builder *b, const char *name);
+/* Gives the node that is added next this name of n bytes, not copied; false if it is empty or a
+ * node has it. Without this call names are checked in the end. */
+bool weft_builder_claim(weft_builder *b, const char *name, size_t n);
 /* The node has the same work as an earlier one: operator, attributes, types and shapes of operands
  * and results are equal, and so is which operands are the same tensor. */
 void weft_builder_like(weft_builder *b, int node, int earlier);

@@ -152,16 +152,16 @@ bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are know
 /* A part of a node's work, as one of several devices does it that share the node. */
 typedef struct weft_work_part {
     int n;
-    const weft_nest *nest;       /* those of the node, with the extents of the part */
-    const int64_t *most_read;    /* [operands] elements touched at most; -1, or NULL: by the nests */
+    const weft_nest *nest;    /* those of the node, with the extents of the part */
+    const int64_t *most_read; /* [operands] elements touched at most; -1, or NULL: by the nests */
     const int64_t *most_written; /* [results] */
 } weft_work_part;
 
 /* With the nests of the node as they are: weft_node_work. */
 weft_work weft_part_work(const weft_graph *g, int u, const weft_work_part *p);
 
-/* Where data lies. For most operators an index of the nest is an address (or a range that holds it),
- * so that a block of points needs the elements its indices lead to, and no others. */
+/* Where data lies. For most operators an index of the nest is an address (or a range that holds
+ * it), so that a block of points needs the elements its indices lead to, and no others. */
 bool weft_node_has_addresses(const weft_graph *g, int u);
 /* The access of an operand or result in nest i, those included that the nest has no room for, and
  * with whole dimensions where an index depends on data. False: all of the tensor is needed. */
@@ -201,7 +201,9 @@ WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const 
 /* An operator to be added: operands are value numbers or -1, empty names mean results not asked
  * for, `declared` (may be NULL) is what the source says of the results. */
 typedef struct weft_net_op {
-    weft_node node;
+    weft_node node; /* without name: the name is n_name bytes at `name`, copied if it is needed */
+    const char *name;
+    size_t n_name;
     int n_args, n_results;
     const int *arg;
     const char *const *result_name;
@@ -209,6 +211,7 @@ typedef struct weft_net_op {
     /* Operators with the same number > 0 have the same operator, domain, opset and attributes, and
      * these are not copied: they are in the arena of the net, or there for good. */
     int form;
+    int twin; /* 1 + the number of an operator that is likely to be the same; 0: none is known */
 } weft_net_op;
 
 /* Adds an operator and fills results with value numbers, or -1 where none was asked for. Constant
@@ -221,6 +224,8 @@ int weft_net_count(const weft_net *n); /* values so far */
 const weft_value *weft_net_value(const weft_net *n, int value);
 const char *weft_net_name(const weft_net *n, int value);
 bool weft_net_is_given(const weft_net *n, int value); /* an input or constant, not a result */
+/* Whatever is not a given constant: its value, else NULL. */
+const weft_value *weft_net_live(const weft_net *n, int value, const char **name);
 void weft_net_warn(weft_net *n, const char *format, ...) WEFT_PRINTF(2, 3);
 int weft_net_n_warnings(const weft_net *n);
 const char *weft_net_warning(const weft_net *n, int i);

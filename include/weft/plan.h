@@ -184,7 +184,7 @@ int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a);
 typedef struct weft_shard_ask {
     bool is_concurrent;  /* steps run as soon as operands are there and their set is free; else one
                             after the other, communication included */
-    bool is_contiguous;  /* a set runs one stretch of the order of steps */
+    bool is_contiguous;  /* a set runs one stretch of the steps, by number; not is_concurrent */
     bool has_no_sharing; /* splits without rotating shards only */
 } weft_shard_ask;
 
@@ -206,7 +206,7 @@ typedef struct weft_sharding {
  * WEFT_MAX_MEMBERS, are errors that say so. The caller owns *out. */
 WEFT_CHECKED weft_status weft_sharding_new(const weft_graph *g, const weft_platform *p,
                                            const weft_shard_ask *ask, weft_sharding **out);
-void weft_sharding_free(weft_sharding *s);
+void weft_sharding_free(weft_sharding *p);
 
 /* A device set: members in the order that splits number them. */
 typedef struct weft_team {

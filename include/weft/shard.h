@@ -11,6 +11,7 @@ extern "C" {
 
 typedef struct weft_shard_options {
     const weft_solver *placer; /* places steps on single accelerators side by side; NULL: none */
+    const weft_proof *floor; /* of weft_shard_bound for the problem; NULL: weft_shard_solve asks */
 } weft_shard_options;
 
 /* Fills plan (sets, set and split of each step, starts for the order) and proof.outcome; a bound

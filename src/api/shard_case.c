@@ -14,12 +14,12 @@ static bool has_equals(const weft_platform *p)
     return false;
 }
 
-static weft_status read_semantics(const char *text, const weft_platform *p, bool *is_concurrent)
+static weft_status read_semantics(const char *text, const weft_platform *p, weft_shard_ask *ask)
 {
     if (text == NULL || strcmp(text, "auto") == 0)
-        *is_concurrent = !has_equals(p);
+        ask->is_concurrent = !ask->is_contiguous && !has_equals(p);
     else if (strcmp(text, "sequential") == 0 || strcmp(text, "branches") == 0)
-        *is_concurrent = strcmp(text, "branches") == 0;
+        ask->is_concurrent = strcmp(text, "branches") == 0;
     else
         return weft_fail(WEFT_E_INPUT, "--semantics is '%s', expected auto, sequential or branches",
                          text);
@@ -50,7 +50,7 @@ static weft_status open_case(const weft_shard_request *r, weft_shard_case *out)
 
     WEFT_TRY(check_request(r));
     WEFT_TRY(weft_platform_open(r->platform, &out->platform));
-    WEFT_TRY(read_semantics(r->semantics, out->platform, &ask.is_concurrent));
+    WEFT_TRY(read_semantics(r->semantics, out->platform, &ask));
     WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;

@@ -27,7 +27,7 @@ enum { GAP = 32 };
 enum { GAP = 0 };
 #endif
 
-enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_STEP = 1 << 20 };
+enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_STEP = 1 << 18 };
 
 typedef struct chunk {
     struct chunk *before;

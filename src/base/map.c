@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* map.c: text -> int by open addressing, and the nearest word for "did you mean".
  *
- * Keys stand in a row in the order in which they came; the table of slots holds their numbers and
- * hashes only, so it stays small enough for the fastest memory. */
+ * Keys stand in a row in the order in which they came. The table has a number for each slot and is
+ * at most half full: with room for 2^k keys, the low k bits are the number of the key + 1 (0: a
+ * free slot), the others those of its hash, whose low k bits say where it is looked for first. So
+ * the table stays small enough for the fastest memory, and nearly all look-ups see one slot and the
+ * key they are for. */
 #include "weft/base.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct slot {
-    uint32_t hash;
-    int next; /* number of the key + 1; 0: a free slot */
-} slot;
 
 typedef struct item {
     const char *key;
@@ -19,17 +17,23 @@ typedef struct item {
     int value;
 } item;
 
+enum { FIRST_ROOM = 16, MOST_KEYS = 1 << 30 };
+
 struct weft_map {
     weft_arena *arena;
-    slot *slot;
-    size_t room; /* a power of two, at most three quarters full */
+    uint32_t *slot;
+    uint32_t mask; /* room - 1; room is a power of two */
     WEFT_VEC(item) item;
 };
 
-static uint64_t mix(uint64_t h, uint64_t word)
+__extension__ typedef unsigned __int128 wide;
+
+/* Both halves of the product: each of its bits depends on many of both factors. */
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
+    wide product = (wide)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static uint64_t word_at(const char *from)
@@ -50,24 +54,19 @@ static uint64_t short_word(const char *key, size_t n)
     return word;
 }
 
-/* Eight bytes at a time: names of tensors are long and looked up often. The last word overlaps the
- * one before it. Words at even and odd places are mixed side by side, which halves the wait for
- * multiplications. */
+/* Sixteen bytes a multiplication: names of tensors are long and looked up often. The last words
+ * overlap those before them. The constants have no meaning but to be odd and without pattern. */
 static uint32_t hash_of(const char *key, size_t n)
 {
-    uint64_t h = n, other = 0x100000001b3u;
-    size_t i = 0;
+    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
+    uint64_t h = first ^ n;
 
     if (n < 8)
-        return (uint32_t)(mix(mix(h, short_word(key, n)), other) >> 32);
-    for (; i + 16 < n; i += 16) {
-        h = mix(h, word_at(key + i));
-        other = mix(other, word_at(key + i + 8));
-    }
-    if (i + 8 < n)
-        h = mix(h, word_at(key + i));
-    other = mix(other, word_at(key + n - 8));
-    return (uint32_t)(mix(h, other) >> 32);
+        return (uint32_t)mix(short_word(key, n) ^ h, second);
+    for (size_t i = 0; i + 16 < n; i += 16)
+        h = mix(word_at(key + i) ^ h, word_at(key + i + 8) ^ second);
+    h = mix(word_at(key + (n < 16 ? 0 : n - 16)) ^ h, word_at(key + n - 8) ^ second);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 static bool same_bytes(const char *a, const char *b, size_t n)
@@ -86,90 +85,98 @@ weft_map *weft_map_new(weft_arena *a)
     weft_map *m = WEFT_NEW(a, weft_map, 1);
 
     m->arena = a;
-    m->room = 16;
-    m->slot = WEFT_NEW(a, slot, m->room);
+    m->mask = FIRST_ROOM - 1;
+    m->slot = WEFT_NEW(a, uint32_t, FIRST_ROOM);
     return m;
 }
 
 /* The slot of the key, or the free one where it belongs. */
-static slot *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
+static uint32_t *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
 {
-    size_t i = hash & (m->room - 1);
+    uint32_t mask = m->mask, i = hash & mask;
 
-    for (; m->slot[i].next; i = (i + 1) & (m->room - 1)) {
-        const item *it = &m->item.at[m->slot[i].next - 1];
+    for (; m->slot[i]; i = (i + 1) & mask) {
+        const item *it = &m->item.at[(m->slot[i] & mask) - 1];
 
-        if (m->slot[i].hash == hash && it->n == n && same_bytes(it->key, key, n))
+        if (((m->slot[i] ^ hash) & ~mask) == 0 && it->n == n && same_bytes(it->key, key, n))
             break;
     }
     return &m->slot[i];
 }
 
+static item *item_of(const weft_map *m, uint32_t slot)
+{
+    return &m->item.at[(slot & m->mask) - 1];
+}
+
 int weft_map_get(const weft_map *m, const char *key, size_t n)
 {
-    const slot *s;
+    uint32_t slot;
 
     if (m->item.n == 0)
         return -1;
-    s = find(m, key, n, hash_of(key, n));
-    return s->next ? m->item.at[s->next - 1].value : -1;
+    slot = *find(m, key, n, hash_of(key, n));
+    return slot ? item_of(m, slot)->value : -1;
+}
+
+int weft_map_guess(const weft_map *m, int i, const char *key, size_t n)
+{
+    const item *it = i >= 0 && i < m->item.n ? &m->item.at[i] : NULL;
+
+    return it && it->n == n && same_bytes(it->key, key, n) ? it->value : weft_map_get(m, key, n);
 }
 
 static void set_room(weft_map *m, size_t room)
 {
-    const slot *old = m->slot;
-    size_t n_old = m->room;
+    m->mask = (uint32_t)(room - 1);
+    m->slot = WEFT_NEW(m->arena, uint32_t, room);
+    for (int k = 0; k < m->item.n; k++) {
+        uint32_t hash = hash_of(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
 
-    m->room = room;
-    m->slot = WEFT_NEW(m->arena, slot, m->room);
-    for (size_t i = 0; i < n_old; i++)
-        if (old[i].next) {
-            size_t to = old[i].hash & (room - 1);
-
-            while (m->slot[to].next)
-                to = (to + 1) & (room - 1);
-            m->slot[to] = old[i];
-        }
+        while (m->slot[i])
+            i = (i + 1) & m->mask;
+        m->slot[i] = (hash & ~m->mask) | (uint32_t)(k + 1);
+    }
 }
 
 void weft_map_reserve(weft_map *m, int n)
 {
-    size_t room = m->room;
+    size_t room = (size_t)m->mask + 1;
 
-    while (room / 4 * 3 < (size_t)n)
+    while (room / 2 < (size_t)n && room < MOST_KEYS)
         room *= 2;
-    if (room > m->room)
+    if (room > (size_t)m->mask + 1)
         set_room(m, room);
     WEFT_RESERVE(m->arena, m->item, n);
 }
 
-static void add(weft_map *m, slot *s, item key, uint32_t hash)
+/* Adds a key that is not there: `slot` is its place. */
+static void add(weft_map *m, uint32_t *slot, item key, uint32_t hash)
 {
+    if (key.n == UINT32_MAX || m->item.n == MOST_KEYS)
+        abort();
     WEFT_PUSH(m->arena, m->item, key);
-    *s = (slot){hash, m->item.n};
-    if ((size_t)m->item.n * 4 > m->room * 3)
-        set_room(m, m->room * 2);
+    *slot = (hash & ~m->mask) | (uint32_t)m->item.n;
+    if ((uint32_t)m->item.n > m->mask / 2)
+        set_room(m, 2 * ((size_t)m->mask + 1));
 }
 
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t hash = hash_of(key, n);
-    slot *s = find(m, key, n, hash);
+    uint32_t hash = hash_of(key, n), *slot = find(m, key, n, hash);
 
-    if (s->next)
+    if (*slot)
         return false;
-    if (n > UINT32_MAX)
-        abort();
-    add(m, s, (item){key, (uint32_t)n, value}, hash);
+    add(m, slot, (item){key, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, value}, hash);
     return true;
 }
 
 void weft_map_set(weft_map *m, const char *key, size_t n, int value)
 {
-    slot *s = find(m, key, n, hash_of(key, n));
+    uint32_t slot = *find(m, key, n, hash_of(key, n));
 
-    if (s->next)
-        m->item.at[s->next - 1].value = value;
+    if (slot)
+        item_of(m, slot)->value = value;
     else
         (void)weft_map_put(m, key, n, value);
 }

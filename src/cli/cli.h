@@ -164,13 +164,14 @@ weft_status weft_unknown_solver(const char *name, const char *const *known, int 
 /* Most memory that the program has used so far. */
 double weft_peak_rss_bytes(void);
 
-/* Sharding, as far as shard and compare share it. f NULL: without limit, for quick solvers. */
+/* Sharding, as far as shard and compare share it. flags NULL: without limit, for quick solvers. */
 struct weft_shard_solver;
 struct weft_shard_solution;
 struct weft_sharding;
 typedef struct weft_shard_effort {
     const weft_effort_flags *flags;
-    const char *usual; /* time limit */
+    const char *usual;              /* time limit */
+    const struct weft_proof *floor; /* of weft_shard_bound, which takes time with many devices */
 } weft_shard_effort;
 
 WEFT_CHECKED weft_status weft_shard_run(const struct weft_shard_solver *s,

@@ -504,7 +504,8 @@ const weft_command weft_cmd_compare = {
     .description =
         "Runs every solver on the same problem and shows what the simulator says of their\n"
         "plans, beside the best single device (--task place) or the plain baselines (--task\n"
-        "shard) and a lower bound that no plan can beat.",
+        "shard) and a lower bound that no plan can beat. With --task shard, --contiguous asks\n"
+        "for sets that run one stretch of the network each.",
     .examples = "  weft compare inception_v3 --on server-cpu-2gpu\n"
                 "  weft compare --task shard alexnet --on f1-2x4\n"
                 "  weft compare bert:large --on mixed-fleet --goal throughput --csv\n",

@@ -21,9 +21,9 @@ static const weft_option shard_table[] = {
     {WEFT_TEXT(shard_options, solver),     0, 0, 0, "how to search (weft list solvers)",                   "auto", NULL                      },
     {WEFT_TEXT(shard_options, semantics),  0, 0, 0,
      "one step after the other, or side by side; auto: side by side if no two accelerators are "
-     "equal",                                                                                              "auto", "auto|sequential|branches"},
-    {WEFT_FLAG(shard_options, contiguous), 0, 0, 1, "each set runs one stretch of the network",
-     NULL,                                                                                                         NULL                      },
+     "equal and stretches are not asked for",                                                              "auto", "auto|sequential|branches"},
+    {WEFT_FLAG(shard_options, contiguous), 0, 0, 1,
+     "each set runs one stretch of the network (not side by side)",                                        NULL,   NULL                      },
     {WEFT_FLAG(shard_options, no_sharing), 0, 0, 1,
      "no shards that rotate among the devices of a set",                                                   NULL,   NULL                      },
     WEFT_EFFORT_FLAGS(shard_options, WEFT_SHARD_LIMIT),
@@ -45,17 +45,17 @@ const char *const weft_shard_beside[] = {"longest-group", "longest-all", NULL};
 weft_status weft_shard_run(const weft_shard_solver *s, const weft_sharding *p,
                            const weft_shard_effort *f, weft_arena *a, weft_shard_solution *out)
 {
-    weft_shard_options options = {.placer = weft_place_find("auto")};
+    weft_shard_options options = {.placer = weft_place_find("auto"), .floor = f->floor};
     weft_run run = {.n_threads = 1, .limit_s = INFINITY};
     weft_watch watch = {0};
     weft_status status;
 
-    if (f)
+    if (f->flags)
         WEFT_TRY(weft_effort_read(f->flags, f->usual, &watch, &run));
     run.scratch = weft_arena_new();
     status = weft_shard_solve(s, p, &options, &run, a, out);
     weft_arena_free(run.scratch);
-    if (f)
+    if (f->flags)
         weft_effort_end(&watch);
     return status;
 }
@@ -88,8 +88,10 @@ static weft_status find_solver(const char *name, const weft_sharding *p,
 }
 
 /* The plans that every answer is set beside, of the solvers that apply. */
-static weft_status find_baselines(const weft_sharding *p, weft_arena *a, weft_shard_report *r)
+static weft_status find_baselines(const weft_sharding *p, const weft_proof *floor, weft_arena *a,
+                                  weft_shard_report *r)
 {
+    weft_shard_effort no_limit = {.floor = floor};
     weft_shard_baseline *list = WEFT_NEW(a, weft_shard_baseline, 8);
 
     for (int i = 0; weft_shard_beside[i] != NULL; i++) {
@@ -98,7 +100,7 @@ static weft_status find_baselines(const weft_sharding *p, weft_arena *a, weft_sh
 
         if (s == NULL || (s->applies != NULL && !s->applies(p)))
             continue;
-        WEFT_TRY(weft_shard_run(s, p, NULL, a, &solution));
+        WEFT_TRY(weft_shard_run(s, p, &no_limit, a, &solution));
         list[r->n_baselines++] =
             (weft_shard_baseline){s->name, solution.proof.outcome,
                                   weft_shard_has_plan(&solution) ? solution.proof.value : NAN};
@@ -163,14 +165,16 @@ static weft_status shard(const weft_shard_case *c, const weft_shard_request *q,
     weft_plan_origin origin = {q->model,      q->platform,      NULL,
                                q->options,    o->solver,        o->effort.seed,
                                c->model_hash, c->platform_hash, p->hash};
-    weft_shard_effort effort = {&o->effort, WEFT_SHARD_LIMIT};
+    weft_proof floor;
+    weft_shard_effort effort = {&o->effort, WEFT_SHARD_LIMIT, &floor};
     weft_shard_report r = {.problem = p, .origin = &origin};
     const weft_shard_solver *solver;
     weft_shard_solution solution;
     weft_doc *plan = NULL;
 
     WEFT_TRY(find_solver(o->solver, p, &solver));
-    WEFT_TRY(find_baselines(p, a, &r));
+    weft_shard_bound(p, a, &floor); /* once for all */
+    WEFT_TRY(find_baselines(p, &floor, a, &r));
     WEFT_TRY(weft_shard_run(solver, p, &effort, a, &solution));
     r.solution = &solution;
     if (weft_shard_has_plan(&solution)) {

@@ -130,7 +130,8 @@ static weft_doc *comparison_doc(const comparison *c, weft_arena *a)
 
 static weft_status run_all(comparison *c, const weft_shard_comparing *o, weft_arena *a, int *code)
 {
-    weft_shard_effort effort = {o->effort, WEFT_USUAL_LIMIT};
+    weft_proof floor;
+    weft_shard_effort effort = {o->effort, WEFT_USUAL_LIMIT, &floor};
 
     c->solver = WEFT_NEW(a, const weft_shard_solver *, weft_shard_count());
     for (int i = 0; i < weft_shard_count(); i++) {
@@ -140,7 +141,8 @@ static weft_status run_all(comparison *c, const weft_shard_comparing *o, weft_ar
             c->solver[c->n++] = s;
     }
     c->solution = WEFT_NEW(a, weft_shard_solution, c->n + 1);
-    weft_shard_bound(c->problem, a, &c->bound);
+    weft_shard_bound(c->problem, a, &floor);
+    c->bound = floor;
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c->n; i++) {
         WEFT_TRY(weft_shard_run(c->solver[i], c->problem, &effort, a, &c->solution[i]));

@@ -184,46 +184,49 @@ static bool is_live_kind(weft_tensor_kind kind)
     return kind != WEFT_WEIGHT && kind != WEFT_STATE;
 }
 
-/* Do all tensors that are ever live fit 64 bits together? */
-static bool sums_fit(const weft_graph *g)
+/* Bytes that come and go with a node. */
+typedef struct node_bytes {
+    int64_t made, freed;
+} node_bytes;
+
+/* Fills in what each node makes and after which node it is not needed any more; *live becomes what
+ * is there at the start. False if all tensors together do not fit 64 bits. */
+static bool find_lives(const weft_graph *g, node_bytes *node, int64_t *live)
 {
     int64_t sum = 0;
 
-    for (int t = 0; t < g->n_tensors; t++)
-        if (is_live_kind(g->tensor[t].kind) &&
-            __builtin_add_overflow(sum, g->tensor[t].bytes, &sum))
+    *live = 0;
+    for (int t = 0; t < g->n_tensors; t++) {
+        const weft_tensor *x = &g->tensor[t];
+        int n_uses = g->use_at[t + 1] - g->use_at[t];
+
+        if (!is_live_kind(x->kind))
+            continue;
+        if (__builtin_add_overflow(sum, x->bytes, &sum))
             return false;
+        if (x->producer < 0)
+            *live += x->bytes;
+        else
+            node[x->producer].made += x->bytes;
+        if (x->kind != WEFT_OUTPUT && (n_uses > 0 || x->producer >= 0))
+            node[n_uses > 0 ? g->use[g->use_at[t + 1] - 1] : x->producer].freed += x->bytes;
+    }
     return true;
 }
 
 int64_t weft_graph_peak_bytes(const weft_graph *g)
 {
-    weft_arena *scratch;
-    int64_t *freed; /* after node u */
-    int64_t live = 0, peak = 0;
+    weft_arena *scratch = weft_arena_new();
+    node_bytes *node = WEFT_NEW(scratch, node_bytes, g->n_nodes);
+    int64_t live, peak = INT64_MAX;
 
-    if (!sums_fit(g))
-        return INT64_MAX;
-    scratch = weft_arena_new();
-    freed = WEFT_NEW(scratch, int64_t, g->n_nodes + 1);
-    for (int t = 0; t < g->n_tensors; t++) {
-        const weft_tensor *x = &g->tensor[t];
-        int n_uses = g->use_at[t + 1] - g->use_at[t];
-        bool is_kept = x->kind == WEFT_OUTPUT;
-
-        if (x->producer < 0 && is_live_kind(x->kind))
-            live += x->bytes;
-        if (is_live_kind(x->kind) && !is_kept && (n_uses > 0 || x->producer >= 0))
-            freed[n_uses > 0 ? g->use[g->use_at[t + 1] - 1] : x->producer] += x->bytes;
-    }
-    peak = live;
-    for (int u = 0; u < g->n_nodes; u++) {
-        for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-            if (g->res[i] >= 0 && is_live_kind(g->tensor[g->res[i]].kind))
-                live += g->tensor[g->res[i]].bytes;
-        if (live > peak)
-            peak = live;
-        live -= freed[u];
+    if (find_lives(g, node, &live)) {
+        peak = live;
+        for (int u = 0; u < g->n_nodes; u++) {
+            live += node[u].made;
+            peak = live > peak ? live : peak;
+            live -= node[u].freed;
+        }
     }
     weft_arena_free(scratch);
     return peak;

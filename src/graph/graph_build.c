@@ -4,8 +4,10 @@
  * which nodes were added), numbers the tensors anew and freezes everything in one arena.
  *
  * Nodes that were added in topological order stay where they are: the sort would give the order of
- * their numbers, since the lowest number is always ready. Then the graph takes the builder's arrays
- * over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be sorted.
+ * their numbers, since the lowest number is always ready. Whether they were is known as soon as the
+ * last one is added, and so is how many nodes read each tensor. The graph takes the builder's
+ * arrays over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be
+ * sorted.
  */
 #include "weft/graph.h"
 
@@ -19,21 +21,33 @@ typedef struct ends {
     WEFT_VEC(int) from, item;
 } ends;
 
+enum { NOBODY = -1, GIVEN = -2 };
+
+/* Who makes and reads a tensor. */
+typedef struct flow {
+    int maker;   /* a node, NOBODY so far, or GIVEN */
+    int n_reads; /* each node once; while the graph is frozen: where the next one goes */
+    int last;    /* number of the last one + 1, or 0 */
+} flow;
+
 struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
     bool shares;    /* nothing is copied */
     bool is_unique; /* no two tensors have the same name */
+    bool is_mixed;  /* a node reads what was not made before, or makes what was there already */
     WEFT_VEC(weft_tensor) tensor;
+    WEFT_VEC(flow) flow; /* of each tensor */
     WEFT_VEC(weft_node) node;
     ends arg, res;
     WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
     WEFT_VEC(bool) is_output; /* of tensors up to the last output */
-    weft_arena *scratch;      /* of the names */
+    weft_arena *scratch;      /* of names and flows */
     weft_map *names;          /* of nodes */
     const char *claimed;      /* by the node that comes next */
     const char *twice;        /* the first node name that was there already */
+    bool has_nameless;        /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
@@ -60,7 +74,8 @@ weft_builder *weft_builder_new(const char *name)
     return b;
 }
 
-enum { LIKELY_NAME_BYTES = 32, LIKELY_EDGES = 3 }; /* of a tensor, of a node: no matter if wrong */
+/* Of a tensor or node, of a node. No matter if wrong; pages that are not used cost nothing. */
+enum { LIKELY_NAME_BYTES = 96, LIKELY_EDGES = 3, MAP_BYTES = 32 };
 
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 {
@@ -69,6 +84,8 @@ void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 
     weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
+    weft_arena_reserve(b->scratch, (size_t)n_tensors * sizeof(flow) + (size_t)n_nodes * MAP_BYTES);
+    WEFT_RESERVE(b->scratch, b->flow, n_tensors);
     WEFT_RESERVE(b->arena, b->node, n_nodes);
     WEFT_RESERVE(b->arena, b->like, n_nodes);
     if (b->node.n == 0) {
@@ -172,49 +189,118 @@ static weft_node copy_node(weft_arena *a, const weft_node *from)
     return to;
 }
 
+static bool is_given(weft_tensor_kind kind)
+{
+    return kind == WEFT_WEIGHT || kind == WEFT_INPUT;
+}
+
+/* The tensor that was pushed last is complete. */
+static int end_tensor(weft_builder *b)
+{
+    weft_tensor *t = &b->tensor.at[b->tensor.n - 1];
+
+    t->producer = -1;
+    b->has_nameless = b->has_nameless || t->name == NULL || *t->name == '\0';
+    WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0}));
+    return b->tensor.n - 1;
+}
+
 int weft_builder_tensor(weft_builder *b, const weft_tensor *t)
 {
     if (b->shares)
         WEFT_PUSH(b->arena, b->tensor, *t);
     else
         WEFT_PUSH(b->arena, b->tensor, copy_tensor(b->arena, t));
-    b->tensor.at[b->tensor.n - 1].producer = -1;
-    return b->tensor.n - 1;
+    return end_tensor(b);
 }
 
-bool weft_builder_claim(weft_builder *b, const char *name)
+int weft_builder_tensor_as(weft_builder *b, const weft_tensor *t, const char *name,
+                           weft_tensor_kind kind)
 {
-    bool is_new = weft_map_put(b->names, name, strlen(name), 0);
+    weft_tensor *to;
+
+    WEFT_PUSH(b->arena, b->tensor, *t);
+    to = &b->tensor.at[b->tensor.n - 1];
+    to->name = name;
+    to->kind = kind;
+    if (kind != WEFT_WEIGHT) {
+        to->is_parameter = false;
+        to->value = NULL;
+    }
+    if (!b->shares)
+        *to = copy_tensor(b->arena, to);
+    return end_tensor(b);
+}
+
+bool weft_builder_claim(weft_builder *b, const char *name, size_t n)
+{
+    bool is_new = n > 0 && weft_map_put(b->names, name, n, 0);
 
     b->claimed = is_new ? name : b->claimed;
     return is_new;
 }
 
-static void add_ends(weft_arena *a, ends *to, const int *item, int n)
+/* Room for n more items, which are counted already. */
+static int *more_items(weft_arena *a, ends *e, int n)
 {
-    for (int i = 0; i < n; i++)
-        WEFT_PUSH(a, to->item, item[i]);
-    WEFT_PUSH(a, to->from, to->item.n);
+    int first = e->item.n;
+
+    while (e->item.room < first + n) /* twice as much, and again */
+        WEFT_PUSH(a, e->item, -1);
+    e->item.n = first + n;
+    return e->item.at + first;
+}
+
+/* Node u reads a tensor: counted, and looked at whether it is there by now. */
+static void note_read(weft_builder *b, int u, int tensor)
+{
+    flow *f = &b->flow.at[tensor];
+
+    f->n_reads += f->last != u + 1;
+    f->last = u + 1;
+    b->is_mixed = b->is_mixed || f->maker == NOBODY;
+}
+
+static void note_result(weft_builder *b, int u, int tensor)
+{
+    flow *f = &b->flow.at[tensor];
+
+    b->is_mixed = b->is_mixed || f->maker != NOBODY;
+    f->maker = b->tensor.at[tensor].producer = u;
 }
 
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results)
 {
-    bool is_claimed = b->claimed && b->claimed == n->name;
-    const char *name;
+    int u = b->node.n, *item;
+    weft_node *to;
 
     if (b->shares)
         WEFT_PUSH(b->arena, b->node, *n);
     else
         WEFT_PUSH(b->arena, b->node, copy_node(b->arena, n));
-    name = b->node.at[b->node.n - 1].name;
-    if (!is_claimed && !weft_map_put(b->names, name, strlen(name), 0) && b->twice == NULL)
-        b->twice = name;
+    to = &b->node.at[u];
+    if (b->claimed)
+        to->name = b->claimed;
+    else if (!weft_map_put(b->names, to->name, strlen(to->name), 0) && b->twice == NULL)
+        b->twice = to->name;
     b->claimed = NULL;
-    add_ends(b->arena, &b->arg, args, n_args);
-    add_ends(b->arena, &b->res, results, n_results);
-    WEFT_PUSH(b->arena, b->like, b->node.n - 1);
-    return b->node.n - 1;
+    item = more_items(b->arena, &b->arg, n_args);
+    for (int i = 0; i < n_args; i++) {
+        item[i] = args[i];
+        if (args[i] >= 0)
+            note_read(b, u, args[i]);
+    }
+    item = more_items(b->arena, &b->res, n_results);
+    for (int i = 0; i < n_results; i++) {
+        item[i] = results[i];
+        if (results[i] >= 0)
+            note_result(b, u, results[i]);
+    }
+    WEFT_PUSH(b->arena, b->arg.from, b->arg.item.n);
+    WEFT_PUSH(b->arena, b->res.from, b->res.item.n);
+    WEFT_PUSH(b->arena, b->like, u);
+    return u;
 }
 
 void weft_builder_like(weft_builder *b, int node, int earlier)
@@ -243,14 +329,14 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
+    if (b->has_nameless)
+        return weft_fail(WEFT_E_INPUT, "a tensor has no name");
     if (!b->is_unique)
         weft_map_reserve(seen, b->tensor.n);
-    for (int t = 0; t < b->tensor.n; t++) {
+    for (int t = 0; t < b->tensor.n && !b->is_unique; t++) {
         const char *name = b->tensor.at[t].name;
 
-        if (name == NULL || *name == '\0')
-            return weft_fail(WEFT_E_INPUT, "a tensor has no name");
-        if (!b->is_unique && !weft_map_put(seen, name, strlen(name), t))
+        if (!weft_map_put(seen, name, strlen(name), t))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
     if (b->twice)
@@ -260,13 +346,15 @@ static weft_status check_names(const weft_builder *b, weft_arena *scratch)
 
 static weft_status set_producers(weft_builder *b)
 {
+    for (int t = 0; t < b->tensor.n; t++)
+        b->tensor.at[t].producer = -1;
     for (int u = 0; u < b->node.n; u++)
         for (int i = b->res.from.at[u]; i < b->res.from.at[u + 1]; i++) {
             weft_tensor *t = b->res.item.at[i] < 0 ? NULL : &b->tensor.at[b->res.item.at[i]];
 
             if (t == NULL)
                 continue;
-            if (t->kind == WEFT_WEIGHT || t->kind == WEFT_INPUT)
+            if (is_given(t->kind))
                 return weft_fail(WEFT_E_INPUT, "node '%s' writes '%s', which is a given %s",
                                  b->node.at[u].name, t->name, weft_tensor_kind_name(t->kind));
             if (t->producer >= 0)
@@ -291,6 +379,11 @@ static weft_status check_reads(const weft_builder *b, bool *is_sorted)
                                  b->node.at[u].name, t->name);
             *is_sorted = *is_sorted && (t == NULL || t->producer < u);
         }
+    return WEFT_OK;
+}
+
+static weft_status check_outputs(const weft_builder *b)
+{
     for (int i = 0; i < b->output.n; i++) {
         const weft_tensor *t = &b->tensor.at[b->output.at[i]];
 
@@ -421,9 +514,9 @@ static void move_ends(weft_arena *a, const int *order, int n, ends *e)
 
     start_ends(a, &to, n, e->item.n);
     for (int u = 0; u < n; u++) {
-        int from = e->from.at[order[u]];
-
-        add_ends(a, &to, e->item.at + from, e->from.at[order[u] + 1] - from);
+        for (int i = e->from.at[order[u]]; i < e->from.at[order[u] + 1]; i++)
+            WEFT_PUSH(a, to.item, e->item.at[i]);
+        WEFT_PUSH(a, to.from, to.item.n);
     }
     *e = to;
 }
@@ -469,37 +562,44 @@ static weft_status reorder(weft_builder *b, weft_arena *scratch)
 
 /* --- freeze ---------------------------------------------------------------------------------- */
 
-/* Weights that nobody reads are left out: the others move up. */
-static void freeze_tensors(const weft_builder *b, int *number, weft_graph *g)
+/* Weights that nobody reads are left out: the others move up. Also finds out which tensors are
+ * inputs, where the readers of each will stand, and how many edges there are. */
+static void freeze_tensors(weft_builder *b, int *number, weft_graph *g)
 {
-    int n = 0;
+    int *use_at = WEFT_NEW_RAW(g->arena, int, b->tensor.n + 1);
+    WEFT_VEC(int) input = {0};
+    int n = 0, n_uses = 0;
 
-    for (int t = 0; t < b->tensor.n; t++)
-        number[t] = b->tensor.at[t].kind == WEFT_WEIGHT ? -1 : 0;
-    for (int i = 0; i < b->arg.item.n; i++)
-        if (b->arg.item.at[i] >= 0)
-            number[b->arg.item.at[i]] = 0;
-    for (int t = 0; t < b->tensor.n; t++)
-        if (number[t] == 0) {
-            if (n < t)
-                b->tensor.at[n] = b->tensor.at[t];
-            number[t] = n++;
-        }
+    for (int t = 0; t < b->tensor.n; t++) {
+        const weft_tensor *x = &b->tensor.at[t];
+        int n_reads = b->flow.at[t].n_reads;
+
+        number[t] = -1;
+        if (x->kind == WEFT_WEIGHT && n_reads == 0)
+            continue;
+        if (x->kind == WEFT_INPUT)
+            WEFT_PUSH(g->arena, input, n);
+        g->n_edges += x->producer >= 0 ? n_reads : 0;
+        use_at[n] = n_uses;
+        b->flow.at[n] = (flow){x->producer, n_uses, 0};
+        n_uses += n_reads;
+        if (n < t)
+            b->tensor.at[n] = *x;
+        number[t] = n++;
+    }
+    use_at[n] = n_uses;
     g->n_tensors = n;
     g->tensor = b->tensor.at;
+    g->n_inputs = input.n;
+    g->input = input.at;
+    g->use_at = use_at;
 }
 
-static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
+static void freeze_outputs(const weft_builder *b, const int *number, weft_graph *g)
 {
     weft_tensor *tensor = (weft_tensor *)(uintptr_t)g->tensor; /* made here, const to others */
-    WEFT_VEC(int) input = {0};
-    int *output;
+    int *output = WEFT_NEW(g->arena, int, b->output.n);
 
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensor[t].kind == WEFT_INPUT)
-            WEFT_PUSH(g->arena, input, t);
-    g->n_inputs = input.n;
-    output = WEFT_NEW(g->arena, int, b->output.n);
     for (int i = 0; i < b->output.n; i++) {
         int t = number[b->output.at[i]];
 
@@ -509,7 +609,6 @@ static void freeze_ends(const weft_builder *b, const int *number, weft_graph *g)
         if (tensor[t].kind == WEFT_ACTIVATION)
             tensor[t].kind = WEFT_OUTPUT;
     }
-    g->input = input.at;
     g->output = output;
 }
 
@@ -535,39 +634,6 @@ static void freeze_nodes(weft_builder *b, const int *number, weft_graph *g)
     g->res = b->res.item.at;
 }
 
-/* Readers of each tensor, each node once; ascending because nodes are visited in order. The first
- * pass counts, the second fills. */
-static void freeze_uses(weft_graph *g, weft_arena *scratch)
-{
-    int *use_at = WEFT_NEW(g->arena, int, g->n_tensors + 1);
-    int *last = WEFT_NEW_RAW(scratch, int, g->n_tensors);
-    int *fill = NULL, *use = NULL;
-
-    for (int pass = 0; pass < 2; pass++) {
-        for (int t = 0; t < g->n_tensors; t++)
-            last[t] = -1;
-        for (int u = 0; u < g->n_nodes; u++)
-            for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
-                int t = g->arg[i];
-
-                if (t < 0 || last[t] == u)
-                    continue;
-                last[t] = u;
-                if (pass == 0)
-                    use_at[t + 1]++;
-                else
-                    use[fill[t]++] = u;
-            }
-        for (int t = 0; pass == 0 && t < g->n_tensors; t++)
-            use_at[t + 1] += use_at[t];
-        use = pass ? use : WEFT_NEW_RAW(g->arena, int, use_at[g->n_tensors] + 1);
-        fill = pass ? fill
-                    : weft_arena_copy(scratch, use_at, (size_t)(g->n_tensors + 1) * sizeof(int));
-    }
-    g->use_at = use_at;
-    g->use = use;
-}
-
 /* One direction of the edges. Each node has few: insertion keeps them sorted by (other end,
  * tensor). */
 typedef struct side {
@@ -590,7 +656,7 @@ enum { FEW_EDGES = 64 };
 static void insert_edge(side *s, int first, int to, int tensor)
 {
     int i = s->n++;
-    bool is_sorted = i - first < FEW_EDGES; /* beyond, end_edges sorts */
+    bool is_sorted = i - first < FEW_EDGES; /* beyond, all are sorted in the end */
 
     for (; is_sorted && i > first &&
            (s->to[i - 1] > to || (s->to[i - 1] == to && s->tensor[i - 1] > tensor));
@@ -611,17 +677,13 @@ static int compare_ends(const void *x, const void *y)
     return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-/* Ends the edges of u. Insertion into a long list would take n * n / 4 steps. */
-static void end_edges(side *s, int u, int first)
+/* Sorts the edges from `first` on: insertion into a long list would take n * n / 4 steps. */
+static void sort_edges(side *s, int first)
 {
-    weft_arena *scratch;
-    int(*end)[2], n = s->n - first;
+    weft_arena *scratch = weft_arena_new();
+    int n = s->n - first;
+    int(*end)[2] = weft_arena_array(scratch, (size_t)n, sizeof end[0]);
 
-    s->at[u + 1] = s->n;
-    if (n <= FEW_EDGES)
-        return;
-    scratch = weft_arena_new();
-    end = weft_arena_array(scratch, (size_t)n, sizeof end[0]);
     for (int i = 0; i < n; i++) {
         end[i][0] = s->to[first + i];
         end[i][1] = s->tensor[first + i];
@@ -634,46 +696,55 @@ static void end_edges(side *s, int u, int first)
     weft_arena_free(scratch);
 }
 
+static void end_edges(side *s, int u, int first)
+{
+    s->at[u + 1] = s->n;
+    if (s->n - first > FEW_EDGES)
+        sort_edges(s, first);
+}
+
 static void leaving_edges(const weft_graph *g, int u, side *s)
 {
     int first = s->n;
 
-    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-        for (int t = g->res[i], k = t < 0 ? 0 : g->use_at[t]; t >= 0 && k < g->use_at[t + 1]; k++)
+    for (int i = g->res_at[u], n = g->res_at[u + 1]; i < n; i++) {
+        int t = g->res[i], end = t < 0 ? 0 : g->use_at[t + 1];
+
+        for (int k = t < 0 ? 0 : g->use_at[t]; k < end; k++)
             insert_edge(s, first, g->use[k], t);
+    }
     end_edges(s, u, first);
 }
 
-/* Edges into u: `last` tells whether a tensor was met at u already. */
-static void entering_edges(const weft_graph *g, int u, int *last, side *s)
+/* Edges into u, which becomes a reader of its operands, of each once. */
+static void entering_edges(const weft_graph *g, int u, flow *f, int *use, side *s)
 {
     int first = s->n;
 
-    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
+    for (int i = g->arg_at[u], n = g->arg_at[u + 1]; i < n; i++) {
         int t = g->arg[i];
 
-        if (t < 0 || g->tensor[t].producer < 0 || last[t] == u + 1)
+        if (t < 0 || f[t].last == u + 1)
             continue;
-        last[t] = u + 1;
-        insert_edge(s, first, g->tensor[t].producer, t);
+        f[t].last = u + 1;
+        use[f[t].n_reads++] = u;
+        if (f[t].maker >= 0)
+            insert_edge(s, first, f[t].maker, t);
     }
     end_edges(s, u, first);
 }
 
-static void freeze_edges(weft_graph *g, weft_arena *scratch)
+/* Readers are ascending because nodes are visited in order. */
+static void freeze_edges(const weft_builder *b, weft_graph *g)
 {
-    int *last = WEFT_NEW(scratch, int, g->n_tensors + 1);
-    side out, in;
+    int *use = WEFT_NEW_RAW(g->arena, int, g->use_at[g->n_tensors] + 1);
+    side out = new_side(g), in = new_side(g);
 
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensor[t].producer >= 0)
-            g->n_edges += g->use_at[t + 1] - g->use_at[t];
-    out = new_side(g);
-    in = new_side(g);
-    for (int u = 0; u < g->n_nodes; u++) {
+    g->use = use;
+    for (int u = 0; u < g->n_nodes; u++)
+        entering_edges(g, u, b->flow.at, use, &in);
+    for (int u = 0; u < g->n_nodes; u++)
         leaving_edges(g, u, &out);
-        entering_edges(g, u, last, &in);
-    }
     g->out_at = out.at;
     g->out_to = out.to;
     g->out_tensor = out.tensor;
@@ -682,28 +753,35 @@ static void freeze_edges(weft_graph *g, weft_arena *scratch)
     g->in_tensor = in.tensor;
 }
 
+/* Everything there is, made once, and nodes in topological order. */
+static weft_status settle(weft_builder *b, weft_arena *scratch)
+{
+    bool is_sorted = true;
+
+    if (b->is_mixed) {
+        WEFT_TRY(set_producers(b));
+        WEFT_TRY(check_reads(b, &is_sorted));
+    }
+    WEFT_TRY(check_outputs(b));
+    return is_sorted ? WEFT_OK : reorder(b, scratch);
+}
+
 static weft_status finish(weft_builder *b, weft_arena *scratch, weft_graph **out)
 {
     int *number = WEFT_NEW_RAW(scratch, int, b->tensor.n);
-    bool is_sorted;
     weft_graph *g;
 
     if (b->node.n == 0)
         return weft_fail(WEFT_E_INPUT, "the graph has no nodes");
     WEFT_TRY(check_names(b, scratch));
-    WEFT_TRY(set_producers(b));
-    WEFT_TRY(check_reads(b, &is_sorted));
-    if (!is_sorted)
-        WEFT_TRY(reorder(b, scratch));
-
+    WEFT_TRY(settle(b, scratch));
     g = WEFT_NEW(b->arena, weft_graph, 1);
     g->arena = b->arena;
     g->name = b->name;
     freeze_tensors(b, number, g);
-    freeze_ends(b, number, g);
+    freeze_outputs(b, number, g);
     freeze_nodes(b, number, g);
-    freeze_uses(g, scratch);
-    freeze_edges(g, scratch);
+    freeze_edges(b, g);
     b->arena = NULL;
     *out = g;
     return WEFT_OK;

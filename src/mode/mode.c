@@ -366,8 +366,9 @@ double weft_mode_reduce_s(const weft_mode *m, const weft_span *inside)
 double weft_mode_s(const weft_mode *m, const weft_span *inside, bool hides)
 {
     double rotate_s = weft_span_s(inside, m->rotate_bytes), c = m->phase_s;
-    double phases_s = hides ? c + (m->n_phases - 1) * most(c, rotate_s)
-                            : m->n_phases * c + (m->n_phases - 1) * rotate_s;
+    double phases_s = m->n_phases == 1 ? c /* 0 times no end is no number */
+                      : hides          ? c + (m->n_phases - 1) * most(c, rotate_s)
+                                       : m->n_phases * c + (m->n_phases - 1) * rotate_s;
 
     return phases_s + weft_mode_reduce_s(m, inside);
 }

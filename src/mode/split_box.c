@@ -103,6 +103,7 @@ static void coordinates(const weft_cut *c, int member, int at[WEFT_MAX_AXES])
     if (!c->is_cut)
         member = 0;
     for (int k = c->step->n_axes - 1; k >= 0; k--) {
+        assert(c->factor[k] > 0); /* as weft_cut_of has it */
         at[k] = member % c->factor[k];
         member /= c->factor[k];
     }
@@ -164,7 +165,7 @@ weft_member weft_cut_member(const weft_cut *c, int member, int phase)
 {
     const weft_step *step = c->step;
     int at[WEFT_MAX_AXES];
-    weft_member m;
+    weft_member m = {0}; /* a step may have no axis */
 
     coordinates(c, member, at);
     for (int k = 0; k < step->n_axes; k++)
@@ -191,26 +192,24 @@ bool weft_cut_rotates(const weft_cut *c, bool is_weight, int at)
            (c->right_rotates && is_place(&c->rule->right, is_weight, at));
 }
 
-static weft_box box_of(const weft_cut *c, const weft_member *m, const weft_tensor_rule *t,
-                       bool rotates)
+static weft_box box_of(const weft_member *m, const weft_tensor_rule *t, bool rotates)
 {
-    (void)c;
     return weft_rule_box(t, t->is_final ? &m->final : rotates ? &m->phase : &m->all);
 }
 
 weft_box weft_cut_need(const weft_cut *c, const weft_member *m, int operand)
 {
-    return box_of(c, m, &c->rule->operand[operand], weft_cut_rotates(c, false, operand));
+    return box_of(m, &c->rule->operand[operand], weft_cut_rotates(c, false, operand));
 }
 
 weft_box weft_cut_weight(const weft_cut *c, const weft_member *m, int weight)
 {
-    return box_of(c, m, &c->rule->weight[weight], weft_cut_rotates(c, true, weight));
+    return box_of(m, &c->rule->weight[weight], weft_cut_rotates(c, true, weight));
 }
 
 weft_box weft_cut_result(const weft_cut *c, const weft_member *m, int result)
 {
-    return box_of(c, m, &c->rule->result[result], false);
+    return box_of(m, &c->rule->result[result], false);
 }
 
 /* --- questions ------------------------------------------------------------------------------- */

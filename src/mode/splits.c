@@ -233,7 +233,7 @@ static weft_status read_axis(reader *r, int *axis)
 
 static weft_status read_factor(reader *r)
 {
-    int axis, value = 0;
+    int axis = -1, value = 0;
 
     WEFT_TRY(read_axis(r, &axis));
     if (*r->at != '=' || !isdigit((unsigned char)r->at[1]))
@@ -254,7 +254,7 @@ static weft_status read_factor(reader *r)
 
 static weft_status read_split(reader *r)
 {
-    int axis;
+    int axis = -1;
 
     if (take_word(r, r->out->n == 1 ? "whole" : "copy")) {
         skip_spaces(r);

@@ -13,17 +13,24 @@ typedef struct weft_import_form {
     weft_node node;                     /* of operators: all but the name */
 } weft_import_form;
 
+/* Where a node of the main graph went, as far as nodes were imported as they stand. */
+typedef struct weft_import_place {
+    int operand; /* its first one in the list of its scope */
+    int op;      /* number of the operator in the net */
+} weft_import_place;
+
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
-    const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
-    weft_arena *arena;      /* as long as the import */
-    weft_arena *lasting;    /* as long as the model's graph: names, attributes, literals */
-    weft_arena *scratch;    /* of one node; rewound, so sub-graphs and functions nest */
-    weft_import_form *form; /* [doc->n_forms] */
-    int64_t n_budget;       /* nodes that may still be imported: functions and loops can explode */
-    size_t unfolded_bytes;  /* taken by functions and sub-graphs so far, for the same reason */
-    size_t arena_bytes;     /* of the arenas and of `seen` when a node was last begun */
+    const weft_net *before;   /* for --batch: the network as it stands in the file; or NULL */
+    weft_arena *arena;        /* as long as the import */
+    weft_arena *lasting;      /* as long as the model's graph: names, attributes, literals */
+    weft_arena *scratch;      /* of one node; rewound, so sub-graphs and functions nest */
+    weft_import_form *form;   /* [doc->n_forms] */
+    weft_import_place *place; /* [doc->graph->n_nodes] */
+    int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
+    size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
+    size_t arena_bytes;    /* of the arenas and of `seen` when a node was last begun */
     size_t net_bytes;
     const weft_net *seen;
     weft_map *prefixes; /* of inlined functions and branches, each once */
@@ -54,13 +61,16 @@ typedef struct weft_scope {
     const weft_onnx_attr *const *bound;
     struct weft_scope *bound_in; /* the scope in which those attributes stand */
     int depth;                   /* of function calls and sub-graphs */
-    const weft_onnx_node *ready; /* its operands are in `operand`; or NULL */
-    WEFT_VEC(int) operand;
+    const weft_onnx_node *ready; /* its operands are in `operand`, from `first` on; or NULL */
+    int first, n_args;
+    WEFT_VEC(int) operand;  /* of the main graph: those of all nodes before, too */
     WEFT_VEC(int) captured; /* values of outer->net read inside */
 } weft_scope;
 
 /* A name as text, as long as the graph; the empty name is "". */
 const char *weft_import_text(weft_import *m, weft_slice s);
+/* The same with the prefix of the scope, or as it is called outside. */
+const char *weft_import_name(weft_import *m, const weft_scope *s, weft_slice name);
 /* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
 WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,
                                              int *out);
@@ -75,12 +85,18 @@ WEFT_CHECKED weft_status weft_import_weights(weft_import *m, weft_scope *s);
 void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph);
 /* Type and shape as declared; unknown dimensions stay unknown. */
 weft_value weft_import_value_info(weft_import *m, const weft_onnx_value_info *info);
+/* Version of the operators of a domain; an error if it is the default domain and not named. */
+WEFT_CHECKED weft_status weft_import_opset(const weft_scope *s, weft_slice domain, int *out);
+/* All of a node but its name and operands. The attributes are in `a`. */
+WEFT_CHECKED weft_status weft_import_form_header(weft_import *m, weft_scope *s,
+                                                 const weft_onnx_node *n, weft_arena *a,
+                                                 weft_node *out);
 /* The node's own fields and attributes, without operands. */
 WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             weft_node *out);
-/* Names of results, with the prefix; *declared what the file says of them, NULL if nothing. */
-void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, const weft_value **declared);
+/* Names of results, with the prefix; what the file says of these, NULL if nothing. */
+const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                      const char **names);
 /* Makes the node's results known in the scope. */
 WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             const int *results);
@@ -97,6 +113,7 @@ WEFT_CHECKED weft_status weft_import_control(weft_import *m, weft_scope *s,
 bool weft_import_is_control(const weft_onnx_node *n);
 
 bool weft_slice_is(weft_slice s, const char *text);
+bool weft_slice_same(weft_slice a, weft_slice b);
 /* "ai.onnx" is another spelling of the default domain. */
 weft_slice weft_import_domain(weft_slice domain);
 

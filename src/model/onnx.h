@@ -93,7 +93,8 @@ typedef struct weft_onnx_attr {
 /* A node without its name and operands. Networks repeat themselves: nodes whose bytes are equal
  * here share one form. */
 typedef struct weft_onnx_form {
-    int number; /* of the document's forms: 0, 1, ... */
+    int number;       /* of the document's forms: 0, 1, ... */
+    weft_slice bytes; /* that every node with this form has; absent if none is compared with it */
     weft_slice op_type, domain, overload, doc;
     int n_attrs;
     const weft_onnx_attr *attr;
@@ -104,6 +105,7 @@ typedef struct weft_onnx_node {
     int n_inputs, n_outputs;
     const weft_slice *input, *output;
     const weft_onnx_form *form; /* never NULL */
+    int twin; /* of a graph: an earlier node that is like it, by form and place (onnx_node.c); -1 */
 } weft_onnx_node;
 
 struct weft_onnx_graph {

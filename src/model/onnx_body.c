@@ -144,7 +144,7 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
 {
     WEFT_VEC(int) args = {0};
     int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
-    const char *const *names;
+    const char **names = WEFT_NEW(m->arena, const char *, n->n_outputs + 1);
     const weft_value *declared, nothing = {.shape = {.rank = -1}};
     weft_value *values = WEFT_NEW(m->arena, weft_value, n->n_outputs + 1);
     weft_node node;
@@ -163,7 +163,7 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
     for (int k = 0; k < n_bodies; k++)
         for (int i = 0; i < bodies[k]->scope.captured.n; i++)
             WEFT_PUSH(m->arena, args, bodies[k]->scope.captured.at[i]);
-    weft_import_results(m, s, n, &names, &declared);
+    declared = weft_import_results(m, s, n, names);
     for (int i = 0; i < n->n_outputs; i++) {
         const weft_value *file = declared ? &declared[i] : &nothing;
         weft_value v = result[i];

@@ -15,8 +15,8 @@ enum {
     MOST_NODES = 1000000,   /* after inlining */
     MOST_UNFOLDED_MB = 128, /* for functions and sub-graphs: a file of 2 KB can ask for any size */
     MOST_BOUND = 256,       /* attributes of a call: references to them are searched for */
-    MOST_FLOATS = 256,      /* floating-point constants read from the file */
     FEW_INPUTS = 4,
+    MAP_BYTES = 32, /* of a name in a map: no matter if wrong */
     FEW_OUTPUTS = 4,
     NEWEST_OPSET = 25, /* of the default domain, as far as the table was checked */
     OLDEST_OPSET = 7,
@@ -27,7 +27,7 @@ bool weft_slice_is(weft_slice s, const char *text)
     return s.n == strlen(text) && (s.n == 0 || memcmp(s.at, text, s.n) == 0);
 }
 
-static bool same_text(weft_slice a, weft_slice b)
+bool weft_slice_same(weft_slice a, weft_slice b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
 }
@@ -42,15 +42,20 @@ weft_slice weft_import_domain(weft_slice domain)
     return weft_slice_is(domain, "ai.onnx") ? (weft_slice){"", 0} : domain;
 }
 
-static const char *with_prefix(weft_import *m, const weft_scope *s, weft_slice name)
+/* The name outside of what is called `name` in a body. */
+static const char *outer_name(weft_import *m, const weft_scope *s, weft_slice name)
 {
-    if (name.n == 0)
-        return "";
     for (int i = 0; i < s->n_renamed; i++)
-        if (same_text(s->renamed[i], name))
+        if (weft_slice_same(s->renamed[i], name))
             return s->new_name[i];
-    return *s->prefix ? weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at)
-                      : weft_import_text(m, name);
+    return weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at);
+}
+
+const char *weft_import_name(weft_import *m, const weft_scope *s, weft_slice name)
+{
+    if (name.n == 0 || (*s->prefix == '\0' && s->n_renamed == 0))
+        return weft_import_text(m, name);
+    return outer_name(m, s, name);
 }
 
 const char *weft_import_prefix(weft_import *m, const weft_scope *s, weft_slice node, weft_slice op)
@@ -75,7 +80,7 @@ void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_nod
         if (n->output[i].n == 0)
             continue;
         from[inner->n_renamed] = inside[i];
-        name[inner->n_renamed++] = with_prefix(m, s, n->output[i]);
+        name[inner->n_renamed++] = weft_import_name(m, s, n->output[i]);
     }
     inner->renamed = from;
     inner->new_name = name;
@@ -135,7 +140,7 @@ static bool is_initializer(const weft_onnx_graph *g, const weft_map *names, weft
     if (names)
         return weft_map_get(names, name.at, name.n) >= 0;
     for (int i = 0; i < g->n_initializers; i++)
-        if (same_text(g->initializer[i].name, name))
+        if (weft_slice_same(g->initializer[i].name, name))
             return true;
     return false;
 }
@@ -226,186 +231,6 @@ static weft_status import_inputs(weft_import *m, weft_scope *s)
     return WEFT_OK;
 }
 
-/* --- constants ------------------------------------------------------------------------------- */
-
-static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_value *v)
-{
-    *v = (weft_value){.is_const = true};
-    if (t->data_type <= 0 || t->data_type >= WEFT_N_DTYPES)
-        return weft_fail(WEFT_E_INPUT, "tensor '%.*s' has the unknown element type %d",
-                         (int)t->name.n, t->name.at, t->data_type);
-    if (t->n_dims > WEFT_MAX_RANK)
-        return weft_fail(WEFT_E_INPUT, "tensor '%.*s' has %d dimensions, expected at most %d",
-                         (int)t->name.n, t->name.at, t->n_dims, WEFT_MAX_RANK);
-    v->type = (weft_dtype)t->data_type;
-    v->shape.rank = t->n_dims;
-    for (int d = 0; d < t->n_dims; d++)
-        v->shape.dim[d] = t->dim[d];
-    return weft_onnx_literal(m->doc, t,
-                             weft_dtype_is_float(v->type) ? MOST_FLOATS : WEFT_MAX_LITERAL,
-                             m->lasting, &v->data);
-}
-
-weft_status weft_import_weights(weft_import *m, weft_scope *s)
-{
-    const weft_onnx_graph *g = s->graph;
-    int value;
-
-    for (int i = 0; i < g->n_initializers; i++) {
-        const weft_onnx_tensor *t = &g->initializer[i];
-        weft_value v;
-
-        if (t->name.n == 0)
-            return weft_fail(WEFT_E_INPUT, "initializer %d has no name", i);
-        WEFT_TRY(tensor_value(m, t, &v));
-        /* Numbers such as an epsilon are stored like weights; one element is none. */
-        v.is_parameter = weft_dtype_is_float(v.type) && weft_shape_elements(&v.shape) > 1;
-        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, t->name), &v, &value));
-        if (!weft_map_put(s->values, t->name.at, t->name.n, value))
-            return weft_fail(WEFT_E_INPUT, "two tensors have the name '%.*s'", (int)t->name.n,
-                             t->name.at);
-    }
-    for (int i = 0; i < g->n_sparse; i++) {
-        weft_value unknown = {.shape = {.rank = -1}};
-
-        WEFT_TRY(weft_net_constant(s->net, with_prefix(m, s, g->sparse_name[i]), &unknown, &value));
-        weft_map_set(s->values, g->sparse_name[i].at, g->sparse_name[i].n, value);
-        weft_net_warn(s->net, "sparse initializer '%.*s' is not read: its shape is unknown",
-                      (int)g->sparse_name[i].n, g->sparse_name[i].at);
-    }
-    return WEFT_OK;
-}
-
-/* --- attributes ------------------------------------------------------------------------------ */
-
-static weft_status plain_attr(weft_import *m, const weft_onnx_attr *from, weft_attr *to)
-{
-    *to = (weft_attr){.name = weft_import_text(m, from->name), .kind = WEFT_ATTR_OTHER};
-    to->n = from->n;
-    switch (from->kind) {
-    case WEFT_ONNX_INT:
-        to->kind = WEFT_ATTR_INT;
-        to->i = from->i;
-        break;
-    case WEFT_ONNX_FLOAT:
-        to->kind = WEFT_ATTR_REAL;
-        to->f = from->f;
-        break;
-    case WEFT_ONNX_STRING:
-        to->kind = WEFT_ATTR_TEXT;
-        to->s = weft_import_text(m, from->s);
-        break;
-    case WEFT_ONNX_INTS:
-        to->kind = WEFT_ATTR_INTS;
-        to->ints = weft_arena_copy(m->lasting, from->ints, (size_t)from->n * sizeof(int64_t));
-        break;
-    case WEFT_ONNX_FLOATS:
-        to->kind = WEFT_ATTR_REALS;
-        to->reals = weft_arena_copy(m->lasting, from->floats, (size_t)from->n * sizeof(double));
-        break;
-    case WEFT_ONNX_STRINGS: {
-        const char **texts = WEFT_NEW(m->lasting, const char *, from->n + 1);
-
-        for (int i = 0; i < from->n; i++)
-            texts[i] = weft_import_text(m, from->strings[i]);
-        to->kind = WEFT_ATTR_TEXTS;
-        to->texts = texts;
-        break;
-    }
-    case WEFT_ONNX_TENSOR: {
-        weft_value v;
-
-        if (from->tensor == NULL)
-            return weft_fail(WEFT_E_INPUT, "attribute '%s' has no tensor", to->name);
-        WEFT_TRY(tensor_value(m, from->tensor, &v));
-        to->kind = WEFT_ATTR_LITERAL;
-        to->type = v.type;
-        to->shape = v.shape;
-        to->literal = v.data;
-        break;
-    }
-    default:
-        to->n = 0;
-    }
-    return WEFT_OK;
-}
-
-/* The attribute of a call, or the default of the function if `is_default`. */
-static const weft_onnx_attr *bound_attr(const weft_scope *s, weft_slice name, bool is_default)
-{
-    for (int i = is_default ? s->n_given : 0; i < (is_default ? s->n_bound : s->n_given); i++)
-        if (same_text(s->bound[i]->name, name))
-            return s->bound[i];
-    return NULL;
-}
-
-/* The attribute that stands for another inside a function: given by the call, or where that one
- * stands for an attribute left out further out, the function's default. NULL if there is none. */
-static const weft_onnx_attr *follow(const weft_scope *s, const weft_onnx_attr *a)
-{
-    const weft_onnx_attr *fallback = NULL;
-
-    while (a && a->ref.n > 0 && s) {
-        const weft_onnx_attr *own = bound_attr(s, a->ref, true);
-
-        fallback = own && own->ref.n == 0 ? own : fallback;
-        a = bound_attr(s, a->ref, false);
-        s = s->bound_in;
-    }
-    return a && a->ref.n == 0 ? a : fallback;
-}
-
-static weft_status opset_of(const weft_scope *s, weft_slice domain, int *out)
-{
-    *out = 1;
-    for (int i = 0; i < s->n_opsets; i++)
-        if (same_text(weft_import_domain(s->opset[i].domain), domain)) {
-            int64_t version = s->opset[i].version;
-
-            *out = version < 1 ? 1 : version > 1000 ? 1000 : (int)version;
-            return WEFT_OK;
-        }
-    if (domain.n == 0)
-        return weft_fail(WEFT_E_INPUT,
-                         "no version of the default operator set is named (opset_import)");
-    return WEFT_OK;
-}
-
-/* All of a node but its name, which messages may need. The attributes are in `a`. */
-static weft_status make_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                               weft_arena *a, weft_node *out)
-{
-    weft_attr *attr = WEFT_NEW(a, weft_attr, n->form->n_attrs);
-    weft_slice domain = weft_import_domain(n->form->domain);
-
-    *out = (weft_node){.op = weft_import_text(m, n->form->op_type),
-                       .domain = weft_import_text(m, domain),
-                       .attr = attr,
-                       .forward = -1,
-                       .wrt = -1};
-    if (n->form->op_type.n == 0)
-        return weft_fail(WEFT_E_INPUT, "node '%s' has no operator type",
-                         with_prefix(m, s, n->name));
-    WEFT_TRY(opset_of(s, domain, &out->opset));
-    for (int i = 0; i < n->form->n_attrs; i++) {
-        const weft_onnx_attr *from = follow(s, &n->form->attr[i]);
-
-        if (from == NULL)
-            continue;
-        WEFT_TRY(plain_attr(m, from, &attr[out->n_attrs]));
-        attr[out->n_attrs++].name = weft_import_text(m, n->form->attr[i].name);
-    }
-    return WEFT_OK;
-}
-
-weft_status weft_import_header(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                               weft_node *out)
-{
-    WEFT_TRY(make_header(m, s, n, m->scratch, out));
-    out->name = with_prefix(m, s, n->name);
-    return WEFT_OK;
-}
-
 /* --- scopes ---------------------------------------------------------------------------------- */
 
 void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph)
@@ -471,7 +296,7 @@ static int find_declared(const weft_scope *s, weft_slice name)
     if (s->declared == NULL || g->n_values > 0 || g->n_outputs > FEW_OUTPUTS)
         return s->declared ? weft_map_get(s->declared, name.at, name.n) : -1;
     for (int i = 0; i < g->n_outputs; i++)
-        found = same_text(g->output[i].name, name) ? i : found;
+        found = weft_slice_same(g->output[i].name, name) ? i : found;
     return found;
 }
 
@@ -484,16 +309,15 @@ static weft_value *no_declarations(weft_arena *a, int n)
     return v;
 }
 
-void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                         const char *const **names, const weft_value **declared)
+const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                                      const char **names)
 {
-    const char **text = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
     weft_value *values = NULL;
 
     for (int i = 0; i < n->n_outputs; i++) {
         int k = find_declared(s, n->output[i]);
 
-        text[i] = with_prefix(m, s, n->output[i]);
+        names[i] = weft_import_name(m, s, n->output[i]);
         if (k < 0 || m->file_batch > 0) /* declared for another batch: of no use */
             continue;
         values = values ? values : no_declarations(m->scratch, n->n_outputs);
@@ -501,29 +325,29 @@ void weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                                   ? &s->graph->value[k]
                                                   : &s->graph->output[k - s->graph->n_values]);
     }
-    *names = text;
-    *declared = values;
+    return values;
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n, int **args,
-                            int *n_args)
+static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                            const int **args, int *n_args)
 {
-    *n_args = 0;
+    int *arg;
+
     if (s->ready == n) { /* looked up when the order was checked */
-        *args = s->operand.at;
-        for (int i = 0; i < n->n_inputs; i++)
-            *n_args = s->operand.at[i] >= 0 ? i + 1 : *n_args;
+        *args = s->operand.at + s->first;
+        *n_args = s->n_args;
         return WEFT_OK;
     }
-    *args = WEFT_NEW_RAW(m->scratch, int, n->n_inputs + 1);
+    *args = arg = WEFT_NEW_RAW(m->scratch, int, n->n_inputs + 1);
+    *n_args = 0;
     for (int i = 0; i < n->n_inputs; i++) {
-        (*args)[i] = -1;
+        arg[i] = -1;
         if (n->input[i].n == 0)
             continue;
-        WEFT_TRY(weft_import_resolve(m, s, n->input[i], &(*args)[i]));
-        if ((*args)[i] < 0)
+        WEFT_TRY(weft_import_resolve(m, s, n->input[i], &arg[i]));
+        if (arg[i] < 0)
             return weft_fail(WEFT_E_INPUT, "node '%.*s' (%.*s) reads '%.*s', which nothing makes",
                              (int)n->name.n, n->name.at, (int)n->form->op_type.n,
                              n->form->op_type.at, (int)n->input[i].n, n->input[i].at);
@@ -554,8 +378,8 @@ static const weft_onnx_function *find_function(const weft_import *m, const weft_
     for (; i >= 0; i = m->next_function[i]) {
         const weft_onnx_function *f = &m->doc->function[i];
 
-        if (same_text(weft_import_domain(f->domain), weft_import_domain(n->form->domain)) &&
-            same_text(f->overload, n->form->overload))
+        if (weft_slice_same(weft_import_domain(f->domain), weft_import_domain(n->form->domain)) &&
+            weft_slice_same(f->overload, n->form->overload))
             return f;
     }
     return NULL;
@@ -585,7 +409,8 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
                         .opset = f->n_opsets ? f->opset : s->opset,
                         .bound_in = s,
                         .depth = s->depth + 1};
-    int *args, *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
+    int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1), n_args;
+    const int *args;
 
     if (inner.depth > WEFT_ONNX_MAX_DEPTH)
         return weft_fail(WEFT_E_INPUT, "function '%.*s' is called more than %d levels deep",
@@ -630,19 +455,30 @@ static void count_constant(weft_import *m, const weft_scope *s, int value)
 static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                    const weft_import_form *form)
 {
-    int *args, *results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs + 1);
-    weft_net_op op = {.n_results = n->n_outputs};
+    const char *few_names[FEW_OUTPUTS], **names = few_names;
+    int few_results[FEW_OUTPUTS], *results = few_results;
+    weft_net_op op;
 
-    WEFT_TRY(operands(m, s, n, &args, &op.n_args));
+    if (n->n_outputs > FEW_OUTPUTS) {
+        names = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
+        results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs);
+    }
+    WEFT_TRY(operands(m, s, n, &op.arg, &op.n_args));
     if (form->is_made) {
-        op.form = n->form->number + 1;
         op.node = form->node;
-        op.node.name = with_prefix(m, s, n->name);
+        op.name = n->name.n > 0 ? n->name.at : "";
+        op.n_name = n->name.n;
+        op.form = n->form->number + 1;
+        op.twin = s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
     } else {
         WEFT_TRY(weft_import_header(m, s, n, &op.node));
+        op.name = NULL;
+        op.n_name = 0;
+        op.form = op.twin = 0;
     }
-    weft_import_results(m, s, n, &op.result_name, &op.declared);
-    op.arg = args;
+    op.n_results = n->n_outputs;
+    op.result_name = names;
+    op.declared = weft_import_results(m, s, n, names);
     WEFT_TRY(weft_net_node(s->net, &op, results));
     if (form->is_constant && s->depth == 0 && n->n_outputs > 0 && results[0] >= 0)
         count_constant(m, s, results[0]);
@@ -686,7 +522,8 @@ static int64_t cost_of(const weft_scope *s, const weft_onnx_node *n)
 static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                              weft_import_form *out)
 {
-    int *args, n_args;
+    const int *args;
+    int n_args;
 
     out->function = find_function(m, n);
     out->is_control = weft_import_is_control(n);
@@ -695,7 +532,7 @@ static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node
         return WEFT_OK;
     if (!out->function && !out->is_control) {
         WEFT_TRY(operands(m, s, n, &args, &n_args));
-        WEFT_TRY(make_header(m, s, n, m->lasting, &out->node));
+        WEFT_TRY(weft_import_form_header(m, s, n, m->lasting, &out->node));
     }
     out->is_made = true;
     return WEFT_OK;
@@ -703,8 +540,9 @@ static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node
 
 static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    weft_import_form below = {0}; /* the main graph: attributes depend on the call */
-    weft_import_form *form = s->depth == 0 ? &m->form[n->form->number] : &below;
+    /* Below the main graph attributes depend on the call. */
+    weft_import_form *form =
+        s->depth == 0 ? &m->form[n->form->number] : WEFT_NEW(m->scratch, weft_import_form, 1);
 
     if (s->depth > 0)
         WEFT_TRY(check_unfolded(m, s));
@@ -782,7 +620,7 @@ static void warn_of_opset(weft_scope *s)
 {
     int version;
 
-    if (opset_of(s, (weft_slice){"", 0}, &version) != WEFT_OK)
+    if (weft_import_opset(s, (weft_slice){"", 0}, &version) != WEFT_OK)
         return;
     if (version > NEWEST_OPSET || version < OLDEST_OPSET)
         weft_net_warn(
@@ -807,14 +645,25 @@ static weft_status import_graph(weft_import *m, weft_scope *s)
     return import_outputs(m, s);
 }
 
-/* Inputs, initializers and results of a graph. */
-static int n_values(const weft_onnx_graph *g)
+/* Room for what is in the main graph. */
+static void reserve(weft_import *m, weft_scope *s)
 {
-    int n = g->n_inputs + g->n_initializers;
+    const weft_onnx_graph *g = m->doc->graph;
+    int n_values = g->n_inputs + g->n_initializers + 1, n_operands = 1;
 
-    for (int u = 0; u < g->n_nodes; u++)
-        n += g->node[u].n_outputs;
-    return n + 1;
+    for (int u = 0; u < g->n_nodes; u++) {
+        n_values += g->node[u].n_outputs;
+        n_operands += g->node[u].n_inputs;
+    }
+    weft_arena_reserve(m->arena, (size_t)m->doc->n_forms * sizeof *m->form +
+                                     (size_t)g->n_nodes * sizeof *m->place +
+                                     (size_t)n_values * MAP_BYTES +
+                                     (size_t)n_operands * sizeof(int));
+    m->form = WEFT_NEW(m->arena, weft_import_form, m->doc->n_forms + 1);
+    m->place = WEFT_NEW(m->arena, weft_import_place, g->n_nodes + 1);
+    WEFT_RESERVE(m->arena, s->operand, n_operands);
+    weft_net_reserve(s->net, n_values, g->n_nodes);
+    weft_map_reserve(s->values, n_values);
 }
 
 weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
@@ -832,12 +681,10 @@ weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *opti
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
     m->prefixes = weft_map_new(m->arena);
-    m->form = WEFT_NEW(m->arena, weft_import_form, doc->n_forms + 1);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);
-    weft_net_reserve(net, n_values(doc->graph), doc->graph->n_nodes);
-    weft_map_reserve(s.values, n_values(doc->graph));
+    reserve(m, &s);
     status = import_graph(m, &s);
     weft_arena_free(m->scratch);
     weft_arena_free(m->arena);

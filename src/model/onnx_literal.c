@@ -273,26 +273,64 @@ static weft_status count_chunk(const weft_wire_field *f, weft_onnx_tensor *out)
     }
 }
 
-static weft_status read_chunk(const weft_wire_field *f, weft_onnx_tensor *out,
-                              weft_onnx_chunk *chunk)
+/* What a tensor has any number of. */
+typedef struct tensor_parts {
+    weft_arena *arena;
+    WEFT_VEC(weft_onnx_chunk) chunk;
+    WEFT_VEC(int64_t) dim;
+    bool has_external;
+} tensor_parts;
+
+enum { MOST_PARTS = INT_MAX / 4 }; /* of a tensor: fields of data, dimensions */
+
+static weft_status too_many(const weft_wire_field *f, const char *what)
+{
+    return weft_fail(WEFT_E_INPUT, "byte %zu: a tensor with more than %d %s",
+                     (size_t)(f->body.at - f->body.start), MOST_PARTS, what);
+}
+
+static weft_status read_chunk(const weft_wire_field *f, weft_onnx_tensor *out, tensor_parts *parts)
 {
     bool is_body = f->type == WEFT_WIRE_BYTES;
+    weft_onnx_chunk chunk = {.field = f->number,
+                             .is_packed = is_body && f->number != ONNX_TENSOR_STRINGS,
+                             .single = f->value};
 
+    if (parts->chunk.n == MOST_PARTS)
+        return too_many(f, "fields of data");
     WEFT_TRY(count_chunk(f, out));
-    chunk->field = f->number;
-    chunk->is_packed = is_body && f->number != ONNX_TENSOR_STRINGS;
     if (is_body)
-        chunk->body = (weft_slice){(const char *)f->body.at, (size_t)(f->body.end - f->body.at)};
-    chunk->single = f->value;
+        chunk.body = (weft_slice){(const char *)f->body.at, (size_t)(f->body.end - f->body.at)};
+    WEFT_PUSH(parts->arena, parts->chunk, chunk);
     return WEFT_OK;
 }
 
+/* Dimensions, packed or single. */
+static weft_status read_dims(const weft_wire_field *f, tensor_parts *parts)
+{
+    weft_wire w;
+    uint64_t value;
+
+    if (f->type == WEFT_WIRE_VARINT && parts->dim.n < MOST_PARTS) {
+        WEFT_PUSH(parts->arena, parts->dim, (int64_t)f->value);
+        return WEFT_OK;
+    }
+    WEFT_TRY(weft_wire_list(f, &w));
+    while (w.at < w.end && parts->dim.n < MOST_PARTS) {
+        WEFT_TRY(weft_wire_varint(&w, &value));
+        WEFT_PUSH(parts->arena, parts->dim, (int64_t)value);
+    }
+    return w.at < w.end || f->type == WEFT_WIRE_VARINT ? too_many(f, "dimensions") : WEFT_OK;
+}
+
 static weft_status tensor_field(const weft_wire_field *f, weft_onnx_tensor *out,
-                                weft_onnx_chunk *chunk)
+                                tensor_parts *parts)
 {
     int location;
 
     switch (f->number) {
+    case ONNX_TENSOR_DIMS:
+        return read_dims(f, parts);
     case ONNX_TENSOR_DATA_TYPE:
         return weft_onnx_field_int32(f, &out->data_type);
     case ONNX_TENSOR_NAME:
@@ -305,13 +343,16 @@ static weft_status tensor_field(const weft_wire_field *f, weft_onnx_tensor *out,
         WEFT_TRY(weft_onnx_field_int32(f, &location));
         out->is_external = location == ONNX_LOCATION_EXTERNAL;
         return WEFT_OK;
+    case ONNX_TENSOR_EXTERNAL:
+        parts->has_external = true;
+        return WEFT_OK;
     case ONNX_TENSOR_FLOATS:
     case ONNX_TENSOR_INT32S:
     case ONNX_TENSOR_STRINGS:
     case ONNX_TENSOR_INT64S:
     case ONNX_TENSOR_DOUBLES:
     case ONNX_TENSOR_UINT64S:
-        return read_chunk(f, out, &chunk[out->n_chunks++]);
+        return read_chunk(f, out, parts);
     default:
         return WEFT_OK;
     }
@@ -326,28 +367,23 @@ static bool has_data(const weft_onnx_tensor *t)
 
 weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *out)
 {
+    tensor_parts parts = {.arena = a};
     weft_wire whole = w;
     weft_wire_field f;
-    weft_onnx_chunk *chunk;
-    int n[WEFT_WIRE_COUNTED];
-    int64_t n_chunks, elements;
+    int64_t elements;
     bool more = true;
 
-    WEFT_TRY(weft_wire_count(w, n));
-    n_chunks = (int64_t)n[ONNX_TENSOR_FLOATS] + n[ONNX_TENSOR_INT32S] + n[ONNX_TENSOR_STRINGS] +
-               n[ONNX_TENSOR_INT64S] + n[ONNX_TENSOR_DOUBLES] + n[ONNX_TENSOR_UINT64S];
-    if (n_chunks > INT_MAX)
-        return weft_fail(WEFT_E_INPUT, "byte %zu: a tensor with more than %d fields of data",
-                         (size_t)(w.at - w.start), INT_MAX);
-    out->chunk = chunk = WEFT_NEW(a, weft_onnx_chunk, n_chunks);
     out->external_offset = out->external_length = -1;
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (more)
-            WEFT_TRY(tensor_field(&f, out, chunk));
+            WEFT_TRY(tensor_field(&f, out, &parts));
     }
-    WEFT_TRY(weft_wire_ints(whole, ONNX_TENSOR_DIMS, a, &out->dim, &out->n_dims));
-    if (n[ONNX_TENSOR_EXTERNAL] > 0)
+    out->dim = parts.dim.at;
+    out->n_dims = parts.dim.n;
+    out->chunk = parts.chunk.at;
+    out->n_chunks = parts.chunk.n;
+    if (parts.has_external)
         WEFT_TRY(read_external(whole, out));
     out->has_data = has_data(out);
     return check_tensor(out, &elements);

@@ -47,10 +47,10 @@ static void list_tensors(const weft_net *net, weft_model *model)
     weft_source_tensor *t = WEFT_NEW_RAW(model->arena, weft_source_tensor, weft_net_count(net) + 1);
 
     for (int v = 0; v < weft_net_count(net); v++) {
-        const weft_value *value = weft_net_value(net, v);
-        const char *name = weft_net_name(net, v);
+        const char *name;
+        const weft_value *value = weft_net_live(net, v, &name);
 
-        if (weft_net_is_given(net, v) && value->is_const)
+        if (value == NULL)
             continue;
         t[model->n_tensors++] = (weft_source_tensor){name, value->type, &value->shape};
     }

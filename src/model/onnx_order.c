@@ -101,18 +101,37 @@ static bool is_made(const weft_scope *s, weft_slice name)
     return false;
 }
 
-/* The same for a node of the main graph without body, whose operands are kept for the import. */
+/* The operands of a node of the main graph, or NULL. */
+static const int *operands_of(const weft_import *m, const weft_scope *s, int u)
+{
+    return u < 0 ? NULL : s->operand.at + m->place[u].operand;
+}
+
+/* The same for a node that is not in a sub-graph and has no body; its operands are kept for the
+ * import. An operand that moved on by a step from the twin of the twin to the twin (onnx_node.c)
+ * has most likely moved on by another: it is looked for there first. */
 static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    s->operand.n = 0;
+    const weft_onnx_node *node = m->doc->graph->node;
+    bool is_main = s->depth == 0;
+    int twin = is_main ? n->twin : -1;
+    const int *last = operands_of(m, s, twin);
+    const int *before = operands_of(m, s, twin < 0 ? -1 : node[twin].twin);
+
+    s->first = s->operand.n = is_main ? s->operand.n : 0;
+    s->n_args = 0;
     for (int i = 0; i < n->n_inputs; i++) {
         weft_slice name = n->input[i];
-        int value = name.n > 0 ? weft_map_get(s->values, name.at, name.n) : -1;
+        int guess = before ? 2 * last[i] - before[i] : -1;
+        int value = name.n > 0 ? weft_map_guess(s->values, guess, name.at, name.n) : -1;
 
         if (name.n > 0 && value < 0)
             return false;
         WEFT_PUSH(m->arena, s->operand, value);
+        s->n_args = value >= 0 ? i + 1 : s->n_args; /* trailing ones left out do not count */
     }
+    if (is_main)
+        m->place[n - node] = (weft_import_place){s->first, weft_net_n_nodes(s->net)};
     s->ready = n;
     return true;
 }

@@ -121,9 +121,14 @@ static weft_status need(const weft_wire_field *f, weft_wire_type type, const cha
                      what);
 }
 
-weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out)
+weft_status weft_wire_no_body(const weft_wire_field *field)
 {
-    WEFT_TRY(need(field, WEFT_WIRE_BYTES, "text, data or a group of fields"));
+    return need(field, WEFT_WIRE_BYTES, "text, data or a group of fields");
+}
+
+weft_status weft_wire_list(const weft_wire_field *field, weft_wire *out)
+{
+    WEFT_TRY(need(field, WEFT_WIRE_BYTES, "a list of numbers"));
     *out = field->body;
     return WEFT_OK;
 }
@@ -151,6 +156,23 @@ weft_status weft_wire_float(const weft_wire_field *field, double *out)
     return WEFT_OK;
 }
 
+/* Steps over bodies of less than 2^14 bytes whose fields have numbers below 16, and counts them: no
+ * message has more than these where there are many. */
+static const uint8_t *count_usual(const uint8_t *at, const uint8_t *end,
+                                  int count[WEFT_WIRE_COUNTED])
+{
+    while (end - at > 2 && at[0] < 0x80 && at[0] >= 8 && (at[0] & 7) == WEFT_WIRE_BYTES &&
+           (at[1] < 0x80 || at[2] < 0x80)) {
+        ptrdiff_t n = at[1] < 0x80 ? 2 + at[1] : 3 + ((at[1] & 0x7f) | at[2] << 7);
+
+        if (n > end - at || count[at[0] >> 3] == INT_MAX)
+            break;
+        count[at[0] >> 3]++;
+        at += n;
+    }
+    return at;
+}
+
 weft_status weft_wire_count(weft_wire w, int count[WEFT_WIRE_COUNTED])
 {
     weft_wire_field f;
@@ -158,6 +180,7 @@ weft_status weft_wire_count(weft_wire w, int count[WEFT_WIRE_COUNTED])
 
     memset(count, 0, WEFT_WIRE_COUNTED * sizeof *count);
     while (true) {
+        w.at = count_usual(w.at, w.end, count);
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (!more)
             return WEFT_OK;

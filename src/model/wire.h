@@ -29,37 +29,42 @@ typedef struct weft_wire_field {
  * field number 0, groups: an error with the byte offset. */
 WEFT_CHECKED weft_status weft_wire_take(weft_wire *w, weft_wire_field *field);
 /* Takes the next field. *more is false at the end of the message. Nearly all fields have a number
- * below 16 and are bodies of less than 2^14 bytes or numbers below 128: these are taken here, the
- * rest by weft_wire_take. */
+ * below 16 and are numbers, or bodies of a length, below 2^14: these are taken here, the rest by
+ * weft_wire_take. */
 WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_field *field,
                                                       bool *more)
 {
-    const uint8_t *at = w->at;
-    ptrdiff_t left = w->end - at, length;
+    const uint8_t *at = w->at, *end = w->end;
+    unsigned tag, number;
 
-    *more = left > 0;
+    *more = at < end;
     if (!*more)
         return WEFT_OK;
-    if (left < 3 || at[0] < 8 || at[0] >= 0x80 || (at[0] & 5) != 0 ||
-        (at[1] >= 0x80 && ((at[0] & 7) != WEFT_WIRE_BYTES || at[2] >= 0x80)))
+    if (end - at < 3)
         return weft_wire_take(w, field);
-    field->number = at[0] >> 3;
-    field->type = (weft_wire_type)(at[0] & 7);
-    field->value = 0;
-    field->body = *w;
-    field->body.at = at + 1;
-    if (field->type == WEFT_WIRE_VARINT) {
-        field->value = at[1];
-        w->at = at + 2;
+    tag = at[0];
+    number = at[1];
+    if (tag - 8 >= 0x80 - 8 || (tag & 5) != 0 || (number >= 0x80 && at[2] >= 0x80))
+        return weft_wire_take(w, field);
+    at += 2;
+    if (number >= 0x80)
+        number = (number & 0x7f) | (unsigned)*at++ << 7;
+    field->number = (int)(tag >> 3);
+    field->body.start = w->start;
+    if ((tag & 7) == WEFT_WIRE_VARINT) {
+        field->type = WEFT_WIRE_VARINT;
+        field->value = number;
+        field->body.at = w->at + 1;
+        field->body.end = end;
+        w->at = at;
         return WEFT_OK;
     }
-    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
-    at += at[1] < 0x80 ? 2 : 3;
-    if (length > w->end - at)
+    if (number > end - at)
         return weft_wire_take(w, field);
-    w->at = at + length;
+    field->type = WEFT_WIRE_BYTES;
+    field->value = 0;
     field->body.at = at;
-    field->body.end = w->at;
+    field->body.end = w->at = at + number;
     return WEFT_OK;
 }
 /* Takes one varint (of a packed field). */
@@ -67,7 +72,18 @@ WEFT_CHECKED weft_status weft_wire_varint(weft_wire *w, uint64_t *out);
 
 /* --- fields of a known type: another encoding is an error with the byte offset --------------- */
 
-WEFT_CHECKED weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out);
+weft_status weft_wire_no_body(const weft_wire_field *field); /* the error */
+WEFT_CHECKED static inline weft_status weft_wire_body(const weft_wire_field *field, weft_wire *out)
+{
+    if (field->type != WEFT_WIRE_BYTES)
+        return weft_wire_no_body(field);
+    out->at = field->body.at;
+    out->end = field->body.end;
+    out->start = field->body.start;
+    return WEFT_OK;
+}
+/* The numbers of a packed field. */
+WEFT_CHECKED weft_status weft_wire_list(const weft_wire_field *field, weft_wire *out);
 WEFT_CHECKED weft_status weft_wire_int(const weft_wire_field *field, int64_t *out);
 WEFT_CHECKED weft_status weft_wire_float(const weft_wire_field *field, double *out);
 

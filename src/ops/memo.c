@@ -7,6 +7,9 @@
  *    and which of these are the same value are all that rules look at, so they are the key under
  *    which the kinds of the results are kept.
  *
+ * A caller who knows an operator that is likely to be the same saves the look-up: keys are
+ * compared.
+ *
  * Guarantee: rules are functions of the key, hence a result found is the result the rule would
  * give; errors are not kept. The 32 layers of a transformer cost one layer and 31 look-ups each
  * node. Cost: O(operands) a node. */
@@ -50,13 +53,18 @@ static kind_key key_of(const weft_value *v, int64_t stored_bytes)
 static weft_kind *new_kind(weft_memo *m, const weft_value *v, int64_t stored_bytes)
 {
     weft_kind *k = WEFT_NEW_RAW(m->lasting, weft_kind, 1);
+    int64_t elements = weft_shape_is_static(&v->shape) ? weft_shape_elements(&v->shape) : 0;
+    int64_t bytes = elements < 0 ? -1 : weft_dtype_bytes(v->type, elements);
 
     k->value = *v;
     k->stored_bytes = stored_bytes;
-    k->elements = weft_shape_is_static(&v->shape) ? weft_shape_elements(&v->shape) : 0;
-    k->bytes = k->elements < 0 ? -1 : weft_dtype_bytes(v->type, k->elements);
-    if (k->bytes >= 0 && stored_bytes > 0)
-        k->bytes = stored_bytes;
+    k->tensor = (weft_tensor){.type = v->type,
+                              .shape = v->shape,
+                              .elements = elements,
+                              .bytes = bytes >= 0 && stored_bytes > 0 ? stored_bytes : bytes,
+                              .producer = -1,
+                              .is_parameter = v->is_parameter,
+                              .value = v->data};
     return k;
 }
 
@@ -73,19 +81,18 @@ int weft_memo_kind(weft_memo *m, const weft_value *value, int64_t stored_bytes)
     return m->kind.n - 1;
 }
 
-weft_deed *weft_memo_find(const weft_memo *m, const weft_deed_key *key)
+int weft_memo_find(const weft_memo *m, const weft_deed_key *key)
 {
-    int known =
-        weft_map_get(m->deeds, (const char *)key->part, (size_t)key->n * sizeof key->part[0]);
-
-    return known < 0 ? NULL : &m->deed.at[known];
+    return weft_map_get(m->deeds, (const char *)key->part, (size_t)key->n * sizeof key->part[0]);
 }
 
-weft_deed *weft_memo_add(weft_memo *m, const weft_deed_key *key, const weft_deed *deed)
+int weft_memo_add(weft_memo *m, const weft_deed_key *key, weft_deed deed)
 {
     size_t n_bytes = (size_t)key->n * sizeof key->part[0];
 
-    (void)weft_map_put(m->deeds, weft_arena_copy(m->arena, key->part, n_bytes), n_bytes, m->deed.n);
-    WEFT_PUSH(m->arena, m->deed, *deed);
-    return &m->deed.at[m->deed.n - 1];
+    deed.key = weft_arena_copy(m->arena, key->part, n_bytes);
+    deed.n_key = key->n;
+    (void)weft_map_put(m->deeds, (const char *)deed.key, n_bytes, m->deed.n);
+    WEFT_PUSH(m->arena, m->deed, deed);
+    return m->deed.n - 1;
 }

@@ -9,15 +9,17 @@
 typedef struct weft_kind {
     weft_value value;
     int64_t stored_bytes; /* of constants kept in a smaller form than their type; 0: as the type */
-    int64_t elements;     /* 0 if the shape is not static, -1 if they do not fit 2^62 */
-    int64_t bytes;        /* as stored; -1 if they do not fit 2^62 */
+    weft_tensor tensor;   /* but for name and kind; elements and bytes are -1 beyond 2^62 */
 } weft_kind;
 
 /* An operator of some form applied to operands of some kinds. */
 typedef struct weft_deed {
     const weft_op *op;
-    const int *result; /* kinds of all results, asked for or not */
-    int node;          /* of the builder: the first that did this; -1 if none is in the graph */
+    int *result;    /* kinds of all results, asked for or not */
+    int node;       /* of the builder: the first that did this; -1 if none is in the graph */
+    bool is_folded; /* all results asked for are constants: a weight, not work */
+    int n_key;
+    const int *key;
 } weft_deed;
 
 enum { WEFT_DEED_ARGS = 16 }; /* more operands or results are not looked up */
@@ -45,8 +47,24 @@ static inline const weft_kind *weft_memo_get(const weft_memo *m, int kind)
 {
     return m->kind.at[kind];
 }
-/* The deed with that key, or NULL. Valid until the next one is added. */
-weft_deed *weft_memo_find(const weft_memo *m, const weft_deed_key *key);
-weft_deed *weft_memo_add(weft_memo *m, const weft_deed_key *key, const weft_deed *deed);
+static inline const weft_value *weft_memo_value(const weft_memo *m, int kind)
+{
+    return &m->kind.at[kind]->value;
+}
+/* Number of the deed with that key, or -1. */
+int weft_memo_find(const weft_memo *m, const weft_deed_key *key);
+/* Is this the key of that deed? */
+static inline bool weft_memo_is(const weft_memo *m, int deed, const weft_deed_key *key)
+{
+    const weft_deed *d = &m->deed.at[deed];
+
+    if (d->n_key != key->n)
+        return false;
+    for (int i = 0; i < key->n; i++)
+        if (d->key[i] != key->part[i])
+            return false;
+    return true;
+}
+int weft_memo_add(weft_memo *m, const weft_deed_key *key, weft_deed deed);
 
 #endif

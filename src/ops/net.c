@@ -27,11 +27,12 @@ typedef struct opaque {
 
 struct weft_net {
     weft_arena *arena;
-    weft_arena *scratch; /* of one call */
+    weft_arena *scratch; /* of one call of the rules */
     weft_builder *builder;
     weft_arena *lasting; /* of the builder, then of the graph: names, literals, attributes */
     weft_memo *memo;
     WEFT_VEC(entry) value;
+    WEFT_VEC(int) deed; /* of each operator: number in the memo, or -1 */
     WEFT_VEC(const char *) warning;
     WEFT_VEC(opaque) opaque;
     weft_map *opaque_names; /* operator and domain -> index into opaque */
@@ -69,7 +70,9 @@ void weft_net_free(weft_net *n)
 
 void weft_net_reserve(weft_net *n, int n_values, int n_nodes)
 {
+    weft_arena_reserve(n->arena, (size_t)n_values * sizeof(entry) + (size_t)n_nodes * sizeof(int));
     WEFT_RESERVE(n->arena, n->value, n_values);
+    WEFT_RESERVE(n->arena, n->deed, n_nodes);
     weft_builder_reserve(n->builder, n_values, n_nodes);
 }
 
@@ -130,6 +133,15 @@ bool weft_net_is_given(const weft_net *n, int value)
     return n->value.at[value].is_given;
 }
 
+const weft_value *weft_net_live(const weft_net *n, int value, const char **name)
+{
+    const entry *e = &n->value.at[value];
+    const weft_value *v = weft_memo_value(n->memo, e->kind);
+
+    *name = e->name;
+    return e->is_given && v->is_const ? NULL : v;
+}
+
 void weft_net_warn(weft_net *n, const char *format, ...)
 {
     char text[512];
@@ -156,9 +168,7 @@ const char *weft_net_warning(const weft_net *n, int i)
 /* Names are not copied. That no two are equal is checked in the end. */
 static int add_value(weft_net *n, const char *name, int kind, bool is_given)
 {
-    entry e = {name, kind, -1, is_given};
-
-    WEFT_PUSH(n->arena, n->value, e);
+    WEFT_PUSH(n->arena, n->value, ((entry){name, kind, -1, is_given}));
     return n->value.n - 1;
 }
 
@@ -178,22 +188,13 @@ static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, in
     entry *e = &n->value.at[value];
 
     if (e->tensor < 0) {
-        const weft_kind *k = weft_memo_get(n->memo, e->kind);
-        bool is_weight = kind == WEFT_WEIGHT;
-        weft_tensor t = {.name = e->name,
-                         .type = k->value.type,
-                         .kind = kind,
-                         .shape = k->value.shape,
-                         .elements = k->elements,
-                         .bytes = k->bytes,
-                         .is_parameter = is_weight && k->value.is_parameter,
-                         .value = is_weight ? k->value.data : NULL};
+        const weft_tensor *t = &weft_memo_get(n->memo, e->kind)->tensor;
         char text[192];
 
-        if (t.bytes < 0)
+        if (t->bytes < 0)
             return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
-                             weft_shape_print(&t.shape, text));
-        e->tensor = weft_builder_tensor(n->builder, &t);
+                             weft_shape_print(&t->shape, text));
+        e->tensor = weft_builder_tensor_as(n->builder, t, e->name, kind);
     }
     *out = e->tensor;
     return WEFT_OK;
@@ -219,7 +220,7 @@ weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *v
 
 void weft_net_output(weft_net *n, int value)
 {
-    int tensor;
+    int tensor = -1;
 
     /* Constants as outputs need no work and are not part of the graph. */
     if (!kind_of(n, value)->value.is_const &&
@@ -367,27 +368,30 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared, 
     return WEFT_OK;
 }
 
-/* A node name: the file's own, or "Conv_12"; made unique, since files repeat names. */
-static const char *name_node(weft_net *n, const weft_node *node)
+/* The name of an operator, in an arena if it is not there for good. */
+static const char *name_of(const weft_net_op *op, weft_arena *a)
 {
-    const char *base = node->name && *node->name
-                           ? node->name
-                           : weft_arena_print(n->lasting, "%s_%d", node->op, n->n_nodes);
-    const char *name = base;
-
-    for (int copy = 2; !weft_builder_claim(n->builder, name); copy++)
-        name = weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, copy);
-    return name;
+    return op->node.name ? op->node.name : weft_arena_text(a, op->name, op->n_name);
 }
 
-/* The node as the graph keeps it. */
-static weft_node lasting_node(weft_net *n, const weft_net_op *op)
+/* Names the node that is added next: the file's own name, or "Conv_12"; made unique, since files
+ * repeat names. */
+static void name_node(weft_net *n, const weft_net_op *op)
 {
-    weft_node node = op->node;
+    const char *base = name_of(op, n->lasting), *name;
 
-    node.name = name_node(n, &op->node);
-    if (op->form > 0)
-        return node;
+    if (weft_builder_claim(n->builder, base, op->node.name ? strlen(base) : op->n_name))
+        return;
+    if (*base == '\0')
+        base = weft_arena_print(n->lasting, "%s_%d", op->node.op, n->n_nodes);
+    name = base;
+    for (int copy = 2; !weft_builder_claim(n->builder, name, strlen(name)); copy++)
+        name = weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, copy);
+}
+
+/* The node as the graph keeps it, where that is not known to be in the arena. */
+static weft_node lasting_node(weft_net *n, weft_node node)
+{
     node.op = weft_arena_text(n->lasting, node.op, strlen(node.op));
     node.domain = weft_arena_text(n->lasting, node.domain, strlen(node.domain));
     node.attr = weft_attrs_copy(node.attr, node.n_attrs, n->lasting);
@@ -396,10 +400,11 @@ static weft_node lasting_node(weft_net *n, const weft_net_op *op)
 
 static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results, int *out)
 {
-    int *tensors = WEFT_NEW_RAW(n->scratch, int, op->n_args + op->n_results);
-    weft_node node;
+    int few[2 * WEFT_DEED_ARGS], n_all = op->n_args + op->n_results;
+    int *tensors = n_all <= 2 * WEFT_DEED_ARGS ? few : WEFT_NEW_RAW(n->scratch, int, n_all);
+    weft_node lasting;
 
-    for (int i = 0; i < op->n_args + op->n_results; i++) {
+    for (int i = 0; i < n_all; i++) {
         int value = i < op->n_args ? op->arg[i] : results[i - op->n_args];
 
         tensors[i] = value < 0 ? -1 : n->value.at[value].tensor;
@@ -408,9 +413,11 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
                                  kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
                                  &tensors[i]));
     }
-    node = lasting_node(n, op);
-    *out = weft_builder_node(n->builder, &node, tensors, op->n_args, tensors + op->n_args,
-                             op->n_results);
+    name_node(n, op);
+    if (op->form <= 0)
+        lasting = lasting_node(n, op->node);
+    *out = weft_builder_node(n->builder, op->form > 0 ? &op->node : &lasting, tensors, op->n_args,
+                             tensors + op->n_args, op->n_results);
     n->n_kept++;
     return WEFT_OK;
 }
@@ -446,7 +453,8 @@ static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row,
 {
     weft_value *values = WEFT_NEW_RAW(n->scratch, weft_value, op->n_results);
     const weft_value **pointers = WEFT_NEW(n->scratch, const weft_value *, op->n_args + 1);
-    weft_call c = {.node = &op->node,
+    weft_node node = op->node;
+    weft_call c = {.node = &node,
                    .op = row,
                    .n_args = op->n_args,
                    .n_results = op->n_results,
@@ -457,6 +465,7 @@ static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row,
                    .new_batch = n->new_batch,
                    .old_shape = op->n_args > 0 ? old_shape(n, op->arg[0]) : NULL};
 
+    node.name = name_of(op, n->scratch);
     for (int i = 0; i < op->n_args; i++)
         if (op->arg[i] >= 0)
             pointers[i] = &kind_of(n, op->arg[i])->value;
@@ -476,7 +485,7 @@ static bool is_asked_for(const weft_net_op *op, int i)
 /* False if calls like this one are not kept. */
 static bool make_key(const weft_net *n, const weft_net_op *op, weft_deed_key *key)
 {
-    if (op->form <= 0 || n->new_batch > 0 || op->n_args > WEFT_DEED_ARGS ||
+    if (op->form <= 0 || op->node.has_body || n->new_batch > 0 || op->n_args > WEFT_DEED_ARGS ||
         op->n_results > WEFT_DEED_ARGS)
         return false;
     key->n = 2 + op->n_args;
@@ -503,39 +512,16 @@ static bool agrees(const weft_net *n, const weft_value *known, const weft_value 
             weft_shape_equal(&declared->shape, &known->shape));
 }
 
-static weft_deed *find_deed(const weft_net *n, const weft_net_op *op, const weft_deed_key *key)
+static int find_deed(const weft_net *n, const weft_net_op *op, const weft_deed_key *key)
 {
-    weft_deed *d = weft_memo_find(n->memo, key);
+    int guess = op->twin > 0 && op->twin <= n->deed.n ? n->deed.at[op->twin - 1] : -1;
+    int d = guess >= 0 && weft_memo_is(n->memo, guess, key) ? guess : weft_memo_find(n->memo, key);
 
-    for (int i = 0; d && op->declared && i < op->n_results; i++)
-        if (!agrees(n, &weft_memo_get(n->memo, d->result[i])->value, &op->declared[i]))
-            return NULL;
+    for (int i = 0; d >= 0 && op->declared && i < op->n_results; i++)
+        if (!agrees(n, weft_memo_value(n->memo, n->memo->deed.at[d].result[i]), &op->declared[i]))
+            return -1;
     return d;
 }
-
-/* The kinds of an operator's results, from an earlier call or by the rules. *deed is NULL if the
- * call is not kept. */
-static weft_status do_deed(weft_net *n, const weft_net_op *op, weft_deed *out, weft_deed **deed)
-{
-    weft_deed_key key;
-    bool has_key = make_key(n, op, &key), is_own;
-    int *result;
-
-    *deed = has_key ? find_deed(n, op, &key) : NULL;
-    if (*deed) {
-        *out = **deed;
-        return WEFT_OK;
-    }
-    result = WEFT_NEW_RAW(has_key ? n->arena : n->scratch, int, op->n_results);
-    *out = (weft_deed){weft_op_find(op->node.domain, op->node.op), result, -1};
-    WEFT_TRY(apply(n, op, out->op, result, &is_own));
-    /* One that is known already was not used because of what is declared here. */
-    if (has_key && out->op && is_own && weft_memo_find(n->memo, &key) == NULL)
-        *deed = weft_memo_add(n->memo, &key, out);
-    return WEFT_OK;
-}
-
-/* --- adding ---------------------------------------------------------------------------------- */
 
 /* One live result keeps the node, so all its results are live. */
 static int live_kind(weft_net *n, int kind)
@@ -549,40 +535,61 @@ static int live_kind(weft_net *n, int kind)
     return weft_memo_kind(n->memo, &live, k->stored_bytes);
 }
 
-static weft_status add_node(weft_net *n, const weft_net_op *op, int *results)
+/* Is the operator a node of the graph, or are its results weights? */
+static void decide(weft_net *n, const weft_net_op *op, weft_deed *d)
 {
-    bool is_folded = !op->node.has_body;
-    weft_deed done, *deed;
-    int node;
+    d->is_folded = d->op && !op->node.has_body;
+    for (int i = 0; i < op->n_results; i++)
+        if (is_asked_for(op, i) && !weft_memo_value(n->memo, d->result[i])->is_const)
+            d->is_folded = false;
+    for (int i = 0; i < op->n_results && !d->is_folded; i++)
+        d->result[i] = live_kind(n, d->result[i]);
+}
 
-    WEFT_TRY(do_deed(n, op, &done, &deed));
-    for (int i = 0; i < op->n_results; i++)
-        if (is_asked_for(op, i) && !weft_memo_get(n->memo, done.result[i])->value.is_const)
-            is_folded = false;
-    is_folded = is_folded && done.op;
-    for (int i = 0; i < op->n_results; i++)
-        results[i] =
-            !is_asked_for(op, i)
-                ? -1
-                : add_value(n, op->result_name[i],
-                            is_folded ? done.result[i] : live_kind(n, done.result[i]), false);
-    n->n_nodes++;
-    if (is_folded) /* a weight, not work */
+/* What the operator does, from an earlier call or by the rules. *number is -1 if it is not kept. */
+static weft_status do_deed(weft_net *n, const weft_net_op *op, weft_deed *out, int *number)
+{
+    weft_deed_key key;
+    bool has_key = make_key(n, op, &key), is_own;
+
+    *number = has_key ? find_deed(n, op, &key) : -1;
+    if (*number >= 0) {
+        *out = n->memo->deed.at[*number];
         return WEFT_OK;
-    WEFT_TRY(add_to_graph(n, op, results, &node));
-    if (deed && deed->node >= 0)
-        weft_builder_like(n->builder, node, deed->node);
-    else if (deed)
-        deed->node = node;
+    }
+    weft_arena_rewind(n->scratch, 0);
+    *out = (weft_deed){.op = weft_op_find(op->node.domain, op->node.op),
+                       .result = WEFT_NEW_RAW(has_key ? n->arena : n->scratch, int, op->n_results),
+                       .node = -1};
+    WEFT_TRY(apply(n, op, out->op, out->result, &is_own));
+    decide(n, op, out);
+    /* One that is known already was not used because of what is declared here. */
+    if (has_key && out->op && is_own && weft_memo_find(n->memo, &key) < 0)
+        *number = weft_memo_add(n->memo, &key, *out);
     return WEFT_OK;
 }
 
+/* --- adding ---------------------------------------------------------------------------------- */
+
 weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
 {
-    weft_status status = add_node(n, op, results);
+    weft_deed done;
+    int number, node;
 
-    weft_arena_rewind(n->scratch, 0);
-    return status;
+    WEFT_TRY(do_deed(n, op, &done, &number));
+    for (int i = 0; i < op->n_results; i++)
+        results[i] =
+            is_asked_for(op, i) ? add_value(n, op->result_name[i], done.result[i], false) : -1;
+    n->n_nodes++;
+    WEFT_PUSH(n->arena, n->deed, number);
+    if (done.is_folded)
+        return WEFT_OK;
+    WEFT_TRY(add_to_graph(n, op, results, &node));
+    if (done.node >= 0)
+        weft_builder_like(n->builder, node, done.node);
+    else if (number >= 0)
+        n->memo->deed.at[number].node = node;
+    return WEFT_OK;
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -222,7 +222,7 @@ static weft_status read_kind(const char *path, weft_arena *a, const weft_doc **d
 
 weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
 {
-    const weft_doc *d;
+    const weft_doc *d = NULL;
 
     WEFT_TRY(read_kind(path, a, &d, out));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

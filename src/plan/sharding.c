@@ -35,6 +35,22 @@ static bool is_first_of_kind(const weft_sharding *p, int i)
     return true;
 }
 
+/* Names the head and, if there are any, the operators that go with it. */
+static weft_status cannot_run(const weft_sharding *p, int v)
+{
+    const weft_graph *g = p->steps->graph;
+    const weft_step *s = &p->steps->step[v];
+    char with[200] = "";
+    size_t n = 0;
+
+    for (int i = 1; i < s->n_nodes && n < sizeof with - 40; i++)
+        n += (size_t)snprintf(with + n, 40, "%s%.30s", i == 1 ? " with " : ", ",
+                              g->node[s->node[i]].op);
+    return weft_fail(WEFT_E_INPUT,
+                     "node '%s' (%s%s) is supported by no accelerator of platform '%s'",
+                     weft_step_name(p->steps, v), g->node[s->node[0]].op, with, p->platform->name);
+}
+
 static weft_status check_steps(const weft_sharding *p, weft_arena *scratch)
 {
     const weft_steps *s = p->steps;
@@ -46,9 +62,7 @@ static weft_status check_steps(const weft_sharding *p, weft_arena *scratch)
             is_able = is_first_of_kind(p, i) &&
                       can_run(s, v, &p->platform->device[p->accelerator[i]], scratch);
         if (!is_able)
-            return weft_fail(
-                WEFT_E_INPUT, "node '%s' (%s) is supported by no accelerator of platform '%s'",
-                weft_step_name(s, v), s->graph->node[s->step[v].node[0]].op, p->platform->name);
+            return cannot_run(p, v);
     }
     return WEFT_OK;
 }
@@ -91,6 +105,9 @@ static weft_status fill(const weft_graph *g, weft_sharding *p)
     weft_steps *steps;
     weft_status status;
 
+    if (p->ask.is_concurrent && p->ask.is_contiguous)
+        return weft_fail(WEFT_E_INPUT, "one stretch for each set (--contiguous) needs one step "
+                                       "after the other (--semantics sequential)");
     WEFT_TRY(list_accelerators(p));
     WEFT_TRY(weft_steps_new(g, &steps));
     p->steps = steps;

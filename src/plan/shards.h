@@ -44,7 +44,7 @@ weft_shards_costs weft_shards_costs_of(const weft_sharding *p, const weft_shards
                                        const weft_mode *mode, weft_arena *a);
 /* The order in which steps run, [n_steps] in `a`; NULL if starts contradict what steps read from
  * each other. */
-const int *weft_shards_order(const weft_shards_costs *c, weft_arena *a);
+const int *weft_shards_order(const weft_shards_costs *d, weft_arena *a);
 
 static inline const weft_team *weft_team_of(const weft_shards *s, int step)
 {

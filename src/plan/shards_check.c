@@ -6,7 +6,7 @@
  * 2. Steps: each on a set that exists, cut by a split that is valid over as many members, without
  *    rotating shards if these are not allowed, on a design that can run it; starts are times.
  * 3. Steps do not start before those that they read from; if asked for, the steps of each set are
- *    one stretch of the order.
+ *    one stretch of the network, by number: other orders that the edges allow do not count.
  * 4. The weights of a set's steps fit into the memory of a member. (Everything else in memory
  *    depends on time: the simulator says it.)
  * A rule that cannot be looked at because an earlier one is broken is left out. */
@@ -152,33 +152,32 @@ static void check_step(checker *c, int v, const bool *is_usable, weft_mode *mode
 
 /* --- order and memory ------------------------------------------------------------------------ */
 
-static void check_stretches(checker *c, const int *order)
+static void check_stretches(checker *c)
 {
     bool *is_over = WEFT_NEW(c->a, bool, c->s->n_sets + 1);
 
-    for (int i = 0; i < c->s->n_steps; i++) {
-        int set = c->s->set_of[order[i]], before = i > 0 ? c->s->set_of[order[i - 1]] : set;
+    for (int v = 0; v < c->s->n_steps; v++) {
+        int set = c->s->set_of[v], before = v > 0 ? c->s->set_of[v - 1] : set;
 
         if (before != set)
             is_over[before] = true;
         if (before != set && is_over[set])
             report(c, weft_arena_print(c->a,
                                        "step '%s' is on set %d, which ran earlier steps and then "
-                                       "paused: its steps are no stretch of the order",
-                                       weft_step_name(c->p->steps, order[i]), set));
+                                       "paused: its steps are no stretch of the network",
+                                       weft_step_name(c->p->steps, v), set));
     }
 }
 
 static void check_order(checker *c, const weft_mode *mode)
 {
     weft_shards_costs costs = weft_shards_costs_of(c->p, c->s, mode, c->a);
-    const int *order = weft_shards_order(&costs, c->a);
 
-    if (order == NULL)
+    if (weft_shards_order(&costs, c->a) == NULL)
         report(c, weft_arena_print(
                       c->a, "the order of starts contradicts what steps read from each other"));
-    else if (c->p->ask.is_contiguous)
-        check_stretches(c, order);
+    if (c->p->ask.is_contiguous)
+        check_stretches(c);
 }
 
 static void check_weights(checker *c, const weft_mode *mode)

@@ -185,6 +185,17 @@ static void print_sets(page *g)
 
 /* --- where the time goes --------------------------------------------------------------------- */
 
+/* One kind of time; on a narrow page without what it is. */
+static void print_time(page *g, const char *name, double time_s, const char *what)
+{
+    double share = g->m->latency_s > 0 ? time_s / g->m->latency_s : 0;
+
+    weft_put_glued(g->to,
+                   weft_arena_print(g->a, "  %-14s%10s %7.1f %%%s%s\n", name, seconds(g, time_s),
+                                    100 * share, g->width < DEFAULT_WIDTH ? "" : "  ",
+                                    g->width < DEFAULT_WIDTH ? "" : what));
+}
+
 static void print_times(page *g)
 {
     const struct {
@@ -204,12 +215,7 @@ static void print_times(page *g)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         sum_s += row[i].seconds;
         if (row[i].seconds > 0 || i == 0)
-            weft_put_glued(
-                g->to,
-                weft_arena_print(g->a, "  %-14s%10s %7.1f %%  %s\n", row[i].name,
-                                 seconds(g, row[i].seconds),
-                                 g->m->latency_s > 0 ? 100 * row[i].seconds / g->m->latency_s : 0.0,
-                                 row[i].what));
+            print_time(g, row[i].name, row[i].seconds, row[i].what);
     }
     if (sum_s > g->m->latency_s * (1 + 1e-9))
         weft_print_wrapped(g->to, 2, g->width,
@@ -276,6 +282,8 @@ static void measure_columns(page *g, const row *list, int n, int *name, int *spl
     *name = *name > MOST_NAME ? MOST_NAME : *name;
     if (*name + *split > room)
         *split = room - *name > LEAST_SPLIT ? room - *name : LEAST_SPLIT;
+    if (*name + *split > room)
+        *name = room - *split;
 }
 
 static void print_steps(page *g, bool with_layers)

@@ -124,7 +124,7 @@ static int by_start(const void *a, const void *b)
  * thread takes what is left. */
 static void add_lanes(tracing *t, const bar *b, int n)
 {
-    double until_s[MOST_LANES];
+    double until_s[MOST_LANES] = {0};
     int n_lanes = 0;
 
     for (int i = 0; i < n; i++) {

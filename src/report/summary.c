@@ -61,11 +61,38 @@ static int by_weight(const void *x, const void *y)
     return strcmp(a->op, b->op) ? strcmp(a->op, b->op) : strcmp(a->domain, b->domain);
 }
 
-/* What is the same for all nodes with the same work: counted once. */
+enum { N_PHASES = WEFT_UPDATE + 1 };
+
+/* What is the same for all nodes with the same work, and how many there are of each phase. */
 typedef struct share {
     int row; /* of the operator */
     bool is_static;
+    int n_nodes[N_PHASES];
 } share;
+
+/* Stops at INT64_MAX, as the sum of that many would. */
+static int64_t times(int64_t a, int n)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(a, (int64_t)n, &product) ? INT64_MAX : product;
+}
+
+static void add_share(const share *x, const weft_work *node, weft_op_total *row, weft_summary *s)
+{
+    for (int p = 0; p < N_PHASES; p++) {
+        int n = x->n_nodes[p];
+        weft_work all = {times(node->macs, n), times(node->flops, n), times(node->read_bytes, n),
+                         times(node->write_bytes, n)};
+
+        row->n_nodes += n;
+        weft_work_add(&row->work, all);
+        weft_work_add(&s->total, all);
+        weft_work_add(&s->phase[p], all);
+        s->n_phase_nodes[p] += n;
+        s->n_dynamic_nodes += x->is_static ? 0 : n;
+    }
+}
 
 static void sum_nodes(const weft_graph *g, weft_arena *a, weft_summary *s)
 {
@@ -76,24 +103,21 @@ static void sum_nodes(const weft_graph *g, weft_arena *a, weft_summary *s)
 
     for (int u = 0; u < g->n_nodes; u++) {
         int first = g->like[u];
-        weft_op_total *row;
 
         if (first == u) {
-            row = row_of(&g->node[u], rows, a, op, &s->n_ops);
+            weft_op_total *row = row_of(&g->node[u], rows, a, op, &s->n_ops);
+
             row->is_opaque = weft_node_is_opaque(g, u);
-            shared[u] = (share){(int)(row - op), weft_node_is_static(g, u)};
+            shared[u] = (share){(int)(row - op), weft_node_is_static(g, u), {0}};
             node[u] = weft_node_work(g, u);
         } else {
             node[u] = node[first];
         }
-        row = &op[shared[first].row];
-        row->n_nodes++;
-        weft_work_add(&row->work, node[u]);
-        weft_work_add(&s->total, node[u]);
-        weft_work_add(&s->phase[g->node[u].phase], node[u]);
-        s->n_phase_nodes[g->node[u].phase]++;
-        s->n_dynamic_nodes += !shared[first].is_static;
+        shared[first].n_nodes[g->node[u].phase]++;
     }
+    for (int u = 0; u < g->n_nodes; u++)
+        if (g->like[u] == u)
+            add_share(&shared[u], &node[u], &op[shared[u].row], s);
     qsort(op, (size_t)s->n_ops, sizeof *op, by_weight);
     s->op = op;
     s->node = node;
@@ -108,8 +132,8 @@ weft_summary *weft_summarize(const weft_model *model, weft_arena *a)
 
     s->model = model;
     sum_tensors(g, s);
-    sum_nodes(g, a, s);
     s->peak_bytes = weft_graph_peak_bytes(g);
+    sum_nodes(g, a, s);
     s->stash_bytes = weft_graph_stash_bytes(g);
     s->depth = weft_graph_depth(g);
     s->n_barriers = separators.n_barriers;

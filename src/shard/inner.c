@@ -15,6 +15,15 @@
 #include <math.h>
 #include <string.h>
 
+/* Does a step alone exceed the memory of a member? While it runs, its weights, operands, results
+ * and buffers are there, whatever the other steps do. */
+static bool is_too_large(const weft_mode *m, const weft_set_kind *kind)
+{
+    return weft_mode_s(m, &kind->span, true) > 0 &&
+           m->weight_bytes + m->operand_bytes + m->result_bytes + m->extra_bytes >
+               kind->memory_bytes;
+}
+
 static void find_states(weft_inner *in, weft_arena *a)
 {
     weft_tables *t = in->tables;
@@ -34,7 +43,9 @@ static void find_states(weft_inner *in, weft_arena *a)
                 t, c, in->kind[i]->n, weft_team_design(t->problem, &in->kind[i]->team));
 
             for (int k = 0; k < at[i + 1] - at[i]; k++) {
-                in->own[c][at[i] + k] = weft_tables_own_s(t, c, in->kind[i], k);
+                in->own[c][at[i] + k] = is_too_large(&m[k], in->kind[i])
+                                            ? INFINITY
+                                            : weft_tables_own_s(t, c, in->kind[i], k);
                 in->weight[c][at[i] + k] = m[k].weight_bytes;
             }
         }

@@ -49,6 +49,16 @@ static int falling(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+static double bandwidth(const weft_route *r)
+{
+    return r->n_hops < 0 ? 0 : r->bytes_per_s;
+}
+
+static double latency(const weft_route *r)
+{
+    return r->n_hops < 0 ? INFINITY : r->latency_s;
+}
+
 /* [n]: the fastest slowest pair of sets of n accelerators among `device`. */
 static void best_spans(const weft_platform *p, const int *device, int n_devices, weft_span *out,
                        weft_arena *a)
@@ -61,11 +71,12 @@ static void best_spans(const weft_platform *p, const int *device, int n_devices,
         int m = 0;
 
         for (int k = 0; k < n_devices; k++) {
-            const weft_route *r = &p->route[device[i] * p->n_devices + device[k]];
+            const weft_route *out_of = &p->route[device[i] * p->n_devices + device[k]];
+            const weft_route *into = &p->route[device[k] * p->n_devices + device[i]];
 
-            if (k != i) {
-                fast[m] = r->n_hops < 0 ? 0 : r->bytes_per_s;
-                late[m++] = r->n_hops < 0 ? -INFINITY : -r->latency_s; /* falling: least first */
+            if (k != i) { /* the better direction: i may send or receive */
+                fast[m] = fmax(bandwidth(out_of), bandwidth(into));
+                late[m++] = -fmin(latency(out_of), latency(into)); /* falling: least first */
             }
         }
         qsort(fast, (size_t)m, sizeof *fast, falling);

@@ -8,7 +8,8 @@
  *     found (inner.c; room.c where memory binds) and it is done, or, if memory or a wide network
  *     leaves a gap, it goes back with the bound that was proved, to be tried once more with larger
  *     tables.
- *  3. When time is up, the lowest bound of those that are left is a bound for all.
+ *  3. When time is up, the lowest bound of those that are left is a bound for all. One
+ * configuration is looked at however little time there is, so that there is a plan.
  *
  * Items are taken in groups of fixed size whose best splits are found side by side by threads; the
  * answer does not depend on their number. If not all configurations are in the list (many
@@ -70,6 +71,13 @@ static item pop(queue *q)
     return top;
 }
 
+/* Time or steps are used up; not before the first configuration. */
+static bool is_spent(const weft_search *s)
+{
+    return s->n_solved > 0 &&
+           (weft_run_is_over(s->run) || (s->run->steps > 0 && s->n_solved >= s->run->steps));
+}
+
 /* --- one configuration ----------------------------------------------------------------------- */
 
 typedef struct answer {
@@ -125,7 +133,7 @@ static void solve_stretches(const weft_search *s, const item *x, answer *out)
         n_orders *= i;
     if (n > 4)
         n_orders = 2;
-    for (int o = 0; o < n_orders && !weft_run_is_over(s->run); o++) {
+    for (int o = 0; o < n_orders && (o == 0 || !weft_run_is_over(s->run)); o++) {
         int code = o;
 
         for (int i = 0; i < n; i++)
@@ -151,9 +159,6 @@ static void solve_stretches(const weft_search *s, const item *x, answer *out)
 static void solve_setup(const weft_search *s, const item *x, answer *out)
 {
     out->value = out->bound = INFINITY;
-    out->is_late = weft_run_is_over(s->run);
-    if (out->is_late)
-        return;
     if (s->p->ask.is_contiguous)
         solve_stretches(s, x, out);
     else
@@ -173,7 +178,9 @@ static void solve_item(void *context, int i)
 {
     group *g = context;
 
-    solve_setup(g->s, &g->item[i], &g->answer[i]);
+    g->answer[i].is_late = weft_run_is_over(g->s->run) && (i > 0 || g->s->n_solved > 0);
+    if (!g->answer[i].is_late)
+        solve_setup(g->s, &g->item[i], &g->answer[i]);
 }
 
 static void finish_group(weft_search *s, queue *q, group *g)
@@ -205,19 +212,16 @@ static void finish_group(weft_search *s, queue *q, group *g)
     g->n = 0;
 }
 
-static bool is_spent(const weft_search *s)
-{
-    return weft_run_is_over(s->run) || (s->run->steps > 0 && s->n_solved >= s->run->steps);
-}
-
-/* Takes items out until a group is full or none is below the value. */
+/* Takes items out until a group is full or none is below the value. If time is up, only the first
+ * plan is missing: one item as it is. */
 static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
 {
     while (q->n > 0 && g->n < GROUP && q->at[0].bound < s->value * (1 - 1e-12) &&
            q->at[0].stage != SOLVED) {
+        bool is_late = weft_run_is_over(s->run);
         item x = pop(q);
 
-        if (x.stage == SUMMED) {
+        if (x.stage == SUMMED && !is_late) {
             size_t mark = weft_arena_mark(scratch);
 
             x.bound = fmax(x.bound, weft_setup_floor_sets(s, x.setup, scratch));
@@ -227,7 +231,7 @@ static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
         } else {
             g->item[g->n++] = x;
         }
-        if (g->n == 0 && is_spent(s))
+        if (is_late)
             return;
     }
 }
@@ -253,17 +257,23 @@ static void search_queue(weft_search *s, queue *q)
     weft_arena_free(scratch);
 }
 
+/* The bound for all configurations, computed once. */
+static double reach_of(weft_search *s)
+{
+    if (!(s->reach > 0)) {
+        weft_arena *scratch = weft_arena_new();
+
+        s->reach = weft_search_reach(s, scratch);
+        weft_arena_free(scratch);
+    }
+    return s->reach;
+}
+
 weft_status weft_search_run(weft_search *s)
 {
     queue q = {WEFT_NEW(s->a, item, s->setups->n + 1), 0};
 
-    s->everywhere = INFINITY;
-    if (!s->setups->is_complete) {
-        weft_arena *scratch = weft_arena_new();
-
-        s->everywhere = weft_search_reach(s, scratch);
-        weft_arena_free(scratch);
-    }
+    s->everywhere = s->setups->is_complete ? INFINITY : reach_of(s);
     for (int i = 0; i < s->setups->n; i++) {
         double bound = weft_setup_floor(s, i);
 
@@ -271,11 +281,7 @@ weft_status weft_search_run(weft_search *s)
             push(&q, (item){bound, i, SUMMED});
     }
     search_queue(s, &q);
-    if (s->setups->is_complete && s->bound < s->value * (1 - 1e-12)) {
-        weft_arena *scratch = weft_arena_new();
-
-        s->bound = fmax(s->bound, fmin(s->value, weft_search_reach(s, scratch)));
-        weft_arena_free(scratch);
-    }
+    if (s->setups->is_complete && s->bound < s->value * (1 - 1e-12))
+        s->bound = fmax(s->bound, fmin(s->value, reach_of(s)));
     return WEFT_OK;
 }

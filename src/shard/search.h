@@ -18,20 +18,27 @@ typedef struct weft_search {
     weft_shards plan;
     double bound;      /* no plan is below; what is certain so far */
     double everywhere; /* bound for what is not in the list; INFINITY: all is */
+    double reach;      /* of weft_search_reach; 0: not asked yet */
     int64_t n_solved;  /* configurations whose best splits were found */
     double *least_s;   /* least own seconds, [class * n_kinds + kind]; NULL: not made yet */
     weft_arena *a;     /* for plans and lists */
 } weft_search;
 
-/* Tables, configurations and order of elimination of a problem; *s is zero before. */
-void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run);
+/* A search without a plan; *s is zero before. */
+void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run);
+/* Tables, configurations and order of elimination. */
+void weft_search_begin(weft_search *s);
+/* Simulates a plan and keeps it if it is legal and better than the one that is kept. */
+weft_status weft_search_consider(weft_search *s, const weft_shards *plan);
+/* The plans of quick baselines. */
+weft_status weft_search_quick(weft_search *s, const weft_shard_options *o);
 /* One step after the other. Fills value, plan and bound. */
 weft_status weft_search_run(weft_search *s);
 
 /* Lower bounds for a configuration: the sum of least seconds; and with the least seconds of
  * handovers between sets. */
 double weft_setup_floor(weft_search *s, int setup);
-double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *scratch);
+double weft_setup_floor_sets(weft_search *s, int setup, weft_arena *a);
 /* A lower bound for all configurations at once, listed or not (reach.c). */
 double weft_search_reach(weft_search *s, weft_arena *scratch);
 /* The same for steps side by side. */

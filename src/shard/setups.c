@@ -8,8 +8,8 @@
  *  1. Kinds: all vectors of counts over the classes of one kind of device, times the designs.
  *  2. Configurations: kinds in rising order, depth first, as long as accelerators are left. Those
  *     to which nothing can be added are enough: a set that runs nothing costs nothing, so adding
- *     sets never hurts. If sets of one kind are as good as one (no memory binds and one step runs
- *     at a time), kinds are taken once.
+ *     sets never hurts. If sets of one kind are as good as one (no memory binds, one step runs at a
+ *     time, and a set may pause), kinds are taken once.
  *  3. More than `most`: a selection instead. Accelerators are put in the order of the hierarchy of
  *     bandwidths (from the first on, always the one with the fastest link to those before it), and
  *     sets are ranges of that order: one, two, or three ranges side by side, the sizes of three

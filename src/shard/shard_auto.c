@@ -2,16 +2,17 @@
 /* shard_auto.c: solver `auto`: the best configuration and splits, with proof.
  *
  * One step after the other: the search over configurations (search.c). Side by side: side.c. The
- * memory of accelerators is looked at only where it can bind: if all weights, with twice the
- * largest live tensors, fit on every accelerator, it never does. If a plan turns out to need more
- * room for live tensors than was kept free, the search is done again with what the plan needed kept
- * free; the bound stays that of the first one, which allowed more. */
+ * memory of accelerators is looked at only where it should bind: not if all weights, with three
+ * times the largest live tensors, fit on every accelerator. If a plan turns out to need more room
+ * for live tensors than was kept free, the search is done again with more kept free, a few times,
+ * halving between too little and enough; the bound stays that of the first one, which allowed
+ * more. */
 #include "search.h"
 #include "side.h"
 
 #include <math.h>
 
-enum { MOST_SETUPS = 40000, MOST_TRIES = 4 };
+enum { MOST_SETUPS = 20000, MOST_TRIES = 7 };
 
 static double least_memory(const weft_sharding *p)
 {
@@ -43,67 +44,142 @@ static double stored_bytes(const weft_sharding *p)
     return sum;
 }
 
-void weft_search_begin(weft_search *s, const weft_sharding *p, weft_run *run)
+void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run)
 {
-    double live = (double)weft_graph_peak_bytes(p->steps->graph);
-    weft_minsum_pair *pair;
-
     s->p = p;
     s->run = run;
     s->a = run->scratch;
     s->value = INFINITY;
+}
+
+void weft_search_begin(weft_search *s)
+{
+    const weft_sharding *p = s->p;
+    double live = (double)weft_graph_peak_bytes(p->steps->graph);
+    weft_minsum_pair *pair;
+    bool is_distinct;
+
     s->tables = weft_tables_new(p, s->a);
     s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
-    s->setups = weft_setups_new(p, MOST_SETUPS, s->is_roomy, s->a);
-    weft_tables_fill(s->tables, s->setups);
+    is_distinct = s->is_roomy && !p->ask.is_concurrent && !p->ask.is_contiguous;
+    s->setups = weft_setups_new(p, MOST_SETUPS, is_distinct, s->a);
+    if (s->run->n_threads > 1) /* threads only look things up */
+        weft_tables_fill(s->tables, s->setups);
     pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
     for (int e = 0; e < s->tables->n_edges; e++)
         pair[e] = (weft_minsum_pair){s->tables->edge[e].from, s->tables->edge[e].to, NULL};
     s->order = weft_minsum_order(p->steps->n, s->tables->n_edges, pair, s->a);
 }
 
-/* Bytes by which the fullest device exceeds its memory; 0 if none does. */
-static double excess_bytes(const weft_sharding *p, const weft_shards_measures *m)
+/* What the plan of a search needs besides weights. */
+typedef struct need {
+    double excess_bytes; /* by which the fullest device exceeds its memory; 0 if none does */
+    double live_bytes;   /* all but weights on the devices that are too full, the most */
+} need;
+
+static double weights_on(const weft_sharding *p, const weft_shards *s, int device)
 {
-    double most = 0;
+    double bytes = 0;
+
+    for (int v = 0; v < s->n_steps; v++) {
+        const weft_team *t = &s->set[s->set_of[v]];
+
+        for (int i = 0; i < t->n; i++)
+            if (t->member[i] == device)
+                bytes +=
+                    weft_split_mode(p->steps, v, &s->split[v], weft_team_design(p, t)).weight_bytes;
+    }
+    return bytes;
+}
+
+static need need_of(const weft_sharding *p, const weft_shards *s, const weft_shards_measures *m)
+{
+    need most = {0, 0};
 
     for (int i = 0; i < p->n_accelerators; i++) {
         int d = p->accelerator[i];
+        double excess = m->peak_bytes[d] - p->platform->device[d].memory_bytes;
 
-        most = fmax(most, m->peak_bytes[d] - p->platform->device[d].memory_bytes);
+        if (!(excess > 0))
+            continue;
+        most.excess_bytes = fmax(most.excess_bytes, excess);
+        most.live_bytes = fmax(most.live_bytes, m->peak_bytes[d] - weights_on(p, s, d));
     }
     return most;
 }
 
-static weft_status solve_one_by_one(const weft_sharding *p, weft_run *run, weft_shards *plan,
-                                    weft_proof *proof)
+/* How much room to keep free: between what was too little and what was enough (or too much). */
+typedef struct spare {
+    double low, high;      /* bytes; high INFINITY: nothing was enough yet */
+    double value;          /* of the best plan that fits */
+    double too_full_value; /* of the last one that does not */
+    weft_shards plan;
+} spare;
+
+/* The bytes to keep free next. A plan that comes out again is excluded by what it needs. */
+static double next_spare(const spare *x, const need *n, double value)
+{
+    if (x->high < INFINITY)
+        return (x->low + x->high) / 2;
+    return value <= x->too_full_value ? fmax(x->low, n->live_bytes)
+                                      : x->low + 1.05 * n->excess_bytes;
+}
+
+/* Searches once with s->spare_bytes kept free, for a plan better than the best that fits, and sets
+ * them for the next time. */
+static weft_status try_spare(weft_search *s, spare *x)
+{
+    weft_shards_measures m;
+    need n = {0, 0};
+    bool is_new;
+
+    s->value = x->value;
+    s->bound = 0;
+    s->n_solved = 0;
+    WEFT_TRY(weft_search_run(s));
+    is_new = s->value < x->value;
+    if (is_new) {
+        WEFT_TRY(weft_shards_evaluate(s->p, &s->plan, s->a, &m));
+        n = need_of(s->p, &s->plan, &m);
+    }
+    if (n.excess_bytes > 0) {
+        s->is_roomy = false;
+        x->low = s->spare_bytes;
+        if (x->value == INFINITY)
+            x->plan = s->plan; /* for want of a better one: says how much is missing */
+    } else {
+        x->high = s->spare_bytes;
+        if (is_new) {
+            x->value = s->value;
+            x->plan = s->plan;
+        }
+    }
+    s->spare_bytes = next_spare(x, &n, s->value);
+    x->too_full_value = n.excess_bytes > 0 ? s->value : x->too_full_value;
+    return WEFT_OK;
+}
+
+static weft_status solve_one_by_one(const weft_sharding *p, const weft_shard_options *o,
+                                    weft_run *run, weft_shards *plan, weft_proof *proof)
 {
     weft_search s = {0};
+    spare x = {.low = 0, .high = INFINITY, .value = INFINITY, .too_full_value = 0};
     double bound = 0;
 
-    weft_search_begin(&s, p, run);
-    for (int i = 0; i < MOST_TRIES; i++) {
-        weft_shards_measures m;
-        double excess;
-
-        s.value = INFINITY;
-        s.bound = 0;
-        WEFT_TRY(weft_search_run(&s));
+    weft_search_start(&s, p, run);
+    WEFT_TRY(weft_search_quick(&s, o));
+    x.value = s.value;
+    x.plan = s.plan;
+    weft_search_begin(&s);
+    for (int i = 0; i < MOST_TRIES && x.high > x.low && (i == 0 || !weft_run_is_over(run)); i++) {
+        WEFT_TRY(try_spare(&s, &x));
         if (i == 0)
             bound = s.bound;
-        if (s.value == INFINITY)
-            break;
-        WEFT_TRY(weft_shards_evaluate(p, &s.plan, s.a, &m));
-        excess = excess_bytes(p, &m);
-        if (!(excess > 0))
-            break;
-        s.is_roomy = false;
-        s.spare_bytes += 1.05 * excess;
     }
     proof->bound = bound;
     proof->method = "sharding search";
-    if (s.value < INFINITY) {
-        *plan = s.plan;
+    if (x.plan.n_steps > 0) {
+        *plan = x.plan;
         proof->outcome = WEFT_BOUNDED;
     } else if (bound == INFINITY) {
         proof->outcome = WEFT_INFEASIBLE;
@@ -121,7 +197,7 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
     if (p->ask.is_concurrent)
         WEFT_TRY(weft_side_solve(p, o, run, plan, proof));
     else
-        WEFT_TRY(solve_one_by_one(p, run, plan, proof));
+        WEFT_TRY(solve_one_by_one(p, o, run, plan, proof));
     if (proof->outcome == WEFT_INFEASIBLE || proof->outcome == WEFT_UNKNOWN) {
         char a[48], b[48];
 

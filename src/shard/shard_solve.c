@@ -99,10 +99,9 @@ static weft_status judge(const weft_shard_solver *s, const weft_sharding *p, wef
 static weft_status run_solver(const weft_shard_solver *s, const weft_sharding *p,
                               const weft_shard_options *o, weft_run *run, weft_shard_solution *out)
 {
-    static const weft_shard_options none = {NULL};
+    static const weft_shard_options none = {.placer = NULL};
     weft_status status;
 
-    run->begin_s = weft_wall_s();
     status = s->solve(p, o != NULL ? o : &none, run, &out->plan, &out->proof);
     out->seconds = weft_wall_s() - run->begin_s;
     return status;
@@ -123,7 +122,11 @@ weft_status weft_shard_solve(const weft_shard_solver *s, const weft_sharding *p,
 
     *out = (weft_shard_solution){.measures.over_device = -1};
     out->proof.outcome = WEFT_UNKNOWN;
-    weft_shard_bound(p, a, &floor);
+    run->begin_s = weft_wall_s(); /* the floor takes its time, too */
+    if (o != NULL && o->floor != NULL)
+        floor = *o->floor;
+    else
+        weft_shard_bound(p, a, &floor);
     if (s->applies == NULL || s->applies(p))
         status = run_solver(s, p, o, run, out);
     if (status == WEFT_OK && out->proof.reason != NULL)

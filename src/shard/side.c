@@ -14,7 +14,6 @@
  * A heuristic with a bound: general schedules are NP-hard, and the gap is what the two leave. */
 #include "side.h"
 
-#include "base.h"
 #include "search.h"
 
 #include <math.h>
@@ -150,23 +149,6 @@ static double list_setup(const weft_inner *in, double spare_bytes, weft_arena *a
 
 /* --- the search ------------------------------------------------------------------------------ */
 
-static weft_status consider(weft_search *s, const weft_shards *plan)
-{
-    weft_arena *scratch = weft_arena_new();
-    weft_shards copy = weft_shards_copy(plan, scratch);
-    weft_shards_measures m;
-    weft_status status = weft_shards_evaluate(s->p, &copy, scratch, &m);
-
-    if (status == WEFT_OK && m.over_device < 0 && m.latency_s < s->value) {
-        s->value = m.latency_s;
-        s->plan = weft_shards_copy(&copy, s->a);
-        if (s->run->progress)
-            s->run->progress(s->run->context, s->value, s->bound);
-    }
-    weft_arena_free(scratch);
-    return status;
-}
-
 static weft_status try_setup(weft_search *s, int setup)
 {
     weft_arena *scratch = weft_arena_new();
@@ -176,7 +158,7 @@ static weft_status try_setup(weft_search *s, int setup)
     weft_status status = WEFT_OK;
 
     if (end_s < s->value * 1.02 && end_s < INFINITY)
-        status = consider(s, &plan);
+        status = weft_search_consider(s, &plan);
     weft_arena_free(scratch);
     s->n_solved++;
     return status;
@@ -200,33 +182,6 @@ static weft_status try_setups(weft_search *s)
     return WEFT_OK;
 }
 
-/* Plans of solvers that take no time worth speaking of. */
-static weft_status try_baselines(weft_search *s, const weft_shard_options *o)
-{
-    static const weft_shard_solver *const quick[] = {&weft_shard_longest_group,
-                                                     &weft_shard_longest_all, &weft_shard_herald,
-                                                     &weft_shard_h2h_repaired, &weft_shard_streams};
-
-    for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
-        weft_run run = *s->run;
-        weft_shards plan;
-        weft_proof proof = {.outcome = WEFT_UNKNOWN};
-        weft_status status;
-
-        if (quick[i]->applies != NULL && !quick[i]->applies(s->p))
-            continue;
-        run.scratch = weft_arena_new();
-        run.progress = NULL;
-        run.steps = 1000;
-        status = quick[i]->solve(s->p, o, &run, &plan, &proof);
-        if (status == WEFT_OK && proof.outcome == WEFT_BOUNDED)
-            status = consider(s, &plan);
-        weft_arena_free(run.scratch);
-        WEFT_TRY(status);
-    }
-    return WEFT_OK;
-}
-
 weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
                             weft_shards *plan, weft_proof *proof)
 {
@@ -235,7 +190,9 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
 
     if (weft_single_applies(p) && o != NULL && o->placer != NULL)
         return weft_single_solve(p, o, run, plan, proof);
-    weft_search_begin(&s, p, run);
+    weft_search_start(&s, p, run);
+    WEFT_TRY(weft_search_quick(&s, o));
+    weft_search_begin(&s);
     s.bound = weft_search_reach_side(&s, run->scratch);
     one_by_one.ask.is_concurrent = false;
     if (s.setups->n > 0) { /* a first plan at once: the best splits of the lowest floor */
@@ -245,11 +202,11 @@ weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o,
         short_run.steps = 1;
         first.p = &one_by_one;
         first.run = &short_run;
+        first.reach = INFINITY; /* it is asked for a plan, not for a bound */
         WEFT_TRY(weft_search_run(&first));
         if (first.value < INFINITY)
-            WEFT_TRY(consider(&s, &first.plan));
+            WEFT_TRY(weft_search_consider(&s, &first.plan));
     }
-    WEFT_TRY(try_baselines(&s, o));
     WEFT_TRY(try_setups(&s));
     proof->outcome = s.value < INFINITY ? WEFT_BOUNDED : WEFT_UNKNOWN;
     proof->bound = s.bound;

@@ -20,6 +20,8 @@ bool weft_single_applies(const weft_sharding *p)
 {
     const weft_platform *m = p->platform;
 
+    if (p->ask.is_contiguous) /* which placement does not know */
+        return false;
     for (int i = 0; i < p->n_accelerators; i++) {
         const weft_device *d = &m->device[p->accelerator[i]];
 

@@ -91,16 +91,6 @@ static void find_edges(weft_tables *t, weft_arena *a)
         }
 }
 
-static double weights_of(const weft_graph *g)
-{
-    double bytes = 0;
-
-    for (int i = 0; i < g->n_tensors; i++)
-        if (g->tensor[i].kind == WEFT_WEIGHT)
-            bytes += (double)g->tensor[i].bytes;
-    return bytes;
-}
-
 weft_tables *weft_tables_new(const weft_sharding *p, weft_arena *a)
 {
     weft_tables *t = WEFT_NEW(a, weft_tables, 1);
@@ -112,7 +102,6 @@ weft_tables *weft_tables_new(const weft_sharding *p, weft_arena *a)
     t->choice = WEFT_NEW(a, weft_choices, t->n_classes * (WEFT_MAX_MEMBERS + 1));
     t->reshard = WEFT_NEW(a, double *, (t->n_edge_classes + 1) * (WEFT_MAX_MEMBERS + 1));
     t->interior = WEFT_NEW(a, double *, (t->n_edge_classes + 1) * (WEFT_MAX_MEMBERS + 1));
-    t->weight_bytes = weights_of(p->steps->graph);
     return t;
 }
 
@@ -149,7 +138,15 @@ const weft_choices *weft_tables_choices(weft_tables *t, int step_class, int n)
     return c;
 }
 
-enum { MOST_DESIGNS = 64 };
+/* Devices have designs of their own, also those of one kind. */
+static int count_designs(const weft_sharding *p)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_accelerators; i++)
+        n += p->platform->device[p->accelerator[i]].n_designs;
+    return n;
+}
 
 const weft_mode *weft_tables_modes(weft_tables *t, int step_class, int n, const weft_design *d)
 {
@@ -162,16 +159,16 @@ const weft_mode *weft_tables_modes(weft_tables *t, int step_class, int n, const 
         if (c->design[i] == d)
             return c->mode[i];
     if (c->design == NULL) {
-        c->design = WEFT_NEW(t->arena, const weft_design *, MOST_DESIGNS);
-        c->mode = WEFT_NEW(t->arena, weft_mode *, MOST_DESIGNS);
+        int most = count_designs(t->problem);
+
+        c->design = WEFT_NEW(t->arena, const weft_design *, most);
+        c->mode = WEFT_NEW(t->arena, weft_mode *, most);
     }
     mode = WEFT_NEW(t->arena, weft_mode, c->n);
     for (int i = 0; i < c->n; i++)
         mode[i] = weft_split_mode(t->problem->steps, t->first[step_class], &c->split[i], d);
-    if (c->n_designs < MOST_DESIGNS) {
-        c->design[c->n_designs] = d;
-        c->mode[c->n_designs++] = mode;
-    }
+    c->design[c->n_designs] = d;
+    c->mode[c->n_designs++] = mode;
     return mode;
 }
 

@@ -38,7 +38,6 @@ typedef struct weft_tables {
     int *edge_first;   /* [n_edge_classes] an edge of it */
     double **reshard;  /* [n_edge_classes * (WEFT_MAX_MEMBERS + 1)]: [from * n_to + to] bytes */
     double **interior; /* the same: share that is computed before they arrive; if problem->hides */
-    double weight_bytes; /* of the network, each once */
 } weft_tables;
 
 weft_tables *weft_tables_new(const weft_sharding *p, weft_arena *a);

@@ -32,7 +32,8 @@ double weft_run_left_s(const weft_run *run)
 {
     if (run->stop != NULL && *run->stop)
         return 0;
-    return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - weft_wall_s()) : INFINITY;
+    return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - weft_wall_s())
+                                   : INFINITY;
 }
 
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */

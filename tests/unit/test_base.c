@@ -161,6 +161,8 @@ TEST(map_agrees_with_a_list)
 
         snprintf(word, sizeof word, "word%d", w);
         CHECK_INT(weft_map_get(m, word, strlen(word)), value[w]);
+        for (int guess = -1; guess <= n_keys; guess += 1 + n_keys / 4) /* right or wrong */
+            CHECK_INT(weft_map_guess(m, guess, word, strlen(word)), value[w]);
     }
     weft_arena_free(a);
 }
@@ -177,6 +179,9 @@ TEST(map_keys_are_bytes)
     CHECK_INT(weft_map_get(m, "a\0b", 3), 2);
     CHECK_INT(weft_map_get(m, "a\0c", 3), 3);
     CHECK_INT(weft_map_get(m, "a", 1), -1);
+    CHECK_INT(weft_map_guess(m, 1, "a\0b", 3), 2); /* the second key */
+    CHECK_INT(weft_map_guess(m, 1, "a\0c", 3), 3);
+    CHECK_INT(weft_map_guess(m, 1, "a", 1), -1);
     weft_arena_free(a);
 }
 

@@ -509,6 +509,66 @@ TEST(nodes_may_stand_in_any_order)
     weft_model_free(m);
 }
 
+/* A node as exporters write it: texts first, so that its form can be shared. Operands are numbers
+ * of earlier nodes, 0 is the input. */
+static void put_numbered(weft_wire_out *o, int number, const int operand[2])
+{
+    size_t node = weft_wire_begin(o, ONNX_GRAPH_NODE);
+    bool is_binary = operand[1] >= 0;
+    char text[16];
+
+    for (int i = 0; i < (is_binary ? 2 : 1); i++) {
+        snprintf(text, sizeof text, "t%d", operand[i]);
+        put_text(o, ONNX_NODE_INPUT, text, strlen(text));
+    }
+    snprintf(text, sizeof text, "t%d", number);
+    put_text(o, ONNX_NODE_OUTPUT, text, strlen(text));
+    put_text(o, ONNX_NODE_OP_TYPE, is_binary ? "Add" : "Relu", is_binary ? 3 : 4);
+    weft_wire_end(o, node);
+}
+
+static void check_numbered(const weft_graph *g, int number, const int operand[2])
+{
+    int u = number - 1, n = operand[1] >= 0 ? 2 : 1;
+    char text[16];
+
+    CHECK_INT(g->arg_at[u + 1] - g->arg_at[u], n);
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "t%d", operand[i]);
+        CHECK_TEXT(g->tensor[g->arg[g->arg_at[u] + i]].name, text);
+    }
+}
+
+/* Layers of five nodes, but for some operands that are drawn: where an operand was in the layers
+ * before says where it is looked for first, never what it is. */
+TEST(nodes_of_layers_read_what_the_file_says)
+{
+    enum { N = 400, PERIOD = 5 };
+
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        weft_rng r = weft_rng_seed(seed);
+        document d = begin_document();
+        int operand[N + 1][2];
+        weft_model *m;
+
+        put_values(&d.out, ONNX_GRAPH_INPUT, "t0:f32:2x3");
+        for (int k = 1; k <= N; k++) {
+            bool is_binary = k % PERIOD < 2, is_drawn = weft_rng_below(&r, 8) == 0;
+
+            operand[k][0] = is_drawn ? weft_rng_below(&r, k) : k - 1;
+            operand[k][1] = is_binary ? k < PERIOD || is_drawn ? 0 : k - PERIOD : -1;
+            put_numbered(&d.out, k, operand[k]);
+        }
+        put_values(&d.out, ONNX_GRAPH_OUTPUT, "t400:f32:2x3");
+        end_graph(&d);
+        m = imported(&d);
+        CHECK_INT(m->graph->n_nodes, N);
+        for (int k = 1; k <= N; k++)
+            check_numbered(m->graph, k, operand[k]);
+        weft_model_free(m);
+    }
+}
+
 TEST(constants_are_folded)
 {
     document d = plain_document("x:f32:2x3", "w:f32:4x3",
@@ -1092,6 +1152,7 @@ int main(void)
         cmocka_unit_test(wrong_inputs_are_refused),
         cmocka_unit_test(a_small_network_is_read),
         cmocka_unit_test(nodes_may_stand_in_any_order),
+        cmocka_unit_test(nodes_of_layers_read_what_the_file_says),
         cmocka_unit_test(constants_are_folded),
         cmocka_unit_test(initializers_that_are_also_inputs_are_weights),
         cmocka_unit_test(unknown_operators_take_the_declared_shapes),

@@ -1,0 +1,2 @@
+"$WEFT" list solvers
+"$WEFT" list solvers --json | grep -c '"task": "shard"'
