@@ -227,9 +227,9 @@ TEST(wrong_files_are_refused_with_the_place)
     refused("\"sourceId\": 3", "\"sourceId\": 4", "sourceId is 4, but no node has this id");
     refused("\"sourceId\": 3", "\"sourceId\": 7", "the edges form a cycle");
     refused("{\"3\": 5}", "{\"4\": 5}", "syncTimeFw has no entry for node 3");
-    refused("{\"3\": 5}", "{\"3\": -5}", "3");
+    refused("{\"3\": 5}", "{\"3\": -5}", "'3' is -5, expected");
     refused("\"timePerSample\": 10", "\"timePerSample\": -1", "timePerSample");
-    refused("\"memoryUsageA\": 100", "\"memoryUsageA\": 1e15, \"more\": 0}, {", "pair.json");
+    refused("\"memoryUsageA\": 100", "\"memoryUsageA\": 1e16", "'memoryUsageA' is 1e16, expected");
     refused("{\"1\": [", "{\"x\": [", "tensor width 'x' is no whole number from 1");
     refused("{\"1\": [", "{\"01\": [", "tensor width '01' is no whole number from 1");
     refused("\"nodes\": [", "\"nodes\": [3, ", "a node is a whole number, must be a map");
