@@ -30,8 +30,8 @@ typedef struct brute {
     const weft_sharding *p;
     bool has_memory;
     weft_arena *a;
-    part (*part)[SIZES];       /* [step][members] */
-    double *(*moved)[SIZES];   /* [operand_at[step] + operand][members]: [from * n_to + to] bytes */
+    part (*part)[SIZES];     /* [step][members] */
+    double *(*moved)[SIZES]; /* [operand_at[step] + operand][members]: [from * n_to + to] bytes */
     double *(*meantime)[SIZES]; /* the same: share computed meanwhile */
     int operand_at[BRUTE_MOST_STEPS + 1];
     /* the configuration */
@@ -79,8 +79,8 @@ static const weft_mode *mode_of(brute *b, int v)
     if (x->mode[look] == NULL) {
         x->mode[look] = WEFT_NEW(b->a, weft_mode, x->n);
         for (int i = 0; i < x->n; i++)
-            x->mode[look][i] = weft_split_mode(b->p->steps, v, &x->split[i],
-                                               weft_team_design(b->p, &b->set[set]));
+            x->mode[look][i] =
+                weft_split_mode(b->p->steps, v, &x->split[i], weft_team_design(b->p, &b->set[set]));
     }
     return &x->mode[look][b->split[v]];
 }

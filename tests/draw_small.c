@@ -242,7 +242,7 @@ small_machine small_exchange(const small_machine *m, int i, int k)
 static const char *base_name(const small_machine *m, int kind)
 {
     static const char *const name[2][SMALL_KINDS] = {
-        {"acc", "npu"},
+        {"acc",  "npu" },
         {"zeta", "beta"}
     };
 
@@ -275,18 +275,18 @@ static const char *kind_text(const small_machine *m, int kind, weft_arena *a)
     for (int d = 0; d < m->n_designs[kind]; d++) {
         const small_design *x = &m->design[kind][d];
 
-        text = x->rows > 0
-                   ? weft_arena_print(a,
-                                      "%s      - {name: d%d, model: systolic, rows: %d, cols: %d, "
-                                      "vec: 2, dataflow: simd, clock: 2MHz, "
-                                      "memory_bandwidth: %.17gB/s}\n",
-                                      text, d, x->rows, x->cols, x->bytes_per_s)
-                   : weft_arena_print(a,
-                                      "%s      - {name: d%d, model: roofline, peak_flops: %.17g, "
-                                      "memory_bandwidth: %.17gB/s, "
-                                      "efficiency: {tensor: %.17g, reduce: %.17g}}\n",
-                                      text, d, x->flops_per_s, x->bytes_per_s, x->tensor,
-                                      x->reduce);
+        text =
+            x->rows > 0
+                ? weft_arena_print(a,
+                                   "%s      - {name: d%d, model: systolic, rows: %d, cols: %d, "
+                                   "vec: 2, dataflow: simd, clock: 2MHz, "
+                                   "memory_bandwidth: %.17gB/s}\n",
+                                   text, d, x->rows, x->cols, x->bytes_per_s)
+                : weft_arena_print(a,
+                                   "%s      - {name: d%d, model: roofline, peak_flops: %.17g, "
+                                   "memory_bandwidth: %.17gB/s, "
+                                   "efficiency: {tensor: %.17g, reduce: %.17g}}\n",
+                                   text, d, x->flops_per_s, x->bytes_per_s, x->tensor, x->reduce);
     }
     return text;
 }
@@ -316,10 +316,10 @@ weft_platform *small_platform(const small_machine *m)
                                      "memory_bandwidth: 10GB/s}\n"
                                    : "";
     int first = m->is_swapped;
-    const char *text = weft_arena_print(
-        a, "schema: weft.platform/1\nname: small\n%s%sdevices:\n%s%s%s%s",
-        m->has_host ? "host: cpu\n" : "", m->hides ? "overlap: true\n" : "", host,
-        kind_text(m, first, a), kind_text(m, !first, a), links_text(m, a));
+    const char *text =
+        weft_arena_print(a, "schema: weft.platform/1\nname: small\n%s%sdevices:\n%s%s%s%s",
+                         m->has_host ? "host: cpu\n" : "", m->hides ? "overlap: true\n" : "", host,
+                         kind_text(m, first, a), kind_text(m, !first, a), links_text(m, a));
     weft_platform *p;
 
     CHECK_OK(weft_platform_parse(text, strlen(text), "small.yaml", &p));

@@ -33,10 +33,10 @@ typedef struct small_machine {
     int n, kind[SMALL_MOST]; /* rising */
     int n_designs[SMALL_KINDS];
     small_design design[SMALL_KINDS][SMALL_DESIGNS];
-    double memory_bytes[SMALL_KINDS];            /* 0: not limited */
-    double link[SMALL_MOST][SMALL_MOST];         /* bytes/s, i < k; 0: no direct link */
-    double host[SMALL_MOST];                     /* bytes/s */
-    double latency_s, host_latency_s;            /* of links, and of links to the host */
+    double memory_bytes[SMALL_KINDS];    /* 0: not limited */
+    double link[SMALL_MOST][SMALL_MOST]; /* bytes/s, i < k; 0: no direct link */
+    double host[SMALL_MOST];             /* bytes/s */
+    double latency_s, host_latency_s;    /* of links, and of links to the host */
     bool has_host, hides;
     bool is_swapped; /* written with the second kind first, and with other names */
 } small_machine;

@@ -238,8 +238,8 @@ typedef struct weft_shards {
 
 weft_shards weft_shards_new(int n_sets, int n_steps, weft_arena *a);
 weft_shards weft_shards_copy(const weft_shards *s, weft_arena *a);
-/* Rules without time: sets disjoint and of equal devices, design offered and able to run the steps,
- * splits valid, weights within memory, contiguity if asked for. As weft_plan_check. */
+/* Rules without time: sets disjoint and of equal, connected devices, design offered and able to run
+ * the steps, splits valid, weights within memory, contiguity if asked for. As weft_plan_check. */
 int weft_shards_check(const weft_sharding *p, const weft_shards *s, weft_breach *breach, int most,
                       weft_arena *a);
 

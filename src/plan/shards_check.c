@@ -2,7 +2,7 @@
 /* shards_check.c: the rules that a plan of a sharded network must keep, by their definitions alone.
  *
  * 1. Sets: of accelerators, none in two sets or twice in one, all members of one kind with equal
- *    memory; the design is one that they offer.
+ *    memory and connected; the design is one that they offer.
  * 2. Steps: each on a set that exists, cut by a split that is valid over as many members, without
  *    rotating shards if these are not allowed, on a design that can run it; starts are times.
  * 3. Steps do not start before those that they read from; if asked for, the steps of each set are
@@ -99,6 +99,8 @@ static bool check_set(checker *c, int set, int *set_of_device)
     if (!has_devices(c, set))
         return false;
     check_members(c, set, set_of_device);
+    if (!(weft_team_span(c->p, t).bytes_per_s > 0))
+        report(c, weft_arena_print(c->a, "set %d has devices that are not connected", set));
     n_designs = c->p->platform->device[t->member[0]].n_designs;
     if (t->design >= 0 && t->design < n_designs)
         return true;

@@ -146,6 +146,20 @@ static weft_h2h new_problem(const weft_layers *x)
                       x->succ_at, x->succ,   compute_s, bits_per_s, room};
 }
 
+/* Has every layer a device that runs it, as it is configured? Mapping would not end without. */
+static bool is_offered_everywhere(const weft_h2h *p)
+{
+    for (int l = 0; l < p->n_layers; l++) {
+        bool is_offered = false;
+
+        for (int d = 0; d < p->n_devices; d++)
+            is_offered |= p->compute_s[l * p->n_devices + d] < INFINITY;
+        if (!is_offered)
+            return false;
+    }
+    return true;
+}
+
 static weft_status solve(const weft_sharding *p, weft_run *run, weft_h2h_rule rule,
                          weft_shards *plan, weft_proof *proof)
 {
@@ -156,6 +170,8 @@ static weft_status solve(const weft_sharding *p, weft_run *run, weft_h2h_rule ru
     weft_draft d = weft_draft_new(b, &x.sets);
     weft_h2h_result r;
 
+    if (!is_offered_everywhere(&problem))
+        return weft_base_finish(b, plan, proof);
     weft_h2h_run(&problem, &rule, run, b->arena, &r);
     weft_layers_ride(&x, r.device, r.is_cyclic ? NULL : r.start_s, &d, start_s);
     weft_base_offer(b, &d, start_s);

@@ -5,7 +5,8 @@
 
 #include "weft/shard.h"
 
-/* Accelerators of which no two can form a set, each with one design: a problem of placement. */
+/* Accelerators of which no two can form a set, each with one design, and steps that need something
+ * of every operand: a problem of placement. */
 bool weft_single_applies(const weft_sharding *p);
 /* Solves it with o->placer: the plan, and a bound for all plans. */
 weft_status weft_single_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,

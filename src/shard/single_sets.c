@@ -16,6 +16,22 @@
 #include <math.h>
 #include <string.h>
 
+/* Placement sends every operand, if only a message without bytes, which takes its latency; here
+ * what a step does not look into takes no time. */
+static bool needs_all_operands(const weft_steps *s)
+{
+    weft_split one = {.n = 1, .shared = -1};
+
+    for (int v = 0; v < s->n; v++) {
+        memset(one.factor, 0, sizeof one.factor);
+        memset(one.factor, 1, (size_t)s->step[v].n_axes);
+        for (int k = 0; k < s->step[v].n_operands; k++)
+            if (!(weft_need_bytes(s, v, k, &one, NULL) > 0))
+                return false;
+    }
+    return true;
+}
+
 bool weft_single_applies(const weft_sharding *p)
 {
     const weft_platform *m = p->platform;
@@ -31,7 +47,7 @@ bool weft_single_applies(const weft_sharding *p)
             if (strcmp(m->device[p->accelerator[k]].kind, d->kind) == 0)
                 return false;
     }
-    return true;
+    return needs_all_operands(p->steps);
 }
 
 /* The problem under construction; readers of a tensor are added when it is. */

@@ -152,8 +152,7 @@ static small_machine draw_machine(weft_rng *r, const variant *v, uint64_t seed)
 static instance draw_instance(uint64_t seed, const variant *v)
 {
     weft_rng r = weft_rng_seed(seed);
-    weft_graph *g =
-        small_network(&r, (small_family)(seed / 2 % SMALL_FAMILIES), 2, v->most_steps);
+    weft_graph *g = small_network(&r, (small_family)(seed / 2 % SMALL_FAMILIES), 2, v->most_steps);
     small_machine m = draw_machine(&r, v, seed);
 
     return open_instance(seed, g, &m, v->ask);
@@ -211,8 +210,8 @@ TEST(auto_is_the_optimum)
 
 TEST(auto_is_the_optimum_without_shared_shards)
 {
-    tally t = check_optima(&(variant){.most_steps = 4, .ask.has_no_sharing = true}, 10001,
-                           N_DRAWN(200));
+    tally t =
+        check_optima(&(variant){.most_steps = 4, .ask.has_no_sharing = true}, 10001, N_DRAWN(200));
 
     CHECK(t.n_parted > t.n / 4 && t.n_shared == 0);
 }
@@ -236,7 +235,10 @@ TEST(auto_is_the_optimum_in_stretches)
 /* Three equal accelerators with a design for convolutions and one for pools, links all alike. */
 static small_machine three_equal(bool hides)
 {
-    small_machine m = {.n = 3, .n_designs = {2, 1}, .hides = hides};
+    small_machine m = {
+        .n = 3, .n_designs = {2, 1},
+             .hides = hides
+    };
 
     for (int d = 0; d < 2; d++)
         m.design[0][d] = (small_design){.flops_per_s = 1e7,
@@ -257,7 +259,8 @@ static weft_graph *alternating(int n)
     int x = build_input(&m, DIMS(1, 4, 7, 7));
 
     for (int i = 0; i < n; i++)
-        x = i % 2 == 0 ? build_plain_conv(&m, x, 4, 3, 1) : build_pool_of(&m, "MaxPool", x, 3, 1, 1);
+        x = i % 2 == 0 ? build_plain_conv(&m, x, 4, 3, 1)
+                       : build_pool_of(&m, "MaxPool", x, 3, 1, 1);
     return build_finish(&m, x);
 }
 
@@ -421,10 +424,12 @@ TEST(machines_that_are_the_same_or_better)
 
 TEST(no_other_solver_is_better)
 {
-    static const variant of[] = {{.most_steps = 6},
-                                 {.most_steps = 6, .hides = true},
-                                 {.most_steps = 6, .ask.is_contiguous = true},
-                                 {.most_steps = 6, .ask.has_no_sharing = true}};
+    static const variant of[] = {
+        {.most_steps = 6            },
+        { .most_steps = 6,              .hides = true},
+        { .most_steps = 6,  .ask.is_contiguous = true},
+        { .most_steps = 6, .ask.has_no_sharing = true}
+    };
     int n_plans = 0, n_worse = 0;
 
     for (uint64_t seed = 70001; seed < 70001 + N_DRAWN(60); seed++) {
@@ -456,18 +461,20 @@ static const char *bytes_of(const instance *x, const weft_shard_solution *s)
 
     if (!has_plan(s))
         return weft_outcome_name(s->proof.outcome);
-    return weft_doc_json(
-        weft_shards_doc(x->sharding, &s->plan, &s->proof, &origin,
-                        weft_shards_measures_doc(x->sharding, &s->measures, x->a), x->a),
-        2, x->a);
+    return weft_doc_json(weft_shards_doc(x->sharding, &s->plan, &s->proof, &origin,
+                                         weft_shards_measures_doc(x->sharding, &s->measures, x->a),
+                                         x->a),
+                         2, x->a);
 }
 
 TEST(threads_and_repetition_change_nothing)
 {
-    static const variant of[] = {{.most_steps = 6},
-                                 {.most_steps = 6, .ask.is_contiguous = true},
-                                 {.most_steps = 6, .ask.is_concurrent = true},
-                                 {.most_steps = 6, .n_accelerators = 4, .n_kinds = 2}};
+    static const variant of[] = {
+        {.most_steps = 6},
+        {                                   .most_steps = 6,            .ask.is_contiguous = true},
+        {                                   .most_steps = 6, .ask.is_concurrent = true},
+        { .most_steps = 6,              .n_accelerators = 4, .n_kinds = 2}
+    };
 
     for (uint64_t seed = 80001; seed < 80001 + N_DRAWN(80); seed++) {
         weft_rng r = weft_rng_seed(seed);
@@ -534,8 +541,7 @@ TEST(side_by_side_is_between_bound_and_other_plans)
     int n_best = 0, n_optimal = 0, n = N_DRAWN(150);
 
     for (uint64_t seed = 95001; seed < 95001 + (uint64_t)n; seed++) {
-        instance x =
-            draw_instance(seed, &(variant){.most_steps = 3, .ask.is_concurrent = true});
+        instance x = draw_instance(seed, &(variant){.most_steps = 3, .ask.is_concurrent = true});
         brute_shards_answer b = brute_shards(x.sharding, false, x.a);
         weft_shard_solution s = solve(&x, "auto");
         weft_proof floor;
@@ -560,8 +566,9 @@ TEST(side_by_side_in_stretches)
 
     for (uint64_t seed = 97001; seed < 97001 + (uint64_t)n; seed++) {
         instance x = draw_instance(
-            seed, &(variant){.most_steps = 5,
-                             .ask = {.is_concurrent = true, .is_contiguous = true}});
+            seed, &(variant){
+                      .most_steps = 5, .ask = {.is_concurrent = true, .is_contiguous = true}
+        });
         weft_shard_solution s = solve(&x, "auto");
 
         n_plans += has_plan(&s);
@@ -576,7 +583,10 @@ TEST(side_by_side_uses_two_sets_of_one_kind)
     weft_rng r = weft_rng_seed(3);
     build_net net = build_begin(&r);
     int x0 = build_input(&net, DIMS(1, 5, 9, 9));
-    small_machine m = {.n = 2, .n_designs = {1, 1}, .latency_s = 1e-3};
+    small_machine m = {
+        .n = 2, .n_designs = {1, 1},
+             .latency_s = 1e-3
+    };
     instance x;
     weft_shard_solution s;
     brute_shards_answer b;
@@ -585,10 +595,9 @@ TEST(side_by_side_uses_two_sets_of_one_kind)
         (small_design){.flops_per_s = 1e7, .bytes_per_s = 1e10, .tensor = 1, .reduce = 1};
     m.link[0][1] = 1e6;
     weft_net_output(net.net, build_plain_conv(&net, build_plain_conv(&net, x0, 5, 3, 1), 5, 3, 1));
-    x = open_instance(0,
-                      build_finish(&net, build_plain_conv(
-                                             &net, build_plain_conv(&net, x0, 5, 3, 1), 5, 3, 1)),
-                      &m, (weft_shard_ask){.is_concurrent = true});
+    x = open_instance(
+        0, build_finish(&net, build_plain_conv(&net, build_plain_conv(&net, x0, 5, 3, 1), 5, 3, 1)),
+        &m, (weft_shard_ask){.is_concurrent = true});
     b = brute_shards(x.sharding, false, x.a);
     s = solve(&x, "auto");
     CHECK(b.plan.n_sets == 2);
