@@ -18,5 +18,6 @@
 #include "weft/shard.h"
 #include "weft/sim.h"
 #include "weft/solve.h"
+#include "weft/train.h"
 
 #endif
