@@ -19,5 +19,6 @@
 #include "weft/sim.h"
 #include "weft/solve.h"
 #include "weft/train.h"
+#include "weft/unit.h"
 
 #endif

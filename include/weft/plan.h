@@ -6,6 +6,7 @@
 
 #include "weft/mode.h"
 #include "weft/model.h"
+#include "weft/unit.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -243,6 +244,146 @@ weft_shards weft_shards_copy(const weft_shards *s, weft_arena *a);
 int weft_shards_check(const weft_sharding *p, const weft_shards *s, weft_breach *breach, int most,
                       weft_arena *a);
 
+/* --- training: pipelines of stages ------------------------------------------------------------ */
+
+typedef enum weft_schedule {
+    WEFT_GPIPE,       /* all forward, then all backward */
+    WEFT_ONE_F_ONE_B, /* forward and backward in turn as soon as possible */
+    WEFT_EAGER,       /* 1f1b with more microbatches ahead, so that transfers are hidden */
+    WEFT_INTERLEAVED, /* 1f1b with several chunks of the network on each stage */
+    WEFT_N_SCHEDULES
+} weft_schedule;
+
+const char *weft_schedule_name(weft_schedule s); /* "gpipe", "1f1b", "eager", "interleaved" */
+
+/* Microbatches (interleaved: microbatches of chunks) whose results stage i of s keeps at most, of m
+ * in all: gpipe m; 1f1b s - i; eager 2 (s - i) - 1; interleaved (with several chunks, m a multiple
+ * of s) 2 (s - i - 1) + (chunks - 1) s + 1; never more than there are. */
+int64_t weft_in_flight(weft_schedule schedule, int s, int i, int64_t m, int n_chunks);
+
+/* What is asked for besides network and machines. */
+typedef struct weft_train_ask {
+    int64_t batch;         /* samples of one step */
+    int64_t microbatch;    /* samples that enter the pipeline at once; 0: any that divides batch */
+    unsigned schedules;    /* allowed: bits 1 << weft_schedule */
+    unsigned recomputes;   /* allowed: bits 1 << weft_recompute */
+    int most_width;        /* tensor width; 0: any */
+    int most_replicas;     /* 0: any */
+    int most_stages;       /* 0: any */
+    int most_chunks;       /* of a stage, interleaved */
+    bool is_split_moments; /* each replica keeps its part of the optimizer's state only */
+} weft_train_ask;
+
+/* A network to be trained on a cluster: numbers only. Immutable.
+ *
+ * Table (class, width, share) is number (class * n_widths + width) * n_shares + share. Sums run
+ * over the units of a cut (maxima, work_bytes, are 0 there); a stage is the difference of two of
+ * them. */
+typedef struct weft_training {
+    const char *name;
+    const weft_cluster *cluster; /* owned */
+    weft_units units;
+    weft_train_ask ask;
+    weft_transfer transfer; /* WEFT_OVERLAP or WEFT_CONTEND */
+    int n_widths;
+    const int *width; /* ascending, the first is 1 */
+    int n_shares;
+    const int64_t *share;                  /* samples that a block of devices may get of a
+                                              microbatch; ascending, the first is 1 */
+    const weft_unit_cost *const *cost;     /* [tables][n_units]; NULL: not possible */
+    const weft_unit_cost *const *cost_sum; /* [tables][n_cuts] */
+    const weft_unit_state *const *state;   /* [class * n_widths + width][n_units]; NULL: as above */
+    const weft_unit_state *const *state_sum; /* [the same][n_cuts] */
+    uint64_t hash;                           /* of all the above and of the platform */
+    weft_arena *arena;
+} weft_training;
+
+static inline int weft_training_table(const weft_training *p, int class_id, int width, int share)
+{
+    return (class_id * p->n_widths + width) * p->n_shares + share;
+}
+
+/* Networks: `source` is opened once for each share with that batch (a network that cannot be given
+ * another batch has the share 1 only: its own batch counts as one sample, and a warning says so).
+ * Widths are powers of two up to the largest island, shares as described in plan/training.c. The
+ * platform must outlive it. The caller owns *out. */
+WEFT_CHECKED weft_status weft_training_new(const char *source, const weft_model_options *options,
+                                           const weft_platform *platform, const weft_train_ask *ask,
+                                           weft_training **out);
+
+/* Numbers made up by tests: arrays as in weft_training, sums are computed. All is copied. */
+typedef struct weft_training_spec {
+    const char *name;
+    const weft_platform *platform;
+    weft_units units; /* with cuts, see weft_units_chain and weft_units_dag */
+    weft_train_ask ask;
+    int n_widths, n_shares;
+    const int *width;
+    const int64_t *share;
+    const weft_unit_cost *const *cost;   /* [tables][n_units] */
+    const weft_unit_state *const *state; /* [classes * n_widths][n_units] */
+} weft_training_spec;
+
+WEFT_CHECKED weft_status weft_training_make(const weft_training_spec *s, weft_training **out);
+void weft_training_free(weft_training *p);
+
+/* Equal devices that work on a stage: n_blocks blocks of the stage's width (weft_class_block),
+ * numbers first, first + step, ...; each gets `samples` of every microbatch. */
+typedef struct weft_team_part {
+    int class_id; /* of the cluster */
+    int n_blocks, first, step;
+    int64_t samples;
+} weft_team_part;
+
+enum { WEFT_MAX_PARTS = 8 };
+
+typedef struct weft_stage {
+    int width; /* devices of a block */
+    int n_parts;
+    weft_team_part part[WEFT_MAX_PARTS]; /* together they get every sample of a microbatch */
+    weft_recompute recompute;
+} weft_stage;
+
+/* Decisions. Chunk c holds the units in cut[c + 1] that are not in cut[c] and is run by stage
+ * c % n_stages. */
+typedef struct weft_pipeline {
+    weft_schedule schedule;
+    int64_t microbatch;
+    int n_stages, n_chunks; /* chunks of each stage; 1 unless interleaved */
+    int *cut;               /* [n_stages * n_chunks + 1] */
+    weft_stage *stage;      /* [n_stages] */
+} weft_pipeline;
+
+/* Breaks of the rules but memory, which the simulator measures: cuts ascend from nothing to all,
+ * every stage has units and devices, blocks exist and no device is used twice, shares and widths
+ * have tables, samples add up to the microbatch, which divides the batch, what is asked for is kept
+ * (interleaved: several chunks, and a number of microbatches that n_stages divides). */
+int weft_pipeline_check(const weft_training *p, const weft_pipeline *plan, weft_breach *breach,
+                        int most, weft_arena *a);
+
+/* Time to move or to sum: fixed_s + bytes * second_per_byte, and nothing for no bytes. */
+typedef struct weft_affine {
+    double fixed_s, second_per_byte;
+} weft_affine;
+
+static inline double weft_affine_s(const weft_affine *f, double bytes)
+{
+    return bytes > 0 ? f->fixed_s + bytes * f->second_per_byte : 0.0;
+}
+
+/* Replicas of a stage sum gradients: member q of every block on a ring in the order of blocks, or,
+ * if every island has equally many of the blocks and more than one, inside islands first
+ * (weft_hierarchical_all_reduce_s): the faster of the two for that many bytes. One block: 0. */
+double weft_sync_s(const weft_training *p, const weft_stage *s, double bytes);
+/* The two ways as lines, for searches; the number of lines (0: one block, no time). */
+int weft_sync_lines(const weft_training *p, const weft_stage *s, weft_affine line[2]);
+/* One microbatch from one stage to another: blocks get samples in order, first part first; what two
+ * blocks have in common goes from one to the other, member q to member q (counted round the
+ * narrower of the two). Of the devices, the one whose transfers take longest together, and the
+ * largest latency. */
+double weft_hop_s(const weft_training *p, const weft_stage *from, const weft_stage *to,
+                  double sample_bytes);
+
 /* --- plan files (weft.plan/1) ---------------------------------------------------------------- */
 
 /* How the problem came about, so that it can be made again. */
@@ -277,7 +418,8 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
 /* Reads and validates a plan file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
 
-/* The kind of a plan file: "place" or "shard"; any other is an error. The text lives in `a`. */
+/* The kind of a plan file: "place", "shard" or "train"; any other is an error. The text lives in
+ * `a`. */
 WEFT_CHECKED weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out);
 
 /* What a plan file of a sharded network holds, as far as it can be read without the network. */
@@ -299,6 +441,25 @@ WEFT_CHECKED weft_status weft_shards_read(const char *path, weft_arena *a, weft_
  * line; the rules are the business of weft_shards_check. */
 WEFT_CHECKED weft_status weft_shards_decide(const weft_shards_file *f, const weft_sharding *p,
                                             weft_arena *a, weft_shards *out);
+
+/* What a plan file of a training run holds, as far as it can be read without the network. */
+typedef struct weft_pipeline_file {
+    weft_plan_origin origin;
+    weft_train_ask ask;
+    weft_proof proof;
+    const weft_doc *decisions; /* as written: see weft_pipeline_decide */
+    const weft_doc *measures;
+    const weft_doc *doc;
+} weft_pipeline_file;
+
+/* As for sharded networks. Plan kind: "train". */
+weft_doc *weft_pipeline_doc(const weft_training *p, const weft_pipeline *plan,
+                            const weft_proof *proof, const weft_plan_origin *origin,
+                            weft_doc *measures, weft_arena *a);
+WEFT_CHECKED weft_status weft_pipeline_read(const char *path, weft_arena *a,
+                                            weft_pipeline_file *out);
+WEFT_CHECKED weft_status weft_pipeline_decide(const weft_pipeline_file *f, const weft_training *p,
+                                              weft_arena *a, weft_pipeline *out);
 
 /* The hash of a network: operators, attributes, shapes, names, edges. */
 uint64_t weft_graph_hash(const weft_graph *g);

@@ -168,6 +168,74 @@ WEFT_CHECKED weft_status weft_shards_evaluate(const weft_sharding *p, weft_shard
 weft_doc *weft_shards_measures_doc(const weft_sharding *p, const weft_shards_measures *m,
                                    weft_arena *a);
 
+/* --- training -------------------------------------------------------------------------------- */
+
+/* What the jobs of a training step do. */
+typedef enum weft_train_part {
+    WEFT_TRAIN_FORWARD,
+    WEFT_TRAIN_BACKWARD, /* with what is computed again before it */
+    WEFT_TRAIN_SEND,     /* activations to the next chunk */
+    WEFT_TRAIN_RETURN,   /* gradients to the chunk before */
+    WEFT_TRAIN_SYNC,     /* replicas sum gradients */
+    WEFT_TRAIN_UPDATE,   /* optimizer */
+    WEFT_TRAIN_SHARED,   /* gradient, then value, of a parameter that two stages read */
+    WEFT_N_TRAIN_PARTS
+} weft_train_part;
+
+const char *weft_train_part_name(weft_train_part p);
+
+/* Figures of one chunk of a plan, summed unit by unit (not by differences of sums). */
+typedef struct weft_chunk_figures {
+    double forward_s, backward_s, again_s; /* of a microbatch: the slowest part of the team */
+    double collective_s;                   /* of forward and backward: tensor width */
+    double send_s, return_s; /* to the next chunk, and gradients from there; 0: none */
+} weft_chunk_figures;
+
+/* Jobs of one training step. Resources are stages (queues in the order of the schedule) and, under
+ * contend, directions of links between stages (first come first served).
+ *  - forward of chunk c waits for its activations, backward for its forward and its gradients;
+ *  - stage i sums gradients after its last backward (and after shared gradients have come), then
+ *    updates; a shared value goes to the other stage after that;
+ *  - jobs of no time that nothing waits for are left out.
+ * weft_jobs.task is the chunk (of sync and update: the stage), item the microbatch (-1: none). NULL
+ * if the plan breaks rules. `part`, `figures` (per chunk; may be NULL) belong to `a`. */
+weft_jobs *weft_pipeline_lower(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
+                               const weft_train_part **part, const weft_chunk_figures **figures);
+/* The order in which stage i runs forward and backward of its chunks: order[k] = 2 * (chunk number
+ * of the stage, 0 .. n_chunks - 1, times n_microbatches, plus microbatch) + (1 if backward). Their
+ * number: 2 * n_chunks * n_microbatches. In `a`. */
+int64_t weft_schedule_order(weft_schedule schedule, int n_stages, int stage, int64_t n_microbatches,
+                            int n_chunks, weft_arena *a, const int64_t **order);
+
+typedef struct weft_train_measures {
+    double step_s, samples_per_s;
+    double
+        bubble; /* share of the time of stages (all of them, start to end of step) without work */
+    double compute_s, collective_s, send_s, sync_s, update_s; /* sums over jobs; sends both ways */
+    double
+        sent_bytes; /* between stages, by replicas and by tensor width (estimated), all devices */
+    double flops_utilisation;          /* of the peak of all devices in use; NAN: not known */
+    const double *stage_busy_s;        /* [n_stages] */
+    const double *stage_peak_bytes;    /* [n_stages] fullest device of the stage */
+    const double *stage_room_bytes;    /* [n_stages] its memory */
+    int over_stage;                    /* a stage whose peak exceeds its memory, or -1 */
+    const weft_chunk_figures *figures; /* [chunks] */
+    const weft_jobs *jobs;
+    const weft_timeline *timeline;
+    const weft_train_part *part;
+    const weft_sample *const *memory; /* [n_stages] of the fullest device over time */
+    const int *n_memory;
+} weft_train_measures;
+
+/* Lowers, runs and measures. Memory of a device: weights, gradients and its moments (a parameter
+ * that two units of the stage share counts once), from the start of a forward to the end of its
+ * backward the stash of its share, and while a chunk runs the most that one of its units needs
+ * beside. All belongs to `a`. */
+WEFT_CHECKED weft_status weft_pipeline_evaluate(const weft_training *p, const weft_pipeline *plan,
+                                                weft_arena *a, weft_train_measures *out);
+weft_doc *weft_train_measures_doc(const weft_training *p, const weft_pipeline *plan,
+                                  const weft_train_measures *m, weft_arena *a);
+
 #ifdef __cplusplus
 }
 #endif

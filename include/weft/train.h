@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of training: pipeline stages, each with replicas and a tensor width. So far: the inputs and
- * the objective of Piper (Tarnawski et al., NeurIPS 2021), planned exactly.
+/* Plans of training: pipeline stages, each with replicas and a tensor width. First weft's own
+ * planner; then the inputs and the objective of Piper (Tarnawski et al., NeurIPS 2021).
  *
- * A pipeline is a chain of cuts of the network; a stage is what lies between two of them. With d
- * replicas of width t it takes d t devices and, per sample,
- *     (edge bytes / d + 4 (d - 1) / d parameter bytes / microbatches) / bandwidth
+ * Piper: a pipeline is a chain of cuts of the network; a stage is what lies between two of them.
+ * With d replicas of width t it takes d t devices and, per sample, (edge bytes / d + 4 (d - 1) / d
+ * parameter bytes / microbatches) / bandwidth
  *     + seconds of its nodes / d,
  * an edge that enters or leaves the stage moving 2 (its bytes + what the mode adds). Its memory is
  * the sum of stash ceil(D / d) + state over its nodes, D being the replicas of this stage and of
@@ -17,6 +17,53 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* --- weft's planner --------------------------------------------------------------------------- */
+
+/* Lower bounds on a step of any plan, and what they rest on. */
+typedef struct weft_train_floor {
+    double compute_s; /* all work at the peak of all devices, best share and width for each class */
+    double memory_s;  /* the same for memory traffic */
+    double send_s;    /* communication that no plan avoids; 0: there is a plan without */
+    double pipeline_s; /* least over all plans of the space of the bound of a pipeline */
+} weft_train_floor;
+
+typedef struct weft_train_log {
+    weft_train_floor floor;
+    int64_t n_stages_tried; /* configurations of stages that were evaluated */
+    int64_t n_plans_tried;  /* plans whose step was computed exactly */
+} weft_train_log;
+
+/* Fills plan and proof (outcome, bound, method, reason); the driver fills the value. Plans may lie
+ * in run->scratch. */
+typedef struct weft_train_solver {
+    const char *name, *summary;
+    weft_status (*solve)(const weft_training *p, weft_run *run, weft_pipeline *plan,
+                         weft_proof *proof, weft_train_log *log);
+} weft_train_solver;
+
+int weft_train_count(void);
+const weft_train_solver *weft_train_at(int i);
+const weft_train_solver *weft_train_find(const char *name); /* NULL: none */
+
+typedef struct weft_train_solution {
+    weft_pipeline plan;
+    weft_proof proof;
+    weft_train_measures measures;
+    weft_train_log log;
+    double seconds;
+} weft_train_solution;
+
+/* Runs a solver, checks and simulates its plan, fills the proof. */
+WEFT_CHECKED weft_status weft_train_solve(const weft_train_solver *s, const weft_training *p,
+                                          weft_run *run, weft_arena *a, weft_train_solution *out);
+
+/* The bounds without any search, for anybody to compute again: floor.compute_s, memory_s, send_s
+ * and what is larger. proof.again names it. */
+void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
+                      weft_train_floor *floor);
+
+/* --- Piper ------------------------------------------------------------------------------------ */
 
 /* One way to run a node at one tensor width: as it is, with recomputation, ... */
 typedef struct weft_piper_mode {
