@@ -22,9 +22,9 @@ typedef struct weft_part_chunk {
 
 /* A parameter that two stages read, and what it takes to move it. */
 typedef struct weft_shared_move {
-    int shared;                /* of the units */
+    int shared; /* of the units */
     int owner_chunk, other_chunk;
-    double bytes;              /* of one pair of members */
+    double bytes;               /* of one pair of members */
     double gradient_s, value_s; /* to the owner; back */
 } weft_shared_move;
 
@@ -33,11 +33,11 @@ typedef struct weft_pipeline_draft {
     const weft_pipeline *plan;
     int n_chunks; /* in all */
     int64_t n_microbatches;
-    weft_chunk_figures *figures;      /* [n_chunks] */
-    weft_part_chunk *chunk;           /* [n_chunks * WEFT_MAX_PARTS + part] */
-    weft_part_figures *state;         /* [n_stages * WEFT_MAX_PARTS + part] */
-    double *sync_s, *update_s;        /* [n_stages] */
-    double *sync_bytes;               /* [n_stages] of a device */
+    weft_chunk_figures *figures; /* [n_chunks] */
+    weft_part_chunk *chunk;      /* [n_chunks * WEFT_MAX_PARTS + part] */
+    weft_part_figures *state;    /* [n_stages * WEFT_MAX_PARTS + part] */
+    double *sync_s, *update_s;   /* [n_stages] */
+    double *sync_bytes;          /* [n_stages] of a device */
     int n_moves;
     weft_shared_move *move;
     const int64_t **order; /* [n_stages] weft_schedule_order; its length: */

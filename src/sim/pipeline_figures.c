@@ -8,8 +8,8 @@
  * device      weights + gradients + moments (over the number of blocks if these are split). Of a
  *             parameter that two units of the stage read, the second has neither weights nor
  *             gradients of its own.
- * shared      a parameter whose owner and other unit are on two stages moves. Two units of one stage
- *             that share with the same owner have one copy, which moves once.
+ * shared      a parameter whose owner and other unit are on two stages moves. Two units of one
+ * stage that share with the same owner have one copy, which moves once.
  *
  * Time O(parts * (units + cut words)), and the formulas of links for each chunk. */
 #include <math.h>
@@ -18,13 +18,18 @@
 
 /* --- chunks ---------------------------------------------------------------------------------- */
 
-/* Calls for the units of chunk c: the next one after `unit` (start with -1), or -1. */
+/* The next unit of chunk c after `unit` (start with -1), or -1. */
 static int next_unit(const weft_pipeline_draft *d, int c, int unit)
 {
     const weft_units *u = &d->p->units;
-    const uint64_t *inner = u->cut + (size_t)d->plan->cut[c] * (size_t)u->n_words;
-    const uint64_t *outer = u->cut + (size_t)d->plan->cut[c + 1] * (size_t)u->n_words;
+    int first = d->plan->cut[c], last = d->plan->cut[c + 1];
+    const uint64_t *inner = u->cut + (size_t)first * (size_t)u->n_words;
+    const uint64_t *outer = u->cut + (size_t)last * (size_t)u->n_words;
 
+    if (u->is_chain) {
+        unit = unit < first ? first : unit + 1;
+        return unit < last ? unit : -1;
+    }
     for (unit++; unit < u->n_units; unit++)
         if (weft_bit_get(outer, unit) && !weft_bit_get(inner, unit))
             return unit;
@@ -146,16 +151,15 @@ static void add_move(weft_pipeline_draft *d, int i, int owner_chunk, int other_c
 {
     int a = weft_draft_stage(d, owner_chunk), b = weft_draft_stage(d, other_chunk);
     const weft_stage *owner = &d->plan->stage[a], *other = &d->plan->stage[b];
-    double bytes =
-        weft_shared_bytes(d->p, i, owner->width > other->width ? state_of(d, a, 0) : state_of(d, b, 0));
+    double bytes = weft_shared_bytes(
+        d->p, i, owner->width > other->width ? state_of(d, a, 0) : state_of(d, b, 0));
 
-    d->move[d->n_moves++] =
-        (weft_shared_move){i,
-                           owner_chunk,
-                           other_chunk,
-                           bytes,
-                           weft_shared_s(d->p, owner, other, true, bytes),
-                           weft_shared_s(d->p, owner, other, false, bytes)};
+    d->move[d->n_moves++] = (weft_shared_move){i,
+                                               owner_chunk,
+                                               other_chunk,
+                                               bytes,
+                                               weft_shared_s(d->p, owner, other, true, bytes),
+                                               weft_shared_s(d->p, owner, other, false, bytes)};
 }
 
 static void fill_shared(weft_pipeline_draft *d, weft_arena *a)
