@@ -12,8 +12,8 @@
  *    itself is searched.
  * 4. Rotation: a schedule of the reduced problem without memory limits, in which a device stands
  *    for another one of its kind when it is full, from a barrier on where little has to be sent.
- * 5. The simulator judges all plans. The bound is that of step 1, or that of bytes with
- *    prices (bound_memory.c).
+ * 5. The simulator judges all plans. The bound is that of step 1, that of bytes with prices
+ *    (bound_memory.c), or that of a way that must change devices (bound_hops.c).
  *
  * Guarantee: the bound holds for every plan, since step 1 is a relaxation (orbit.c). The plan is
  * proved optimal where it meets the bound; transfers that hide behind computation cost nothing, so
@@ -442,6 +442,7 @@ static void search_rotation(search *s)
 static void search_plans(search *s)
 {
     int *device = WEFT_NEW(s->a, int, s->problem->n_tasks);
+    weft_tails tails = {s->reduced.piece, s->reduced.kind};
     bool has_chain;
     double chain_s;
 
@@ -451,6 +452,7 @@ static void search_plans(search *s)
         return;
     }
     s->bound = fmax(s->bound, weft_memory_bound(s->whole, s->a));
+    s->bound = fmax(s->bound, weft_hops_bound(s->whole, &tails, s->a));
     has_chain = try_chain(s, true, FEW_LABELS, device) || try_chain(s, false, FEW_LABELS, device);
     chain_s = s->best.value;
     if (!is_over(s))
