@@ -79,6 +79,10 @@ typedef struct weft_tails {
 /* From barrier to barrier on devices none of which holds all weights: the network is sent on. 0 if
  * memory cannot matter or there is no barrier; INFINITY if no plan exists. */
 double weft_hops_bound(const weft_piece *x, const weft_tails *t, weft_arena *a);
+/* A plan made of what the bound found, with these rooms for weights; false if devices differ or a
+ * part is too large. Starts are for the order only. */
+bool weft_hops_plan(const weft_piece *x, const weft_tails *t, const double *room_bytes,
+                    weft_arena *a, weft_plan *plan);
 
 /* --- series (bound_series.c) ----------------------------------------------------------------- */
 

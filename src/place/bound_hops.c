@@ -16,6 +16,9 @@
  *    A weight is owned by the first barrier that reads it. i moves on with j, so the least of
  *    enter[i][d] - legs up to i is kept in a queue of rising values.
  * 3. The bound is the least of done[end][d] + tail over devices.
+ * 4. If all devices are of one kind, a plan follows: the runs of 2 on devices that were not used
+ *    before, legs as the search found them, tasks beside the run on devices put aside for them.
+ *    It is worth as much as the bound where links are equal and nothing else delays it.
  *
  * Proof: barriers follow each other without overlap, so latency is the sum of their legs, for the
  * devices of the plan; its runs hold no more than their devices do. A tail is at most a leg and the
@@ -34,12 +37,13 @@ enum { LEG_STATES = 2000, MOST_LEG = 64 };
 /* Legs that were searched: equal ones are searched once. */
 typedef struct searched {
     const weft_piece *part;
-    double value_s;
+    weft_answer answer;
 } searched;
 
 typedef struct hops {
     const weft_piece *x;
     const weft_tails *tails;
+    const double *room_bytes; /* [n_devices] */
     bool is_one_kind;
     int n, n_known;      /* barriers; legs that were searched */
     searched *known;     /* [n_known] */
@@ -48,6 +52,7 @@ typedef struct hops {
     int *edge;           /* [n] straight from the barrier before, or -1 */
     double *sum_bytes;   /* [n + 1] owned before */
     double *done, *legs; /* [n_devices] of the position; legs up to it since the last gap */
+    int *begin, *before; /* [n * n_devices] of the run that ends here; device of the one before */
 } hops;
 
 /* Where a run may begin, of one device: places ascending, values rising. */
@@ -94,40 +99,44 @@ static bool is_same(const weft_piece *x, const weft_piece *y)
            memcmp(x->send_s, y->send_s, sizeof *x->send_s * (size_t)x->n_edges * n * n) == 0;
 }
 
-/* Tasks after barrier i - 1 up to barrier i, which runs on another device than that one. */
-static const weft_piece *leg_piece(const hops *h, int i, weft_arena *a)
+/* Tasks after barrier i - 1, which is on device 0, up to barrier i, which is on another (or not).
+ */
+static const weft_piece *leg_piece(const hops *h, int i, bool is_change, weft_arena *a)
 {
     const weft_piece *x = h->tails->piece;
-    size_t n = (size_t)x->n_devices;
+    int n = x->n_devices;
     weft_part part = {.begin = h->task[i - 1] + 1,
                       .end = h->task[i] + 1,
                       .entry = h->task[i - 1],
                       .has_exit = true,
                       .tail_s = x->tail_s};
     weft_piece *y = weft_piece_part(x, &part, a);
-    size_t n_cells = (size_t)y->n_tasks * n;
+    size_t n_cells = (size_t)y->n_tasks * (size_t)n, last = n_cells - (size_t)n;
     double *time_s = weft_arena_copy(a, y->time_s, sizeof *time_s * n_cells);
 
-    time_s[n_cells - n] = INFINITY;
+    for (int d = 0; d < n; d++)
+        if ((d == 0) == is_change)
+            time_s[last + (size_t)d] = INFINITY;
     y->time_s = time_s;
     y->tail_s = WEFT_NEW(a, double, n_cells);
     return y;
 }
 
-/* No plan takes less time for the leg if it changes devices. */
-static double search_leg(hops *h, int i, weft_arena *a)
+/* The best way through a leg; NULL if it is too large for a search, one task, or devices differ. */
+static const weft_answer *search_leg(hops *h, int i, bool is_change, weft_arena *a)
 {
     weft_effort e = {.upper = INFINITY, .most_states = LEG_STATES};
     const weft_piece *part;
 
-    if (!h->is_one_kind || h->task[i] - h->task[i - 1] > MOST_LEG)
-        return 0;
-    part = leg_piece(h, i, a);
+    if (!h->is_one_kind || h->task[i] - h->task[i - 1] > MOST_LEG ||
+        h->task[i] - h->task[i - 1] == 1)
+        return NULL;
+    part = leg_piece(h, i, is_change, a);
     for (int k = 0; k < h->n_known; k++)
         if (is_same(h->known[k].part, part))
-            return h->known[k].value_s;
-    h->known[h->n_known] = (searched){part, weft_piece_solve(part, &e, a).bound};
-    return h->known[h->n_known++].value_s;
+            return &h->known[k].answer;
+    h->known[h->n_known] = (searched){part, weft_piece_solve(part, &e, a)};
+    return &h->known[h->n_known++].answer;
 }
 
 /* The longest way from barrier `first` to barrier i, which is the next one. */
@@ -173,10 +182,12 @@ static void choose_way(hops *h, weft_arena *a)
             h->task[h->n++] = u;
     h->change_s = WEFT_NEW(a, double, h->n);
     h->edge = WEFT_NEW(a, int, h->n);
-    h->known = WEFT_NEW(a, searched, h->n);
+    h->known = WEFT_NEW(a, searched, 2 * h->n);
     for (int i = 1; i < h->n; i++) {
+        const weft_answer *leg = search_leg(h, i, true, a);
+
         measure_leg(h, i, h->task[i - 1], length_s, by);
-        h->change_s[i] = fmax(h->change_s[i], search_leg(h, i, a));
+        h->change_s[i] = fmax(h->change_s[i], leg != NULL ? leg->bound : 0);
     }
 }
 
@@ -221,16 +232,23 @@ static double leg_s(const hops *h, int i, int e, int d)
     return least_s;
 }
 
-/* When barrier i can be over as the first of a run on d. */
-static double enter_s(const hops *h, int i, int d)
+/* When barrier i can be over as the first of a run on d, and the device before. */
+static double enter_s(const hops *h, int i, int d, int *before)
 {
     double least_s = INFINITY;
 
+    *before = -1;
     if (i == 0)
         return h->x->release_s[cell(h, h->task[0], d)] + h->x->time_s[cell(h, h->task[0], d)];
-    for (int e = 0; e < h->x->n_devices; e++)
-        if (e != d && h->done[e] < INFINITY)
-            least_s = fmin(least_s, h->done[e] + leg_s(h, i, e, d));
+    for (int e = 0; e < h->x->n_devices; e++) {
+        double at_s =
+            e == d || !(h->done[e] < INFINITY) ? INFINITY : h->done[e] + leg_s(h, i, e, d);
+
+        if (at_s < least_s) {
+            least_s = at_s;
+            *before = e;
+        }
+    }
     return least_s;
 }
 
@@ -245,7 +263,8 @@ static void push(queue *q, int place, double value)
 /* The least time when barrier i is over on d. */
 static double step(const hops *h, queue *q, int i, int d)
 {
-    double begin_s = enter_s(h, i, d), most_bytes = h->x->room_bytes[d] * (1 + ROUNDING);
+    double begin_s = enter_s(h, i, d, &h->before[cell(h, i, d)]);
+    double most_bytes = h->room_bytes[d] * (1 + ROUNDING);
 
     if (!(h->x->time_s[cell(h, h->task[i], d)] < INFINITY)) { /* no run has it */
         q->n = q->head = 0;
@@ -258,10 +277,14 @@ static double step(const hops *h, queue *q, int i, int d)
         push(q, i, begin_s - h->legs[d]);
     while (q->head < q->n && h->sum_bytes[i + 1] - h->sum_bytes[q->place[q->head]] > most_bytes)
         q->head++;
-    return q->head < q->n ? q->value[q->head] + h->legs[d] : INFINITY;
+    if (q->head == q->n)
+        return INFINITY;
+    h->begin[cell(h, i, d)] = q->place[q->head];
+    return q->value[q->head] + h->legs[d];
 }
 
-static double shortest(hops *h, weft_arena *a)
+/* The least time, and the device on which it ends. */
+static double shortest(hops *h, weft_arena *a, int *end)
 {
     int n = h->x->n_devices;
     queue *q = WEFT_NEW(a, queue, n);
@@ -269,6 +292,8 @@ static double shortest(hops *h, weft_arena *a)
 
     h->done = WEFT_NEW(a, double, n);
     h->legs = WEFT_NEW(a, double, n);
+    h->begin = WEFT_NEW(a, int, (size_t)h->n *(size_t)n);
+    h->before = WEFT_NEW(a, int, (size_t)h->n *(size_t)n);
     for (int d = 0; d < n; d++)
         q[d] = (queue){WEFT_NEW(a, int, h->n), WEFT_NEW(a, double, h->n), 0, 0};
     for (int i = 0; i < h->n; i++) {
@@ -279,25 +304,143 @@ static double shortest(hops *h, weft_arena *a)
         h->done = next;
         next = swap;
     }
-    for (int d = 0; d < n; d++)
-        least_s = fmin(least_s, h->done[d] + tail_of(h, h->n - 1, d));
-    return least_s * (1 - ROUNDING);
+    for (int d = 0; d < n; d++) {
+        double at_s = h->done[d] + tail_of(h, h->n - 1, d);
+
+        if (at_s < least_s) {
+            least_s = at_s;
+            *end = d;
+        }
+    }
+    return least_s;
+}
+
+static hops hops_of(const weft_piece *x, const weft_tails *t, const double *room_bytes,
+                    weft_arena *a)
+{
+    hops h = {.x = x, .tails = t, .room_bytes = room_bytes};
+
+    h.is_one_kind = t->piece->n_devices > 1;
+    for (int d = 1; d < x->n_devices; d++)
+        h.is_one_kind &= t->kind[d] == t->kind[0];
+    if (x->n_weights == 0)
+        return h;
+    choose_way(&h, a);
+    if (h.n > 0)
+        set_bytes(&h, a);
+    return h;
 }
 
 double weft_hops_bound(const weft_piece *x, const weft_tails *t, weft_arena *a)
 {
-    hops h = {.x = x, .tails = t, .is_one_kind = t->piece->n_devices > 1};
     size_t mark = weft_arena_mark(a);
-    double bound_s = 0;
+    hops h = hops_of(x, t, x->room_bytes, a);
+    int end = -1;
+    double bound_s = h.n > 0 ? shortest(&h, a, &end) * (1 - ROUNDING) : 0;
 
-    for (int d = 1; d < x->n_devices; d++)
-        h.is_one_kind &= t->kind[d] == t->kind[0];
-    if (x->n_weights > 0)
-        choose_way(&h, a);
-    if (h.n > 0) {
-        set_bytes(&h, a);
-        bound_s = shortest(&h, a);
-    }
     weft_arena_rewind(a, mark);
     return bound_s;
+}
+
+/* --- the plan -------------------------------------------------------------------------------- */
+
+/* The device with the fastest way from another, of those that are not taken; -1: none is left. */
+static int nearest(const hops *h, int from, const bool *is_taken)
+{
+    int n = h->x->n_devices, best = -1;
+    double best_s = INFINITY;
+
+    for (int d = 0; d < n; d++) {
+        double sum_s = 0;
+
+        for (int i = 1; i < h->n && from >= 0 && !is_taken[d]; i++)
+            if (h->edge[i] >= 0)
+                sum_s += h->x->send_s[((size_t)h->edge[i] * (size_t)n + (size_t)from) * (size_t)n +
+                                      (size_t)d];
+        if (!is_taken[d] && (best < 0 || sum_s < best_s)) {
+            best = d;
+            best_s = sum_s;
+        }
+    }
+    return best;
+}
+
+/* Barriers on devices that are used once, in run[n]; devices for the tasks beside, in aside[]. */
+static bool choose_devices(const hops *h, int end, int *run, int *aside, weft_arena *a)
+{
+    bool *is_taken = WEFT_NEW(a, bool, h->x->n_devices), *is_first = WEFT_NEW(a, bool, h->n);
+    int d = -1;
+
+    for (int i = h->n - 1; i >= 0;) {
+        int begin = h->begin[cell(h, i, end)];
+
+        is_first[begin] = true;
+        end = h->before[cell(h, begin, end)];
+        i = begin - 1;
+    }
+    for (int i = 0; i < h->n; i++) {
+        if (is_first[i])
+            d = nearest(h, d, is_taken);
+        if (d < 0)
+            return false;
+        is_taken[d] = true;
+        run[i] = d;
+    }
+    for (int k = 1; k < h->tails->piece->n_devices; k++) {
+        aside[k] = nearest(h, run[0], is_taken);
+        if (aside[k] < 0)
+            return false;
+        is_taken[aside[k]] = true;
+    }
+    return true;
+}
+
+/* Tasks of leg i as the search has them, from begin_s on; false if it has nothing. */
+static bool put_leg(hops *h, int i, const int *run, const int *aside, double begin_s,
+                    weft_plan *plan, weft_arena *a)
+{
+    const weft_answer *leg = search_leg(h, i, run[i] != run[i - 1], a);
+    int first = h->task[i - 1] + 1, exit;
+
+    if (first == h->task[i]) {
+        plan->device[first] = run[i];
+        plan->start_s[first] = begin_s;
+        return true;
+    }
+    if (leg == NULL || leg->device == NULL)
+        return false;
+    exit = leg->device[h->task[i] - first];
+    for (int u = first; u <= h->task[i]; u++) {
+        int d = leg->device[u - first];
+
+        plan->device[u] = d == exit ? run[i] : d == 0 ? run[i - 1] : aside[d];
+        plan->start_s[u] = begin_s + leg->start_s[u - first];
+    }
+    return true;
+}
+
+bool weft_hops_plan(const weft_piece *x, const weft_tails *t, const double *room_bytes,
+                    weft_arena *a, weft_plan *plan)
+{
+    hops h = hops_of(x, t, room_bytes, a);
+    int *run, *aside = WEFT_NEW(a, int, t->piece->n_devices), end = -1;
+
+    if (!h.is_one_kind || h.n == 0 || !(shortest(&h, a, &end) < INFINITY))
+        return false;
+    run = WEFT_NEW(a, int, h.n);
+    if (!choose_devices(&h, end, run, aside, a))
+        return false;
+    for (int u = 0; u < x->n_tasks; u++) { /* those before the first barrier and after the last */
+        plan->device[u] = u <= h.task[0] ? run[0] : run[h.n - 1];
+        plan->start_s[u] = u;
+    }
+    for (int i = 1; i < h.n; i++) {
+        double begin_s = plan->start_s[h.task[i - 1]] + 1 + least_time(&h, h.task[i - 1]);
+
+        if (!put_leg(&h, i, run, aside, begin_s, plan, a))
+            return false;
+    }
+    for (int u = h.task[h.n - 1] + 1; u < x->n_tasks; u++)
+        plan->start_s[u] += plan->start_s[h.task[h.n - 1]] + 1;
+    return true;
 }

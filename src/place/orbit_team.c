@@ -134,6 +134,20 @@ static bool try_chain(search *s, bool is_roomy, int most_labels, int *device)
     return weft_best_try(&s->best, p, &plan, s->a) < INFINITY;
 }
 
+/* A plan from the bound of hops (bound_hops.c), with room for tensors left on every device. */
+static void try_hops(search *s, const weft_tails *tails)
+{
+    const weft_problem *p = s->problem;
+    double *room_bytes = WEFT_NEW(s->a, double, p->n_devices);
+    double live_bytes = weft_orbit_live_bytes(p);
+    weft_plan plan = weft_plan_new(p->n_tasks, s->a);
+
+    for (int d = 0; d < p->n_devices; d++)
+        room_bytes[d] = fmax(0, s->whole->room_bytes[d] - live_bytes);
+    if (weft_hops_plan(s->whole, tails, room_bytes, s->a, &plan))
+        weft_best_try(&s->best, p, &plan, s->a);
+}
+
 /* --- step 3 ---------------------------------------------------------------------------------- */
 
 /* Devices that `device` uses, then twins of theirs; at most `extra` more of each class. */
@@ -455,6 +469,8 @@ static void search_plans(search *s)
     s->bound = fmax(s->bound, weft_hops_bound(s->whole, &tails, s->a));
     has_chain = try_chain(s, true, FEW_LABELS, device) || try_chain(s, false, FEW_LABELS, device);
     chain_s = s->best.value;
+    if (!is_over(s))
+        try_hops(s, &tails);
     if (!is_over(s))
         search_rotation(s);
     if (!is_over(s) && !(s->best.value < chain_s))
