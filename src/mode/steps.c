@@ -23,6 +23,7 @@
 
 typedef struct grouping {
     const weft_graph *g;
+    const int *team; /* [n_nodes] nodes of one step have the same; NULL: all do */
     weft_arena *scratch;
     int n;
     int *head_of; /* [n_nodes] head of the node's step */
@@ -53,6 +54,7 @@ static bool may_follow(const grouping *w, int u, int tensor)
     const weft_tensor *t = &g->tensor[tensor];
 
     return t->producer >= 0 && t->kind == WEFT_ACTIVATION &&
+           (w->team == NULL || w->team[t->producer] == w->team[u]) &&
            g->use_at[tensor + 1] - g->use_at[tensor] == 1 &&
            weft_shape_equal(&t->shape, &g->tensor[g->res[g->res_at[u]]].shape) &&
            n_used_results(g, t->producer) == 1 && !weft_node_is_reshape(g, t->producer);
@@ -76,9 +78,10 @@ static int node_before(const grouping *w, int u)
     return before;
 }
 
-static grouping group(const weft_graph *g, weft_arena *scratch)
+static grouping group(const weft_graph *g, const int *team, weft_arena *scratch)
 {
     grouping w = {g,
+                  team,
                   scratch,
                   0,
                   WEFT_NEW(scratch, int, g->n_nodes),
@@ -344,13 +347,18 @@ static void fill_steps(weft_steps *s, const grouping *w)
 
 weft_status weft_steps_new(const weft_graph *g, weft_steps **out)
 {
+    return weft_steps_within(g, NULL, out);
+}
+
+weft_status weft_steps_within(const weft_graph *g, const int *team, weft_steps **out)
+{
     weft_arena *a, *scratch;
     grouping w;
 
     WEFT_TRY(check_shapes(g));
     a = weft_arena_new();
     scratch = weft_arena_new();
-    w = group(g, scratch);
+    w = group(g, team, scratch);
     *out = WEFT_NEW(a, weft_steps, 1);
     (*out)->graph = g;
     (*out)->arena = a;
