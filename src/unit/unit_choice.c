@@ -2,7 +2,9 @@
 /* unit_choice.c: the ways to cut the operators of a unit over the members of a block.
  *
  * A step is cut along one axis by all members, or done by each (a copy). Partial sums are summed on
- * a ring or stay scattered. Nothing rotates. A Split into parts that the members divide may also
+ * a ring or stay scattered. Nothing rotates. Products are not cut so that each member has all of a
+ * matrix that is trained (along samples or rows): that is what replicas are for, which sum its
+ * gradient once for all microbatches, and a wider block is to hold less. A Split into parts that the members divide may also
  * give each member its block of every part, as heads of queries, keys and values that one matrix
  * makes. What they cost: unit_price.c. */
 #include <string.h>
@@ -140,6 +142,19 @@ static weft_split copy_split(int n)
     return s;
 }
 
+/* Does a product leave a parameter that it multiplies with whole on each member? */
+static bool repeats_parameter(const weft_unit_part *p, const weft_step *s,
+                              const weft_unit_choice *c)
+{
+    const weft_graph *g = p->net->graph;
+
+    for (int k = 0; k < s->n_weights; k++)
+        if (s->weight[k].node == 0 && p->net->update[s->weight[k].tensor] >= 0 &&
+            g->tensor[s->weight[k].tensor].shape.rank > 1 && c->weight[k].is_same)
+            return true;
+    return false;
+}
+
 static void add_choice(const weft_unit_part *p, weft_unit_step *to, const weft_split *split)
 {
     const weft_step *s = &p->net->ask->steps->step[to->step];
@@ -147,10 +162,13 @@ static void add_choice(const weft_unit_part *p, weft_unit_step *to, const weft_s
 
     if (!weft_split_is_valid(p->net->ask->steps, to->step, split))
         return;
-    to->n_choices++;
     c->split = *split;
-    c->need = layouts_of(p, to->step, split, WEFT_UNIT_OPERANDS, s->n_operands);
     c->weight = layouts_of(p, to->step, split, WEFT_UNIT_WEIGHTS, s->n_weights);
+    if (split->n > 1 && !weft_split_is_copy(split) &&
+        weft_unit_is_tensor_step(p->net, to->step) && repeats_parameter(p, s, c))
+        return;
+    to->n_choices++;
+    c->need = layouts_of(p, to->step, split, WEFT_UNIT_OPERANDS, s->n_operands);
     c->result = layouts_of(p, to->step, split, WEFT_UNIT_RESULTS, s->n_results);
 }
 

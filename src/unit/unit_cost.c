@@ -44,7 +44,7 @@ static void add_operand(const weft_unit_part *p, const int *state, const bool *i
 
         forward = weft_unit_edge_s(p, i, k, maker, to);
         backward = weft_unit_return_s(p, i, k, maker, to);
-        if (!weft_unit_is_tensor_step(p->net, p->step[from].step))
+        if (!weft_unit_is_kept_step(p->net, p->step[from].step))
             cost->again_s[WEFT_KEEP_SOME] += forward;
     } else if (!is_merged_entry(p, is_merged, weft_unit_step_at(p, i)->operand[k].tensor)) {
         backward = weft_unit_leave_s(p, i, k, to);
@@ -62,7 +62,7 @@ static void add_seconds(const weft_unit_part *p, const int *state, const bool *i
         const weft_unit_choice *c = &p->step[i].choice[state[i]];
 
         add_choice(c, cost, update_s);
-        if (!weft_unit_is_tensor_step(p->net, p->step[i].step))
+        if (!weft_unit_is_kept_step(p->net, p->step[i].step))
             cost->again_s[WEFT_KEEP_SOME] += c->forward_s + c->forward_collective_s;
         for (int k = 0; k < weft_unit_step_at(p, i)->n_operands; k++)
             add_operand(p, state, is_merged, i, k, cost);

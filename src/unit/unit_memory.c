@@ -5,8 +5,10 @@
  *   KEEP_ALL   forward values (views: what they show) that backward nodes of the unit read, each
  *              once; where a reader needed other parts than the maker has, both.
  *   KEEP_NONE  what enters the unit from others or as input of the network.
- *   KEEP_SOME  that, and results of products and convolutions (with what is fused to them) that
- *              backward nodes or the operators that are computed again read.
+ *   KEEP_SOME  that, and results of products and convolutions with weights (with what is fused to
+ *              them) that backward nodes or the operators that are computed again read. Products of
+ *              two results are computed again: for long sequences these are most of the stash and
+ *              little of the work.
  * A tensor that backward nodes of several units read counts in each of them: on a stage with all of
  * them that is too much, never too little, and exact if one unit's backward nodes read it, as in a
  * chain of blocks.
@@ -39,6 +41,16 @@ bool weft_unit_is_tensor_step(const weft_unit_net *n, int step)
     const weft_op *op = x->has_body ? NULL : weft_op_find(x->domain, x->op);
 
     return op && op->fusion == WEFT_FUSE_TENSOR;
+}
+
+bool weft_unit_is_kept_step(const weft_unit_net *n, int step)
+{
+    const weft_step *s = &n->ask->steps->step[step];
+
+    for (int k = 0; k < s->n_weights && weft_unit_is_tensor_step(n, step); k++)
+        if (s->weight[k].node == 0)
+            return true;
+    return false;
 }
 
 static const weft_unit_choice *chosen(const memory *m, int place)
@@ -179,13 +191,13 @@ static void keep_products(memory *m)
 
     for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < weft_unit_step_at(p, i)->n_operands; k++)
-            if (!weft_unit_is_tensor_step(p->net, p->step[i].step) && !is_still_view(m, i))
+            if (!weft_unit_is_kept_step(p->net, p->step[i].step) && !is_still_view(m, i))
                 is_read[m->root[weft_unit_step_at(p, i)->operand[k].tensor]] = true;
     for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < weft_unit_step_at(p, i)->n_results; k++) {
             int root = m->root[weft_unit_step_at(p, i)->result[k]];
 
-            if (weft_unit_is_tensor_step(p->net, p->step[i].step) &&
+            if (weft_unit_is_kept_step(p->net, p->step[i].step) &&
                 (is_read[root] || m->is_kept[WEFT_KEEP_ALL][root]))
                 m->is_kept[WEFT_KEEP_SOME][root] = true;
         }

@@ -156,5 +156,6 @@ void weft_unit_memory(const weft_unit_part *p, const int *state, weft_arena *a,
 void weft_unit_hold(const weft_unit_part *p, const int *state, weft_arena *a,
                     weft_unit_state *out);
 bool weft_unit_is_tensor_step(const weft_unit_net *n, int step);
+bool weft_unit_is_kept_step(const weft_unit_net *n, int step); /* by WEFT_KEEP_SOME */
 
 #endif
