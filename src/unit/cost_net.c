@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unit_net.c: a training graph as the costs of units need it, and which units are alike.
+/* cost_net.c: a training graph as the costs of units need it, and which units are alike.
  *
  * 1. Gradients: parameters with an update node have one, and what differentiable operators make of
  *    values that have one, as in ops/grad.c.
@@ -25,7 +25,7 @@ bool weft_unit_is_forward_value(const weft_graph *g, int tensor)
     return x->producer < 0 || g->node[x->producer].phase == WEFT_FORWARD;
 }
 
-bool weft_unit_leaves(const weft_unit_net *n, int unit, int tensor)
+bool weft_unit_leaves(const weft_cost_net *n, int unit, int tensor)
 {
     const weft_graph *g = n->graph;
 
@@ -50,7 +50,7 @@ static bool is_differentiable(const weft_graph *g, int u, int slot)
            (op->grad != WEFT_GRAD_NONE && (op->grad_args >> (slot < 31 ? slot : 31) & 1));
 }
 
-bool weft_unit_has_gradient(const weft_unit_net *n, const weft_step *s, const weft_step_operand *x)
+bool weft_unit_has_gradient(const weft_cost_net *n, const weft_step *s, const weft_step_operand *x)
 {
     return n->has_gradient[x->tensor] && is_differentiable(n->graph, s->node[x->node], x->slot);
 }
@@ -168,7 +168,7 @@ static void list_by(const int *place, int n, int n_places, weft_arena *a, const 
     *list_out = list;
 }
 
-static bool list_steps(weft_unit_net *n, weft_arena *a)
+static bool list_steps(weft_cost_net *n, weft_arena *a)
 {
     const weft_steps *s = n->ask->steps;
     int *unit = WEFT_NEW(a, int, s->n), *place = WEFT_NEW(a, int, s->n);
@@ -190,12 +190,12 @@ static bool list_steps(weft_unit_net *n, weft_arena *a)
     return true;
 }
 
-bool weft_unit_net_new(const weft_unit_ask *ask, weft_arena *a, weft_unit_net *out)
+bool weft_cost_net_new(const weft_unit_ask *ask, weft_arena *a, weft_cost_net *out)
 {
     const weft_graph *g = ask->graph;
     int *forward = WEFT_NEW(a, int, g->n_nodes);
 
-    *out = (weft_unit_net){.ask = ask, .graph = g, .of_node = ask->units->of_node};
+    *out = (weft_cost_net){.ask = ask, .graph = g, .of_node = ask->units->of_node};
     for (int u = 0; u < g->n_nodes; u++)
         forward[u] = g->node[u].phase == WEFT_BACKWARD ? g->node[u].forward : -1;
     list_by(forward, g->n_nodes, g->n_nodes, a, &out->back_at, &out->back);
@@ -214,7 +214,7 @@ bool weft_unit_net_new(const weft_unit_ask *ask, weft_arena *a, weft_unit_net *o
 /* --- units that are alike --------------------------------------------------------------------- */
 
 typedef struct key {
-    const weft_unit_net *n;
+    const weft_cost_net *n;
     weft_arena *a;
     int unit;
     WEFT_VEC(int64_t) word;
@@ -324,7 +324,7 @@ static void put_node(key *k, int u)
         put_tensor(k, g->res[i]);
 }
 
-int *weft_unit_likes(const weft_unit_net *n, weft_arena *a)
+int *weft_unit_likes(const weft_cost_net *n, weft_arena *a)
 {
     int n_units = n->ask->units->n_units, *like = WEFT_NEW(a, int, n_units);
     weft_map *seen = weft_map_new(a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unit_cost.c: what each unit costs on a block of equal devices.
  *
- * 1. Units with the same nodes, sizes and borders are worked out once (unit_net.c).
+ * 1. Units with the same nodes, sizes and borders are worked out once (cost_net.c).
  * 2. Each forward step of a unit has a few choices, which fix what its backward and update nodes do
  *    (unit_choice.c, unit_price.c); the best ones together are found by elimination
  *    (unit_choose.c). One device has one choice.
@@ -76,7 +76,7 @@ static void add_seconds(const weft_unit_part *p, const int *state, const bool *i
     cost->again_s[WEFT_KEEP_NONE] = cost->forward_s;
 }
 
-static bool measure(const weft_unit_net *n, int unit, weft_arena *a, weft_unit_cost *cost,
+static bool measure(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_cost *cost,
                     weft_unit_state *hold)
 {
     weft_unit_part p;
@@ -103,8 +103,8 @@ bool weft_unit_costs(const weft_unit_ask *ask, weft_arena *scratch, weft_unit_co
                      weft_unit_state *state)
 {
     size_t mark = weft_arena_mark(scratch);
-    weft_unit_net n;
-    bool is_able = ask->width <= WEFT_MAX_MEMBERS && weft_unit_net_new(ask, scratch, &n);
+    weft_cost_net n;
+    bool is_able = ask->width <= WEFT_MAX_MEMBERS && weft_cost_net_new(ask, scratch, &n);
     int *like = is_able ? weft_unit_likes(&n, scratch) : NULL;
     weft_unit_state *all = WEFT_NEW(scratch, weft_unit_state, ask->units->n_units);
 

@@ -35,7 +35,7 @@ typedef struct memory {
     int *root;                        /* [tensors] by which a forward value is counted */
 } memory;
 
-bool weft_unit_is_tensor_step(const weft_unit_net *n, int step)
+bool weft_unit_is_tensor_step(const weft_cost_net *n, int step)
 {
     const weft_node *x = &n->graph->node[n->ask->steps->step[step].node[0]];
     const weft_op *op = x->has_body ? NULL : weft_op_find(x->domain, x->op);
@@ -43,7 +43,7 @@ bool weft_unit_is_tensor_step(const weft_unit_net *n, int step)
     return op && op->fusion == WEFT_FUSE_TENSOR;
 }
 
-bool weft_unit_is_kept_step(const weft_unit_net *n, int step)
+bool weft_unit_is_kept_step(const weft_cost_net *n, int step)
 {
     const weft_step *s = &n->ask->steps->step[step];
 
@@ -129,7 +129,7 @@ static bool reads(const weft_graph *g, int u, int tensor)
 /* Does a backward node of the node that reads this operand read it again? */
 static bool is_read_again(const memory *m, const weft_step *s, const weft_step_operand *x)
 {
-    const weft_unit_net *n = m->p->net;
+    const weft_cost_net *n = m->p->net;
     int f = s->node[x->node];
 
     for (int k = n->back_at[f]; k < n->back_at[f + 1]; k++)
@@ -140,7 +140,7 @@ static bool is_read_again(const memory *m, const weft_step *s, const weft_step_o
 
 static void keep_all(memory *m)
 {
-    const weft_unit_net *n = m->p->net;
+    const weft_cost_net *n = m->p->net;
 
     for (int i = n->node_at[m->p->unit]; i < n->node_at[m->p->unit + 1]; i++) {
         int u = n->node[i];
@@ -163,7 +163,7 @@ static void keep_all(memory *m)
 
 static bool has_backward(const memory *m)
 {
-    const weft_unit_net *n = m->p->net;
+    const weft_cost_net *n = m->p->net;
 
     for (int i = n->node_at[m->p->unit]; i < n->node_at[m->p->unit + 1]; i++)
         if (m->g->node[n->node[i]].phase == WEFT_BACKWARD)
@@ -334,7 +334,7 @@ static void drop_gradient(const memory *m, int tensor, int u, passing *w)
 
 static double backward_peak(const memory *m)
 {
-    const weft_unit_net *n = m->p->net;
+    const weft_cost_net *n = m->p->net;
     const weft_graph *g = m->g;
     passing w = {.is_live = WEFT_NEW(m->p->arena, bool, g->n_tensors),
                  .bytes = WEFT_NEW(m->p->arena, double, g->n_tensors)};

@@ -8,7 +8,7 @@
 
 /* --- the whole graph, seen once --------------------------------------------------------------- */
 
-typedef struct weft_unit_net {
+typedef struct weft_cost_net {
     const weft_unit_ask *ask;
     const weft_graph *graph;
     const int *of_node;         /* unit */
@@ -22,15 +22,15 @@ typedef struct weft_unit_net {
     const int *place_of_step;   /* [steps] in the list of its unit; -1: no forward step */
     weft_design free_memory;    /* the design, if memory cost no time */
     double memory_bytes_per_s;
-} weft_unit_net;
+} weft_cost_net;
 
 /* False: a step has nodes of two units. Lives in `a`. */
-bool weft_unit_net_new(const weft_unit_ask *ask, weft_arena *a, weft_unit_net *out);
+bool weft_cost_net_new(const weft_unit_ask *ask, weft_arena *a, weft_cost_net *out);
 /* A number for each unit: equal for units that cost the same. [n_units] in `a`. */
-int *weft_unit_likes(const weft_unit_net *n, weft_arena *a);
+int *weft_unit_likes(const weft_cost_net *n, weft_arena *a);
 bool weft_unit_is_forward_value(const weft_graph *g, int tensor);
 /* Forward nodes of other units read it. */
-bool weft_unit_leaves(const weft_unit_net *n, int unit, int tensor);
+bool weft_unit_leaves(const weft_cost_net *n, int unit, int tensor);
 
 /* --- parts of tensors ------------------------------------------------------------------------- */
 
@@ -87,7 +87,7 @@ typedef struct weft_unit_loose {
 } weft_unit_loose;
 
 typedef struct weft_unit_part {
-    const weft_unit_net *net;
+    const weft_cost_net *net;
     int unit, n_steps;
     weft_unit_step *step;
     int n_entries;
@@ -127,7 +127,7 @@ void weft_unit_list_choices(const weft_unit_part *p, weft_unit_step *to);
 void weft_unit_list_merged(const weft_unit_part *p, weft_unit_step *to);
 
 /* All choices with their costs. False: an operator is not supported. */
-bool weft_unit_part_new(const weft_unit_net *n, int unit, weft_arena *a, weft_unit_part *out);
+bool weft_unit_part_new(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_part *out);
 /* The choices whose sum of seconds is least: state[n_steps], and for each entry whether its
  * gradients are merged. */
 void weft_unit_choose(const weft_unit_part *p, weft_arena *a, int *state, bool *is_merged);
@@ -145,7 +145,7 @@ double weft_unit_leave_s(const weft_unit_part *p, int place, int operand,
                          const weft_unit_choice *to);
 /* Does each member have the sum of the gradient already? If not, is it all of the tensor? */
 bool weft_unit_is_full(const weft_unit_part *p, int place, int operand, const weft_unit_choice *c);
-bool weft_unit_has_gradient(const weft_unit_net *n, const weft_step *s, const weft_step_operand *x);
+bool weft_unit_has_gradient(const weft_cost_net *n, const weft_step *s, const weft_step_operand *x);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -155,7 +155,7 @@ void weft_unit_memory(const weft_unit_part *p, const int *state, weft_arena *a,
 /* All but update_s. */
 void weft_unit_hold(const weft_unit_part *p, const int *state, weft_arena *a,
                     weft_unit_state *out);
-bool weft_unit_is_tensor_step(const weft_unit_net *n, int step);
-bool weft_unit_is_kept_step(const weft_unit_net *n, int step); /* by WEFT_KEEP_SOME */
+bool weft_unit_is_tensor_step(const weft_cost_net *n, int step);
+bool weft_unit_is_kept_step(const weft_cost_net *n, int step); /* by WEFT_KEEP_SOME */
 
 #endif

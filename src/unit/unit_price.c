@@ -30,7 +30,7 @@ static bool is_copy(const weft_unit_part *p, const weft_unit_choice *c)
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 /* The operator whose name decides support: a backward node's is that of its forward node. */
-static bool is_supported(const weft_unit_net *n, int u, const weft_work_key *k)
+static bool is_supported(const weft_cost_net *n, int u, const weft_work_key *k)
 {
     const weft_node *x = &n->graph->node[u];
 
@@ -40,7 +40,7 @@ static bool is_supported(const weft_unit_net *n, int u, const weft_work_key *k)
 }
 
 /* Adds the cost of a node's work; false: not supported. */
-static bool add_work(const weft_unit_net *n, int u, const weft_work_key *k, weft_unit_choice *c)
+static bool add_work(const weft_cost_net *n, int u, const weft_work_key *k, weft_unit_choice *c)
 {
     weft_phase phase = n->graph->node[u].phase;
     weft_cost cost = weft_design_cost(n->ask->design, k);
@@ -63,7 +63,7 @@ static int64_t scaled(int64_t x, double share)
 }
 
 /* A node that works element by element, on a share of the elements. */
-static bool add_share(const weft_unit_net *n, int u, double share, weft_unit_choice *c)
+static bool add_share(const weft_cost_net *n, int u, double share, weft_unit_choice *c)
 {
     weft_work_key k;
 
@@ -77,7 +77,7 @@ static bool add_share(const weft_unit_net *n, int u, double share, weft_unit_cho
     return add_work(n, u, &k, c);
 }
 
-static bool add_part(const weft_unit_net *n, int v, int u, weft_unit_choice *c)
+static bool add_part(const weft_cost_net *n, int v, int u, weft_unit_choice *c)
 {
     weft_work_key k;
 
@@ -89,7 +89,7 @@ static bool add_part(const weft_unit_net *n, int v, int u, weft_unit_choice *c)
 
 static bool add_nodes(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
-    const weft_unit_net *n = p->net;
+    const weft_cost_net *n = p->net;
     const weft_step *s = &n->ask->steps->step[v];
 
     for (int i = 0; i < s->n_nodes; i++) {
@@ -183,7 +183,7 @@ static bool is_first_mention(const weft_unit_part *p, const weft_step *s, int k)
 /* Gradients of parameters that several members have, and what is done where they lie. */
 static bool add_weights(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
-    const weft_unit_net *n = p->net;
+    const weft_cost_net *n = p->net;
     const weft_step *s = &n->ask->steps->step[v];
 
     for (int k = 0; k < s->n_weights; k++) {
@@ -203,7 +203,7 @@ static bool add_weights(const weft_unit_part *p, int v, weft_unit_choice *c)
 
 static bool add_results(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
-    const weft_unit_net *n = p->net;
+    const weft_cost_net *n = p->net;
     const weft_step *s = &n->ask->steps->step[v];
 
     for (int k = 0; k < s->n_results; k++) {
@@ -254,7 +254,7 @@ bool weft_unit_is_full(const weft_unit_part *p, int place, int operand, const we
 static bool is_in_parts(const weft_unit_part *p, int place, int operand,
                         const weft_unit_choice *from, const weft_unit_choice *to)
 {
-    const weft_unit_net *n = p->net;
+    const weft_cost_net *n = p->net;
     const weft_step_operand *x = &weft_unit_step_at(p, place)->operand[operand];
     const weft_step *maker = &n->ask->steps->step[x->step];
     const weft_layout *own = &from->result[x->result];
@@ -326,7 +326,7 @@ double weft_unit_leave_s(const weft_unit_part *p, int place, int operand,
 
 static void list_loose(weft_unit_part *p)
 {
-    const weft_unit_net *n = p->net;
+    const weft_cost_net *n = p->net;
     const weft_graph *g = n->graph;
 
     p->loose = WEFT_NEW(p->arena, weft_unit_loose, n->node_at[p->unit + 1] - n->node_at[p->unit]);
@@ -381,7 +381,7 @@ static bool add_fixed(weft_unit_part *p)
     return true;
 }
 
-bool weft_unit_part_new(const weft_unit_net *n, int unit, weft_arena *a, weft_unit_part *out)
+bool weft_unit_part_new(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_part *out)
 {
     int first = n->step_at[unit];
 
