@@ -243,11 +243,29 @@ int weft_unit_maker(const weft_unit_part *p, int place, int operand)
     return p->net->place_of_step[v];
 }
 
+/* Do the operators behind the head hand on the gradient as it is, to this operand too? */
+static bool is_handed_on(const weft_unit_part *p, const weft_step *s, const weft_step_operand *x)
+{
+    const weft_graph *g = p->net->graph;
+
+    for (int i = 1; i < s->n_nodes; i++) {
+        const weft_op *op = weft_op_find(g->node[s->node[i]].domain, g->node[s->node[i]].op);
+
+        if (op == NULL || op->grad != WEFT_GRAD_SUM)
+            return false;
+    }
+    return x->node > 0 &&
+           weft_shape_equal(&g->tensor[x->tensor].shape, &g->tensor[s->result[0]].shape);
+}
+
+/* Scattered sums are gathered for the backward nodes of the head: then all have all of it. */
 bool weft_unit_is_full(const weft_unit_part *p, int place, int operand, const weft_unit_choice *c)
 {
-    const weft_step_operand *x = &weft_unit_step_at(p, place)->operand[operand];
+    const weft_step *s = weft_unit_step_at(p, place);
+    const weft_step_operand *x = &s->operand[operand];
 
-    return is_copy(p, c) || (x->node > 0 && c->result[0].is_same);
+    return is_copy(p, c) || (x->node > 0 && c->result[0].is_same) ||
+           (c->split.is_scattered && is_handed_on(p, s, x));
 }
 
 /* Rule 5: are the blocks of the parts where the maker's columns are? */
