@@ -142,7 +142,8 @@ static bool add_loose(const weft_unit_part *p, int tensor, const weft_layout *l,
 
 /* --- what a step costs by itself -------------------------------------------------------------- */
 
-/* Sums and statistics, forward and backward; scattered sums are gathered for backward nodes. */
+/* Sums and statistics, forward and backward. Gradients of scattered sums are gathered for backward
+ * nodes; those that come from outside alone are whole. */
 static void add_collectives(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
     const weft_unit_ask *ask = p->net->ask;
@@ -156,7 +157,7 @@ static void add_collectives(const weft_unit_part *p, int v, weft_unit_choice *c)
     c->forward_collective_s += weft_mode_reduce_s(&m, &ask->inside);
     c->extra_bytes = m.extra_bytes;
     plain.is_scattered = false;
-    if (c->split.is_scattered && s->n_results > 0 && p->net->has_gradient[s->result[0]]) {
+    if (c->split.is_scattered && s->n_results > 0 && weft_unit_n_gradients(p, s->result[0]) > 0) {
         weft_layout all = weft_unit_layout(p, v, &plain, WEFT_UNIT_RESULTS, 0);
 
         c->backward_collective_s +=
