@@ -371,8 +371,7 @@ static void find_back_limits(const weft_graph *g, const weft_cut *c, const holdi
     for (int k = 0; k < n; k++)
         l->read[k] = -1;
     for (int k = 0; k < n_res && n_args + n_res + k < n_read; k++)
-        l->read[k] = l->read[n_res + n_args + k] =
-            made_elements(c, h, i, g->res[g->res_at[f] + k]);
+        l->read[k] = l->read[n_res + n_args + k] = made_elements(c, h, i, g->res[g->res_at[f] + k]);
     for (int k = 0; k < n_args && n_res + k < n_read && k < n - n_read; k++)
         l->read[n_res + k] = l->written[k] = of.read[k];
     weft_arena_free(of.scratch);

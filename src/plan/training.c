@@ -9,8 +9,8 @@
  *    computed again, are left out: memory grows with the samples, so the first that does not fit is
  *    the last to be looked at.
  * 4. For each share the network is read with that batch; its forward nodes must be the same. For
- *    each class and width that its islands have room for, weft_unit_costs fills a table. How operators are cut
- *    may differ between shares: of what a device holds the most counts.
+ *    each class and width that its islands have room for, weft_unit_costs fills a table. How
+ * operators are cut may differ between shares: of what a device holds the most counts.
  *
  * Cost: the network is read once for each share; the rest is small beside it, as equal units are
  * worked out once. */
@@ -193,8 +193,7 @@ static void fill_tables(reader *r, const weft_units *units, const weft_steps *s,
                                  .inside = k->inside};
             weft_unit_cost *cost = WEFT_NEW(r->a, weft_unit_cost, r->units.n_units);
 
-            if (weft_class_blocks(k, r->width[w]) == 0 ||
-                !weft_unit_costs(&ask, r->a, cost, state))
+            if (weft_class_blocks(k, r->width[w]) == 0 || !weft_unit_costs(&ask, r->a, cost, state))
                 continue;
             r->cost[at * MOST_SHARES + r->n_shares] = cost;
             if (r->state[at] == NULL)
@@ -261,7 +260,7 @@ static void add_warnings(const reader *r, weft_training *p)
 static weft_status make(const reader *r, weft_training **out)
 {
     int n_tables = r->cluster->n_classes * r->n_widths;
-    const weft_unit_cost **cost = WEFT_NEW(r->a, const weft_unit_cost *, n_tables *r->n_shares);
+    const weft_unit_cost **cost = WEFT_NEW(r->a, const weft_unit_cost *, n_tables * r->n_shares);
     weft_training_spec s = {.name = r->first->name,
                             .platform = r->platform,
                             .units = r->units,

@@ -65,8 +65,8 @@ static const bool *find_gradients(const weft_graph *g, const int *update, weft_a
         bool any = false;
 
         for (int i = g->arg_at[u]; g->node[u].phase == WEFT_FORWARD && i < g->arg_at[u + 1]; i++)
-            any = any || (g->arg[i] >= 0 && has[g->arg[i]] &&
-                          is_differentiable(g, u, i - g->arg_at[u]));
+            any = any ||
+                  (g->arg[i] >= 0 && has[g->arg[i]] && is_differentiable(g, u, i - g->arg_at[u]));
         for (int i = g->res_at[u]; any && i < g->res_at[u + 1]; i++)
             if (g->res[i] >= 0)
                 has[g->res[i]] = weft_dtype_is_float(g->tensor[g->res[i]].type);
@@ -206,8 +206,7 @@ bool weft_cost_net_new(const weft_unit_ask *ask, weft_arena *a, weft_cost_net *o
     out->root = find_roots(g, a);
     out->free_memory = *ask->design;
     out->free_memory.value[WEFT_P_BANDWIDTH] = INFINITY;
-    out->memory_bytes_per_s =
-        ask->design->value[WEFT_P_BANDWIDTH] * ask->design->value[WEFT_P_ETA];
+    out->memory_bytes_per_s = ask->design->value[WEFT_P_BANDWIDTH] * ask->design->value[WEFT_P_ETA];
     return list_steps(out, a);
 }
 
@@ -218,8 +217,8 @@ typedef struct key {
     weft_arena *a;
     int unit;
     WEFT_VEC(int64_t) word;
-    WEFT_VEC(int) tensor;  /* mentioned so far */
-    int *number, *stamp;   /* [tensors] of those with the unit's stamp */
+    WEFT_VEC(int) tensor; /* mentioned so far */
+    int *number, *stamp;  /* [tensors] of those with the unit's stamp */
 } key;
 
 static void put(key *k, int64_t x)

@@ -4,9 +4,9 @@
  * A step is cut along one axis by all members, or done by each (a copy). Partial sums are summed on
  * a ring or stay scattered. Nothing rotates. Products are not cut so that each member has all of a
  * matrix that is trained (along samples or rows): that is what replicas are for, which sum its
- * gradient once for all microbatches, and a wider block is to hold less. A Split into parts that the members divide may also
- * give each member its block of every part, as heads of queries, keys and values that one matrix
- * makes. What they cost: unit_price.c. */
+ * gradient once for all microbatches, and a wider block is to hold less. A Split into parts that
+ * the members divide may also give each member its block of every part, as heads of queries, keys
+ * and values that one matrix makes. What they cost: unit_price.c. */
 #include <string.h>
 
 #include "unit_part.h"
@@ -39,7 +39,7 @@ weft_layout weft_unit_layout(const weft_unit_part *p, int v, const weft_split *s
     for (int j = 0; j < split->n; j++)
         box[j] = kind == WEFT_UNIT_OPERANDS  ? weft_split_need(s, v, split, j, k, 0)
                  : kind == WEFT_UNIT_WEIGHTS ? weft_split_weight(s, v, split, j, k, 0)
-                                   : weft_split_result(s, v, split, j, k);
+                                             : weft_split_result(s, v, split, j, k);
     mark_same(&l);
     return l;
 }
@@ -164,8 +164,8 @@ static void add_choice(const weft_unit_part *p, weft_unit_step *to, const weft_s
         return;
     c->split = *split;
     c->weight = layouts_of(p, to->step, split, WEFT_UNIT_WEIGHTS, s->n_weights);
-    if (split->n > 1 && !weft_split_is_copy(split) &&
-        weft_unit_is_tensor_step(p->net, to->step) && repeats_parameter(p, s, c))
+    if (split->n > 1 && !weft_split_is_copy(split) && weft_unit_is_tensor_step(p->net, to->step) &&
+        repeats_parameter(p, s, c))
         return;
     to->n_choices++;
     c->need = layouts_of(p, to->step, split, WEFT_UNIT_OPERANDS, s->n_operands);
@@ -180,8 +180,8 @@ int weft_unit_n_gradients(const weft_unit_part *p, int tensor)
         const weft_step *s = weft_unit_step_at(p, i);
 
         for (int k = 0; k < s->n_operands; k++)
-            n += s->operand[k].tensor == tensor &&
-                 weft_unit_has_gradient(p->net, s, &s->operand[k]);
+            n +=
+                s->operand[k].tensor == tensor && weft_unit_has_gradient(p->net, s, &s->operand[k]);
     }
     return n;
 }

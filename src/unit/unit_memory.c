@@ -71,8 +71,8 @@ static bool is_still_view(const memory *m, int place)
     const weft_step *s = weft_unit_step_at(m->p, place);
     int from = s->n_operands > 0 ? weft_unit_maker(m->p, place, 0) : -1;
 
-    if (s->n_results != 1 || s->n_operands == 0 ||
-        m->p->net->root[s->result[0]] == s->result[0] || s->operand[0].slot != 0)
+    if (s->n_results != 1 || s->n_operands == 0 || m->p->net->root[s->result[0]] == s->result[0] ||
+        s->operand[0].slot != 0)
         return false;
     return from < 0 || weft_layout_within(&chosen(m, place)->need[0],
                                           &chosen(m, from)->result[s->operand[0].result]);
@@ -344,8 +344,7 @@ static double backward_peak(const memory *m)
         for (int k = g->arg_at[n->node[i]]; k < g->arg_at[n->node[i] + 1]; k++) {
             int u = g->arg[k] < 0 ? -1 : g->tensor[g->arg[k]].producer;
 
-            if (g->node[n->node[i]].phase == WEFT_BACKWARD && u >= 0 &&
-                n->of_node[u] != m->p->unit)
+            if (g->node[n->node[i]].phase == WEFT_BACKWARD && u >= 0 && n->of_node[u] != m->p->unit)
                 take_gradient(m, g->arg[k], &w);
         }
     w.peak = w.live;
@@ -413,10 +412,10 @@ void weft_unit_memory(const weft_unit_part *p, const int *state, weft_arena *a,
     last = last_readers(&m);
     backward = backward_peak(&m);
     again = fmax(backward, forward_peak(&m, WEFT_KEEP_ALL, last));
-    for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
+    for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES; r++) {
         cost->stash_bytes[r] = stash_of(&m, r);
-        cost->work_bytes[r] =
-            fmax(forward_peak(&m, r, last), rebuilt(&m, r) + (r == WEFT_KEEP_ALL ? backward : again));
+        cost->work_bytes[r] = fmax(forward_peak(&m, r, last),
+                                   rebuilt(&m, r) + (r == WEFT_KEEP_ALL ? backward : again));
     }
 }
 

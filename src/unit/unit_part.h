@@ -11,16 +11,16 @@
 typedef struct weft_cost_net {
     const weft_unit_ask *ask;
     const weft_graph *graph;
-    const int *of_node;         /* unit */
-    const bool *has_gradient;   /* [tensors] forward values and parameters */
-    const int *update;          /* [tensors] node that changes a parameter, or -1 */
-    const int *grad_of;         /* [tensors] whose gradient a tensor is, or -1 */
-    const int *root;            /* [tensors] whose bytes a view shows; itself if it is none */
-    const int *back_at, *back;  /* backward nodes of forward node u */
-    const int *node_at, *node;  /* nodes of a unit, ascending */
-    const int *step_at, *step;  /* forward steps of a unit, ascending */
-    const int *place_of_step;   /* [steps] in the list of its unit; -1: no forward step */
-    weft_design free_memory;    /* the design, if memory cost no time */
+    const int *of_node;        /* unit */
+    const bool *has_gradient;  /* [tensors] forward values and parameters */
+    const int *update;         /* [tensors] node that changes a parameter, or -1 */
+    const int *grad_of;        /* [tensors] whose gradient a tensor is, or -1 */
+    const int *root;           /* [tensors] whose bytes a view shows; itself if it is none */
+    const int *back_at, *back; /* backward nodes of forward node u */
+    const int *node_at, *node; /* nodes of a unit, ascending */
+    const int *step_at, *step; /* forward steps of a unit, ascending */
+    const int *place_of_step;  /* [steps] in the list of its unit; -1: no forward step */
+    weft_design free_memory;   /* the design, if memory cost no time */
     double memory_bytes_per_s;
 } weft_cost_net;
 
@@ -153,8 +153,7 @@ bool weft_unit_has_gradient(const weft_cost_net *n, const weft_step *s, const we
 void weft_unit_memory(const weft_unit_part *p, const int *state, weft_arena *a,
                       weft_unit_cost *cost);
 /* All but update_s. */
-void weft_unit_hold(const weft_unit_part *p, const int *state, weft_arena *a,
-                    weft_unit_state *out);
+void weft_unit_hold(const weft_unit_part *p, const int *state, weft_arena *a, weft_unit_state *out);
 bool weft_unit_is_tensor_step(const weft_cost_net *n, int step);
 bool weft_unit_is_kept_step(const weft_cost_net *n, int step); /* by WEFT_KEEP_SOME */
 

@@ -287,8 +287,8 @@ static bool is_in_parts(const weft_unit_part *p, int place, int operand,
     for (int i = n->graph->use_at[x->tensor]; i < n->graph->use_at[x->tensor + 1]; i++)
         n_readers += n->graph->node[n->graph->use[i]].phase == WEFT_FORWARD;
     for (int d = 0; d < own->box[0].rank; d++) {
-        bool is_cut = own->box[0].hi[d] - own->box[0].lo[d] <
-                      n->graph->tensor[x->tensor].shape.dim[d];
+        bool is_cut =
+            own->box[0].hi[d] - own->box[0].lo[d] < n->graph->tensor[x->tensor].shape.dim[d];
         bool is_part = to->need[0].box[0].hi[d] - to->need[0].box[0].lo[d] <
                        n->graph->tensor[x->tensor].shape.dim[d];
 
@@ -354,7 +354,7 @@ static void list_loose(weft_unit_part *p)
 
         if (g->node[u].phase == WEFT_FORWARD || (f >= 0 && n->of_node[f] == p->unit))
             continue;
-        t = g->node[u].phase == WEFT_UPDATE ? g->arg[g->arg_at[u]]
+        t = g->node[u].phase == WEFT_UPDATE            ? g->arg[g->arg_at[u]]
             : g->res_at[u] < g->res_at[u + 1] && f < 0 ? n->grad_of[g->res[g->res_at[u]]]
                                                        : -1;
         p->loose[p->n_loose++] = (weft_unit_loose){u, t, false};
@@ -377,9 +377,9 @@ static void list_entries(weft_unit_part *p)
             while (e < p->n_entries && p->entry[e].tensor != t)
                 e++;
             if (e == p->n_entries && weft_unit_n_gradients(p, t) > 1)
-                p->entry[p->n_entries++] = (weft_unit_entry){
-                    t, weft_all_reduce_s(&p->net->ask->inside, p->net->ask->width,
-                                         (double)p->net->graph->tensor[t].bytes)};
+                p->entry[p->n_entries++] =
+                    (weft_unit_entry){t, weft_all_reduce_s(&p->net->ask->inside, p->net->ask->width,
+                                                           (double)p->net->graph->tensor[t].bytes)};
         }
 }
 

@@ -159,8 +159,8 @@ static void draw_attention(drawing *d, int x)
 
     (void)net_op_results(&d->f, "Split", ARGS(both), "axis=2 num_outputs=2", 2, part);
     keys = net_op(&d->f, "Transpose", ARGS(part[1]), "perm=0,2,1");
-    scores = net_op(&d->f, "Softmax",
-                    ARGS(net_op(&d->f, "MatMul", ARGS(part[0], keys), "")), "axis=-1");
+    scores =
+        net_op(&d->f, "Softmax", ARGS(net_op(&d->f, "MatMul", ARGS(part[0], keys), "")), "axis=-1");
     keep(d, net_op(&d->f, "MatMul", ARGS(scores, part[1]), ""), 4);
 }
 
@@ -510,8 +510,8 @@ static int expected_choices(const problem *p, int v, weft_arena *a)
     int n = weft_step_splits(p->steps, v, p->ask.width, false, a, &split), count = 0;
 
     for (int i = 0; i < n; i++)
-        count += weft_split_is_copy(&split[i]) ||
-                 (n_cut(&split[i]) == 1 && !repeats(p, v, &split[i]));
+        count +=
+            weft_split_is_copy(&split[i]) || (n_cut(&split[i]) == 1 && !repeats(p, v, &split[i]));
     return count;
 }
 
