@@ -122,7 +122,7 @@ static bool choose_recompute(const weft_pipe_costs *c, weft_pipeline *plan, weft
 
         for (int i = 0; i < plan->n_stages; i++)
             plan->stage[i].recompute = c->recompute[r];
-        weft_draft_figures(p, plan, a, &d);
+        weft_pipeline_draft_figures(p, plan, a, &d);
         for (int i = 0; i < plan->n_stages; i++) {
             const int64_t *order;
             int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d.n_microbatches,
