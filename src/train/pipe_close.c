@@ -280,15 +280,19 @@ static void add_children(closing *k, int node, int inner, double parent_s, child
     for (int move = nodes->move_at[node]; move < nodes->move_at[node + 1]; move++) {
         place x = {.move = move, .inner = inner, .in_flight = in_flight};
 
-        if (nodes->move[move].next == 0)
+        if (nodes->move[move].next == 0) {
             (void)add_child(k, x, last, parent_s, out);
-        else if (c->outer == NULL)
-            for (int i = inner + 1; i < last && add_child(k, x, i, parent_s, out);)
+        } else if (c->outer == NULL) {
+            int next = nodes->move[move].next;
+            int i = inner + 1 > k->t->first[next] ? inner + 1 : k->t->first[next];
+
+            while (i <= k->t->last[next] && add_child(k, x, i, parent_s, out))
                 i++;
-        else
+        } else {
             for (int i = c->outer_at[inner]; i < c->outer_at[inner + 1]; i++)
                 if (c->outer[i] < last)
                     (void)add_child(k, x, c->outer[i], parent_s, out);
+        }
     }
 }
 

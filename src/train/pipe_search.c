@@ -81,7 +81,10 @@ static void take_move(row *r)
         return;
     }
     if (c->outer == NULL) {
-        for (int k = r->inner + 1; k < last && take_stage(r, k);)
+        int next = r->t->nodes->move[r->move].next;
+        int k = r->inner + 1 > r->t->first[next] ? r->inner + 1 : r->t->first[next];
+
+        while (k <= r->t->last[next] && take_stage(r, k))
             k++;
         return;
     }
@@ -110,6 +113,10 @@ static bool fill_node(weft_pipe_best *best, weft_pipe_table *t, int node)
             take_move(&r);
         t->bound_s[(size_t)node * (size_t)n_cuts + (size_t)inner] = r.bound_s;
         t->sum_s[(size_t)node * (size_t)n_cuts + (size_t)inner] = r.sum_s;
+        if (r.bound_s < INFINITY) {
+            t->first[node] = inner;
+            t->last[node] = inner > t->last[node] ? inner : t->last[node];
+        }
         if (weft_pipe_spend(best, 1 + best->costs->n_tried - before))
             return false;
     }
@@ -132,8 +139,14 @@ bool weft_pipe_suffixes(weft_pipe_best *best, weft_pipe_table *t, int root, weft
 
     t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
     t->sum_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
+    t->first = WEFT_NEW(a, int, n_nodes);
+    t->last = WEFT_NEW(a, int, n_nodes);
     for (size_t i = 0; i < (size_t)n_nodes * (size_t)n_cuts; i++)
         t->bound_s[i] = t->sum_s[i] = INFINITY;
+    for (int node = 0; node < n_nodes; node++) {
+        t->first[node] = n_cuts;
+        t->last[node] = -1;
+    }
     t->bound_s[n_cuts - 1] = t->sum_s[n_cuts - 1] = 0; /* node 0: nothing is left */
     for (int node = 1; node < n_nodes; node++)
         if ((root < 0 || is_within(t->nodes, node, root)) && !fill_node(best, t, node))

@@ -213,6 +213,7 @@ typedef struct weft_pipe_table {
     weft_schedule schedule;
     double *bound_s; /* from the first forward to the last backward of the suffix */
     double *sum_s;   /* least sum of forward, backward and hops there and back */
+    int *first, *last; /* [node] cuts with a bound; first > last: none */
 } weft_pipe_table;
 
 /* Fills the table for suffixes that are part of `root` (-1: of any). False: stopped. */
