@@ -251,9 +251,9 @@ static bool add_child(closing *k, place x, int outer, double parent_s, child_lis
 
     if (!(t->bound_s[(size_t)move->next * (size_t)n_cuts + (size_t)outer] < INFINITY))
         return true;
-    if (!weft_pipe_stage_of(k->best->costs, crew, x.inner, outer, x.in_flight, &x.stage))
-        return false;
-    if ((double)t->family->n_microbatches * (x.stage.forward_s + x.stage.backward_s) >= target_s)
+    if (!weft_pipe_stage_of(k->best->costs, crew,
+                            &(weft_pipe_span){x.inner, outer, x.in_flight},
+                            target_s / (double)t->family->n_microbatches, &x.stage))
         return false;
     x.outer = outer;
     x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, crew, x.inner, outer));

@@ -37,6 +37,7 @@ typedef struct row {
     const weft_pipe_table *t;
     int inner, move;
     int64_t m, in_flight;
+    double most_s; /* of a stage */
     double bound_s, sum_s;
 } row;
 
@@ -56,12 +57,10 @@ static bool take_stage(row *r, int outer)
 
     if (!(rest_s < INFINITY))
         return true;
-    if (!weft_pipe_stage_of(r->best->costs, &t->family->crew[move->crew], r->inner, outer,
-                            r->in_flight, &s))
+    if (!weft_pipe_stage_of(r->best->costs, &t->family->crew[move->crew],
+                            &(weft_pipe_span){r->inner, outer, r->in_flight}, r->most_s, &s))
         return false;
     l = s.forward_s + s.backward_s;
-    if ((double)r->m * l >= weft_pipe_target_s(r->best))
-        return false;
     hop_s = weft_affine_s(&t->links->least_send[r->move], p->units.leave_bytes[outer]) +
             weft_affine_s(&t->links->least_back[r->move], p->units.back_bytes[outer]);
     sum_s = hop_s + t->sum_s[(size_t)move->next * (size_t)p->units.n_cuts + (size_t)outer];
@@ -105,6 +104,7 @@ static bool fill_node(weft_pipe_best *best, weft_pipe_table *t, int node)
                  .inner = inner,
                  .m = m,
                  .in_flight = weft_pipe_in_flight(t->schedule, t->nodes->n_stages[node], m),
+                 .most_s = weft_pipe_target_s(best) / (double)m,
                  .bound_s = INFINITY,
                  .sum_s = INFINITY};
         int64_t before = best->costs->n_tried;
