@@ -154,6 +154,19 @@ WEFT_CHECKED weft_status weft_piper_solve(const weft_piper *p, const weft_piper_
                                           const weft_run *run, weft_arena *a,
                                           weft_piper_solution *out);
 
+/* What would do where there is no plan, one change at a time. 0: no number of devices, or no
+ * memory, was found that does; false: less may do too. */
+typedef struct weft_piper_needs {
+    int n_devices;
+    bool is_fewest;
+    double memory_bytes; /* of a device */
+    bool is_least;
+} weft_piper_needs;
+
+/* By trying; limits as in weft_piper_solve. */
+WEFT_CHECKED weft_status weft_piper_need(const weft_piper *p, const weft_piper_options *options,
+                                         const weft_run *run, weft_piper_needs *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -85,7 +85,8 @@ static weft_status find_cuts(finder *f, int64_t max_cuts)
     for (int c = 0; c < f->found.n; c++) {
         if (f->found.n > max_cuts)
             return weft_fail(WEFT_E_INPUT,
-                             "the network is too wide: it can be cut in more than %lld ways",
+                             "the network is too wide: it can be cut in more than %lld ways "
+                             "(--max-cuts raises this limit)",
                              (long long)max_cuts);
         for (int u = 0; u < f->p->n_nodes; u++) {
             if (!is_ready(f->p, f->found.at[c], u))

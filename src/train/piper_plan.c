@@ -425,6 +425,24 @@ static weft_status search(planner *q)
     return WEFT_OK;
 }
 
+weft_outcome weft_piper_has_plan(const weft_piper *p, const weft_piper_cuts *cuts,
+                                 const weft_piper_options *options, const weft_run *run)
+{
+    weft_arena *kept = weft_arena_new(), *scratch = weft_arena_new(), *sums = weft_arena_new();
+    weft_piper_solution counts = {0};
+    planner q = {.p = p, .cuts = cuts, .run = run, .scratch = scratch, .out = &counts};
+    answer found;
+
+    q.stages = weft_piper_stages_new(p, cuts, options->max_points, kept, sums);
+    list_divisors(&q);
+    q.rounding_s = rounding_of(p, cuts);
+    found = probe(&q, longest_s(p));
+    weft_arena_free(sums);
+    weft_arena_free(scratch);
+    weft_arena_free(kept);
+    return found == YES ? WEFT_BOUNDED : found == NO ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
+}
+
 weft_status weft_piper_solve(const weft_piper *p, const weft_piper_options *options,
                              const weft_run *run, weft_arena *a, weft_piper_solution *out)
 {
