@@ -65,7 +65,7 @@ void weft_draft_figures(const weft_training *p, const weft_pipeline *plan, weft_
                         weft_pipeline_draft *out);
 /* Figures, order and jobs. A plan that breaks rules, a step of too many jobs, or stages that are
  * not connected fail; the message says why. In `a`. */
-WEFT_CHECKED weft_status weft_draft_new(const weft_training *p, const weft_pipeline *plan,
-                                        weft_arena *a, weft_pipeline_draft *out);
+WEFT_CHECKED weft_status weft_pipeline_draft_new(const weft_training *p, const weft_pipeline *plan,
+                                                 weft_arena *a, weft_pipeline_draft *out);
 
 #endif

@@ -370,8 +370,8 @@ static weft_status check_links(const weft_pipeline_draft *d)
     return WEFT_OK;
 }
 
-weft_status weft_draft_new(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
-                           weft_pipeline_draft *out)
+weft_status weft_pipeline_draft_new(const weft_training *p, const weft_pipeline *plan,
+                                    weft_arena *a, weft_pipeline_draft *out)
 {
     weft_breach breach;
 
@@ -397,7 +397,7 @@ weft_jobs *weft_pipeline_lower(const weft_training *p, const weft_pipeline *plan
 {
     weft_pipeline_draft d;
 
-    if (weft_draft_new(p, plan, a, &d) != WEFT_OK)
+    if (weft_pipeline_draft_new(p, plan, a, &d) != WEFT_OK)
         return NULL;
     if (part != NULL)
         *part = d.part;

@@ -254,7 +254,7 @@ weft_status weft_pipeline_evaluate(const weft_training *p, const weft_pipeline *
     weft_pipeline_draft d;
     measuring m = {&d, t, a, out};
 
-    WEFT_TRY(weft_draft_new(p, plan, a, &d));
+    WEFT_TRY(weft_pipeline_draft_new(p, plan, a, &d));
     *t = weft_run_jobs(d.jobs, a);
     if (t->is_stuck)
         return weft_fail(WEFT_E_INTERNAL, "internal error: the run of a training step is stuck");
