@@ -11,19 +11,19 @@ int weft_share_place(const weft_training *p, int64_t samples);
 
 int weft_stage_blocks(const weft_stage *s); /* replicas */
 
-/* The blocks of a stage, first part first, one after the other: start with weft_blocks_of, each
- * weft_blocks_next is the next one. The blocks must exist. */
-typedef struct weft_blocks {
+/* The blocks of a stage, first part first, one after the other: start with weft_walk_blocks, each
+ * weft_walk_next is the next one. The blocks must exist. */
+typedef struct weft_block_walk {
     const weft_cluster *cluster;
     const weft_stage *stage;
     int part, number;           /* of the part; which of its blocks */
     const int *member;          /* its devices, stage->width of them */
     int64_t sample, end_sample; /* its samples of every microbatch */
     int island, island_blocks;  /* where it is; blocks in earlier islands of the class */
-} weft_blocks;
+} weft_block_walk;
 
-weft_blocks weft_blocks_of(const weft_training *p, const weft_stage *s);
-bool weft_blocks_next(weft_blocks *b);
+weft_block_walk weft_walk_blocks(const weft_training *p, const weft_stage *s);
+bool weft_walk_next(weft_block_walk *b);
 
 /* A parameter that two units read moves from the stage of one to the stage of the other: block k of
  * the stage with the other unit has block k, counted round, of the owner's for a partner, member q

@@ -221,9 +221,9 @@ static void check_samples(checker *c, int i, const weft_team_part *part)
 /* stage_of: [devices of the platform] the stage that each works for; -1: none. */
 static void take_devices(checker *c, int i, int *stage_of)
 {
-    weft_blocks b = weft_blocks_of(c->p, &c->plan->stage[i]);
+    weft_block_walk b = weft_walk_blocks(c->p, &c->plan->stage[i]);
 
-    while (weft_blocks_next(&b))
+    while (weft_walk_next(&b))
         for (int q = 0; q < c->plan->stage[i].width; q++) {
             const char *name = c->p->cluster->platform->device[b.member[q]].name;
             int *stage = &stage_of[b.member[q]];

@@ -56,13 +56,13 @@ int weft_stage_blocks(const weft_stage *s)
     return n;
 }
 
-weft_blocks weft_blocks_of(const weft_training *p, const weft_stage *s)
+weft_block_walk weft_walk_blocks(const weft_training *p, const weft_stage *s)
 {
-    return (weft_blocks){.cluster = p->cluster, .stage = s, .part = 0, .number = -1};
+    return (weft_block_walk){.cluster = p->cluster, .stage = s, .part = 0, .number = -1};
 }
 
 /* Goes on to the island of block `block`. */
-static void find_island(weft_blocks *b, const weft_class *c, int block)
+static void find_island(weft_block_walk *b, const weft_class *c, int block)
 {
     for (;;) {
         int size = c->island_at[b->island + 1] - c->island_at[b->island];
@@ -78,7 +78,7 @@ static void find_island(weft_blocks *b, const weft_class *c, int block)
     }
 }
 
-bool weft_blocks_next(weft_blocks *b)
+bool weft_walk_next(weft_block_walk *b)
 {
     const weft_team_part *part;
 
@@ -133,9 +133,9 @@ typedef struct place {
 static place *list_places(const weft_training *p, const weft_stage *s, weft_arena *a)
 {
     place *list = WEFT_NEW(a, place, weft_stage_blocks(s));
-    weft_blocks b = weft_blocks_of(p, s);
+    weft_block_walk b = weft_walk_blocks(p, s);
 
-    for (int k = 0; weft_blocks_next(&b); k++)
+    for (int k = 0; weft_walk_next(&b); k++)
         list[k] = (place){b.member, s->part[b.part].class_id, b.island};
     return list;
 }
@@ -313,15 +313,15 @@ static double end_exchange(exchange *x, const weft_stage *from, const weft_stage
 double weft_hop_s(const weft_training *p, const weft_stage *from, const weft_stage *to,
                   double sample_bytes)
 {
-    weft_blocks b = weft_blocks_of(p, from), c = weft_blocks_of(p, to);
+    weft_block_walk b = weft_walk_blocks(p, from), c = weft_walk_blocks(p, to);
     int i = 0, k = 0;
     exchange x;
 
     if (!(sample_bytes > 0))
         return 0.0;
     x = new_exchange(p, from, to);
-    weft_blocks_next(&b);
-    weft_blocks_next(&c);
+    weft_walk_next(&b);
+    weft_walk_next(&c);
     for (bool is_more = true; is_more;) {
         int64_t first = b.sample > c.sample ? b.sample : c.sample;
         int64_t end = b.end_sample < c.end_sample ? b.end_sample : c.end_sample;
@@ -331,9 +331,9 @@ double weft_hop_s(const weft_training *p, const weft_stage *from, const weft_sta
         i += is_next_sender;
         k += is_next_receiver;
         if (is_next_sender)
-            is_more = weft_blocks_next(&b);
+            is_more = weft_walk_next(&b);
         if (is_next_receiver)
-            is_more = weft_blocks_next(&c) && is_more;
+            is_more = weft_walk_next(&c) && is_more;
     }
     return end_exchange(&x, from, to);
 }

@@ -46,14 +46,14 @@ typedef struct weft_pipeline_draft {
     weft_train_part *part; /* [n_jobs] */
 } weft_pipeline_draft;
 
-static inline int weft_draft_stage(const weft_pipeline_draft *d, int chunk)
+static inline int weft_chunk_stage(const weft_pipeline_draft *d, int chunk)
 {
     return chunk % d->plan->n_stages;
 }
 
 /* The job that entry k of the order of a stage stands for. Forward of chunk c and microbatch j is
  * job 2 (c m + j), backward the next one. */
-static inline int weft_draft_job(const weft_pipeline_draft *d, int stage, int64_t k)
+static inline int weft_order_job(const weft_pipeline_draft *d, int stage, int64_t k)
 {
     int64_t entry = d->order[stage][k], chunk = entry / 2 / d->n_microbatches;
 
@@ -61,8 +61,8 @@ static inline int weft_draft_job(const weft_pipeline_draft *d, int stage, int64_
 }
 
 /* Everything but order and jobs; the plan keeps the rules. In `a`. */
-void weft_draft_figures(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
-                        weft_pipeline_draft *out);
+void weft_pipeline_draft_figures(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
+                                 weft_pipeline_draft *out);
 /* Figures, order and jobs. A plan that breaks rules, a step of too many jobs, or stages that are
  * not connected fail; the message says why. In `a`. */
 WEFT_CHECKED weft_status weft_pipeline_draft_new(const weft_training *p, const weft_pipeline *plan,

@@ -52,7 +52,7 @@ static int table_of(const weft_pipeline_draft *d, int stage, int part)
 
 static weft_part_chunk sum_chunk(const weft_pipeline_draft *d, int c, int part)
 {
-    int stage = weft_draft_stage(d, c);
+    int stage = weft_chunk_stage(d, c);
     weft_recompute r = d->plan->stage[stage].recompute;
     const weft_unit_cost *cost = d->p->cost[table_of(d, stage, part)];
     weft_part_chunk sum = {0};
@@ -72,7 +72,7 @@ static weft_part_chunk sum_chunk(const weft_pipeline_draft *d, int c, int part)
 
 static void add_state(const weft_pipeline_draft *d, int c, int part, weft_part_figures *to)
 {
-    int stage = weft_draft_stage(d, c);
+    int stage = weft_chunk_stage(d, c);
     int n_split = d->p->ask.is_split_moments ? weft_stage_blocks(&d->plan->stage[stage]) : 1;
     const weft_unit_state *state = d->p->state[state_of(d, stage, part)];
 
@@ -86,7 +86,7 @@ static void add_state(const weft_pipeline_draft *d, int c, int part, weft_part_f
 
 static void fill_chunk(weft_pipeline_draft *d, int c)
 {
-    int stage = weft_draft_stage(d, c);
+    int stage = weft_chunk_stage(d, c);
     weft_chunk_figures *f = &d->figures[c];
     double backward_collective_s = 0;
 
@@ -110,8 +110,8 @@ static void fill_chunk(weft_pipeline_draft *d, int c)
 
 static void fill_hops(weft_pipeline_draft *d, int c)
 {
-    const weft_stage *here = &d->plan->stage[weft_draft_stage(d, c)];
-    const weft_stage *next = &d->plan->stage[weft_draft_stage(d, c + 1)];
+    const weft_stage *here = &d->plan->stage[weft_chunk_stage(d, c)];
+    const weft_stage *next = &d->plan->stage[weft_chunk_stage(d, c + 1)];
     int cut = d->plan->cut[c + 1];
 
     if (here == next)
@@ -149,7 +149,7 @@ static bool is_copy_there(const weft_pipeline_draft *d, int i, const int *stage_
 
 static void add_move(weft_pipeline_draft *d, int i, int owner_chunk, int other_chunk)
 {
-    int a = weft_draft_stage(d, owner_chunk), b = weft_draft_stage(d, other_chunk);
+    int a = weft_chunk_stage(d, owner_chunk), b = weft_chunk_stage(d, other_chunk);
     const weft_stage *owner = &d->plan->stage[a], *other = &d->plan->stage[b];
     double bytes = weft_shared_bytes(
         d->p, i, owner->width > other->width ? state_of(d, a, 0) : state_of(d, b, 0));
@@ -171,8 +171,8 @@ static void fill_shared(weft_pipeline_draft *d, weft_arena *a)
     for (int i = 0; i < u->n_shared; i++) {
         const weft_shared *s = &u->shared[i];
 
-        stage_of[s->owner] = weft_draft_stage(d, chunk_of(d, s->owner));
-        stage_of[s->other] = weft_draft_stage(d, chunk_of(d, s->other));
+        stage_of[s->owner] = weft_chunk_stage(d, chunk_of(d, s->owner));
+        stage_of[s->other] = weft_chunk_stage(d, chunk_of(d, s->other));
     }
     for (int i = 0; i < u->n_shared; i++) {
         int stage = stage_of[u->shared[i].other];
@@ -200,8 +200,8 @@ static void fill_stage(weft_pipeline_draft *d, int i)
     d->sync_s[i] = weft_sync_s(d->p, &d->plan->stage[i], d->sync_bytes[i]);
 }
 
-void weft_draft_figures(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
-                        weft_pipeline_draft *out)
+void weft_pipeline_draft_figures(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
+                                 weft_pipeline_draft *out)
 {
     int n = plan->n_stages * plan->n_chunks;
 

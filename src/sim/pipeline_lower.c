@@ -78,9 +78,9 @@ static writer new_writer(weft_pipeline_draft *d, weft_arena *a)
     d->part = WEFT_NEW_RAW(a, weft_train_part, n);
     w.dep_at[0] = w.use_at[0] = 0;
     for (int i = 0; i < d->plan->n_stages; i++) {
-        weft_blocks b = weft_blocks_of(d->p, &d->plan->stage[i]);
+        weft_block_walk b = weft_walk_blocks(d->p, &d->plan->stage[i]);
 
-        weft_blocks_next(&b);
+        weft_walk_next(&b);
         w.first_device[i] = b.member[0];
     }
     return w;
@@ -186,7 +186,7 @@ static void add_computation(writer *w)
 
     for (int c = 0; c < d->n_chunks; c++) {
         const weft_chunk_figures *f = &d->figures[c];
-        job x = {.task = c, .from = -1, .to = -1, .resource = weft_draft_stage(d, c)};
+        job x = {.task = c, .from = -1, .to = -1, .resource = weft_chunk_stage(d, c)};
 
         for (int j = 0; j < m; j++) {
             x.item = j;
@@ -204,13 +204,13 @@ static void add_computation(writer *w)
     }
     for (int i = 0; i < d->plan->n_stages; i++)
         for (int64_t k = 0; k < d->n_order; k++)
-            w->rank[weft_draft_job(d, i, k)] = k;
+            w->rank[weft_order_job(d, i, k)] = k;
 }
 
 /* m transfers from chunk `from` to chunk `to`, behind its forward or backward jobs. */
 static void add_transfers(writer *w, weft_train_part part, int from, int to, double duration_s)
 {
-    int a = weft_draft_stage(w->d, from), b = weft_draft_stage(w->d, to);
+    int a = weft_chunk_stage(w->d, from), b = weft_chunk_stage(w->d, to);
     job x = {
         part, duration_s, from, 0, a, b, {-1, -1},
               -1, 0
@@ -235,8 +235,8 @@ static int add_shared(writer *w, int k, bool is_to_owner, int after)
     const weft_pipeline_draft *d = w->d;
     const weft_shared_move *x = &d->move[k];
     int from_chunk = is_to_owner ? x->other_chunk : x->owner_chunk;
-    int from = weft_draft_stage(d, from_chunk);
-    int to = weft_draft_stage(d, is_to_owner ? x->owner_chunk : x->other_chunk);
+    int from = weft_chunk_stage(d, from_chunk);
+    int to = weft_chunk_stage(d, is_to_owner ? x->owner_chunk : x->other_chunk);
     int64_t rank = 2 * d->n_chunks * d->n_microbatches + k;
     job y = {
         WEFT_TRAIN_SHARED,
@@ -257,7 +257,7 @@ static int add_shared(writer *w, int k, bool is_to_owner, int after)
 
 static bool is_owner(const weft_pipeline_draft *d, int move, int stage)
 {
-    return weft_draft_stage(d, d->move[move].owner_chunk) == stage;
+    return weft_chunk_stage(d, d->move[move].owner_chunk) == stage;
 }
 
 /* Sum and update of stage i; returns the job that makes the new parameters. gradient: [n_moves] the
@@ -265,7 +265,7 @@ static bool is_owner(const weft_pipeline_draft *d, int move, int stage)
 static int add_update(writer *w, int i, const int *gradient)
 {
     const weft_pipeline_draft *d = w->d;
-    int last = weft_draft_job(d, i, d->n_order - 1);
+    int last = weft_order_job(d, i, d->n_order - 1);
     job x = {
         WEFT_TRAIN_SYNC, d->sync_s[i], i, -1, -1, -1, {last, -1},
               i, d->n_order
@@ -304,7 +304,7 @@ static void add_end(writer *w, weft_arena *a)
         updated[i] = add_update(w, i, gradient);
     for (int k = 0; k < d->n_moves; k++)
         if (d->move[k].value_s > 0)
-            add_shared(w, k, false, updated[weft_draft_stage(d, d->move[k].owner_chunk)]);
+            add_shared(w, k, false, updated[weft_chunk_stage(d, d->move[k].owner_chunk)]);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -357,7 +357,7 @@ static weft_status check_links(const weft_pipeline_draft *d)
     for (int c = 0; c < d->n_chunks; c++)
         if (!isfinite(d->figures[c].send_s) || !isfinite(d->figures[c].return_s))
             return weft_fail(WEFT_E_INPUT, "no route between devices of stage %d and stage %d",
-                             weft_draft_stage(d, c), weft_draft_stage(d, c + 1));
+                             weft_chunk_stage(d, c), weft_chunk_stage(d, c + 1));
     for (int i = 0; i < d->plan->n_stages; i++)
         if (!isfinite(d->sync_s[i]))
             return weft_fail(WEFT_E_INPUT, "no route between the replicas of stage %d", i);
@@ -365,8 +365,8 @@ static weft_status check_links(const weft_pipeline_draft *d)
         if (!isfinite(d->move[k].gradient_s) || !isfinite(d->move[k].value_s))
             return weft_fail(WEFT_E_INPUT,
                              "no route for the parameter that stage %d and stage %d share",
-                             weft_draft_stage(d, d->move[k].owner_chunk),
-                             weft_draft_stage(d, d->move[k].other_chunk));
+                             weft_chunk_stage(d, d->move[k].owner_chunk),
+                             weft_chunk_stage(d, d->move[k].other_chunk));
     return WEFT_OK;
 }
 
@@ -377,7 +377,7 @@ weft_status weft_pipeline_draft_new(const weft_training *p, const weft_pipeline 
 
     if (weft_pipeline_check(p, plan, &breach, 1, a) > 0)
         return weft_fail(WEFT_E_INPUT, "%s", breach.what);
-    weft_draft_figures(p, plan, a, out);
+    weft_pipeline_draft_figures(p, plan, a, out);
     WEFT_TRY(check_links(out));
     if (out->n_microbatches > MOST_JOBS || count_jobs(out) > MOST_JOBS)
         return weft_fail(WEFT_E_INPUT,

@@ -67,8 +67,8 @@ static void measure_seconds(measuring *m)
 static double hop_bytes(const weft_pipeline_draft *d, int c)
 {
     const weft_units *u = &d->p->units;
-    const weft_stage *here = &d->plan->stage[weft_draft_stage(d, c)];
-    const weft_stage *next = &d->plan->stage[weft_draft_stage(d, c + 1)];
+    const weft_stage *here = &d->plan->stage[weft_chunk_stage(d, c)];
+    const weft_stage *next = &d->plan->stage[weft_chunk_stage(d, c + 1)];
     int cut = d->plan->cut[c + 1];
 
     if (here == next)
@@ -80,7 +80,7 @@ static double hop_bytes(const weft_pipeline_draft *d, int c)
 /* What the part of a team sends for the tensor width. */
 static double width_bytes(const weft_pipeline_draft *d, int c, int part)
 {
-    const weft_stage *s = &d->plan->stage[weft_draft_stage(d, c)];
+    const weft_stage *s = &d->plan->stage[weft_chunk_stage(d, c)];
     const weft_part_chunk *x = &d->chunk[c * WEFT_MAX_PARTS + part];
     double rate = d->p->cluster->classes[s->part[part].class_id].inside.bytes_per_s;
     double seconds = x->forward_collective_s + x->backward_collective_s;
@@ -98,7 +98,7 @@ static void measure_bytes(measuring *m)
     for (int c = 0; c + 1 < d->n_chunks; c++)
         *sent += hop_bytes(d, c);
     for (int c = 0; c < d->n_chunks; c++)
-        for (int k = 0; k < d->plan->stage[weft_draft_stage(d, c)].n_parts; k++)
+        for (int k = 0; k < d->plan->stage[weft_chunk_stage(d, c)].n_parts; k++)
             *sent += width_bytes(d, c, k);
     for (int i = 0; i < d->plan->n_stages; i++) {
         const weft_stage *s = &d->plan->stage[i];
@@ -107,8 +107,8 @@ static void measure_bytes(measuring *m)
     }
     for (int k = 0; k < d->n_moves; k++) {
         const weft_shared_move *x = &d->move[k];
-        const weft_stage *owner = &d->plan->stage[weft_draft_stage(d, x->owner_chunk)];
-        const weft_stage *other = &d->plan->stage[weft_draft_stage(d, x->other_chunk)];
+        const weft_stage *owner = &d->plan->stage[weft_chunk_stage(d, x->owner_chunk)];
+        const weft_stage *other = &d->plan->stage[weft_chunk_stage(d, x->other_chunk)];
 
         *sent += 2.0 * weft_stage_blocks(other) * x->bytes *
                  (owner->width > other->width ? owner->width : other->width);
@@ -121,7 +121,7 @@ static void measure_utilisation(measuring *m)
     double used = 0, peak = 0;
 
     for (int c = 0; c < d->n_chunks; c++) {
-        const weft_stage *s = &d->plan->stage[weft_draft_stage(d, c)];
+        const weft_stage *s = &d->plan->stage[weft_chunk_stage(d, c)];
 
         for (int k = 0; k < s->n_parts; k++) {
             double speed = d->p->cluster->classes[s->part[k].class_id].speed;
@@ -183,7 +183,7 @@ static void write_tape(const measuring *m, int stage, int part, int64_t *count, 
     memset(count, 0, (size_t)d->plan->n_chunks * sizeof *count);
     write_sample(to, 0, fixed);
     for (int64_t i = 0; i < d->n_order; i++) {
-        int job = weft_draft_job(d, stage, i), c = d->jobs->task[job];
+        int job = weft_order_job(d, stage, i), c = d->jobs->task[job];
         bool is_forward = d->part[job] == WEFT_TRAIN_FORWARD;
         double work = d->chunk[c * WEFT_MAX_PARTS + part].work_bytes;
 
