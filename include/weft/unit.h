@@ -52,8 +52,8 @@ int weft_class_block(const weft_class *c, int width, int block); /* start */
 /* What training does with results that backward needs. */
 typedef enum weft_recompute {
     WEFT_KEEP_ALL,  /* "none": nothing is computed again */
-    WEFT_KEEP_SOME, /* "selective": results of matrix products and convolutions, and what enters a
-                       unit, are kept; the rest is computed again, unit by unit */
+    WEFT_KEEP_SOME, /* "selective": results of matrix products and convolutions with weights, and
+                       what enters a unit, are kept; the rest is computed again, unit by unit */
     WEFT_KEEP_NONE, /* "full": what enters a unit is kept; the rest is computed again */
     WEFT_N_RECOMPUTES
 } weft_recompute;
@@ -141,9 +141,11 @@ bool weft_units_dag(int n, int n_edges, const int *from, const int *to, int64_t 
 /* Costs of all units of `g`, the training graph of `samples` samples (same nodes as the one the
  * units were made of), on devices configured as `d`, `width` of them joined by `inside`. With more
  * than one, every operator is cut over them, or done by each, so that the sum of all times is the
- * least; what enters and leaves a unit is whole on each device; a parameter lies in the same parts
- * for forward, backward and update. False: the units cannot be cut this way, or an operator is not
- * supported. cost, state: [n_units], state may be NULL. */
+ * least (products with weights so that each has a part of the weights: samples are what replicas
+ * cut); what enters and leaves a unit is whole on each device; a parameter lies in the same parts
+ * for forward, backward and update. False: the units cannot be cut this way (steps as made by
+ * weft_steps_within can), or an operator is not supported. cost, state: [n_units], state may be
+ * NULL. */
 typedef struct weft_unit_ask {
     const weft_units *units;
     const weft_graph *graph;
