@@ -117,11 +117,13 @@ static inline bool weft_cut_within(const weft_units *u, int inner, int outer)
     return true;
 }
 
-/* Units of a training graph (weft_graph_train) of one sample: its forward nodes cut at the nodes
- * through which everything flows; a stretch between two such that holds more than 1 / `parts` of
- * the work and is no chain stays a graph of nodes, as long as there are at most max_cuts cuts; else
- * its topological order is cut, and is_complete is false. Backward and update nodes belong to the
- * unit of their forward node. In `a`. */
+/* Units of a training graph (weft_graph_train) of one sample: its forward nodes cut at nodes
+ * through which everything flows, where the fewest bytes cross. What has less than 1 / `parts` of
+ * the work and of the weights joins its neighbours. A stretch that holds more than 12 / `parts` and
+ * cannot be cut so stays a graph of units, as long as there are at most max_cuts cuts; else its
+ * topological order is cut, and is_complete is false. Backward nodes belong to the unit of their
+ * forward node, losses to the unit that makes the output, updates to the first unit that reads the
+ * parameter. `o` may be NULL: defaults. In `a`. */
 typedef struct weft_unit_options {
     int64_t max_cuts; /* default 4,000 */
     double parts;     /* default 200 */

@@ -213,13 +213,12 @@ bool weft_unit_net_join(weft_unit_net *net, bool is_late, weft_joins joins, cons
 /* --- borders ---------------------------------------------------------------------------------- */
 
 /* As weft_graph_separators, on the net. */
-weft_barriers weft_unit_net_barriers(const weft_unit_net *net, weft_arena *a)
+bool *weft_unit_net_barriers(const weft_unit_net *net, weft_arena *a)
 {
-    int n = net->n, latest_first = -1, n_live = 0;
-    weft_barriers b = {WEFT_NEW(a, bool, n), WEFT_NEW(a, int, n)};
+    int n = net->n, latest_first = -1;
+    bool *is_barrier = WEFT_NEW(a, bool, n);
     size_t mark = weft_arena_mark(a);
     int *earliest_last = WEFT_NEW(a, int, n + 1); /* least of largest predecessor over w >= v */
-    int *leaving = WEFT_NEW(a, int, n + 1);       /* nodes whose last successor is v */
 
     earliest_last[n] = INT_MAX;
     for (int w = n - 1; w >= 0; w--) {
@@ -230,22 +229,15 @@ weft_barriers weft_unit_net_barriers(const weft_unit_net *net, weft_arena *a)
     for (int v = 0; v < n; v++) {
         int first = neighbour(net, true, v);
 
-        n_live -= leaving[v];
-        b.is_barrier[v] = latest_first <= v && earliest_last[v + 1] >= v;
-        b.n_live[v] = n_live;
-        if (first < 0) {
-            latest_first = INT_MAX;
-            continue;
-        }
-        latest_first = first > latest_first ? first : latest_first;
-        leaving[net->out[net->out_at[v + 1] - 1]]++;
-        n_live++;
+        is_barrier[v] = latest_first <= v && earliest_last[v + 1] >= v;
+        if (first < 0 || first > latest_first)
+            latest_first = first < 0 ? INT_MAX : first;
     }
     weft_arena_rewind(a, mark);
-    return b;
+    return is_barrier;
 }
 
-double *weft_unit_net_crossing(const weft_unit_net *net, weft_arena *a)
+double *weft_unit_net_crossing(const weft_unit_net *net, bool is_all, weft_arena *a)
 {
     const weft_graph *g = net->graph;
     double *bytes = WEFT_NEW(a, double, net->n + 1), sum = 0;
@@ -256,7 +248,7 @@ double *weft_unit_net_crossing(const weft_unit_net *net, weft_arena *a)
         for (int k = g->use_at[t]; from >= 0 && k < g->use_at[t + 1]; k++)
             last = net->of[g->use[k]] > last ? net->of[g->use[k]] : last;
         if (from < last) {
-            bytes[from] += (double)g->tensor[t].bytes;
+            bytes[is_all ? from : from + 1] += (double)g->tensor[t].bytes;
             bytes[last] -= (double)g->tensor[t].bytes;
         }
     }

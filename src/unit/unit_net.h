@@ -45,14 +45,10 @@ static inline double weft_share_of(weft_share s)
 typedef bool (*weft_joins)(const weft_unit_net *net, int u, const void *context);
 bool weft_unit_net_join(weft_unit_net *net, bool is_late, weft_joins joins, const void *context);
 
-/* Nodes comparable with all others, and how many nodes before them are read after them. */
-typedef struct weft_barriers {
-    bool *is_barrier; /* [n] */
-    int *n_live;      /* [n] */
-} weft_barriers;
-
-weft_barriers weft_unit_net_barriers(const weft_unit_net *net, weft_arena *a);
-/* Bytes of activations that cross the border behind each node of the net: [n]. */
-double *weft_unit_net_crossing(const weft_unit_net *net, weft_arena *a);
+/* [n] nodes comparable with all others. */
+bool *weft_unit_net_barriers(const weft_unit_net *net, weft_arena *a);
+/* [n] bytes of activations that cross the border behind each node of the net: all, or without
+ * those that the node makes. */
+double *weft_unit_net_crossing(const weft_unit_net *net, bool is_all, weft_arena *a);
 
 #endif

@@ -9,8 +9,8 @@
  *    whose only reader joins several results.
  * 2. Stretches. A barrier is a node comparable with all others: every cut contains all up to it, or
  *    nothing from it on, so cuts of the network are cuts of one stretch between barriers, and all
- *    before. The network is cut behind the barriers where the fewest results are live beside the
- *    barrier's own (none: residual streams; one: the encoder's output in a decoder), and so are its
+ *    before. The network is cut behind the barriers where the fewest bytes cross beside the
+ *    barrier's own (none: residual streams; the encoder's output in a decoder), and so are its
  *    stretches, until a stretch has a share of at most 12 q or no barrier: then it is wide.
  * 3. Other stretches become units. A light one without multiply-accumulates joins the one before
  *    it unless more bytes leave it; else light ones join the next until they are light no more.
@@ -162,12 +162,13 @@ static void join_all_sides(maker *m)
 
 typedef struct splitter {
     const weft_unit_net *net;
-    weft_barriers barriers;
-    weft_share *before; /* [n + 1] of the nodes below */
-    double most;        /* share of a stretch that is not cut further */
-    int n;              /* stretches so far */
-    int *stretch;       /* [nodes of the net] */
-    bool *is_wide;      /* [nodes of the net, as there are not more stretches] */
+    const bool *is_barrier;
+    const double *live_bytes; /* behind each node, beside what it makes */
+    weft_share *before;       /* [n + 1] of the nodes below */
+    double most;              /* share of a stretch that is not cut further */
+    int n;                    /* stretches so far */
+    int *stretch;             /* [nodes of the net] */
+    bool *is_wide;            /* [nodes of the net, as there are not more stretches] */
 } splitter;
 
 static double share_between(const splitter *s, int lo, int end)
@@ -188,21 +189,22 @@ static void close_stretch(splitter *s, int lo, int end, bool is_wide)
 /* Cuts nodes lo .. end - 1, the last of which is a barrier or the end. */
 static void split(splitter *s, int lo, int end)
 {
-    int least = -1, from = lo;
+    double least_bytes = INFINITY;
+    int from = lo;
 
     if (end - lo == 1 || share_between(s, lo, end) <= s->most) {
         close_stretch(s, lo, end, false);
         return;
     }
     for (int u = lo; u < end - 1; u++)
-        if (s->barriers.is_barrier[u] && (least < 0 || s->barriers.n_live[u] < least))
-            least = s->barriers.n_live[u];
-    if (least < 0) {
+        if (s->is_barrier[u])
+            least_bytes = fmin(least_bytes, s->live_bytes[u]);
+    if (isinf(least_bytes)) {
         close_stretch(s, lo, end, true);
         return;
     }
     for (int u = lo; u < end; u++)
-        if (u == end - 1 || (s->barriers.is_barrier[u] && s->barriers.n_live[u] == least)) {
+        if (u == end - 1 || (s->is_barrier[u] && s->live_bytes[u] == least_bytes)) {
             split(s, from, u + 1);
             from = u + 1;
         }
@@ -228,7 +230,8 @@ static void find_stretches(maker *m)
 {
     weft_unit_net *net = &m->net;
     splitter s = {.net = net,
-                  .barriers = weft_unit_net_barriers(net, m->scratch),
+                  .is_barrier = weft_unit_net_barriers(net, m->scratch),
+                  .live_bytes = weft_unit_net_crossing(net, false, m->scratch),
                   .before = WEFT_NEW(m->scratch, weft_share, net->n + 1),
                   .most = WIDE_PARTS * m->light,
                   .stretch = net->stretch,
@@ -254,7 +257,7 @@ static bool is_narrow(const maker *m, int u)
 static void join_followers(maker *m)
 {
     weft_unit_net *net = &m->net;
-    const double *leave = weft_unit_net_crossing(net, m->scratch);
+    const double *leave = weft_unit_net_crossing(net, true, m->scratch);
     int *to = WEFT_NEW(m->scratch, int, net->n), head = 0;
 
     for (int u = 0; u < net->n; u++) {
