@@ -8,8 +8,8 @@
  *    may be. Shares that fit no device, even if every unit were alone there and its results were
  *    computed again, are left out: memory grows with the samples, so the first that does not fit is
  *    the last to be looked at.
- * 4. For each share the network is read with that batch; its nodes must be the same. For each class
- *    and width that its islands have room for, weft_unit_costs fills a table. How operators are cut
+ * 4. For each share the network is read with that batch; its forward nodes must be the same. For
+ *    each class and width that its islands have room for, weft_unit_costs fills a table. How operators are cut
  *    may differ between shares: of what a device holds the most counts.
  *
  * Cost: the network is read once for each share; the rest is small beside it, as equal units are
@@ -90,15 +90,62 @@ static weft_status open_first(reader *r)
     return WEFT_OK;
 }
 
-static bool is_same_network(const weft_graph *a, const weft_graph *b)
+/* --- the units of another share --------------------------------------------------------------- */
+
+static weft_map *map_nodes(const weft_graph *g, weft_arena *a)
 {
-    if (a->n_nodes != b->n_nodes || a->n_tensors != b->n_tensors)
-        return false;
-    for (int u = 0; u < a->n_nodes; u++)
-        if (strcmp(a->node[u].op, b->node[u].op) != 0 || a->node[u].phase != b->node[u].phase ||
-            a->node[u].forward != b->node[u].forward || a->node[u].wrt != b->node[u].wrt)
+    weft_map *m = weft_map_new(a);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        (void)weft_map_put(m, g->node[u].name, strlen(g->node[u].name), u);
+    return m;
+}
+
+/* Where broadcasting begins or ends with the batch, a sum of gradients comes or goes; such a node
+ * belongs to its forward node, or to a node whose result it reads. */
+static int unit_of_new(const weft_graph *g, const int *of_node, int u)
+{
+    if (g->node[u].forward >= 0)
+        return of_node[g->node[u].forward];
+    for (int i = g->arg_at[u + 1] - 1; i >= g->arg_at[u]; i--)
+        if (g->arg[i] >= 0 && g->tensor[g->arg[i]].producer >= 0)
+            return of_node[g->tensor[g->arg[i]].producer];
+    return -1;
+}
+
+/* The same units of the same network with another batch: nodes and tensors by name. False: its
+ * forward nodes are others. */
+static bool move_units(const reader *r, const weft_graph *g, weft_arena *a, weft_units *out)
+{
+    const weft_graph *first = r->first->graph;
+    weft_map *nodes = map_nodes(first, a), *tensors = weft_map_new(a);
+    int *of_node = WEFT_NEW(a, int, g->n_nodes), n_forward = 0;
+    weft_shared *shared = WEFT_NEW(a, weft_shared, r->units.n_shared + 1);
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        int v = weft_map_get(nodes, g->node[u].name, strlen(g->node[u].name));
+
+        if (g->node[u].phase == WEFT_FORWARD && (v < 0 || first->node[v].phase != WEFT_FORWARD))
             return false;
-    return true;
+        n_forward += g->node[u].phase == WEFT_FORWARD;
+        of_node[u] = v >= 0 ? r->units.of_node[v] : unit_of_new(g, of_node, u);
+        if (of_node[u] < 0)
+            return false;
+    }
+    for (int v = 0; v < first->n_nodes; v++)
+        n_forward -= first->node[v].phase == WEFT_FORWARD;
+    for (int t = 0; t < g->n_tensors; t++)
+        (void)weft_map_put(tensors, g->tensor[t].name, strlen(g->tensor[t].name), t);
+    for (int i = 0; i < r->units.n_shared; i++) {
+        const char *name = first->tensor[r->units.shared[i].tensor].name;
+
+        shared[i] = r->units.shared[i];
+        shared[i].tensor = weft_map_get(tensors, name, strlen(name));
+    }
+    *out = r->units;
+    out->of_node = of_node;
+    out->shared = shared;
+    return n_forward == 0;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -129,7 +176,7 @@ static bool fits(const weft_unit_cost *cost, int n_units, double memory_bytes)
 }
 
 /* Tables of the share that comes next; *is_fitting: on some device. */
-static void fill_tables(reader *r, const weft_graph *g, const weft_steps *s, bool *is_fitting)
+static void fill_tables(reader *r, const weft_units *units, const weft_steps *s, bool *is_fitting)
 {
     weft_unit_state *state = WEFT_NEW(r->a, weft_unit_state, r->units.n_units);
 
@@ -138,8 +185,8 @@ static void fill_tables(reader *r, const weft_graph *g, const weft_steps *s, boo
         for (int w = 0; w < r->n_widths; w++) {
             const weft_class *k = &r->cluster->classes[c];
             int at = c * r->n_widths + w;
-            weft_unit_ask ask = {.units = &r->units,
-                                 .graph = g,
+            weft_unit_ask ask = {.units = units,
+                                 .graph = s->graph,
                                  .steps = s,
                                  .design = r->platform->device[k->device[0]].design,
                                  .width = r->width[w],
@@ -160,10 +207,13 @@ static void fill_tables(reader *r, const weft_graph *g, const weft_steps *s, boo
 /* Tables of a share of a graph; it counts if it fits, or if it is the first. */
 static weft_status add_share(reader *r, const weft_graph *g, int64_t samples, bool *is_fitting)
 {
+    weft_units units = r->units;
     weft_steps *s;
 
-    WEFT_TRY(weft_steps_within(g, r->units.of_node, &s));
-    fill_tables(r, g, s, is_fitting);
+    if (r->n_shares > 0 && !move_units(r, g, r->a, &units))
+        return WEFT_OK;
+    WEFT_TRY(weft_steps_within(g, units.of_node, &s));
+    fill_tables(r, &units, s, is_fitting);
     weft_steps_free(s);
     if (*is_fitting || r->n_shares == 0)
         r->share[r->n_shares++] = samples;
@@ -185,9 +235,7 @@ static weft_status add_shares(reader *r)
 
         if (open_share(r, share[i], &m) != WEFT_OK)
             break; /* it does not work on larger batches */
-        status = is_same_network(m->graph, r->first->graph)
-                     ? add_share(r, m->graph, share[i], &is_fitting)
-                     : WEFT_OK;
+        status = add_share(r, m->graph, share[i], &is_fitting);
         weft_model_free(m);
         WEFT_TRY(status);
     }

@@ -142,7 +142,8 @@ static bool add_loose(const weft_unit_part *p, int tensor, const weft_layout *l,
 
 /* --- what a step costs by itself -------------------------------------------------------------- */
 
-/* Sums and statistics, forward and backward; scattered sums are gathered for backward nodes. */
+/* Sums and statistics, forward and backward. Gradients of scattered sums are gathered for backward
+ * nodes; those that come from outside alone are whole. */
 static void add_collectives(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
     const weft_unit_ask *ask = p->net->ask;
@@ -156,7 +157,7 @@ static void add_collectives(const weft_unit_part *p, int v, weft_unit_choice *c)
     c->forward_collective_s += weft_mode_reduce_s(&m, &ask->inside);
     c->extra_bytes = m.extra_bytes;
     plain.is_scattered = false;
-    if (c->split.is_scattered && s->n_results > 0 && p->net->has_gradient[s->result[0]]) {
+    if (c->split.is_scattered && s->n_results > 0 && weft_unit_n_gradients(p, s->result[0]) > 0) {
         weft_layout all = weft_unit_layout(p, v, &plain, WEFT_UNIT_RESULTS, 0);
 
         c->backward_collective_s +=
@@ -243,11 +244,29 @@ int weft_unit_maker(const weft_unit_part *p, int place, int operand)
     return p->net->place_of_step[v];
 }
 
+/* Do the operators behind the head hand on the gradient as it is, to this operand too? */
+static bool is_handed_on(const weft_unit_part *p, const weft_step *s, const weft_step_operand *x)
+{
+    const weft_graph *g = p->net->graph;
+
+    for (int i = 1; i < s->n_nodes; i++) {
+        const weft_op *op = weft_op_find(g->node[s->node[i]].domain, g->node[s->node[i]].op);
+
+        if (op == NULL || op->grad != WEFT_GRAD_SUM)
+            return false;
+    }
+    return x->node > 0 &&
+           weft_shape_equal(&g->tensor[x->tensor].shape, &g->tensor[s->result[0]].shape);
+}
+
+/* Scattered sums are gathered for the backward nodes of the head: then all have all of it. */
 bool weft_unit_is_full(const weft_unit_part *p, int place, int operand, const weft_unit_choice *c)
 {
-    const weft_step_operand *x = &weft_unit_step_at(p, place)->operand[operand];
+    const weft_step *s = weft_unit_step_at(p, place);
+    const weft_step_operand *x = &s->operand[operand];
 
-    return is_copy(p, c) || (x->node > 0 && c->result[0].is_same);
+    return is_copy(p, c) || (x->node > 0 && c->result[0].is_same) ||
+           (c->split.is_scattered && is_handed_on(p, s, x));
 }
 
 /* Rule 5: are the blocks of the parts where the maker's columns are? */
