@@ -63,6 +63,9 @@ WEFT_CHECKED weft_status weft_train_solve(const weft_train_solver *s, const weft
 void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
                       weft_train_floor *floor);
 
+/* Does a bound of this method rest on a search, which nobody repeats? */
+bool weft_train_method_is_search(const char *method);
+
 /* --- Piper ------------------------------------------------------------------------------------ */
 
 /* One way to run a node at one tensor width: as it is, with recomputation, ... */

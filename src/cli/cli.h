@@ -194,6 +194,18 @@ typedef struct weft_shard_comparing {
 WEFT_CHECKED weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a,
                                              int *code);
 
+/* weft train --objective step. */
+struct weft_train_request;
+typedef struct weft_train_flags {
+    const struct weft_train_request *request;
+    const char *solver;
+    const weft_effort_flags *effort;
+    const char *output, *trace; /* empty: none */
+    bool json, quiet, verbose;
+} weft_train_flags;
+
+WEFT_CHECKED weft_status weft_train_step(const weft_train_flags *f, weft_arena *a, int *code);
+
 /* weft train --objective piper. */
 typedef struct weft_piper_flags {
     const char *model;

@@ -122,7 +122,7 @@ static bool choose_recompute(const weft_pipe_costs *c, weft_pipeline *plan, weft
 
         for (int i = 0; i < plan->n_stages; i++)
             plan->stage[i].recompute = c->recompute[r];
-        weft_draft_figures(p, plan, a, &d);
+        weft_pipeline_draft_figures(p, plan, a, &d);
         for (int i = 0; i < plan->n_stages; i++) {
             const int64_t *order;
             int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d.n_microbatches,
@@ -148,7 +148,7 @@ static weft_pipeline plan_of(const weft_pipe_family *f, int n_stages, int n_chun
                            .microbatch = f->microbatch,
                            .n_stages = n_stages,
                            .n_chunks = n_chunks,
-                           .cut = WEFT_NEW(a, int, n_stages * n_chunks + 1),
+                           .cut = WEFT_NEW(a, int, n_stages *n_chunks + 1),
                            .stage = WEFT_NEW(a, weft_stage, n_stages)};
 }
 
@@ -213,11 +213,10 @@ static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
     if (step_s < best->value_s) {
         best->value_s = step_s;
         best->plan = *plan;
-        best->plan.cut =
-            weft_arena_copy(best->a, plan->cut,
-                            sizeof *plan->cut * (size_t)(plan->n_stages * plan->n_chunks + 1));
-        best->plan.stage = weft_arena_copy(best->a, plan->stage,
-                                           sizeof *plan->stage * (size_t)plan->n_stages);
+        best->plan.cut = weft_arena_copy(
+            best->a, plan->cut, sizeof *plan->cut * (size_t)(plan->n_stages * plan->n_chunks + 1));
+        best->plan.stage =
+            weft_arena_copy(best->a, plan->stage, sizeof *plan->stage * (size_t)plan->n_stages);
     }
 }
 

@@ -66,8 +66,8 @@ static double finish(const weft_pipe_beat *b, const double *last_s, weft_arena *
 
 /* A stage on its way. */
 typedef struct lane {
-    double free_s;                /* the stage */
-    double sent_s, returned_s;    /* the link to the next stage; the link back from there */
+    double free_s;             /* the stage */
+    double sent_s, returned_s; /* the link to the next stage; the link back from there */
     int64_t n_forward, in_flight;
     double *arrival_s; /* [m] of what stage i makes, at stage i + 1 */
     double gradient_s; /* arrival of the gradients of the microbatch at hand */
@@ -201,7 +201,7 @@ static double simulated_s(const weft_training *p, const weft_pipeline *plan, wef
 {
     weft_pipeline_draft draft;
 
-    if (weft_draft_new(p, plan, scratch, &draft) != WEFT_OK)
+    if (weft_pipeline_draft_new(p, plan, scratch, &draft) != WEFT_OK)
         return INFINITY;
     return weft_run_jobs(draft.jobs, scratch).end_of_all_s;
 }
@@ -226,8 +226,8 @@ static weft_pipe_beat beat_of(const weft_pipeline_draft *d, weft_arena *a)
     }
     b.n_shared = d->n_moves;
     for (int k = 0; k < d->n_moves; k++)
-        b.shared[k] = (weft_pipe_shared){weft_draft_stage(d, d->move[k].owner_chunk),
-                                         weft_draft_stage(d, d->move[k].other_chunk),
+        b.shared[k] = (weft_pipe_shared){weft_chunk_stage(d, d->move[k].owner_chunk),
+                                         weft_chunk_stage(d, d->move[k].other_chunk),
                                          d->move[k].gradient_s, d->move[k].value_s};
     return b;
 }
@@ -239,7 +239,7 @@ double weft_pipe_plan_s(const weft_training *p, const weft_pipeline *plan, weft_
     weft_pipe_beat beat;
     double step_s;
 
-    weft_draft_figures(p, plan, scratch, &draft);
+    weft_pipeline_draft_figures(p, plan, scratch, &draft);
     beat = beat_of(&draft, scratch);
     if (beat.is_contend && (beat.n_chunks > 1 || beat.n_shared > 0))
         step_s = simulated_s(p, plan, scratch);
