@@ -276,11 +276,14 @@ static void run_round(searcher *s, int64_t steps)
     s->open.n = n;
 }
 
-static void run_tasks(searcher *s)
+/* Uniform families, or teams. */
+static void run_tasks(searcher *s, bool is_teams)
 {
     for (int i = 0; i < s->n_tasks; i++) {
         const task *t = &s->task[i];
 
+        if ((s->families.at[t->family].replicas == 0) != is_teams)
+            continue;
         if (t->floor_s >= weft_pipe_target_s(&s->best))
             return;
         if (s->best.is_over) {
@@ -312,7 +315,8 @@ static void search(searcher *s)
     s->done = WEFT_NEW(s->a, int, 4 * (size_t)s->families.n * WEFT_MAX_PARTS + 4);
     if (!s->families.is_complete)
         s->lost_s = 0;
-    run_tasks(s);
+    run_tasks(s, false);
+    run_tasks(s, true);
     for (int64_t steps = (int64_t)GROWTH * FIRST_LOOK;
          s->open.n > 0 && !s->best.is_over && !s->effort->is_first; steps *= GROWTH)
         run_round(s, steps);

@@ -290,6 +290,39 @@ static void way_times(const weft_pipe_costs *c, const weft_pipe_crew *crew, cons
     }
 }
 
+/* One class, one way to share: most stages are such. */
+static bool single_stage(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
+                         int64_t in_flight, weft_pipe_stage *out)
+{
+    holding h = part_of(c, crew, 0, 0);
+    const weft_pipe_row *row = &c->row[h.table];
+    double best_s = INFINITY, best_bytes = INFINITY, room = room_bytes(&h);
+
+    h.inner = inner;
+    h.outer = outer;
+    h.in_flight = in_flight;
+    for (int r = 0; r < c->n_recomputes; r++) {
+        const double *b = row->backward_s[c->recompute[r]];
+        double backward_s = b[outer] - b[inner], bytes;
+
+        if (backward_s > best_s)
+            continue;
+        h.recompute = c->recompute[r];
+        bytes = kept_bytes(&h);
+        if (bytes > room || (bytes + row->most_work_bytes[h.recompute] > room &&
+                             bytes + largest_work(&h) > room) ||
+            (backward_s == best_s && bytes >= best_bytes))
+            continue;
+        best_s = backward_s;
+        best_bytes = bytes;
+        out->recompute = h.recompute;
+    }
+    out->forward_s = row->forward_s[outer] - row->forward_s[inner];
+    out->backward_s = best_s;
+    out->mix = 0;
+    return best_s < INFINITY;
+}
+
 bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
                         int64_t in_flight, weft_pipe_stage *out)
 {
@@ -297,6 +330,8 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, int inne
     double best_s = INFINITY;
 
     c->n_tried++;
+    if (crew->n_parts == 1 && crew->n_mixes == 1)
+        return single_stage(c, crew, inner, outer, in_flight, out);
     for (w.mix = 0; w.mix < crew->n_mixes; w.mix++)
         for (int r = 0; r < c->n_recomputes; r++) {
             double forward_s, backward_s, l;
