@@ -209,7 +209,6 @@ typedef struct graph_parts {
     weft_onnx_tensor *initializer;
     weft_onnx_value_info *input, *output, *value;
     weft_slice *sparse, *sparse_name;
-    weft_history *history;
 } graph_parts;
 
 static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], size_t n_bytes,
@@ -240,8 +239,6 @@ static weft_status graph_message(weft_reader *r, const weft_wire_field *f, weft_
     if (f->type != WEFT_WIRE_BYTES)
         return weft_wire_no_body(f);
     switch (f->number) {
-    case ONNX_GRAPH_NODE:
-        return weft_onnx_node_read(r, body, parts->history, parts->node, out->n_nodes++);
     case ONNX_GRAPH_INITIALIZER:
         return weft_onnx_tensor_read(*body, r->arena, &parts->initializer[out->n_initializers++]);
     case ONNX_GRAPH_INPUT:
@@ -290,10 +287,11 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
     r->depth++;
     WEFT_TRY(weft_wire_count(w, n));
     parts = graph_arrays(r, n, (size_t)(w.end - w.at), out);
-    parts.history = &history;
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more)
+        if (more && f.number == ONNX_GRAPH_NODE && f.type == WEFT_WIRE_BYTES) /* most of them */
+            WEFT_TRY(weft_onnx_node_read(r, &f.body, &history, parts.node, out->n_nodes++));
+        else if (more)
             WEFT_TRY(graph_field(r, &f, out, &parts));
     }
     r->depth--;
