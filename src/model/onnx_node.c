@@ -265,15 +265,14 @@ static inline int take_texts(row *r, int field)
     int n_empty = 0;
 
     while (at[0] == (field << 3 | WEFT_WIRE_BYTES) && text < r->last) {
-        unsigned length = at[1];
-        const uint8_t *next = at + 2 + length;
+        size_t length = at[1];
 
-        if (length >= 0x80 || next >= end)
+        if (length >= 0x80 || length >= (size_t)(end - at) - 2)
             break;
         text->at = (const char *)at + 2;
         text++->n = length;
         n_empty += length == 0;
-        at = next;
+        at += length + 2;
     }
     r->at = at;
     r->text = text;

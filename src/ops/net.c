@@ -379,19 +379,29 @@ static const char *name_of(const weft_net_op *op)
     return op->name ? op->name : op->node.name;
 }
 
-/* Names the node that is added next: the file's own name, or "Conv_12"; made unique, since files
- * repeat names. */
-static void name_node(weft_net *n, const weft_net_op *op)
+/* A name for a node whose own is empty or taken, since files repeat names: "Conv_12", then
+ * "Conv_12#12_2", "Conv_12#12_3" and so on, a try each. */
+static const char *other_name(weft_net *n, const weft_net_op *op, int try)
 {
-    const char *base = name_of(op), *name;
+    const char *base = name_of(op);
 
-    if (weft_builder_claim(n->builder, base, op->name ? op->n_name : strlen(base)))
-        return;
     if (*base == '\0')
         base = weft_arena_print(n->lasting, "%s_%d", op->node.op, n->n_nodes);
-    name = base;
-    for (int copy = 2; !weft_builder_claim(n->builder, name, strlen(name)); copy++)
-        name = weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, copy);
+    else
+        try++;
+    return try == 0 ? base : weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, try + 1);
+}
+
+/* Names the node that is added next. */
+static void name_node(weft_net *n, const weft_net_op *op)
+{
+    const char *name = name_of(op);
+    size_t length = op->name ? op->n_name : strlen(name);
+
+    for (int try = 0; !weft_builder_claim(n->builder, name, length); try++) {
+        name = other_name(n, op, try);
+        length = strlen(name);
+    }
 }
 
 /* The node as the graph keeps it, where that is not known to be in the arena. */
@@ -645,12 +655,45 @@ static weft_status add_operator(weft_net *n, const weft_net_op *op, const weft_d
     return WEFT_OK;
 }
 
+/* Adds the operator, which has one result and does what an earlier one did: sizes are right. */
+static weft_status add_again(weft_net *n, const weft_net_op *op, int number, int *result)
+{
+    const weft_deed *done = &n->memo->deed.at[number];
+    int args[WEFT_DEED_ARGS];
+    weft_again node;
+
+    if (done->node < 0 && !done->is_folded)
+        return add_operator(n, op, done, number, result);
+    *result = add_value(n, op->result_name[0], done->result[0], false);
+    n->n_nodes++;
+    WEFT_PUSH(n->arena, n->deed, number);
+    if (done->is_folded)
+        return WEFT_OK;
+    WEFT_TRY(find_tensors(n, op->arg, op->n_args, args));
+    node.earlier = done->node;
+    node.name = name_of(op);
+    node.n = op->name ? op->n_name : strlen(node.name);
+    node.args = args;
+    node.result = &weft_memo_get(n->memo, done->result[0])->tensor;
+    node.result_name = op->result_name[0];
+    for (int try = 0; !weft_builder_again(n->builder, &node, &n->value.at[*result].tensor); try++) {
+        node.name = other_name(n, op, try);
+        node.n = strlen(node.name);
+    }
+    n->n_kept++;
+    return WEFT_OK;
+}
+
 weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
 {
     int number = twin_deed(n, op);
     weft_deed done;
 
-    if (number >= 0 && (op->declared == NULL || agreed(n, op, number) >= 0))
+    if (number >= 0 && op->declared)
+        number = agreed(n, op, number);
+    if (number >= 0 && op->n_results == 1 && is_asked_for(op, 0))
+        return add_again(n, op, number, results);
+    if (number >= 0)
         return add_operator(n, op, &n->memo->deed.at[number], number, results);
     WEFT_TRY(find_deed(n, op, &done, &number));
     return add_operator(n, op, &done, number, results);
