@@ -67,29 +67,35 @@ static const char *copy_names(weft_import *m, const weft_onnx_node *n, weft_net_
     return text;
 }
 
+/* True if the node is an operator with one result of which nothing is declared, and all it reads is
+ * there. */
+static bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+{
+    int before_twin = n->twin < 0 ? -1 : m->doc->graph->node[n->twin].twin;
+
+    return before_twin >= 0 && m->form[n->form->number].is_operator && n->n_outputs == 1 &&
+           n->output[0].n > 0 && n->n_inputs <= s->operand.room - s->operand.n &&
+           m->n_budget > 0 && !is_declared(s, &n->output[0]) &&
+           follow_twins(m, s, n, before_twin);
+}
+
 weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
 {
-    const weft_onnx_node *node = m->doc->graph->node;
-    int n_nodes = m->doc->graph->n_nodes, result;
+    const weft_onnx_node *n = m->doc->graph->node + *u;
+    const weft_onnx_node *end = m->doc->graph->node + m->doc->graph->n_nodes;
+    int n_ops = weft_net_n_nodes(s->net), result;
 
-    for (; *u < n_nodes; (*u)++) {
-        const weft_onnx_node *n = &node[*u];
-        int before_twin = n->twin < 0 ? -1 : node[n->twin].twin;
+    for (; n < end && is_repeat(m, s, n); n++, (*u)++) {
         weft_import_form *form = &m->form[n->form->number];
         weft_net_op *op = &form->op;
-        const char *name;
+        const char *name = copy_names(m, n, op);
 
-        if (before_twin < 0 || !form->is_operator || n->n_outputs != 1 || n->output[0].n == 0 ||
-            s->operand.room - s->operand.n < n->n_inputs || m->n_budget == 0 ||
-            is_declared(s, &n->output[0]) || !follow_twins(m, s, n, before_twin))
-            return WEFT_OK;
-        name = copy_names(m, n, op);
         op->arg = s->operand.at + s->operand.n;
         op->n_args = n->n_inputs;
         op->n_results = 1;
         op->result_name = &name;
         op->twin = m->place[n->twin].op + 1;
-        m->place[*u] = (weft_import_place){s->operand.n, weft_net_n_nodes(s->net)};
+        m->place[*u] = (weft_import_place){s->operand.n, n_ops++};
         s->operand.n += n->n_inputs;
         m->n_budget--;
         WEFT_TRY(weft_net_node(s->net, op, &result));

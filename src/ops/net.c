@@ -505,7 +505,7 @@ static bool is_asked_for(const weft_net_op *op, int i)
 }
 
 /* How many results there are, and which of them are asked for. */
-static int asked_for(const weft_net_op *op)
+static inline int asked_for(const weft_net_op *op)
 {
     int asked = op->n_results;
 
@@ -541,12 +541,14 @@ static bool has_key(const weft_net *n, const weft_net_op *op, const weft_deed *d
         op->n_results > WEFT_DEED_ARGS || d->key[1] != asked_for(op))
         return false;
     for (int i = 0; i < op->n_args; i++) {
-        int value = op->arg[i], same = -1;
+        int value = op->arg[i];
 
-        for (int k = 0; k < i; k++)
-            same = op->arg[k] == value ? k : same;
-        if (part[i] != (value < 0 ? -1 : same >= 0 ? -2 - same : n->value.at[value].kind))
+        if (part[i] < 0 ? value != (part[i] == -1 ? -1 : op->arg[-2 - part[i]])
+                        : value < 0 || n->value.at[value].kind != part[i])
             return false;
+        for (int k = 0; k < i && part[i] >= 0; k++)
+            if (op->arg[k] == value)
+                return false;
     }
     return true;
 }
