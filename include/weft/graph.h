@@ -90,7 +90,7 @@ typedef struct weft_tensor {
     const char *name;
     weft_dtype type;
     weft_tensor_kind kind;
-    weft_shape shape;
+    const weft_shape *shape;   /* never NULL; tensors may share it */
     int64_t elements, bytes;   /* 0 if the shape is not static; bytes as stored */
     int producer;              /* node, or -1 */
     bool is_parameter;         /* a weight that training changes (or made from such) */

@@ -144,6 +144,7 @@ static weft_tensor copy_tensor(weft_arena *a, const weft_tensor *from)
     weft_tensor to = *from;
 
     to.name = copy_text(a, from->name);
+    to.shape = weft_arena_copy(a, from->shape, sizeof *from->shape);
     to.value = copy_literal(a, from->value);
     return to;
 }

@@ -199,7 +199,7 @@ static inline weft_status need_tensor(weft_net *n, int value, weft_tensor_kind k
         const weft_tensor *t = &weft_memo_get(n->memo, e->kind)->tensor;
 
         if (t->bytes < 0)
-            return too_large(e, &t->shape);
+            return too_large(e, t->shape);
         e->tensor = weft_builder_tensor_as(n->builder, t, e->name, kind);
     }
     *out = e->tensor;
