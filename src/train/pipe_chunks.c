@@ -145,7 +145,7 @@ static weft_pipeline plan_of(const weft_pipe_family *f, int n_stages, int n_chun
                            .microbatch = f->microbatch,
                            .n_stages = n_stages,
                            .n_chunks = n_chunks,
-                           .cut = WEFT_NEW(a, int, n_stages * n_chunks + 1),
+                           .cut = WEFT_NEW(a, int, n_stages *n_chunks + 1),
                            .stage = WEFT_NEW(a, weft_stage, n_stages)};
 }
 
@@ -209,11 +209,10 @@ static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
     if (step_s < best->value_s) {
         best->value_s = step_s;
         best->plan = *plan;
-        best->plan.cut =
-            weft_arena_copy(best->a, plan->cut,
-                            sizeof *plan->cut * (size_t)(plan->n_stages * plan->n_chunks + 1));
-        best->plan.stage = weft_arena_copy(best->a, plan->stage,
-                                           sizeof *plan->stage * (size_t)plan->n_stages);
+        best->plan.cut = weft_arena_copy(
+            best->a, plan->cut, sizeof *plan->cut * (size_t)(plan->n_stages * plan->n_chunks + 1));
+        best->plan.stage =
+            weft_arena_copy(best->a, plan->stage, sizeof *plan->stage * (size_t)plan->n_stages);
     }
 }
 

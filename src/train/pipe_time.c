@@ -66,8 +66,8 @@ static double finish(const weft_pipe_beat *b, const double *last_s, weft_arena *
 
 /* A stage on its way. */
 typedef struct lane {
-    double free_s;                /* the stage */
-    double sent_s, returned_s;    /* the link to the next stage; the link back from there */
+    double free_s;             /* the stage */
+    double sent_s, returned_s; /* the link to the next stage; the link back from there */
     int64_t n_forward, in_flight;
     double *arrival_s; /* [m] of what stage i makes, at stage i + 1 */
     double gradient_s; /* arrival of the gradients of the microbatch at hand */
