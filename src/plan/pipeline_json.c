@@ -83,7 +83,7 @@ static weft_doc *team_doc(const weft_training *p, const weft_stage *s, weft_aren
         weft_put_text(a, d, "class", c->kind);
         weft_put_int(a, d, "blocks", part->n_blocks);
         weft_put_int(a, d, "first", part->first);
-        weft_put_int(a, d, "step", part->step);
+        weft_put_int(a, d, "step", part->n_blocks > 1 ? part->step : 1);
         weft_put_text(a, d, "from", device_name(p, c, first_place(c, s->width, part)));
         weft_put_text(a, d, "to", device_name(p, c, last_place(c, s->width, part)));
         weft_put_int(a, d, "samples", part->samples);
@@ -252,7 +252,9 @@ static weft_status read_group(const weft_doc *d, group *out)
     WEFT_TRY(weft_doc_text(d, "class", &out->kind));
     WEFT_TRY(read_count(d, "blocks", 1, &out->part.n_blocks));
     WEFT_TRY(read_count(d, "first", 0, &out->part.first));
-    WEFT_TRY(read_count(d, "step", 0, &out->part.step));
+    WEFT_TRY(read_count(d, "step", 1, &out->part.step));
+    if (out->part.n_blocks == 1 && out->part.step != 1)
+        return weft_doc_fail(d, "'step' is %d, expected 1, as there is one block", out->part.step);
     WEFT_TRY(weft_doc_text(d, "from", &out->from));
     WEFT_TRY(weft_doc_text(d, "to", &out->to));
     return weft_doc_int(d, "samples", 1, MOST_COUNT, &out->part.samples);

@@ -81,11 +81,13 @@ static bool cut_chain(weft_pipe_chunks *k, int table, int n_chunks, int *cut)
 
 /* --- plans ----------------------------------------------------------------------------------- */
 
-static double peak_bytes(const weft_pipeline_draft *d, int stage, const int64_t *order, int64_t n)
+/* Of a device of a stage, along its order; the first that is over `room` ends it. */
+static double peak_bytes(const weft_pipeline_draft *d, int stage, const int64_t *order, int64_t n,
+                         double room)
 {
     double live = d->state[stage * WEFT_MAX_PARTS].static_bytes, peak = live;
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && peak <= room; i++) {
         int64_t c = order[i] / 2 / d->n_microbatches * d->plan->n_stages + stage;
         const weft_part_chunk *x = &d->chunk[c * WEFT_MAX_PARTS];
         bool is_backward = order[i] & 1;
@@ -110,33 +112,28 @@ static double stage_s(const weft_pipeline_draft *d, int stage)
 /* Chooses the recomputation of every stage; false: one does not fit. */
 static bool choose_recompute(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a)
 {
-    const weft_training *p = c->p;
-    double room = p->cluster->classes[plan->stage[0].part[0].class_id].memory_bytes;
-    double *best_s = WEFT_NEW(a, double, plan->n_stages);
-    weft_recompute *choice = WEFT_NEW(a, weft_recompute, plan->n_stages);
+    double room = c->p->cluster->classes[plan->stage[0].part[0].class_id].memory_bytes;
+    weft_pipeline_draft d[WEFT_N_RECOMPUTES];
 
-    for (int i = 0; i < plan->n_stages; i++)
-        best_s[i] = INFINITY;
     for (int r = 0; r < c->n_recomputes; r++) {
-        weft_pipeline_draft d;
-
         for (int i = 0; i < plan->n_stages; i++)
             plan->stage[i].recompute = c->recompute[r];
-        weft_pipeline_draft_figures(p, plan, a, &d);
-        for (int i = 0; i < plan->n_stages; i++) {
-            const int64_t *order;
-            int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d.n_microbatches,
-                                            plan->n_chunks, a, &order);
-
-            if (stage_s(&d, i) < best_s[i] && peak_bytes(&d, i, order, n) <= room) {
-                best_s[i] = stage_s(&d, i);
-                choice[i] = c->recompute[r];
-            }
-        }
+        weft_pipeline_draft_figures(c->p, plan, a, &d[r]);
     }
     for (int i = 0; i < plan->n_stages; i++) {
-        plan->stage[i].recompute = choice[i];
-        if (!(best_s[i] < INFINITY))
+        size_t mark = weft_arena_mark(a);
+        const int64_t *order;
+        int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d[0].n_microbatches,
+                                        plan->n_chunks, a, &order);
+        double best_s = INFINITY;
+
+        for (int r = 0; r < c->n_recomputes; r++)
+            if (stage_s(&d[r], i) < best_s && peak_bytes(&d[r], i, order, n, room) <= room) {
+                best_s = stage_s(&d[r], i);
+                plan->stage[i].recompute = c->recompute[r];
+            }
+        weft_arena_rewind(a, mark);
+        if (!(best_s < INFINITY))
             return false;
     }
     return true;
@@ -207,7 +204,6 @@ static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
 
     if (!choose_recompute(best->costs, plan, k->scratch))
         return;
-    k->has_fit = true;
     best->n_plans++;
     step_s = weft_pipe_plan_s(p, plan, k->scratch);
     if (step_s < best->value_s) {

@@ -8,7 +8,6 @@
 typedef struct weft_pipe_chunks {
     weft_pipe_best *best;
     const double **least; /* [tables] least largest loads; NULL: not made yet */
-    bool has_fit;         /* a plan that fits was seen */
     weft_arena *a, *scratch;
 } weft_pipe_chunks;
 

@@ -251,9 +251,9 @@ static bool add_child(closing *k, place x, int outer, double parent_s, child_lis
 
     if (!(t->bound_s[(size_t)move->next * (size_t)n_cuts + (size_t)outer] < INFINITY))
         return true;
-    if (!weft_pipe_stage_of(k->best->costs, crew, x.inner, outer, x.in_flight, &x.stage))
-        return false;
-    if ((double)t->family->n_microbatches * (x.stage.forward_s + x.stage.backward_s) >= target_s)
+    if (!weft_pipe_stage_of(k->best->costs, crew,
+                            &(weft_pipe_span){x.inner, outer, x.in_flight},
+                            target_s / (double)t->family->n_microbatches, &x.stage))
         return false;
     x.outer = outer;
     x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, crew, x.inner, outer));
@@ -280,15 +280,19 @@ static void add_children(closing *k, int node, int inner, double parent_s, child
     for (int move = nodes->move_at[node]; move < nodes->move_at[node + 1]; move++) {
         place x = {.move = move, .inner = inner, .in_flight = in_flight};
 
-        if (nodes->move[move].next == 0)
+        if (nodes->move[move].next == 0) {
             (void)add_child(k, x, last, parent_s, out);
-        else if (c->outer == NULL)
-            for (int i = inner + 1; i < last && add_child(k, x, i, parent_s, out);)
+        } else if (c->outer == NULL) {
+            int next = nodes->move[move].next;
+            int i = inner + 1 > k->t->first[next] ? inner + 1 : k->t->first[next];
+
+            while (i <= k->t->last[next] && add_child(k, x, i, parent_s, out))
                 i++;
-        else
+        } else {
             for (int i = c->outer_at[inner]; i < c->outer_at[inner + 1]; i++)
                 if (c->outer[i] < last)
                     (void)add_child(k, x, c->outer[i], parent_s, out);
+        }
     }
 }
 

@@ -37,6 +37,7 @@ typedef struct row {
     const weft_pipe_table *t;
     int inner, move;
     int64_t m, in_flight;
+    double most_s; /* of a stage */
     double bound_s, sum_s;
 } row;
 
@@ -56,12 +57,10 @@ static bool take_stage(row *r, int outer)
 
     if (!(rest_s < INFINITY))
         return true;
-    if (!weft_pipe_stage_of(r->best->costs, &t->family->crew[move->crew], r->inner, outer,
-                            r->in_flight, &s))
+    if (!weft_pipe_stage_of(r->best->costs, &t->family->crew[move->crew],
+                            &(weft_pipe_span){r->inner, outer, r->in_flight}, r->most_s, &s))
         return false;
     l = s.forward_s + s.backward_s;
-    if ((double)r->m * l >= weft_pipe_target_s(r->best))
-        return false;
     hop_s = weft_affine_s(&t->links->least_send[r->move], p->units.leave_bytes[outer]) +
             weft_affine_s(&t->links->least_back[r->move], p->units.back_bytes[outer]);
     sum_s = hop_s + t->sum_s[(size_t)move->next * (size_t)p->units.n_cuts + (size_t)outer];
@@ -81,7 +80,10 @@ static void take_move(row *r)
         return;
     }
     if (c->outer == NULL) {
-        for (int k = r->inner + 1; k < last && take_stage(r, k);)
+        int next = r->t->nodes->move[r->move].next;
+        int k = r->inner + 1 > r->t->first[next] ? r->inner + 1 : r->t->first[next];
+
+        while (k <= r->t->last[next] && take_stage(r, k))
             k++;
         return;
     }
@@ -102,6 +104,7 @@ static bool fill_node(weft_pipe_best *best, weft_pipe_table *t, int node)
                  .inner = inner,
                  .m = m,
                  .in_flight = weft_pipe_in_flight(t->schedule, t->nodes->n_stages[node], m),
+                 .most_s = weft_pipe_target_s(best) / (double)m,
                  .bound_s = INFINITY,
                  .sum_s = INFINITY};
         int64_t before = best->costs->n_tried;
@@ -110,6 +113,10 @@ static bool fill_node(weft_pipe_best *best, weft_pipe_table *t, int node)
             take_move(&r);
         t->bound_s[(size_t)node * (size_t)n_cuts + (size_t)inner] = r.bound_s;
         t->sum_s[(size_t)node * (size_t)n_cuts + (size_t)inner] = r.sum_s;
+        if (r.bound_s < INFINITY) {
+            t->first[node] = inner;
+            t->last[node] = inner > t->last[node] ? inner : t->last[node];
+        }
         if (weft_pipe_spend(best, 1 + best->costs->n_tried - before))
             return false;
     }
@@ -132,8 +139,14 @@ bool weft_pipe_suffixes(weft_pipe_best *best, weft_pipe_table *t, int root, weft
 
     t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
     t->sum_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
+    t->first = WEFT_NEW(a, int, n_nodes);
+    t->last = WEFT_NEW(a, int, n_nodes);
     for (size_t i = 0; i < (size_t)n_nodes * (size_t)n_cuts; i++)
         t->bound_s[i] = t->sum_s[i] = INFINITY;
+    for (int node = 0; node < n_nodes; node++) {
+        t->first[node] = n_cuts;
+        t->last[node] = -1;
+    }
     t->bound_s[n_cuts - 1] = t->sum_s[n_cuts - 1] = 0; /* node 0: nothing is left */
     for (int node = 1; node < n_nodes; node++)
         if ((root < 0 || is_within(t->nodes, node, root)) && !fill_node(best, t, node))

@@ -49,7 +49,12 @@ typedef struct weft_pipe_crew {
     const int *mix; /* [n_mixes * n_parts] places in the list of shares */
 } weft_pipe_crew;
 
-/* A stage between two cuts. */
+/* The units of `outer` that are not in `inner`, with so many microbatches kept. */
+typedef struct weft_pipe_span {
+    int inner, outer;
+    int64_t in_flight;
+} weft_pipe_span;
+
 typedef struct weft_pipe_stage {
     double forward_s, backward_s;
     int mix;
@@ -57,14 +62,11 @@ typedef struct weft_pipe_stage {
 } weft_pipe_stage;
 
 void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs *out);
-/* The quickest way to run the units of `outer` that are not in `inner` with in_flight microbatches
- * kept: the least forward plus backward seconds over mixes and recomputations that fit; ties: less
- * memory (of the fullest device, as a share of its room), then the first. False: none fits. */
-bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
-                        int64_t in_flight, weft_pipe_stage *out);
-/* The same without regard to memory: a lower bound, O(parts * mixes). */
-double weft_pipe_stage_least_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, int inner,
-                               int outer);
+/* The quickest way to run the units between the cuts: the least forward plus backward seconds over
+ * mixes and recomputations that fit; ties: less memory (of the fullest device, as a share of its
+ * room), then the first. False: none fits and takes less than most_s. */
+bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const weft_pipe_span *span,
+                        double most_s, weft_pipe_stage *out);
 /* Bytes by which the stage is over at least, of the class *class_id; not positive: it fits. */
 double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
                             int64_t in_flight, int *class_id);
@@ -213,6 +215,7 @@ typedef struct weft_pipe_table {
     weft_schedule schedule;
     double *bound_s; /* from the first forward to the last backward of the suffix */
     double *sum_s;   /* least sum of forward, backward and hops there and back */
+    int *first, *last; /* [node] cuts with a bound; first > last: none */
 } weft_pipe_table;
 
 /* Fills the table for suffixes that are part of `root` (-1: of any). False: stopped. */

@@ -277,6 +277,12 @@ static double way_fullness(const weft_pipe_costs *c, const weft_pipe_crew *crew,
     return most;
 }
 
+/* fmax without its care for NAN: this is where the time goes. */
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void way_times(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w,
                       double *forward_s, double *backward_s)
 {
@@ -285,27 +291,28 @@ static void way_times(const weft_pipe_costs *c, const weft_pipe_crew *crew, cons
         const weft_pipe_row *row = &c->row[table_of(c, crew, i, w->mix)];
         const double *b = row->backward_s[w->recompute];
 
-        *forward_s = fmax(*forward_s, row->forward_s[w->outer] - row->forward_s[w->inner]);
-        *backward_s = fmax(*backward_s, b[w->outer] - b[w->inner]);
+        *forward_s = larger(*forward_s, row->forward_s[w->outer] - row->forward_s[w->inner]);
+        *backward_s = larger(*backward_s, b[w->outer] - b[w->inner]);
     }
 }
 
 /* One class, one way to share: most stages are such. */
-static bool single_stage(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
-                         int64_t in_flight, weft_pipe_stage *out)
+static bool single_stage(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w,
+                         double most_s, weft_pipe_stage *out)
 {
     holding h = part_of(c, crew, 0, 0);
     const weft_pipe_row *row = &c->row[h.table];
     double best_s = INFINITY, best_bytes = INFINITY, room = room_bytes(&h);
+    double forward_s = row->forward_s[w->outer] - row->forward_s[w->inner];
 
-    h.inner = inner;
-    h.outer = outer;
-    h.in_flight = in_flight;
+    h.inner = w->inner;
+    h.outer = w->outer;
+    h.in_flight = w->in_flight;
     for (int r = 0; r < c->n_recomputes; r++) {
         const double *b = row->backward_s[c->recompute[r]];
-        double backward_s = b[outer] - b[inner], bytes;
+        double backward_s = b[w->outer] - b[w->inner], bytes;
 
-        if (backward_s > best_s)
+        if (backward_s > best_s || forward_s + backward_s >= most_s)
             continue;
         h.recompute = c->recompute[r];
         bytes = kept_bytes(&h);
@@ -317,21 +324,21 @@ static bool single_stage(weft_pipe_costs *c, const weft_pipe_crew *crew, int inn
         best_bytes = bytes;
         out->recompute = h.recompute;
     }
-    out->forward_s = row->forward_s[outer] - row->forward_s[inner];
+    out->forward_s = forward_s;
     out->backward_s = best_s;
     out->mix = 0;
     return best_s < INFINITY;
 }
 
-bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
-                        int64_t in_flight, weft_pipe_stage *out)
+bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const weft_pipe_span *span,
+                        double most_s, weft_pipe_stage *out)
 {
-    way w = {.inner = inner, .outer = outer, .in_flight = in_flight}, best = w;
+    way w = {.inner = span->inner, .outer = span->outer, .in_flight = span->in_flight}, best = w;
     double best_s = INFINITY;
 
     c->n_tried++;
     if (crew->n_parts == 1 && crew->n_mixes == 1)
-        return single_stage(c, crew, inner, outer, in_flight, out);
+        return single_stage(c, crew, &w, most_s, out);
     for (w.mix = 0; w.mix < crew->n_mixes; w.mix++)
         for (int r = 0; r < c->n_recomputes; r++) {
             double forward_s, backward_s, l;
@@ -339,7 +346,7 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, int inne
             w.recompute = c->recompute[r];
             way_times(c, crew, &w, &forward_s, &backward_s);
             l = forward_s + backward_s;
-            if (l > best_s * (1 + tie) || !way_fits(c, crew, &w))
+            if (l >= most_s || l > best_s * (1 + tie) || !way_fits(c, crew, &w))
                 continue;
             if (l >= best_s * (1 - tie) &&
                 way_fullness(c, crew, &w) >= way_fullness(c, crew, &best))
@@ -349,22 +356,6 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, int inne
             *out = (weft_pipe_stage){forward_s, backward_s, w.mix, w.recompute};
         }
     return best_s < INFINITY;
-}
-
-double weft_pipe_stage_least_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, int inner,
-                               int outer)
-{
-    double least_s = INFINITY;
-
-    for (int mix = 0; mix < crew->n_mixes; mix++) {
-        double most_s = 0;
-
-        for (int i = 0; i < crew->n_parts; i++)
-            most_s = fmax(most_s,
-                          row_least_s(c, &c->row[table_of(c, crew, i, mix)], inner, outer));
-        least_s = fmin(least_s, most_s);
-    }
-    return least_s;
 }
 
 double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,

@@ -49,7 +49,8 @@ static weft_status solve_auto(const weft_training *p, weft_run *run, weft_pipeli
 static weft_status solve_dp(const weft_training *p, weft_run *run, weft_pipeline *plan,
                             weft_proof *proof, weft_train_log *log)
 {
-    weft_pipe_effort effort = {.steps = run->steps, .is_first = true};
+    enum { STEPS = 1000000 }; /* fast, whatever the problem */
+    weft_pipe_effort effort = {.steps = run->steps > 0 ? run->steps : STEPS, .is_first = true};
 
     return run_search(p, run, &effort, plan, proof, log);
 }

@@ -4,9 +4,9 @@
  * A step is cut along one axis by all members, or done by each (a copy). Partial sums are summed on
  * a ring or stay scattered. Nothing rotates. Products are not cut so that each member has all of a
  * matrix that is trained (along samples or rows): that is what replicas are for, which sum its
- * gradient once for all microbatches, and a wider block is to hold less. A Split into parts that the members divide may also
- * give each member its block of every part, as heads of queries, keys and values that one matrix
- * makes. What they cost: unit_price.c. */
+ * gradient once for all microbatches, and a wider block is to hold less. A Split into parts that
+ * the members divide may also give each member its block of every part, as heads of queries, keys
+ * and values that one matrix makes. What they cost: unit_price.c. */
 #include <string.h>
 
 #include "unit_part.h"
@@ -29,29 +29,31 @@ static void mark_same(weft_layout *l)
             l->is_same = l->is_same && is_equal(&l->box[i], &l->box[j * l->n + i]);
 }
 
-weft_layout weft_unit_layout(const weft_unit_part *p, int v, const weft_split *split,
-                             weft_unit_list kind, int k)
-{
-    const weft_steps *s = p->net->ask->steps;
-    weft_box *box = WEFT_NEW_RAW(p->arena, weft_box, split->n);
-    weft_layout l = {.n_members = split->n, .n = 1, .box = box};
-
-    for (int j = 0; j < split->n; j++)
-        box[j] = kind == WEFT_UNIT_OPERANDS  ? weft_split_need(s, v, split, j, k, 0)
-                 : kind == WEFT_UNIT_WEIGHTS ? weft_split_weight(s, v, split, j, k, 0)
-                                   : weft_split_result(s, v, split, j, k);
-    mark_same(&l);
-    return l;
-}
-
-static const weft_layout *layouts_of(const weft_unit_part *p, int v, const weft_split *split,
-                                     weft_unit_list kind, int n)
+static const weft_layout *layouts_of(const weft_unit_part *p, const weft_box *box, int n_members,
+                                     int n)
 {
     weft_layout *l = WEFT_NEW(p->arena, weft_layout, n + 1);
 
-    for (int k = 0; k < n; k++)
-        l[k] = weft_unit_layout(p, v, split, kind, k);
+    for (int k = 0; k < n; k++) {
+        l[k] = (weft_layout){.n_members = n_members, .n = 1, .box = box + k * n_members};
+        mark_same(&l[k]);
+    }
     return l;
+}
+
+void weft_unit_layouts(const weft_unit_part *p, int v, const weft_split *split,
+                       weft_unit_choice *out)
+{
+    const weft_step *s = &p->net->ask->steps->step[v];
+    int n = split->n;
+    weft_box *operand = WEFT_NEW_RAW(p->arena, weft_box, s->n_operands * n + 1);
+    weft_box *weight = WEFT_NEW_RAW(p->arena, weft_box, s->n_weights * n + 1);
+    weft_box *result = WEFT_NEW_RAW(p->arena, weft_box, s->n_results * n + 1);
+
+    weft_split_boxes(p->net->ask->steps, v, split, operand, weight, result);
+    out->need = layouts_of(p, operand, n, s->n_operands);
+    out->weight = layouts_of(p, weight, n, s->n_weights);
+    out->result = layouts_of(p, result, n, s->n_results);
 }
 
 weft_layout weft_unit_whole(const weft_unit_part *p, int tensor)
@@ -74,8 +76,8 @@ static int part_dimension(const weft_unit_part *p, const weft_step *s)
     int u = s->node[0], width = p->net->ask->width, rank;
     int64_t axis = weft_node_int(&g->node[u], "axis", 0);
 
-    if (width == 1 || s->n_nodes != 1 || s->n_results < 2 || strcmp(g->node[u].op, "Split") != 0 ||
-        g->node[u].domain[0] != '\0')
+    if (width == 1 || s->n_nodes != 1 || s->n_operands == 0 || s->operand[0].slot != 0 ||
+        s->n_results < 2 || strcmp(g->node[u].op, "Split") != 0 || g->node[u].domain[0] != '\0')
         return -1;
     rank = g->tensor[s->result[0]].shape.rank;
     axis += axis < 0 ? rank : 0;
@@ -125,11 +127,10 @@ static void fill_by_part(const weft_unit_part *p, const weft_step *s, int dim, w
             block[j] = block_of(&g->tensor[s->result[k]].shape, dim, 0, j, width);
         result[k] = (weft_layout){.n_members = width, .n = 1, .box = block};
     }
+    weft_unit_layouts(p, (int)(s - p->net->ask->steps->step), &c->split, c);
     c->is_by_part = true;
     c->need = need;
     c->result = result;
-    c->weight = layouts_of(p, (int)(s - p->net->ask->steps->step), &c->split, WEFT_UNIT_WEIGHTS,
-                           s->n_weights);
 }
 
 /* --- lists of choices ------------------------------------------------------------------------- */
@@ -163,13 +164,11 @@ static void add_choice(const weft_unit_part *p, weft_unit_step *to, const weft_s
     if (!weft_split_is_valid(p->net->ask->steps, to->step, split))
         return;
     c->split = *split;
-    c->weight = layouts_of(p, to->step, split, WEFT_UNIT_WEIGHTS, s->n_weights);
-    if (split->n > 1 && !weft_split_is_copy(split) &&
-        weft_unit_is_tensor_step(p->net, to->step) && repeats_parameter(p, s, c))
+    weft_unit_layouts(p, to->step, split, c);
+    if (split->n > 1 && !weft_split_is_copy(split) && weft_unit_is_tensor_step(p->net, to->step) &&
+        repeats_parameter(p, s, c))
         return;
     to->n_choices++;
-    c->need = layouts_of(p, to->step, split, WEFT_UNIT_OPERANDS, s->n_operands);
-    c->result = layouts_of(p, to->step, split, WEFT_UNIT_RESULTS, s->n_results);
 }
 
 int weft_unit_n_gradients(const weft_unit_part *p, int tensor)
@@ -180,8 +179,8 @@ int weft_unit_n_gradients(const weft_unit_part *p, int tensor)
         const weft_step *s = weft_unit_step_at(p, i);
 
         for (int k = 0; k < s->n_operands; k++)
-            n += s->operand[k].tensor == tensor &&
-                 weft_unit_has_gradient(p->net, s, &s->operand[k]);
+            n +=
+                s->operand[k].tensor == tensor && weft_unit_has_gradient(p->net, s, &s->operand[k]);
     }
     return n;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unit_layout.c: what members have of a tensor, and what it takes to get from one layout to another.
+/* unit_layout.c: what members have of a tensor, and what it takes to get from one layout to
+ * another.
  *
  * Values: member j needs N[j] and has O[j], so it receives |N[j]| - |N[j] and O[j]| elements.
  * Gradients go the other way: member i has a part of the sum for every place of N[i], and member j
