@@ -152,7 +152,17 @@ static bool family_fits(weft_pipe_best *best, const weft_pipe_family *f, weft_sc
     return false;
 }
 
-/* Is there any plan of the problem? */
+static int64_t least_microbatch(const weft_pipe_families *f)
+{
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < f->n; i++)
+        least = f->at[i].microbatch < least ? f->at[i].microbatch : least;
+    return least;
+}
+
+/* Is there a plan of the problem? Unless moments are split, more samples never need less memory:
+ * the smallest microbatch tells. */
 static bool fits(const inquiry *q, const weft_training *p)
 {
     weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
@@ -164,13 +174,18 @@ static bool fits(const inquiry *q, const weft_training *p)
                            .a = a,
                            .most_steps = MOST_STEPS};
     bool is_found = false;
+    int64_t least;
 
     weft_pipe_costs_new(p, a, &c);
     families = weft_pipe_families_of(&c, a);
+    least = least_microbatch(&families);
     for (int i = 0; i < families.n && !is_found && !best.is_over; i++)
         for (int s = 0; s < WEFT_INTERLEAVED && !is_found; s++) {
-            size_t mark = weft_arena_mark(scratch);
+            size_t mark;
 
+            if (families.at[i].microbatch > least && !p->ask.is_split_moments)
+                continue;
+            mark = weft_arena_mark(scratch);
             if (p->ask.schedules >> s & 1)
                 is_found = family_fits(&best, &families.at[i], (weft_schedule)s, scratch);
             weft_arena_rewind(scratch, mark);

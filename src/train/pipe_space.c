@@ -386,7 +386,7 @@ weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
 {
     const weft_pipe_crew *crew = &f->crew[nodes->move[move].crew];
     const int *used = nodes->used + (size_t)nodes->move[move].next * WEFT_MAX_PARTS;
-    const int *all = nodes->used + (size_t)root * WEFT_MAX_PARTS;
+    const int *all = layout == WEFT_PIPE_NEAR ? nodes->used + (size_t)root * WEFT_MAX_PARTS : NULL;
     weft_stage s = {.width = p->width[crew->width], .n_parts = crew->n_parts};
 
     for (int i = 0; i < crew->n_parts; i++) {

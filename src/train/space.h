@@ -180,6 +180,7 @@ typedef struct weft_pipe_links {
     weft_affine *line;                    /* [2 * n_moves] sums of gradients */
 } weft_pipe_links;
 
+/* For suffixes that are part of `root`; wide and teams: -1 for all. */
 weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_family *f,
                                    const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                                    weft_arena *a);

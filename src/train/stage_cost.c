@@ -373,8 +373,9 @@ double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int 
             w.recompute = c->recompute[r];
             for (int i = 0; i < crew->n_parts; i++) {
                 holding h = holding_of(c, crew, &w, i);
-                double over = kept_bytes(&h) + largest_work(&h) - room_bytes(&h);
+                double over = kept_bytes(&h) - room_bytes(&h);
 
+                over += over < least ? largest_work(&h) : 0;
                 if (over > most) {
                     most = over;
                     fullest = crew->class_id[i];
