@@ -2,9 +2,9 @@
 /* misfit.c: why no plan fits, in one line: which memory, by how much at least, and the smallest
  * change that would fit.
  *
- * 1. The least overflow: over all families and schedules, by dynamic programming over suffixes, the
- *    least over plans of the most bytes that a stage is over. Stages that are over by more than the
- *    least so far are not looked at.
+ * 1. The least overflow: over families and schedules, by dynamic programming over suffixes, the
+ *    least over uniform plans of the most bytes that a stage is over. Stages that are over by more
+ *    than the least so far are not looked at.
  * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was not
  *    allowed; a smaller microbatch than the one asked for; moments split over replicas; more devices
  *    of a class, in islands like the largest it has, their number found by doubling and bisection.
@@ -15,7 +15,7 @@
 
 #include "misfit.h"
 
-enum { MOST_NODES = 5000, MOST_STEPS = 20000000, MOST_DEVICES = 4096 };
+enum { MOST_NODES = 5000, MOST_STEPS = 3000000, MOST_DEVICES = 4096 };
 
 typedef struct inquiry {
     const weft_training *p;
@@ -104,6 +104,23 @@ static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch
     }
 }
 
+/* Unless moments are split, neither replicas nor more samples make a stage need less memory: the
+ * smallest microbatch without teams tells whether there is a plan, and how much it lacks. */
+static bool is_telling(const weft_training *p, const weft_pipe_families *all, int i)
+{
+    const weft_pipe_family *f = &all->at[i];
+
+    for (int k = 0; k < all->n; k++) {
+        const weft_pipe_family *other = &all->at[k];
+
+        if (other->replicas > 0 && f->replicas == 0)
+            return false;
+        if (other->microbatch < f->microbatch && !p->ask.is_split_moments)
+            return false;
+    }
+    return true;
+}
+
 /* The least overflow of the space; INFINITY: no plan but for memory either. */
 static double least_overflow(const inquiry *q, int *class_id)
 {
@@ -118,9 +135,11 @@ static double least_overflow(const inquiry *q, int *class_id)
         for (int s = 0; s < WEFT_INTERLEAVED; s++) {
             size_t mark = weft_arena_mark(scratch);
 
+            if (!(q->p->ask.schedules >> s & 1) || !is_telling(q->p, &families, i))
+                continue;
             o.f = &families.at[i];
             o.nodes = weft_pipe_nodes_of(o.f, MOST_NODES, scratch);
-            if (o.nodes != NULL && (q->p->ask.schedules >> s & 1))
+            if (o.nodes != NULL)
                 overflow_of(&o, (weft_schedule)s, scratch);
             weft_arena_rewind(scratch, mark);
         }
@@ -152,17 +171,7 @@ static bool family_fits(weft_pipe_best *best, const weft_pipe_family *f, weft_sc
     return false;
 }
 
-static int64_t least_microbatch(const weft_pipe_families *f)
-{
-    int64_t least = INT64_MAX;
-
-    for (int i = 0; i < f->n; i++)
-        least = f->at[i].microbatch < least ? f->at[i].microbatch : least;
-    return least;
-}
-
-/* Is there a plan of the problem? Unless moments are split, more samples never need less memory:
- * the smallest microbatch tells. */
+/* Is there a plan of the problem? */
 static bool fits(const inquiry *q, const weft_training *p)
 {
     weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
@@ -174,19 +183,14 @@ static bool fits(const inquiry *q, const weft_training *p)
                            .a = a,
                            .most_steps = MOST_STEPS};
     bool is_found = false;
-    int64_t least;
 
     weft_pipe_costs_new(p, a, &c);
     families = weft_pipe_families_of(&c, a);
-    least = least_microbatch(&families);
     for (int i = 0; i < families.n && !is_found && !best.is_over; i++)
         for (int s = 0; s < WEFT_INTERLEAVED && !is_found; s++) {
-            size_t mark;
+            size_t mark = weft_arena_mark(scratch);
 
-            if (families.at[i].microbatch > least && !p->ask.is_split_moments)
-                continue;
-            mark = weft_arena_mark(scratch);
-            if (p->ask.schedules >> s & 1)
+            if ((p->ask.schedules >> s & 1) && is_telling(p, &families, i))
                 is_found = family_fits(&best, &families.at[i], (weft_schedule)s, scratch);
             weft_arena_rewind(scratch, mark);
         }
