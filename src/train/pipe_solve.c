@@ -12,9 +12,9 @@
  * 5. Nodes that are still open are searched again in the order of their bounds, each round with
  *    more steps, until nothing is open or the steps are used up.
  *
- * Guarantee: the bound is the least of the best value and the bounds of all that is open; if nothing
- * is, the plan is the best of the space (to the rounding in weft_pipe_target_s), or there is none.
- * Without a deadline all depends on steps only, never on the clock. */
+ * Guarantee: the bound is the least of the best value and the bounds of all that is open; if
+ * nothing is, the plan is the best of the space (to the rounding in weft_pipe_target_s), or there
+ * is none. Without a deadline all depends on steps only, never on the clock. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ typedef struct searcher {
     weft_pipe_chunks chunks;
     const weft_pipe_effort *effort;
     open_list open;
-    double lost_s; /* bound of what cannot be searched */
+    double lost_s;     /* bound of what cannot be searched */
     int n_done, *done; /* (class, width, replicas, share) whose chunks were tried */
     int n_tasks;
     task *task;
@@ -60,8 +60,9 @@ typedef struct searcher {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* Bounds 2 and 3. */
-static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f)
+/* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
+ * chunk, and for them all work over the most stages counts. */
+static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f, bool is_chunks)
 {
     double least_s = INFINITY;
 
@@ -71,11 +72,13 @@ static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f)
         for (int i = 0; i < crew->n_mixes * crew->n_parts; i++) {
             int class_id = crew->class_id[i % crew->n_parts];
 
-            least_s = fmin(least_s, c->row[weft_training_table(c->p, class_id, crew->width,
-                                                               crew->mix[i])]
-                                        .least_s);
+            least_s = fmin(
+                least_s,
+                c->row[weft_training_table(c->p, class_id, crew->width, crew->mix[i])].least_s);
         }
     }
+    if (c->n_classes == 1 && f->replicas > 0 && is_chunks)
+        return (double)f->n_microbatches * least_s / f->most_stages;
     if (c->n_classes == 1 && f->replicas > 0)
         return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
     return weft_pipe_work_s(c, f, 0);
@@ -102,14 +105,15 @@ static void list_tasks(searcher *s)
 
         if (s->effort->is_uniform && f->replicas == 0)
             continue;
-        f->floor_s = floor_of(c, f);
+        f->floor_s = floor_of(c, f, false);
         for (int k = 0; k < WEFT_N_SCHEDULES; k++) {
             bool is_chunks = k == WEFT_INTERLEAVED;
 
             if (!(c->p->ask.schedules >> k & 1) ||
                 (is_chunks && (f->replicas == 0 || !c->p->units.is_chain)))
                 continue;
-            s->task[s->n_tasks++] = (task){i, (weft_schedule)k, f->floor_s};
+            s->task[s->n_tasks++] =
+                (task){i, (weft_schedule)k, is_chunks ? floor_of(c, f, true) : f->floor_s};
         }
     }
     qsort(s->task, (size_t)s->n_tasks, sizeof *s->task, by_floor);
@@ -135,13 +139,12 @@ static double search_node(searcher *s, const open_node *n, const weft_pipe_nodes
     size_t mark = weft_arena_mark(s->scratch);
     const weft_pipe_family *f = &s->families.at[n->family];
     weft_pipe_links links = find_links(s, f, nodes, n->layout, n->root);
-    weft_pipe_table table = {
-        .family = f, .nodes = nodes, .links = &links, .schedule = n->schedule};
+    weft_pipe_table table = {.family = f, .nodes = nodes, .links = &links, .schedule = n->schedule};
     double open_s = n->bound_s;
 
     if (weft_pipe_suffixes(&s->best, &table, n->root, s->scratch))
-        open_s = fmax(open_s, weft_pipe_close(&s->best, &table, n->layout, n->root, steps,
-                                              s->scratch));
+        open_s =
+            fmax(open_s, weft_pipe_close(&s->best, &table, n->layout, n->root, steps, s->scratch));
     weft_arena_rewind(s->scratch, mark);
     return open_s;
 }
@@ -209,8 +212,7 @@ static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, op
     const weft_pipe_family *f = &s->families.at[t->family];
     int n_cuts = s->best.costs->p->units.n_cuts;
     weft_pipe_links links = find_links(s, f, nodes, WEFT_PIPE_WIDE, -1);
-    weft_pipe_table wide = {
-        .family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
+    weft_pipe_table wide = {.family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
     bool is_whole = !s->best.is_over && weft_pipe_suffixes(&s->best, &wide, -1, s->scratch);
 
     for (int i = 0; i < list->n; i++) {
@@ -406,7 +408,7 @@ static void run_line(searcher *s)
 
     for (int cut = 0; cut >= 0; cut = next_in_line(c, cut))
         line[n_line++] = cut;
-    list = WEFT_NEW(s->a, int, n_line * n_line + 1);
+    list = WEFT_NEW(s->a, int, n_line *n_line + 1);
     for (int cut = 0, k = 0; cut < n_cuts; cut++) {
         at[cut] = n;
         if (k < n_line && line[k] == cut)
@@ -444,10 +446,8 @@ void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_eff
                       weft_arena *a, weft_pipe_result *out)
 {
     weft_pipe_costs costs;
-    searcher s = {.effort = effort,
-                  .lost_s = INFINITY,
-                  .a = weft_arena_new(),
-                  .scratch = weft_arena_new()};
+    searcher s = {
+        .effort = effort, .lost_s = INFINITY, .a = weft_arena_new(), .scratch = weft_arena_new()};
 
     weft_pipe_costs_new(p, s.a, &costs);
     s.best = (weft_pipe_best){.costs = &costs,
@@ -458,7 +458,7 @@ void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_eff
     s.families = weft_pipe_families_of(&costs, s.a);
     s.chunks = (weft_pipe_chunks){
         .best = &s.best,
-        .least = WEFT_NEW(s.a, const double *, costs.n_classes *p->n_widths *p->n_shares),
+        .least = WEFT_NEW(s.a, const double *, costs.n_classes * p->n_widths * p->n_shares),
         .a = s.a,
         .scratch = s.scratch};
     search(&s);
