@@ -417,7 +417,7 @@ const char *weft_pipe_misfit(const weft_training *p, weft_run *run, weft_arena *
     over = least_overflow(&q, &class_id);
     if (!(over < INFINITY))
         return "no stage can be formed within the limits on microbatch, width, replicas, stages "
-               "and schedules";
+               "and schedules, with as many microbatches as can be simulated";
     if (!(over > 0))
         return "no plan fits memory under the schedules that are allowed";
     c = &p->cluster->classes[class_id];

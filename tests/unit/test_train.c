@@ -274,6 +274,21 @@ TEST(stopping_leaves_a_valid_answer)
     drop(&h);
 }
 
+/* A prime batch: a microbatch for each sample, more than the simulator takes. */
+TEST(plans_can_be_simulated)
+{
+    weft_train_ask ask = plain;
+    hand h;
+    weft_train_solution s;
+
+    ask.batch = 999999937;
+    h = equal_units(8, "8*gpu(mem=400); *:10", ask);
+    s = solve("auto", h.training, h.arena);
+    CHECK_INT(s.proof.outcome, WEFT_INFEASIBLE);
+    CHECK(strstr(s.proof.reason, "as many microbatches as can be simulated") != NULL);
+    drop(&h);
+}
+
 TEST(limits_of_the_question_are_kept)
 {
     weft_train_ask ask = plain;
@@ -348,6 +363,7 @@ int main(void)
         cmocka_unit_test(reason_knows_what_interleaved_plans_take),
         cmocka_unit_test(reason_admits_that_nothing_is_known_to_help),
         cmocka_unit_test(stopping_leaves_a_valid_answer),
+        cmocka_unit_test(plans_can_be_simulated),
         cmocka_unit_test(limits_of_the_question_are_kept),
         cmocka_unit_test(unequal_devices_are_used_as_such),
         cmocka_unit_test(equal_devices_lose_nothing),
