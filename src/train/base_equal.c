@@ -3,13 +3,14 @@
  * devices give on a mixed fleet.
  *
  * 1. The devices of some classes become one class, those of the others are left out. A unit takes
- *    the time of the mean speed: N / sum over devices of 1 / seconds; it needs the most bytes of any
- *    class; memory is that of the smallest device. Links stay as they are, islands follow from them.
+ *    the time of the mean speed: N / sum over devices of 1 / seconds; it needs the most bytes of
+ *    any class; memory is that of the smallest device. Links stay as they are, islands follow from
+ *    them.
  * 2. For these devices the best uniform plan is searched (pipe_solve.c, without teams).
- * 3. Its decisions, microbatch, cuts, widths, replicas, equal shares, schedule and recomputation, are
- *    put on the real devices in all orders of classes in which every stage has blocks of one class,
- *    in both layouts (at most MOST_ORDERS), and along the list of all blocks for all orders of the
- *    classes, a stage taking the next blocks whatever their class. The quickest counts.
+ * 3. Its decisions, microbatch, cuts, widths, replicas, equal shares, schedule and recomputation,
+ *    are put on the real devices in all orders of classes in which every stage has blocks of one
+ *    class, in both layouts (at most MOST_ORDERS), and along the list of all blocks for all orders
+ *    of the classes, a stage taking the next blocks whatever their class. The quickest counts.
  * 4. Blocks of that width may not be there on the real devices: then again with half the width.
  * 5. All sets of classes are tried (of more than MOST_SUBSETS classes: the fastest ones, 1, 2, ..):
  *    who plans for equal devices would leave out those that only slow the others down.
@@ -74,8 +75,8 @@ typedef struct merger {
     const weft_training *p;
     class_set set;
     const void *const *table;
-    int stride;             /* tables of a class */
-    int n;                  /* numbers of a unit */
+    int stride;              /* tables of a class */
+    int n;                   /* numbers of a unit */
     bool (*is_time)(size_t); /* of a number */
     weft_arena *a;
 } merger;
@@ -93,8 +94,7 @@ static void *merge_table(const merger *m, int i)
     for (size_t q = 0; q < n; q++) {
         for (int k = 0; k < c->n_classes; k++)
             if (has(m->set, k))
-                value[k] =
-                    ((const double *)m->table[(size_t)k * (size_t)m->stride + (size_t)i])[q];
+                value[k] = ((const double *)m->table[(size_t)k * (size_t)m->stride + (size_t)i])[q];
         to[q] = merge(c, m->set, value, m->is_time(q % (size_t)m->n));
     }
     return to;
@@ -135,8 +135,8 @@ static weft_status equal_training(const weft_training *p, class_set set, const w
 {
     int n_tables = p->n_widths * p->n_shares, place, n_classes;
     merger costs = {p, set, (const void *const *)p->cost, n_tables, N_COST, is_time_of_cost, a};
-    merger states = {p,       set, (const void *const *)p->state, p->n_widths,
-                     N_STATE, is_time_of_state, a};
+    merger states = {p, set, (const void *const *)p->state, p->n_widths, N_STATE, is_time_of_state,
+                     a};
     const weft_unit_cost **cost;
     const weft_unit_state **state;
     weft_training_spec s = {.name = p->name,
@@ -149,7 +149,7 @@ static weft_status equal_training(const weft_training *p, class_set set, const w
                             .share = p->share};
 
     WEFT_TRY(find_class(f, &place, &n_classes));
-    cost = WEFT_NEW(a, const weft_unit_cost *, n_classes * n_tables);
+    cost = WEFT_NEW(a, const weft_unit_cost *, n_classes *n_tables);
     state = WEFT_NEW(a, const weft_unit_state *, n_classes * p->n_widths);
     for (int i = 0; i < n_tables; i++)
         cost[place * n_tables + i] = merge_table(&costs, i);

@@ -5,11 +5,11 @@
  * 1. The least overflow: over families and schedules, by dynamic programming over suffixes, the
  *    least over uniform plans of the most bytes that a stage is over. Stages that are over by more
  *    than the least so far are not looked at.
- * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was not
- *    allowed; a smaller microbatch than the one asked for; moments split over replicas; more devices
- *    of a class, in islands like the largest it has, their number found by doubling and bisection.
- *    With a change the problem is the same but for the numbers changed; there is a plan if the
- *    suffix tables without hops reach the empty cut (pipe_search.c). */
+ * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was
+ *    not allowed; a smaller microbatch than the one asked for; moments split over replicas; more
+ *    devices of a class, in islands like the largest it has, their number found by doubling and
+ *    bisection. With a change the problem is the same but for the numbers changed; there is a plan
+ *    if the suffix tables without hops reach the empty cut (pipe_search.c). */
 #include <math.h>
 #include <string.h>
 
@@ -95,8 +95,7 @@ static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch
 
         for (int inner = n_cuts - 2; inner >= 0; inner--)
             fill_cut(o, node, inner,
-                     weft_pipe_in_flight(schedule, o->nodes->n_stages[node],
-                                         o->f->n_microbatches));
+                     weft_pipe_in_flight(schedule, o->nodes->n_stages[node], o->f->n_microbatches));
         if (o->over[whole] < o->least) {
             o->least = o->over[whole];
             o->least_class = o->class_id[whole];
@@ -177,11 +176,8 @@ static bool fits(const inquiry *q, const weft_training *p)
     weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
     weft_pipe_costs c;
     weft_pipe_families families;
-    weft_pipe_best best = {.costs = &c,
-                           .run = q->run,
-                           .value_s = INFINITY,
-                           .a = a,
-                           .most_steps = MOST_STEPS};
+    weft_pipe_best best = {
+        .costs = &c, .run = q->run, .value_s = INFINITY, .a = a, .most_steps = MOST_STEPS};
     bool is_found = false;
 
     weft_pipe_costs_new(p, a, &c);
@@ -199,14 +195,14 @@ static bool fits(const inquiry *q, const weft_training *p)
     return is_found;
 }
 
-/* The problem with more devices of a class, in islands like its largest. Only counts are right: such
- * a cluster has no devices. */
-static weft_training with_devices(const weft_training *p, int class_id, int n, weft_cluster *cluster,
-                                  weft_arena *a)
+/* The problem with more devices of a class, in islands like its largest. Only counts are right:
+ * such a cluster has no devices. */
+static weft_training with_devices(const weft_training *p, int class_id, int n,
+                                  weft_cluster *cluster, weft_arena *a)
 {
     weft_training changed = *p;
-    weft_class *classes = weft_arena_copy(
-        a, p->cluster->classes, sizeof *classes * (size_t)p->cluster->n_classes);
+    weft_class *classes =
+        weft_arena_copy(a, p->cluster->classes, sizeof *classes * (size_t)p->cluster->n_classes);
     weft_class *c = &classes[class_id];
     int size = 1, *at;
 
@@ -285,8 +281,9 @@ static const char *by_microbatch(const inquiry *q)
             continue;
         changed.ask.microbatch = b;
         if (fits(q, &changed))
-            return weft_arena_print(q->a, "would fit with microbatches of %lld samples instead of "
-                                          "%lld",
+            return weft_arena_print(q->a,
+                                    "would fit with microbatches of %lld samples instead of "
+                                    "%lld",
                                     (long long)b, (long long)q->p->ask.microbatch);
     }
     return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pipe_links.c: hops between stages and sums of gradients, for all moves of a family.
  *
- * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages and
- * their shares (pipeline_links.c): two look-ups tell both.
+ * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages
+ * and their shares (pipeline_links.c): two look-ups tell both.
  *
  *  - Uniform: blocks and shares follow from the move, the move after it, and the layout. Exact.
  *  - Teams: shares depend on cuts. A lower bound instead: some receiver gets at least 1 / blocks of

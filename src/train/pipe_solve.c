@@ -24,6 +24,7 @@
 
 enum {
     MOST_NODES = 20000,
+    MOST_ENTRIES = 10000000,  /* of a table */
     DEFAULT_STEPS = 20000000, /* most of them stages evaluated */
     FIRST_LOOK = 2000,        /* steps */
     GROWTH = 8,               /* of steps from round to round */
@@ -233,14 +234,15 @@ static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, op
     }
 }
 
-/* May the table of a task use up too much of what is left? In a chain it is far smaller than the
- * number of pairs says. */
+/* May the table of a task use up too much memory, or too many of the steps? In a chain it takes far
+ * fewer than the number of pairs says. */
 static bool is_too_large(const searcher *s, const weft_pipe_nodes *nodes)
 {
     const weft_pipe_costs *c = s->best.costs;
     int64_t n_pairs = c->outer == NULL ? 0 : c->outer_at[c->p->units.n_cuts];
 
-    return n_pairs * nodes->move_at[nodes->n_nodes] > s->best.most_steps / 4;
+    return (int64_t)nodes->n_nodes * c->p->units.n_cuts > MOST_ENTRIES ||
+           n_pairs * nodes->move_at[nodes->n_nodes] > s->best.most_steps / 4;
 }
 
 static void run_plain(searcher *s, const task *t)

@@ -62,7 +62,7 @@ weft_layout weft_unit_whole(const weft_unit_part *p, int tensor)
     weft_box *box = WEFT_NEW_RAW(p->arena, weft_box, n);
 
     for (int j = 0; j < n; j++)
-        box[j] = weft_box_whole(&p->net->graph->tensor[tensor].shape);
+        box[j] = weft_box_whole(p->net->graph->tensor[tensor].shape);
     return (weft_layout){.n_members = n, .n = 1, .box = box, .is_same = true};
 }
 
@@ -79,12 +79,12 @@ static int part_dimension(const weft_unit_part *p, const weft_step *s)
     if (width == 1 || s->n_nodes != 1 || s->n_operands == 0 || s->operand[0].slot != 0 ||
         s->n_results < 2 || strcmp(g->node[u].op, "Split") != 0 || g->node[u].domain[0] != '\0')
         return -1;
-    rank = g->tensor[s->result[0]].shape.rank;
+    rank = g->tensor[s->result[0]].shape->rank;
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank)
         return -1;
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-        if (g->res[i] < 0 || g->tensor[g->res[i]].shape.dim[axis] % width != 0)
+        if (g->res[i] < 0 || g->tensor[g->res[i]].shape->dim[axis] % width != 0)
             return -1;
     return (int)axis;
 }
@@ -114,7 +114,7 @@ static void fill_by_part(const weft_unit_part *p, const weft_step *s, int dim, w
         int64_t start = 0;
 
         for (int i = 0; i < n; i++) {
-            const weft_shape *part = &g->tensor[g->res[g->res_at[u] + i]].shape;
+            const weft_shape *part = g->tensor[g->res[g->res_at[u] + i]].shape;
 
             box[j * n + i] = block_of(part, dim, start, j, width);
             start += part->dim[dim];
@@ -124,7 +124,7 @@ static void fill_by_part(const weft_unit_part *p, const weft_step *s, int dim, w
         weft_box *block = WEFT_NEW(p->arena, weft_box, width);
 
         for (int j = 0; j < width; j++)
-            block[j] = block_of(&g->tensor[s->result[k]].shape, dim, 0, j, width);
+            block[j] = block_of(g->tensor[s->result[k]].shape, dim, 0, j, width);
         result[k] = (weft_layout){.n_members = width, .n = 1, .box = block};
     }
     weft_unit_layouts(p, (int)(s - p->net->ask->steps->step), &c->split, c);
@@ -151,7 +151,7 @@ static bool repeats_parameter(const weft_unit_part *p, const weft_step *s,
 
     for (int k = 0; k < s->n_weights; k++)
         if (s->weight[k].node == 0 && p->net->update[s->weight[k].tensor] >= 0 &&
-            g->tensor[s->weight[k].tensor].shape.rank > 1 && c->weight[k].is_same)
+            g->tensor[s->weight[k].tensor].shape->rank > 1 && c->weight[k].is_same)
             return true;
     return false;
 }

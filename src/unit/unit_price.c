@@ -119,12 +119,12 @@ static bool add_nodes(const weft_unit_part *p, int v, weft_unit_choice *c)
 static double loss_s(const weft_unit_part *p, int tensor, const weft_layout *l)
 {
     const weft_tensor *t = &p->net->graph->tensor[tensor];
-    int last = t->shape.rank - 1;
+    int last = t->shape->rank - 1;
     double places;
 
-    if (l->is_same || last < 0 || l->box[0].hi[last] - l->box[0].lo[last] == t->shape.dim[last])
+    if (l->is_same || last < 0 || l->box[0].hi[last] - l->box[0].lo[last] == t->shape->dim[last])
         return 0;
-    places = (double)t->elements / (double)t->shape.dim[last];
+    places = (double)t->elements / (double)t->shape->dim[last];
     return weft_all_reduce_s(&p->net->ask->inside, p->net->ask->width,
                              2 * fmax(WEFT_STATISTIC_BYTES, weft_unit_element_bytes(p, tensor)) *
                                  places);
@@ -268,7 +268,7 @@ static bool is_handed_on(const weft_unit_part *p, const weft_step *s, const weft
             return false;
     }
     return x->node > 0 &&
-           weft_shape_equal(&g->tensor[x->tensor].shape, &g->tensor[s->result[0]].shape);
+           weft_shape_equal(g->tensor[x->tensor].shape, g->tensor[s->result[0]].shape);
 }
 
 /* Scattered sums are gathered for the backward nodes of the head: then all have all of it. */
@@ -300,9 +300,9 @@ static bool is_in_parts(const weft_unit_part *p, int place, int operand,
         n_readers += n->graph->node[n->graph->use[i]].phase == WEFT_FORWARD;
     for (int d = 0; d < own->box[0].rank; d++) {
         bool is_cut =
-            own->box[0].hi[d] - own->box[0].lo[d] < n->graph->tensor[x->tensor].shape.dim[d];
+            own->box[0].hi[d] - own->box[0].lo[d] < n->graph->tensor[x->tensor].shape->dim[d];
         bool is_part = to->need[0].box[0].hi[d] - to->need[0].box[0].lo[d] <
-                       n->graph->tensor[x->tensor].shape.dim[d];
+                       n->graph->tensor[x->tensor].shape->dim[d];
 
         if (is_cut != is_part)
             return false;

@@ -491,7 +491,7 @@ static bool repeats(const problem *p, int v, const weft_split *split)
     for (int k = 0; k < s->n_weights && is_product(p->graph, s->node[0]); k++) {
         const weft_tensor *t = &p->graph->tensor[s->weight[k].tensor];
         bool is_whole = s->weight[k].node == 0 && is_trained(p->graph, s->weight[k].tensor) &&
-                        t->shape.rank > 1;
+                        t->shape->rank > 1;
 
         for (int j = 0; j < split->n; j++) {
             weft_box b = weft_split_weight(p->steps, v, split, j, k, 0);

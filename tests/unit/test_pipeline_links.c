@@ -235,7 +235,7 @@ static double direct_hop_s(const weft_training *p, const weft_stage *from, const
                 n_senders += from->width > to->width ? q % to->width == t : q == t % from->width;
             for (int q = 0; q < from->width; q++) {
                 int a = device_of(p, &sender[block_with(sender, j)], q);
-                const weft_route *r = &f->route[a * f->n_devices + b];
+                const weft_route *r = weft_platform_route(f, a, b);
 
                 if (from->width > to->width ? q % to->width != t : q != t % from->width)
                     continue;
@@ -264,7 +264,7 @@ static double direct_shared_s(const weft_training *p, const weft_stage *owner,
             int a = device_of(p, &theirs[k], q % other->width);
             int b = device_of(p, &mine[k % n_mine], q % owner->width);
             const weft_route *r =
-                is_to_owner ? &f->route[a * f->n_devices + b] : &f->route[b * f->n_devices + a];
+                is_to_owner ? weft_platform_route(f, a, b) : weft_platform_route(f, b, a);
 
             out_s[is_to_owner ? a : b] += bytes / r->bytes_per_s;
             in_s[is_to_owner ? b : a] += bytes / r->bytes_per_s;

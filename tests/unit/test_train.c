@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The planner of training on problems whose answer is known, on real networks, and what it says when
- * nothing fits. */
+/* The planner of training on problems whose answer is known, on real networks, and what it says
+ * when nothing fits. */
 #include "check.h"
 #include "weft/train.h"
 
@@ -14,8 +14,8 @@ typedef struct hand {
     weft_arena *arena;
 } hand;
 
-/* n equal units: forward 1 s and backward 2 s a sample, 10 B of weights and as many of gradients, 20
- * B of moments; 8 B kept a sample, 2 B with full recomputation. No bytes between units. */
+/* n equal units: forward 1 s and backward 2 s a sample, 10 B of weights and as many of gradients,
+ * 20 B of moments; 8 B kept a sample, 2 B with full recomputation. No bytes between units. */
 static hand equal_units(int n, const char *notation, weft_train_ask ask)
 {
     static const int width[] = {1};
@@ -81,8 +81,8 @@ TEST(solvers_are_found_by_name)
     CHECK(weft_train_find("auto") != NULL && weft_train_find("none") == NULL);
 }
 
-/* Two units fit a device (2 * 40 + K * 2 * 8 <= 112 for K = 2), four do not: two stages of 6 s each,
- * 8 microbatches, hops take no time: (8 + 2 - 1) * 6 s. */
+/* Two units fit a device (2 * 40 + K * 2 * 8 <= 112 for K = 2), four do not: two stages of 6 s
+ * each, 8 microbatches, hops take no time: (8 + 2 - 1) * 6 s. */
 TEST(equal_stages_take_the_time_of_the_closed_form)
 {
     hand h = equal_units(4, "2*gpu(mem=112); gpu0-gpu1:1", plain);
@@ -142,8 +142,8 @@ static void check_reason(const char *notation, weft_train_ask ask, const char *w
 
 /* One device of 100 B: 4 * 40 + 4 * 8 = 192 B are needed, 92 more than there are. With two devices
  * the first of two stages needs 80 + 2 * 16 B = 112, with three stages 2 + 1 + 1 units: the first
- * needs 80 + 3 * 16 at two units, 40 + 3 * 8 at one; then the second or third has two: 80 + 32 or 80
- * + 16 B = 96: three devices do. */
+ * needs 80 + 3 * 16 at two units, 40 + 3 * 8 at one; then the second or third has two: 80 + 32 or
+ * 80 + 16 B = 96: three devices do. */
 TEST(reason_counts_devices)
 {
     check_reason("gpu(mem=100)", plain, "the best plan needs 92 B more",
