@@ -124,6 +124,9 @@ weft_box weft_split_weight(const weft_steps *s, int step, const weft_split *spli
                            int weight, int phase);
 weft_box weft_split_result(const weft_steps *s, int step, const weft_split *split, int member,
                            int result);
+/* All of these at once, of phase 0: box[k * n + member] of operand, weight and result k. */
+void weft_split_boxes(const weft_steps *s, int step, const weft_split *split, weft_box *operand,
+                      weft_box *weight, weft_box *result);
 /* The member from which `member` takes the next shard of an operand (or weight) between phases; -1
  * if that one does not rotate. */
 int weft_split_source(const weft_steps *s, int step, const weft_split *split, int member,
@@ -164,11 +167,11 @@ enum { WEFT_STATISTIC_BYTES = 4 };
 weft_mode weft_split_mode(const weft_steps *s, int step, const weft_split *split,
                           const weft_design *d);
 
-/* The work of the member that has most, of a split whose shards do not rotate: of node u of the
- * step, or of a backward node u of one of them, which is done where its forward node is: from the
+/* The work of the member that has most, of a split whose shards do not rotate: of nodes of the
+ * step, and of backward nodes of them, which are done where their forward node is: from the
  * gradients of the results and the operands that a member has to those of its operands. */
-void weft_split_key(const weft_steps *s, int step, const weft_split *split, int u,
-                    weft_work_key *out);
+void weft_split_keys(const weft_steps *s, int step, const weft_split *split, int n, const int *node,
+                     weft_work_key *out);
 
 /* Links between members of a set, between two sets, or between a set and the host. */
 typedef struct weft_span {

@@ -293,6 +293,15 @@ static void follower_key(const weft_graph *g, const weft_cut *c, const holdings 
     key_of_part(g, c, h, i, &nest, 1, out);
 }
 
+static void forward_key(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
+                        weft_work_key *out)
+{
+    if (i == 0)
+        head_key(g, c, h, out);
+    else
+        follower_key(g, c, h, i, out);
+}
+
 static weft_cost node_cost(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
                            const weft_design *d)
 {
@@ -300,10 +309,7 @@ static weft_cost node_cost(const weft_graph *g, const weft_cut *c, const holding
     weft_work_key k;
     weft_cost cost;
 
-    if (i == 0)
-        head_key(g, c, h, &k);
-    else
-        follower_key(g, c, h, i, &k);
+    forward_key(g, c, h, i, &k);
     cost = weft_design_cost(d, &k);
     if (!k.is_view && !weft_design_supports(d, n->op, n->domain))
         cost.seconds = INFINITY;
@@ -392,33 +398,40 @@ static void backward_key(const weft_graph *g, const weft_cut *c, const holdings 
     weft_arena_free(l.scratch);
 }
 
-void weft_split_key(const weft_steps *s, int step, const weft_split *split, int u,
-                    weft_work_key *out)
+/* Place of the node, or of the forward node of a backward node, in the step. */
+static int place_of(const weft_graph *g, const weft_step *step, int u)
+{
+    int of = g->node[u].phase == WEFT_BACKWARD ? g->node[u].forward : u, i = 0;
+
+    while (step->node[i] != of)
+        i++;
+    return i;
+}
+
+void weft_split_keys(const weft_steps *s, int step, const weft_split *split, int n, const int *node,
+                     weft_work_key *out)
 {
     const weft_graph *g = s->graph;
-    bool is_back = g->node[u].phase == WEFT_BACKWARD;
-    int of = is_back ? g->node[u].forward : u, i = 0;
-    weft_split plain = *split;
-    weft_cut c;
-    holdings h;
+    weft_split gathered = *split; /* for backward nodes of the head: scattered sums are gathered */
+    weft_cut c = weft_cut_of(s, step, split), whole;
+    holdings h, all;
 
-    while (s->step[step].node[i] != of)
-        i++;
-    if (is_back && i == 0) /* sums that are scattered are gathered first */
-        plain.is_scattered = false;
-    c = weft_cut_of(s, step, &plain);
-    if (is_back && !c.is_cut) {
-        weft_work_key_of(g, u, out);
-        return;
-    }
+    gathered.is_scattered = false;
+    whole = weft_cut_of(s, step, &gathered);
     hold(&c, &h);
-    if (is_back)
-        backward_key(g, &c, &h, i, u, out);
-    else if (i == 0)
-        head_key(g, &c, &h, out);
-    else
-        follower_key(g, &c, &h, i, out);
+    hold(&whole, &all);
+    for (int k = 0; k < n; k++) {
+        int i = place_of(g, &s->step[step], node[k]);
+
+        if (g->node[node[k]].phase != WEFT_BACKWARD)
+            forward_key(g, &c, &h, i, &out[k]);
+        else if (!c.is_cut)
+            weft_work_key_of(g, node[k], &out[k]);
+        else
+            backward_key(g, i == 0 ? &whole : &c, i == 0 ? &all : &h, i, node[k], &out[k]);
+    }
     weft_arena_free(h.scratch);
+    weft_arena_free(all.scratch);
 }
 
 /* --- modes ----------------------------------------------------------------------------------- */

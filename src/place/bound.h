@@ -68,6 +68,22 @@ double weft_refute_bound(const weft_piece *x, double upper, bool is_shaving, dou
  * matter. */
 double weft_memory_bound(const weft_piece *x, weft_arena *a);
 
+/* --- hops (bound_hops.c) --------------------------------------------------------------------- */
+
+/* The tasks of a piece on other devices without memory limits, with tails of series.c. */
+typedef struct weft_tails {
+    const weft_piece *piece;
+    const int *kind; /* [devices of the piece] a device that is equal, and linked no worse */
+} weft_tails;
+
+/* From barrier to barrier on devices none of which holds all weights: the network is sent on. 0 if
+ * memory cannot matter or there is no barrier; INFINITY if no plan exists. */
+double weft_hops_bound(const weft_piece *x, const weft_tails *t, weft_arena *a);
+/* A plan made of what the bound found, with these rooms for weights; false if devices differ or a
+ * part is too large. Starts are for the order only. */
+bool weft_hops_plan(const weft_piece *x, const weft_tails *t, const double *room_bytes,
+                    weft_arena *a, weft_plan *plan);
+
 /* --- series (bound_series.c) ----------------------------------------------------------------- */
 
 enum { WEFT_MOST_PART = 64 };

@@ -12,8 +12,8 @@
  *    itself is searched.
  * 4. Rotation: a schedule of the reduced problem without memory limits, in which a device stands
  *    for another one of its kind when it is full, from a barrier on where little has to be sent.
- * 5. The simulator judges all plans. The bound is that of step 1, or that of bytes with
- *    prices (bound_memory.c).
+ * 5. The simulator judges all plans. The bound is that of step 1, that of bytes with prices
+ *    (bound_memory.c), or that of a way that must change devices (bound_hops.c).
  *
  * Guarantee: the bound holds for every plan, since step 1 is a relaxation (orbit.c). The plan is
  * proved optimal where it meets the bound; transfers that hide behind computation cost nothing, so
@@ -132,6 +132,20 @@ static bool try_chain(search *s, bool is_roomy, int most_labels, int *device)
         plan.start_s[u] = u;
     }
     return weft_best_try(&s->best, p, &plan, s->a) < INFINITY;
+}
+
+/* A plan from the bound of hops (bound_hops.c), with room for tensors left on every device. */
+static void try_hops(search *s, const weft_tails *tails)
+{
+    const weft_problem *p = s->problem;
+    double *room_bytes = WEFT_NEW(s->a, double, p->n_devices);
+    double live_bytes = weft_orbit_live_bytes(p);
+    weft_plan plan = weft_plan_new(p->n_tasks, s->a);
+
+    for (int d = 0; d < p->n_devices; d++)
+        room_bytes[d] = fmax(0, s->whole->room_bytes[d] - live_bytes);
+    if (weft_hops_plan(s->whole, tails, room_bytes, s->a, &plan))
+        weft_best_try(&s->best, p, &plan, s->a);
 }
 
 /* --- step 3 ---------------------------------------------------------------------------------- */
@@ -442,6 +456,7 @@ static void search_rotation(search *s)
 static void search_plans(search *s)
 {
     int *device = WEFT_NEW(s->a, int, s->problem->n_tasks);
+    weft_tails tails = {s->reduced.piece, s->reduced.kind};
     bool has_chain;
     double chain_s;
 
@@ -451,8 +466,11 @@ static void search_plans(search *s)
         return;
     }
     s->bound = fmax(s->bound, weft_memory_bound(s->whole, s->a));
+    s->bound = fmax(s->bound, weft_hops_bound(s->whole, &tails, s->a));
     has_chain = try_chain(s, true, FEW_LABELS, device) || try_chain(s, false, FEW_LABELS, device);
     chain_s = s->best.value;
+    if (!is_over(s))
+        try_hops(s, &tails);
     if (!is_over(s))
         search_rotation(s);
     if (!is_over(s) && !(s->best.value < chain_s))

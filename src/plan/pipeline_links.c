@@ -100,9 +100,7 @@ bool weft_walk_next(weft_block_walk *b)
 
 static const weft_route *route_of(const weft_training *p, int from, int to)
 {
-    const weft_platform *f = p->cluster->platform;
-
-    return &f->route[(size_t)from * (size_t)f->n_devices + (size_t)to];
+    return weft_platform_route(p->cluster->platform, from, to);
 }
 
 /* Slowest neighbours: member q of one block to member q of another. */

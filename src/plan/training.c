@@ -8,9 +8,10 @@
  *    may be. Shares that fit no device, even if every unit were alone there and its results were
  *    computed again, are left out: memory grows with the samples, so the first that does not fit is
  *    the last to be looked at.
- * 4. For each share the network is read with that batch; its forward nodes must be the same. For
- *    each class and width that its islands have room for, weft_unit_costs fills a table. How
- * operators are cut may differ between shares: of what a device holds the most counts.
+ * 4. For each share the network is read with that batch; its forward nodes must be the same,
+ *    but for some that repeat what all samples have in common. For each class and width that its
+ * islands have room for, weft_unit_costs fills a table. How operators are cut may differ between
+ * shares: of what a device holds the most counts.
  *
  * Cost: the network is read once for each share; the rest is small beside it, as equal units are
  * worked out once. */
@@ -28,6 +29,7 @@ typedef struct reader {
     weft_cluster *cluster;
     weft_model *first; /* one sample */
     bool is_fixed;     /* the network has a batch of its own */
+    bool is_limited;   /* it cannot be given some larger batch */
     weft_units units;
     int n_widths, width[MOST_WIDTHS];
     int n_shares;
@@ -92,60 +94,103 @@ static weft_status open_first(reader *r)
 
 /* --- the units of another share --------------------------------------------------------------- */
 
-static weft_map *map_nodes(const weft_graph *g, weft_arena *a)
+static bool is_like(const weft_node *a, const weft_node *b)
 {
-    weft_map *m = weft_map_new(a);
-
-    for (int u = 0; u < g->n_nodes; u++)
-        (void)weft_map_put(m, g->node[u].name, strlen(g->node[u].name), u);
-    return m;
+    return a->phase == b->phase && strcmp(a->op, b->op) == 0 && strcmp(a->domain, b->domain) == 0;
 }
 
-/* Where broadcasting begins or ends with the batch, a sum of gradients comes or goes; such a node
- * belongs to its forward node, or to a node whose result it reads. */
-static int unit_of_new(const weft_graph *g, const int *of_node, int u)
+static bool is_same_network(const weft_graph *a, const weft_graph *b)
 {
-    if (g->node[u].forward >= 0)
-        return of_node[g->node[u].forward];
+    if (a->n_nodes != b->n_nodes || a->n_tensors != b->n_tensors)
+        return false;
+    for (int u = 0; u < a->n_nodes; u++)
+        if (!is_like(&a->node[u], &b->node[u]) || a->node[u].forward != b->node[u].forward ||
+            a->node[u].wrt != b->node[u].wrt)
+            return false;
+    return true;
+}
+
+/* With several samples there may be operators that repeat what is the same for all, and sums of
+ * its gradients; and what they are is not the same as with one. Forward nodes go together in order,
+ * as far as their operators are the same; those without a partner go with the next.
+ * match: [nodes of first] node of g. False: some node of first has no partner. */
+static bool match_nodes(const weft_graph *first, const weft_graph *g, const int *unit, int *match,
+                        int *of_node)
+{
+    int v = 0, done = 0;
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        of_node[u] = -1;
+        if (g->node[u].phase != WEFT_FORWARD)
+            continue;
+        while (v < first->n_nodes && first->node[v].phase != WEFT_FORWARD)
+            v++;
+        if (v == first->n_nodes || !is_like(&first->node[v], &g->node[u]))
+            continue;
+        match[v] = u;
+        for (; done <= u; done++)
+            if (g->node[done].phase == WEFT_FORWARD)
+                of_node[done] = unit[v];
+        v++;
+    }
+    while (v < first->n_nodes && first->node[v].phase != WEFT_FORWARD)
+        v++;
+    return v == first->n_nodes;
+}
+
+/* Nodes that are not forward: with their forward node, the first reader of their parameter, or a
+ * node whose result they read. */
+static int unit_of_other(const weft_graph *g, const int *of_node, int u)
+{
+    const weft_node *n = &g->node[u];
+
+    if (n->forward >= 0)
+        return of_node[n->forward];
+    if (n->phase == WEFT_UPDATE)
+        return of_node[g->use[g->use_at[g->arg[g->arg_at[u]]]]];
     for (int i = g->arg_at[u + 1] - 1; i >= g->arg_at[u]; i--)
         if (g->arg[i] >= 0 && g->tensor[g->arg[i]].producer >= 0)
             return of_node[g->tensor[g->arg[i]].producer];
     return -1;
 }
 
-/* The same units of the same network with another batch: nodes and tensors by name. False: its
- * forward nodes are others. */
+/* The tensor of g that is tensor t of the first: what the partner of its first reader reads. */
+static int match_tensor(const weft_graph *first, const weft_graph *g, const int *match, int t)
+{
+    int v = first->use[first->use_at[t]];
+
+    for (int i = first->arg_at[v]; i < first->arg_at[v + 1]; i++)
+        if (first->arg[i] == t &&
+            i - first->arg_at[v] < g->arg_at[match[v] + 1] - g->arg_at[match[v]])
+            return g->arg[g->arg_at[match[v]] + i - first->arg_at[v]];
+    return -1;
+}
+
+/* The same units of the same network with more samples. False: it is another network. */
 static bool move_units(const reader *r, const weft_graph *g, weft_arena *a, weft_units *out)
 {
     const weft_graph *first = r->first->graph;
-    weft_map *nodes = map_nodes(first, a), *tensors = weft_map_new(a);
-    int *of_node = WEFT_NEW(a, int, g->n_nodes), n_forward = 0;
+    int *of_node = WEFT_NEW(a, int, g->n_nodes), *match = WEFT_NEW(a, int, first->n_nodes);
     weft_shared *shared = WEFT_NEW(a, weft_shared, r->units.n_shared + 1);
 
+    *out = r->units;
+    if (is_same_network(first, g))
+        return true;
+    if (!match_nodes(first, g, r->units.of_node, match, of_node))
+        return false;
     for (int u = 0; u < g->n_nodes; u++) {
-        int v = weft_map_get(nodes, g->node[u].name, strlen(g->node[u].name));
-
-        if (g->node[u].phase == WEFT_FORWARD && (v < 0 || first->node[v].phase != WEFT_FORWARD))
-            return false;
-        n_forward += g->node[u].phase == WEFT_FORWARD;
-        of_node[u] = v >= 0 ? r->units.of_node[v] : unit_of_new(g, of_node, u);
+        if (g->node[u].phase != WEFT_FORWARD)
+            of_node[u] = unit_of_other(g, of_node, u);
         if (of_node[u] < 0)
             return false;
     }
-    for (int v = 0; v < first->n_nodes; v++)
-        n_forward -= first->node[v].phase == WEFT_FORWARD;
-    for (int t = 0; t < g->n_tensors; t++)
-        (void)weft_map_put(tensors, g->tensor[t].name, strlen(g->tensor[t].name), t);
     for (int i = 0; i < r->units.n_shared; i++) {
-        const char *name = first->tensor[r->units.shared[i].tensor].name;
-
         shared[i] = r->units.shared[i];
-        shared[i].tensor = weft_map_get(tensors, name, strlen(name));
+        shared[i].tensor = match_tensor(first, g, match, shared[i].tensor);
     }
-    *out = r->units;
     out->of_node = of_node;
     out->shared = shared;
-    return n_forward == 0;
+    return true;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -209,8 +254,10 @@ static weft_status add_share(reader *r, const weft_graph *g, int64_t samples, bo
     weft_units units = r->units;
     weft_steps *s;
 
-    if (r->n_shares > 0 && !move_units(r, g, r->a, &units))
+    if (r->n_shares > 0 && !move_units(r, g, r->a, &units)) {
+        r->is_limited = true;
         return WEFT_OK;
+    }
     WEFT_TRY(weft_steps_within(g, units.of_node, &s));
     fill_tables(r, &units, s, is_fitting);
     weft_steps_free(s);
@@ -232,8 +279,10 @@ static weft_status add_shares(reader *r)
         weft_model *m;
         weft_status status;
 
-        if (open_share(r, share[i], &m) != WEFT_OK)
-            break; /* it does not work on larger batches */
+        if (open_share(r, share[i], &m) != WEFT_OK) {
+            r->is_limited = true;
+            break;
+        }
         status = add_share(r, m->graph, share[i], &is_fitting);
         weft_model_free(m);
         WEFT_TRY(status);
@@ -245,7 +294,7 @@ static weft_status add_shares(reader *r)
 
 static void add_warnings(const reader *r, weft_training *p)
 {
-    const char **warning = WEFT_NEW(p->arena, const char *, r->first->n_warnings + 1);
+    const char **warning = WEFT_NEW(p->arena, const char *, r->first->n_warnings + 2);
 
     for (int i = 0; i < r->first->n_warnings; i++)
         warning[p->n_warnings++] =
@@ -254,6 +303,11 @@ static void add_warnings(const reader *r, weft_training *p)
         warning[p->n_warnings++] = weft_arena_print(
             p->arena, "'%s' cannot be given another batch: its own batch counts as one sample",
             r->source);
+    if (r->is_limited)
+        warning[p->n_warnings++] = weft_arena_print(
+            p->arena, "'%s' cannot be given every batch: devices get up to %lld sample%s at once",
+            r->source, (long long)r->share[r->n_shares - 1],
+            r->share[r->n_shares - 1] == 1 ? "" : "s");
     p->warning = warning;
 }
 

@@ -121,6 +121,9 @@ static weft_status check_cuts(const weft_units *u, const int *size)
     if (size[0] != 0 || size[u->n_cuts - 1] != u->n_units)
         return weft_fail(WEFT_E_INPUT, "the first cut must have no unit, the last one all %d",
                          u->n_units);
+    if (u->is_chain && u->n_cuts != u->n_units + 1)
+        return weft_fail(WEFT_E_INPUT, "%d units, as a chain, have %d cuts, expected %d",
+                         u->n_units, u->n_cuts, u->n_units + 1);
     for (int c = 0; c < u->n_cuts; c++) {
         if (has_strangers(u, c))
             return weft_fail(WEFT_E_INPUT, "cut %d has a unit that does not exist", c);
@@ -128,8 +131,7 @@ static weft_status check_cuts(const weft_units *u, const int *size)
             if (size[c] <= size[d] && is_within(u, c, d))
                 return weft_fail(WEFT_E_INPUT, "cut %d comes after cut %d, which contains it", c,
                                  d);
-        if (u->is_chain && (u->n_cuts != u->n_units + 1 || size[c] != c ||
-                            (c > 0 && !weft_bit_get(cut_at(u, c), c - 1))))
+        if (u->is_chain && (size[c] != c || (c > 0 && !weft_bit_get(cut_at(u, c), c - 1))))
             return weft_fail(WEFT_E_INPUT, "cut %d of a chain must be the first %d units", c, c);
     }
     return WEFT_OK;

@@ -201,23 +201,31 @@ static bool is_fuller(double peak, double room, double other_peak, double other_
     return share > other_share || (share >= other_share && peak > other_peak);
 }
 
-/* Stage i; `count` and `spare` are scratch. */
-static void measure_stage(measuring *m, int i, int64_t *count, tape *spare, double *peak_bytes,
-                          double *room_bytes, const weft_sample **memory, int *n_memory)
+/* What measures point to, while it is written. */
+typedef struct memory {
+    double *peak_bytes, *room_bytes; /* [n_stages] */
+    const weft_sample **sample;      /* [n_stages] */
+    int *n_samples;                  /* [n_stages] */
+    int64_t *count;                  /* scratch: [chunks of a stage] */
+    tape spare;                      /* scratch */
+} memory;
+
+static void measure_stage(const measuring *m, int i, memory *to)
 {
     const weft_stage *s = &m->d->plan->stage[i];
+    tape *t = &to->spare;
 
     for (int k = 0; k < s->n_parts; k++) {
         double room = m->d->p->cluster->classes[s->part[k].class_id].memory_bytes, peak;
 
-        write_tape(m, i, k, count, spare);
-        peak = peak_of(spare);
-        if (k > 0 && !is_fuller(peak, room, peak_bytes[i], room_bytes[i]))
+        write_tape(m, i, k, to->count, t);
+        peak = peak_of(t);
+        if (k > 0 && !is_fuller(peak, room, to->peak_bytes[i], to->room_bytes[i]))
             continue;
-        peak_bytes[i] = peak;
-        room_bytes[i] = room;
-        memory[i] = weft_arena_copy(m->a, spare->sample, (size_t)spare->n * sizeof *spare->sample);
-        n_memory[i] = spare->n;
+        to->peak_bytes[i] = peak;
+        to->room_bytes[i] = room;
+        to->sample[i] = weft_arena_copy(m->a, t->sample, (size_t)t->n * sizeof *t->sample);
+        to->n_samples[i] = t->n;
     }
 }
 
@@ -226,22 +234,25 @@ static void measure_memory(measuring *m)
     const weft_pipeline_draft *d = m->d;
     int n = d->plan->n_stages;
     weft_arena *scratch = weft_arena_new();
-    int64_t *count = WEFT_NEW(scratch, int64_t, d->plan->n_chunks);
-    tape spare = {WEFT_NEW_RAW(scratch, weft_sample, 2 * d->n_order + 1), 0};
-    double *peak_bytes = WEFT_NEW(m->a, double, n), *room_bytes = WEFT_NEW(m->a, double, n);
-    const weft_sample **memory = WEFT_NEW(m->a, const weft_sample *, n);
-    int *n_memory = WEFT_NEW(m->a, int, n);
+    memory x = {
+        .peak_bytes = WEFT_NEW(m->a, double, n),
+        .room_bytes = WEFT_NEW(m->a, double, n),
+        .sample = WEFT_NEW(m->a, const weft_sample *, n),
+        .n_samples = WEFT_NEW(m->a, int, n),
+        .count = WEFT_NEW(scratch, int64_t, d->plan->n_chunks),
+        .spare = {WEFT_NEW_RAW(scratch, weft_sample, 2 * d->n_order + 1), 0}
+    };
 
     m->out->over_stage = -1;
     for (int i = n - 1; i >= 0; i--) {
-        measure_stage(m, i, count, &spare, peak_bytes, room_bytes, memory, n_memory);
-        if (peak_bytes[i] > room_bytes[i])
+        measure_stage(m, i, &x);
+        if (x.peak_bytes[i] > x.room_bytes[i])
             m->out->over_stage = i;
     }
-    m->out->stage_peak_bytes = peak_bytes;
-    m->out->stage_room_bytes = room_bytes;
-    m->out->memory = memory;
-    m->out->n_memory = n_memory;
+    m->out->stage_peak_bytes = x.peak_bytes;
+    m->out->stage_room_bytes = x.room_bytes;
+    m->out->memory = x.sample;
+    m->out->n_memory = x.n_samples;
     weft_arena_free(scratch);
 }
 
@@ -265,4 +276,70 @@ weft_status weft_pipeline_evaluate(const weft_training *p, const weft_pipeline *
     measure_utilisation(&m);
     measure_memory(&m);
     return WEFT_OK;
+}
+
+static weft_doc *stages_doc(const weft_pipeline *plan, const weft_train_measures *m, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < plan->n_stages; i++) {
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        double busy_s = m->stage_busy_s[i];
+
+        weft_put_int(a, row, "replicas", weft_stage_blocks(&plan->stage[i]));
+        weft_put_int(a, row, "devices",
+                     (int64_t)weft_stage_blocks(&plan->stage[i]) * plan->stage[i].width);
+        weft_put_real(a, row, "busy_s", busy_s);
+        weft_put_real(a, row, "utilisation", m->step_s > 0 ? fmin(1.0, busy_s / m->step_s) : 0);
+        weft_put_real(a, row, "peak_bytes", m->stage_peak_bytes[i]);
+        weft_put_real(a, row, "capacity_bytes", m->stage_room_bytes[i]);
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+static weft_doc *chunks_doc(const weft_pipeline *plan, const weft_train_measures *m, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int c = 0; c < plan->n_stages * plan->n_chunks; c++) {
+        const weft_chunk_figures *f = &m->figures[c];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_int(a, row, "stage", c % plan->n_stages);
+        weft_put_real(a, row, "forward_s", f->forward_s);
+        weft_put_real(a, row, "backward_s", f->backward_s);
+        weft_put_real(a, row, "again_s", f->again_s);
+        weft_put_real(a, row, "collective_s", f->collective_s);
+        weft_put_real(a, row, "send_s", f->send_s);
+        weft_put_real(a, row, "return_s", f->return_s);
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+weft_doc *weft_train_measures_doc(const weft_training *p, const weft_pipeline *plan,
+                                  const weft_train_measures *m, weft_arena *a)
+{
+    weft_doc *d;
+
+    if (m->stage_busy_s == NULL) /* no plan, nothing was measured */
+        return weft_doc_new(a, WEFT_DOC_NULL);
+    d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_put_real(a, d, "value", m->step_s);
+    weft_put_text(a, d, "unit", "s");
+    weft_put_real(a, d, "step_s", m->step_s);
+    weft_put_real(a, d, "samples_per_s", m->samples_per_s);
+    weft_put_int(a, d, "microbatches", p->ask.batch / plan->microbatch);
+    weft_put_real(a, d, "bubble", m->bubble);
+    weft_put_real(a, d, "compute_s", m->compute_s);
+    weft_put_real(a, d, "collective_s", m->collective_s);
+    weft_put_real(a, d, "send_s", m->send_s);
+    weft_put_real(a, d, "sync_s", m->sync_s);
+    weft_put_real(a, d, "update_s", m->update_s);
+    weft_put_real(a, d, "sent_bytes", m->sent_bytes);
+    weft_put_real(a, d, "flops_utilisation", m->flops_utilisation);
+    weft_doc_put(a, d, "stages", stages_doc(plan, m, a));
+    weft_doc_put(a, d, "chunks", chunks_doc(plan, m, a));
+    return d;
 }

@@ -62,8 +62,9 @@ typedef struct searcher {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* Bounds 2 and 3. */
-static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f)
+/* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
+ * chunk, and for them all work over the most stages counts. */
+static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f, bool is_chunks)
 {
     double least_s = INFINITY;
 
@@ -78,6 +79,8 @@ static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f)
                 c->row[weft_training_table(c->p, class_id, crew->width, crew->mix[i])].least_s);
         }
     }
+    if (c->n_classes == 1 && f->replicas > 0 && is_chunks)
+        return (double)f->n_microbatches * least_s / f->most_stages;
     if (c->n_classes == 1 && f->replicas > 0)
         return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
     return weft_pipe_work_s(c, f, 0);
@@ -104,14 +107,15 @@ static void list_tasks(searcher *s)
 
         if (s->effort->is_uniform && f->replicas == 0)
             continue;
-        f->floor_s = floor_of(c, f);
+        f->floor_s = floor_of(c, f, false);
         for (int k = 0; k < WEFT_N_SCHEDULES; k++) {
             bool is_chunks = k == WEFT_INTERLEAVED;
 
             if (!(c->p->ask.schedules >> k & 1) ||
                 (is_chunks && (f->replicas == 0 || !c->p->units.is_chain)))
                 continue;
-            s->task[s->n_tasks++] = (task){i, (weft_schedule)k, f->floor_s};
+            s->task[s->n_tasks++] =
+                (task){i, (weft_schedule)k, is_chunks ? floor_of(c, f, true) : f->floor_s};
         }
     }
     qsort(s->task, (size_t)s->n_tasks, sizeof *s->task, by_floor);

@@ -145,7 +145,8 @@ weft_status weft_piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_aren
 
     if (!weft_cuts_all(&g, max_cuts, a, &found))
         return weft_fail(WEFT_E_INPUT,
-                         "the network is too wide: it can be cut in more than %lld ways",
+                         "the network is too wide: it can be cut in more than %lld ways "
+                         "(--max-cuts raises this limit)",
                          (long long)max_cuts);
     const ranked *rank = rank_cuts(p, &found, a);
     size_t n_words = (size_t)found.n_words;

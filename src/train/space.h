@@ -80,7 +80,7 @@ double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, 
 
 /* A parameter that two stages read. */
 typedef struct weft_pipe_shared {
-    int owner, other;           /* stages */
+    int owner, other;           /* stage that updates it; chunk that reads it too */
     double gradient_s, value_s; /* to the owner; back */
 } weft_pipe_shared;
 

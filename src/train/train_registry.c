@@ -7,6 +7,13 @@
 #include "misfit.h"
 #include "pipe_solve.h"
 
+static const char *const method = "pipeline search";
+
+bool weft_train_method_is_search(const char *name)
+{
+    return name != NULL && strcmp(name, method) == 0;
+}
+
 static weft_status run_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
                               weft_pipeline *plan, weft_proof *proof, weft_train_log *log)
 {
@@ -17,7 +24,7 @@ static weft_status run_search(const weft_training *p, weft_run *run, const weft_
     log->n_plans_tried = r.n_plans_tried;
     log->floor.pipeline_s = r.bound_s < INFINITY ? r.bound_s : 0;
     proof->bound = r.bound_s < INFINITY ? r.bound_s : 0;
-    proof->method = "pipeline search";
+    proof->method = method;
     if (r.value_s < INFINITY) {
         *plan = r.plan;
         proof->outcome = WEFT_BOUNDED;

@@ -59,14 +59,9 @@ typedef struct group {
     int *next;         /* [n] or -1 */
 } group;
 
-static const weft_route *route_of(const weft_platform *p, int from, int to)
-{
-    return &p->route[(size_t)from * (size_t)p->n_devices + (size_t)to];
-}
-
 static double bandwidth_of(const group *g, int i, int k)
 {
-    const weft_route *r = route_of(g->p, g->device[i], g->device[k]);
+    const weft_route *r = weft_platform_route(g->p, g->device[i], g->device[k]);
 
     return r->n_hops > 0 ? r->bytes_per_s : 0;
 }
@@ -125,7 +120,7 @@ static weft_span span_of(const group *g)
     for (int s = 0; s < g->n_islands; s++)
         for (int i = g->first[s]; i >= 0; i = g->next[i])
             for (int k = g->first[s]; k >= 0; k = g->next[k]) {
-                const weft_route *r = route_of(g->p, g->device[i], g->device[k]);
+                const weft_route *r = weft_platform_route(g->p, g->device[i], g->device[k]);
 
                 if (i == k)
                     continue;

@@ -37,36 +37,40 @@ bool weft_unit_leaves(const weft_cost_net *n, int unit, int tensor)
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-static const weft_op *op_of(const weft_graph *g, int u)
+static const weft_op *const *find_ops(const weft_graph *g, weft_arena *a)
 {
-    return g->node[u].has_body ? NULL : weft_op_find(g->node[u].domain, g->node[u].op);
+    const weft_op **op = WEFT_NEW(a, const weft_op *, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        if (g->node[u].phase == WEFT_FORWARD && !g->node[u].has_body)
+            op[u] = weft_op_find(g->node[u].domain, g->node[u].op);
+    return op;
 }
 
-static bool is_differentiable(const weft_graph *g, int u, int slot)
+static bool is_differentiable(const weft_op *op, int slot)
 {
-    const weft_op *op = op_of(g, u);
-
     return op == NULL ||
            (op->grad != WEFT_GRAD_NONE && (op->grad_args >> (slot < 31 ? slot : 31) & 1));
 }
 
 bool weft_unit_has_gradient(const weft_cost_net *n, const weft_step *s, const weft_step_operand *x)
 {
-    return n->has_gradient[x->tensor] && is_differentiable(n->graph, s->node[x->node], x->slot);
+    return n->has_gradient[x->tensor] && is_differentiable(n->op[s->node[x->node]], x->slot);
 }
 
-static const bool *find_gradients(const weft_graph *g, const int *update, weft_arena *a)
+static const bool *find_gradients(const weft_cost_net *n, weft_arena *a)
 {
+    const weft_graph *g = n->graph;
     bool *has = WEFT_NEW(a, bool, g->n_tensors);
 
     for (int t = 0; t < g->n_tensors; t++)
-        has[t] = update[t] >= 0;
+        has[t] = n->update[t] >= 0;
     for (int u = 0; u < g->n_nodes; u++) {
         bool any = false;
 
         for (int i = g->arg_at[u]; g->node[u].phase == WEFT_FORWARD && i < g->arg_at[u + 1]; i++)
-            any = any ||
-                  (g->arg[i] >= 0 && has[g->arg[i]] && is_differentiable(g, u, i - g->arg_at[u]));
+            any = any || (g->arg[i] >= 0 && has[g->arg[i]] &&
+                          is_differentiable(n->op[u], i - g->arg_at[u]));
         for (int i = g->res_at[u]; any && i < g->res_at[u + 1]; i++)
             if (g->res[i] >= 0)
                 has[g->res[i]] = weft_dtype_is_float(g->tensor[g->res[i]].type);
@@ -126,16 +130,15 @@ static const int *find_grad_of(const weft_graph *g, weft_arena *a)
 }
 
 /* A view shows the bytes of its operand. */
-static const int *find_roots(const weft_graph *g, weft_arena *a)
+static const int *find_roots(const weft_cost_net *n, weft_arena *a)
 {
+    const weft_graph *g = n->graph;
     int *root = WEFT_NEW(a, int, g->n_tensors);
 
     for (int t = 0; t < g->n_tensors; t++)
         root[t] = t;
     for (int u = 0; u < g->n_nodes; u++) {
-        const weft_op *op = g->node[u].phase == WEFT_FORWARD
-                                ? weft_op_find(g->node[u].domain, g->node[u].op)
-                                : NULL;
+        const weft_op *op = n->op[u];
         int x = g->arg_at[u] < g->arg_at[u + 1] ? g->arg[g->arg_at[u]] : -1;
 
         for (int i = g->res_at[u]; op && x >= 0 && i < g->res_at[u + 1]; i++)
@@ -190,6 +193,25 @@ static bool list_steps(weft_cost_net *n, weft_arena *a)
     return true;
 }
 
+static weft_unit_room *new_room(int n, weft_arena *a)
+{
+    weft_unit_room *r = WEFT_NEW(a, weft_unit_room, 1);
+
+    *r = (weft_unit_room){.bytes = WEFT_NEW(a, double, n),
+                          .more = WEFT_NEW(a, double, n),
+                          .gradient = WEFT_NEW(a, double, n),
+                          .root = WEFT_NEW_RAW(a, int, n),
+                          .last = WEFT_NEW_RAW(a, int, n),
+                          .is_listed = WEFT_NEW(a, bool, n),
+                          .is_live = WEFT_NEW(a, bool, n),
+                          .is_read = WEFT_NEW(a, bool, n)};
+    for (int i = 0; i < WEFT_N_RECOMPUTES; i++)
+        r->is_kept[i] = WEFT_NEW(a, bool, n);
+    memset(r->root, -1, sizeof *r->root * (size_t)n);
+    memset(r->last, -1, sizeof *r->last * (size_t)n);
+    return r;
+}
+
 bool weft_cost_net_new(const weft_unit_ask *ask, weft_arena *a, weft_cost_net *out)
 {
     const weft_graph *g = ask->graph;
@@ -200,10 +222,12 @@ bool weft_cost_net_new(const weft_unit_ask *ask, weft_arena *a, weft_cost_net *o
         forward[u] = g->node[u].phase == WEFT_BACKWARD ? g->node[u].forward : -1;
     list_by(forward, g->n_nodes, g->n_nodes, a, &out->back_at, &out->back);
     list_by(out->of_node, g->n_nodes, ask->units->n_units, a, &out->node_at, &out->node);
+    out->op = find_ops(g, a);
     out->update = find_updates(g, a);
-    out->has_gradient = find_gradients(g, out->update, a);
+    out->has_gradient = find_gradients(out, a);
     out->grad_of = find_grad_of(g, a);
-    out->root = find_roots(g, a);
+    out->root = find_roots(out, a);
+    out->room = new_room(g->n_tensors, a);
     out->free_memory = *ask->design;
     out->free_memory.value[WEFT_P_BANDWIDTH] = INFINITY;
     out->memory_bytes_per_s = ask->design->value[WEFT_P_BANDWIDTH] * ask->design->value[WEFT_P_ETA];

@@ -29,29 +29,31 @@ static void mark_same(weft_layout *l)
             l->is_same = l->is_same && is_equal(&l->box[i], &l->box[j * l->n + i]);
 }
 
-weft_layout weft_unit_layout(const weft_unit_part *p, int v, const weft_split *split,
-                             weft_unit_list kind, int k)
-{
-    const weft_steps *s = p->net->ask->steps;
-    weft_box *box = WEFT_NEW_RAW(p->arena, weft_box, split->n);
-    weft_layout l = {.n_members = split->n, .n = 1, .box = box};
-
-    for (int j = 0; j < split->n; j++)
-        box[j] = kind == WEFT_UNIT_OPERANDS  ? weft_split_need(s, v, split, j, k, 0)
-                 : kind == WEFT_UNIT_WEIGHTS ? weft_split_weight(s, v, split, j, k, 0)
-                                             : weft_split_result(s, v, split, j, k);
-    mark_same(&l);
-    return l;
-}
-
-static const weft_layout *layouts_of(const weft_unit_part *p, int v, const weft_split *split,
-                                     weft_unit_list kind, int n)
+static const weft_layout *layouts_of(const weft_unit_part *p, const weft_box *box, int n_members,
+                                     int n)
 {
     weft_layout *l = WEFT_NEW(p->arena, weft_layout, n + 1);
 
-    for (int k = 0; k < n; k++)
-        l[k] = weft_unit_layout(p, v, split, kind, k);
+    for (int k = 0; k < n; k++) {
+        l[k] = (weft_layout){.n_members = n_members, .n = 1, .box = box + k * n_members};
+        mark_same(&l[k]);
+    }
     return l;
+}
+
+void weft_unit_layouts(const weft_unit_part *p, int v, const weft_split *split,
+                       weft_unit_choice *out)
+{
+    const weft_step *s = &p->net->ask->steps->step[v];
+    int n = split->n;
+    weft_box *operand = WEFT_NEW_RAW(p->arena, weft_box, s->n_operands * n + 1);
+    weft_box *weight = WEFT_NEW_RAW(p->arena, weft_box, s->n_weights * n + 1);
+    weft_box *result = WEFT_NEW_RAW(p->arena, weft_box, s->n_results * n + 1);
+
+    weft_split_boxes(p->net->ask->steps, v, split, operand, weight, result);
+    out->need = layouts_of(p, operand, n, s->n_operands);
+    out->weight = layouts_of(p, weight, n, s->n_weights);
+    out->result = layouts_of(p, result, n, s->n_results);
 }
 
 weft_layout weft_unit_whole(const weft_unit_part *p, int tensor)
@@ -60,7 +62,7 @@ weft_layout weft_unit_whole(const weft_unit_part *p, int tensor)
     weft_box *box = WEFT_NEW_RAW(p->arena, weft_box, n);
 
     for (int j = 0; j < n; j++)
-        box[j] = weft_box_whole(&p->net->graph->tensor[tensor].shape);
+        box[j] = weft_box_whole(p->net->graph->tensor[tensor].shape);
     return (weft_layout){.n_members = n, .n = 1, .box = box, .is_same = true};
 }
 
@@ -74,15 +76,15 @@ static int part_dimension(const weft_unit_part *p, const weft_step *s)
     int u = s->node[0], width = p->net->ask->width, rank;
     int64_t axis = weft_node_int(&g->node[u], "axis", 0);
 
-    if (width == 1 || s->n_nodes != 1 || s->n_results < 2 || strcmp(g->node[u].op, "Split") != 0 ||
-        g->node[u].domain[0] != '\0')
+    if (width == 1 || s->n_nodes != 1 || s->n_operands == 0 || s->operand[0].slot != 0 ||
+        s->n_results < 2 || strcmp(g->node[u].op, "Split") != 0 || g->node[u].domain[0] != '\0')
         return -1;
-    rank = g->tensor[s->result[0]].shape.rank;
+    rank = g->tensor[s->result[0]].shape->rank;
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank)
         return -1;
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-        if (g->res[i] < 0 || g->tensor[g->res[i]].shape.dim[axis] % width != 0)
+        if (g->res[i] < 0 || g->tensor[g->res[i]].shape->dim[axis] % width != 0)
             return -1;
     return (int)axis;
 }
@@ -112,7 +114,7 @@ static void fill_by_part(const weft_unit_part *p, const weft_step *s, int dim, w
         int64_t start = 0;
 
         for (int i = 0; i < n; i++) {
-            const weft_shape *part = &g->tensor[g->res[g->res_at[u] + i]].shape;
+            const weft_shape *part = g->tensor[g->res[g->res_at[u] + i]].shape;
 
             box[j * n + i] = block_of(part, dim, start, j, width);
             start += part->dim[dim];
@@ -122,14 +124,13 @@ static void fill_by_part(const weft_unit_part *p, const weft_step *s, int dim, w
         weft_box *block = WEFT_NEW(p->arena, weft_box, width);
 
         for (int j = 0; j < width; j++)
-            block[j] = block_of(&g->tensor[s->result[k]].shape, dim, 0, j, width);
+            block[j] = block_of(g->tensor[s->result[k]].shape, dim, 0, j, width);
         result[k] = (weft_layout){.n_members = width, .n = 1, .box = block};
     }
+    weft_unit_layouts(p, (int)(s - p->net->ask->steps->step), &c->split, c);
     c->is_by_part = true;
     c->need = need;
     c->result = result;
-    c->weight = layouts_of(p, (int)(s - p->net->ask->steps->step), &c->split, WEFT_UNIT_WEIGHTS,
-                           s->n_weights);
 }
 
 /* --- lists of choices ------------------------------------------------------------------------- */
@@ -150,7 +151,7 @@ static bool repeats_parameter(const weft_unit_part *p, const weft_step *s,
 
     for (int k = 0; k < s->n_weights; k++)
         if (s->weight[k].node == 0 && p->net->update[s->weight[k].tensor] >= 0 &&
-            g->tensor[s->weight[k].tensor].shape.rank > 1 && c->weight[k].is_same)
+            g->tensor[s->weight[k].tensor].shape->rank > 1 && c->weight[k].is_same)
             return true;
     return false;
 }
@@ -163,13 +164,11 @@ static void add_choice(const weft_unit_part *p, weft_unit_step *to, const weft_s
     if (!weft_split_is_valid(p->net->ask->steps, to->step, split))
         return;
     c->split = *split;
-    c->weight = layouts_of(p, to->step, split, WEFT_UNIT_WEIGHTS, s->n_weights);
+    weft_unit_layouts(p, to->step, split, c);
     if (split->n > 1 && !weft_split_is_copy(split) && weft_unit_is_tensor_step(p->net, to->step) &&
         repeats_parameter(p, s, c))
         return;
     to->n_choices++;
-    c->need = layouts_of(p, to->step, split, WEFT_UNIT_OPERANDS, s->n_operands);
-    c->result = layouts_of(p, to->step, split, WEFT_UNIT_RESULTS, s->n_results);
 }
 
 int weft_unit_n_gradients(const weft_unit_part *p, int tensor)

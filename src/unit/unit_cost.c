@@ -91,8 +91,8 @@ static bool measure(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_c
     is_merged = WEFT_NEW(a, bool, p.n_entries + 1);
     weft_unit_choose(&p, a, state, is_merged);
     add_seconds(&p, state, is_merged, cost, &hold->update_s);
-    weft_unit_memory(&p, state, a, cost);
-    weft_unit_hold(&p, state, a, hold);
+    weft_unit_memory(&p, state, cost);
+    weft_unit_hold(&p, state, hold);
     if (cost->backward_s <= 0) /* nothing is differentiated here */
         for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
             cost->again_s[r] = 0;

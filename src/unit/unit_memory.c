@@ -29,16 +29,14 @@ typedef struct memory {
     const weft_unit_part *p;
     const weft_graph *g;
     const int *state;
-    bool *is_kept[WEFT_N_RECOMPUTES]; /* [tensors] roots in the stash */
-    double *bytes;                    /* [tensors] roots: forward values; gradients by themselves */
-    double *more;                     /* [tensors] kept in other parts besides */
-    int *root;                        /* [tensors] by which a forward value is counted */
+    weft_unit_room *room; /* root: by which tensor a forward value is counted */
+    int n;
+    int *tensor; /* [n] that the unit has to do with */
 } memory;
 
 bool weft_unit_is_tensor_step(const weft_cost_net *n, int step)
 {
-    const weft_node *x = &n->graph->node[n->ask->steps->step[step].node[0]];
-    const weft_op *op = x->has_body ? NULL : weft_op_find(x->domain, x->op);
+    const weft_op *op = n->op[n->ask->steps->step[step].node[0]];
 
     return op && op->fusion == WEFT_FUSE_TENSOR;
 }
@@ -90,16 +88,16 @@ static void find_bytes(memory *m)
             if (weft_unit_maker(p, i, k) < 0) {
                 int root = p->net->root[s->operand[k].tensor];
 
-                m->root[s->operand[k].tensor] = root;
-                m->bytes[root] = (double)m->g->tensor[root].bytes;
+                m->room->root[s->operand[k].tensor] = root;
+                m->room->bytes[root] = (double)m->g->tensor[root].bytes;
             }
         for (int k = 0; k < s->n_results; k++) {
             int t = s->result[k];
 
-            m->root[t] = is_still_view(m, i) ? m->root[s->operand[0].tensor] : t;
-            m->bytes[m->root[t]] =
-                fmax(m->bytes[m->root[t]], weft_unit_element_bytes(p, t) *
-                                               (double)weft_layout_most(&chosen(m, i)->result[k]));
+            m->room->root[t] = is_still_view(m, i) ? m->room->root[s->operand[0].tensor] : t;
+            m->room->bytes[m->room->root[t]] = fmax(
+                m->room->bytes[m->room->root[t]],
+                weft_unit_element_bytes(p, t) * (double)weft_layout_most(&chosen(m, i)->result[k]));
         }
     }
 }
@@ -146,10 +144,10 @@ static void keep_all(memory *m)
         int u = n->node[i];
 
         for (int k = m->g->arg_at[u]; m->g->node[u].forward >= 0 && k < m->g->arg_at[u + 1]; k++) {
-            int root = is_value(m, m->g->arg[k]) ? m->root[m->g->arg[k]] : -1;
+            int root = is_value(m, m->g->arg[k]) ? m->room->root[m->g->arg[k]] : -1;
 
             if (root >= 0 && is_value(m, root))
-                m->is_kept[WEFT_KEEP_ALL][root] = true;
+                m->room->is_kept[WEFT_KEEP_ALL][root] = true;
         }
     }
     for (int i = 0; i < m->p->n_steps; i++) {
@@ -157,7 +155,7 @@ static void keep_all(memory *m)
 
         for (int k = 0; k < s->n_operands; k++)
             if (is_read_again(m, s, &s->operand[k]))
-                m->more[m->root[s->operand[k].tensor]] += copy_bytes(m, i, k);
+                m->room->more[m->room->root[s->operand[k].tensor]] += copy_bytes(m, i, k);
     }
 }
 
@@ -175,11 +173,11 @@ static void keep_entering(memory *m)
 {
     for (int i = 0; i < m->p->n_steps; i++)
         for (int k = 0; k < weft_unit_step_at(m->p, i)->n_operands; k++) {
-            int root = m->root[weft_unit_step_at(m->p, i)->operand[k].tensor];
+            int root = m->room->root[weft_unit_step_at(m->p, i)->operand[k].tensor];
 
             if (weft_unit_maker(m->p, i, k) >= 0 || !is_value(m, root))
                 continue;
-            m->is_kept[WEFT_KEEP_NONE][root] = m->is_kept[WEFT_KEEP_SOME][root] = true;
+            m->room->is_kept[WEFT_KEEP_NONE][root] = m->room->is_kept[WEFT_KEEP_SOME][root] = true;
         }
 }
 
@@ -187,79 +185,86 @@ static void keep_entering(memory *m)
 static void keep_products(memory *m)
 {
     const weft_unit_part *p = m->p;
-    bool *is_read = WEFT_NEW(p->arena, bool, m->g->n_tensors);
+    bool *is_read = m->room->is_read;
 
     for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < weft_unit_step_at(p, i)->n_operands; k++)
             if (!weft_unit_is_kept_step(p->net, p->step[i].step) && !is_still_view(m, i))
-                is_read[m->root[weft_unit_step_at(p, i)->operand[k].tensor]] = true;
+                is_read[m->room->root[weft_unit_step_at(p, i)->operand[k].tensor]] = true;
     for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < weft_unit_step_at(p, i)->n_results; k++) {
-            int root = m->root[weft_unit_step_at(p, i)->result[k]];
+            int root = m->room->root[weft_unit_step_at(p, i)->result[k]];
 
             if (weft_unit_is_kept_step(p->net, p->step[i].step) &&
-                (is_read[root] || m->is_kept[WEFT_KEEP_ALL][root]))
-                m->is_kept[WEFT_KEEP_SOME][root] = true;
+                (is_read[root] || m->room->is_kept[WEFT_KEEP_ALL][root]))
+                m->room->is_kept[WEFT_KEEP_SOME][root] = true;
         }
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
 
 /* The last forward reader of each root among the steps: place, n_steps if it leaves, -1: none. */
-static int *last_readers(const memory *m)
+static void find_last(const memory *m)
 {
     const weft_unit_part *p = m->p;
-    int *last = WEFT_NEW(p->arena, int, m->g->n_tensors);
+    int *last = m->room->last;
 
-    memset(last, -1, sizeof *last * (size_t)m->g->n_tensors);
     for (int i = 0; i < p->n_steps; i++) {
         const weft_step *s = weft_unit_step_at(p, i);
 
         for (int k = 0; k < s->n_operands; k++)
-            if (last[m->root[s->operand[k].tensor]] < i)
-                last[m->root[s->operand[k].tensor]] = i;
+            if (last[m->room->root[s->operand[k].tensor]] < i)
+                last[m->room->root[s->operand[k].tensor]] = i;
         for (int k = 0; k < s->n_results; k++)
             if (weft_unit_leaves(p->net, p->unit, s->result[k]))
-                last[m->root[s->result[k]]] = p->n_steps;
+                last[m->room->root[s->result[k]]] = p->n_steps;
     }
-    return last;
+}
+
+static void clear_live(const memory *m)
+{
+    for (int i = 0; i < m->n; i++)
+        m->room->is_live[m->tensor[i]] = false;
 }
 
 /* Adds a root that is not live yet and not in the stash. */
-static void take(const memory *m, weft_recompute r, int root, bool *is_live, double *live)
+static void take(const memory *m, weft_recompute r, int root, double *live)
 {
-    if (root < 0 || is_live[root] || m->is_kept[r][root] || !is_value(m, root))
+    bool *is_live = m->room->is_live;
+
+    if (root < 0 || is_live[root] || m->room->is_kept[r][root] || !is_value(m, root))
         return;
     is_live[root] = true;
-    *live += m->bytes[root];
+    *live += m->room->bytes[root];
 }
 
-static double forward_peak(const memory *m, weft_recompute r, const int *last)
+static double forward_peak(const memory *m, weft_recompute r)
 {
     const weft_unit_part *p = m->p;
-    bool *is_live = WEFT_NEW(p->arena, bool, m->g->n_tensors);
+    bool *is_live = m->room->is_live;
     double live = 0, peak = 0;
 
+    clear_live(m);
     for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < weft_unit_step_at(p, i)->n_operands; k++)
             if (weft_unit_maker(p, i, k) < 0)
-                take(m, r, m->root[weft_unit_step_at(p, i)->operand[k].tensor], is_live, &live);
+                take(m, r, m->room->root[weft_unit_step_at(p, i)->operand[k].tensor], &live);
     for (int i = 0; i < p->n_steps; i++) {
         const weft_step *s = weft_unit_step_at(p, i);
         double extra = chosen(m, i)->extra_bytes;
 
         for (int k = 0; k < s->n_results; k++)
-            take(m, r, m->root[s->result[k]], is_live, &live);
+            take(m, r, m->room->root[s->result[k]], &live);
         for (int k = 0; k < s->n_operands; k++)
             extra += copy_bytes(m, i, k);
         peak = fmax(peak, live + extra);
         for (int k = 0; k < s->n_operands + s->n_results; k++) {
             int t = k < s->n_operands ? s->operand[k].tensor : s->result[k - s->n_operands];
-            int root = m->root[t];
+            int root = m->room->root[t];
 
-            if (is_live[root] && last[root] <= i) {
+            if (is_live[root] && m->room->last[root] <= i) {
                 is_live[root] = false;
-                live -= m->bytes[root];
+                live -= m->room->bytes[root];
             }
         }
     }
@@ -276,7 +281,7 @@ static double gradient_bytes(const memory *m, int tensor)
         return bytes;
     if (!is_value(m, of))
         return 0; /* of a parameter: state */
-    if (m->root[of] < 0)
+    if (m->room->root[of] < 0)
         return bytes;
     for (int i = 0; i < m->p->n_steps; i++) {
         const weft_step *s = weft_unit_step_at(m->p, i);
@@ -308,60 +313,54 @@ static int last_backward(const memory *m, int tensor)
     return last;
 }
 
-typedef struct passing {
-    bool *is_live;
-    double *bytes;
-    double live, peak;
-} passing;
-
-static void take_gradient(const memory *m, int tensor, passing *w)
+static void take_gradient(const memory *m, int tensor, double *live)
 {
-    if (tensor < 0 || w->is_live[tensor] || weft_unit_is_forward_value(m->g, tensor) ||
+    if (tensor < 0 || m->room->is_live[tensor] || weft_unit_is_forward_value(m->g, tensor) ||
         m->g->tensor[tensor].kind == WEFT_WEIGHT || m->g->tensor[tensor].kind == WEFT_STATE)
         return;
-    w->is_live[tensor] = true;
-    w->bytes[tensor] = gradient_bytes(m, tensor);
-    w->live += w->bytes[tensor];
+    m->room->is_live[tensor] = true;
+    m->room->gradient[tensor] = gradient_bytes(m, tensor);
+    *live += m->room->gradient[tensor];
 }
 
-static void drop_gradient(const memory *m, int tensor, int u, passing *w)
+static void drop_gradient(const memory *m, int tensor, int u, double *live)
 {
-    if (tensor < 0 || !w->is_live[tensor] || last_backward(m, tensor) > u)
+    if (tensor < 0 || !m->room->is_live[tensor] || last_backward(m, tensor) > u)
         return;
-    w->is_live[tensor] = false;
-    w->live -= w->bytes[tensor];
+    m->room->is_live[tensor] = false;
+    *live -= m->room->gradient[tensor];
 }
 
 static double backward_peak(const memory *m)
 {
     const weft_cost_net *n = m->p->net;
     const weft_graph *g = m->g;
-    passing w = {.is_live = WEFT_NEW(m->p->arena, bool, g->n_tensors),
-                 .bytes = WEFT_NEW(m->p->arena, double, g->n_tensors)};
+    double live = 0, peak;
     int first = n->node_at[m->p->unit], end = n->node_at[m->p->unit + 1];
 
+    clear_live(m);
     for (int i = first; i < end; i++) /* what enters is there from the start */
         for (int k = g->arg_at[n->node[i]]; k < g->arg_at[n->node[i] + 1]; k++) {
             int u = g->arg[k] < 0 ? -1 : g->tensor[g->arg[k]].producer;
 
             if (g->node[n->node[i]].phase == WEFT_BACKWARD && u >= 0 && n->of_node[u] != m->p->unit)
-                take_gradient(m, g->arg[k], &w);
+                take_gradient(m, g->arg[k], &live);
         }
-    w.peak = w.live;
+    peak = live;
     for (int i = first; i < end; i++) {
         int u = n->node[i];
 
         if (g->node[u].phase != WEFT_BACKWARD)
             continue;
         for (int k = g->res_at[u]; k < g->res_at[u + 1]; k++)
-            take_gradient(m, g->res[k], &w);
-        w.peak = fmax(w.peak, w.live);
+            take_gradient(m, g->res[k], &live);
+        peak = fmax(peak, live);
         for (int k = g->arg_at[u]; k < g->arg_at[u + 1]; k++)
-            drop_gradient(m, g->arg[k], u, &w);
+            drop_gradient(m, g->arg[k], u, &live);
         for (int k = g->res_at[u]; k < g->res_at[u + 1]; k++)
-            drop_gradient(m, g->res[k], u, &w);
+            drop_gradient(m, g->res[k], u, &live);
     }
-    return w.peak;
+    return peak;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -370,9 +369,10 @@ static double stash_of(const memory *m, weft_recompute r)
 {
     double sum = 0;
 
-    for (int t = 0; t < m->g->n_tensors; t++)
-        if (m->is_kept[r][t])
-            sum += m->bytes[t] + (r == WEFT_KEEP_ALL ? m->more[t] : 0);
+    for (int i = 0; i < m->n; i++)
+        if (m->room->is_kept[r][m->tensor[i]])
+            sum += m->room->bytes[m->tensor[i]] +
+                   (r == WEFT_KEEP_ALL ? m->room->more[m->tensor[i]] : 0);
     return sum;
 }
 
@@ -381,42 +381,79 @@ static double rebuilt(const memory *m, weft_recompute r)
 {
     double sum = 0;
 
-    for (int t = 0; t < m->g->n_tensors; t++)
-        if (m->is_kept[WEFT_KEEP_ALL][t])
-            sum += (m->is_kept[r][t] ? 0 : m->bytes[t]) + (r == WEFT_KEEP_ALL ? 0 : m->more[t]);
+    for (int i = 0; i < m->n && r != WEFT_KEEP_ALL; i++) {
+        int t = m->tensor[i];
+
+        if (m->room->is_kept[WEFT_KEEP_ALL][t])
+            sum += (m->room->is_kept[r][t] ? 0 : m->room->bytes[t]) + m->room->more[t];
+    }
     return sum;
 }
 
-void weft_unit_memory(const weft_unit_part *p, const int *state, weft_arena *a,
-                      weft_unit_cost *cost)
+static void list_tensor(memory *m, int tensor)
 {
-    const weft_graph *g = p->net->graph;
-    memory m = {.p = p,
-                .g = g,
-                .state = state,
-                .bytes = WEFT_NEW(a, double, g->n_tensors),
-                .more = WEFT_NEW(a, double, g->n_tensors),
-                .root = WEFT_NEW(a, int, g->n_tensors)};
-    double backward, again;
-    int *last;
+    if (tensor < 0 || m->room->is_listed[tensor])
+        return;
+    m->room->is_listed[tensor] = true;
+    m->tensor[m->n++] = tensor;
+    list_tensor(m, m->p->net->root[tensor]);
+}
 
-    memset(m.root, -1, sizeof *m.root * (size_t)g->n_tensors);
-    for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
-        m.is_kept[r] = WEFT_NEW(a, bool, g->n_tensors);
+static void list_tensors(memory *m)
+{
+    const weft_cost_net *n = m->p->net;
+    int first = n->node_at[m->p->unit], end = n->node_at[m->p->unit + 1], most = 0;
+
+    for (int i = first; i < end; i++)
+        most += m->g->arg_at[n->node[i] + 1] - m->g->arg_at[n->node[i]] +
+                m->g->res_at[n->node[i] + 1] - m->g->res_at[n->node[i]];
+    m->tensor = WEFT_NEW_RAW(m->p->arena, int, 2 * most + 1);
+    for (int i = first; i < end; i++) {
+        int u = n->node[i];
+
+        for (int k = m->g->arg_at[u]; k < m->g->arg_at[u + 1]; k++)
+            list_tensor(m, m->g->arg[k]);
+        for (int k = m->g->res_at[u]; k < m->g->res_at[u + 1]; k++)
+            list_tensor(m, m->g->res[k]);
+    }
+}
+
+static void clean_room(const memory *m)
+{
+    weft_unit_room *w = m->room;
+
+    for (int i = 0; i < m->n; i++) {
+        int t = m->tensor[i];
+
+        w->bytes[t] = w->more[t] = w->gradient[t] = 0;
+        w->root[t] = w->last[t] = -1;
+        w->is_listed[t] = w->is_live[t] = w->is_read[t] = false;
+        for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
+            w->is_kept[r][t] = false;
+    }
+}
+
+void weft_unit_memory(const weft_unit_part *p, const int *state, weft_unit_cost *cost)
+{
+    memory m = {.p = p, .g = p->net->graph, .state = state, .room = p->net->room};
+    double backward, again;
+
+    list_tensors(&m);
     find_bytes(&m);
     keep_all(&m);
     if (has_backward(&m)) {
         keep_entering(&m);
         keep_products(&m);
     }
-    last = last_readers(&m);
+    find_last(&m);
     backward = backward_peak(&m);
-    again = fmax(backward, forward_peak(&m, WEFT_KEEP_ALL, last));
+    again = fmax(backward, forward_peak(&m, WEFT_KEEP_ALL));
     for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES; r++) {
         cost->stash_bytes[r] = stash_of(&m, r);
-        cost->work_bytes[r] = fmax(forward_peak(&m, r, last),
-                                   rebuilt(&m, r) + (r == WEFT_KEEP_ALL ? backward : again));
+        cost->work_bytes[r] =
+            fmax(forward_peak(&m, r), rebuilt(&m, r) + (r == WEFT_KEEP_ALL ? backward : again));
     }
+    clean_room(&m);
 }
 
 /* --- state ------------------------------------------------------------------------------------ */
@@ -459,22 +496,29 @@ static void hold_weight(const weft_unit_part *p, int tensor, const weft_layout *
     out->sync_bytes += bytes;
 }
 
-void weft_unit_hold(const weft_unit_part *p, const int *state, weft_arena *a, weft_unit_state *out)
+/* The layout in which a step before weight k of step i first reads the same tensor; NULL: none. */
+static const weft_layout *first_layout(const weft_unit_part *p, const int *state, int i, int k)
 {
-    const weft_layout **held = WEFT_NEW(a, const weft_layout *, p->net->graph->n_tensors);
+    int tensor = weft_unit_step_at(p, i)->weight[k].tensor;
 
+    for (int j = 0; j <= i; j++)
+        for (int w = 0; w < (j == i ? k : weft_unit_step_at(p, j)->n_weights); w++)
+            if (weft_unit_step_at(p, j)->weight[w].tensor == tensor)
+                return &p->step[j].choice[state[j]].weight[w];
+    return NULL;
+}
+
+void weft_unit_hold(const weft_unit_part *p, const int *state, weft_unit_state *out)
+{
     for (int i = 0; i < p->n_steps; i++) {
         const weft_step *s = weft_unit_step_at(p, i);
         const weft_unit_choice *c = &p->step[i].choice[state[i]];
 
         for (int k = 0; k < s->n_weights; k++) {
-            const weft_layout **first = &held[s->weight[k].tensor];
+            const weft_layout *first = first_layout(p, state, i, k);
 
-            if (*first && weft_layout_within(&c->weight[k], *first))
-                continue;
-            hold_weight(p, s->weight[k].tensor, &c->weight[k], *first == NULL, out);
-            if (*first == NULL)
-                *first = &c->weight[k];
+            if (first == NULL || !weft_layout_within(&c->weight[k], first))
+                hold_weight(p, s->weight[k].tensor, &c->weight[k], first == NULL, out);
         }
     }
 }

@@ -8,9 +8,18 @@
 
 /* --- the whole graph, seen once --------------------------------------------------------------- */
 
+/* Room for the memory of one unit after the other, by tensor; clean between them. */
+typedef struct weft_unit_room {
+    double *bytes, *more, *gradient;
+    int *root, *last;                 /* -1 */
+    bool *is_kept[WEFT_N_RECOMPUTES]; /* roots in the stash */
+    bool *is_listed, *is_live, *is_read;
+} weft_unit_room;
+
 typedef struct weft_cost_net {
     const weft_unit_ask *ask;
     const weft_graph *graph;
+    const weft_op *const *op;  /* [nodes] of forward nodes; NULL: not in the table */
     const int *of_node;        /* unit */
     const bool *has_gradient;  /* [tensors] forward values and parameters */
     const int *update;         /* [tensors] node that changes a parameter, or -1 */
@@ -22,6 +31,7 @@ typedef struct weft_cost_net {
     const int *place_of_step;  /* [steps] in the list of its unit; -1: no forward step */
     weft_design free_memory;   /* the design, if memory cost no time */
     double memory_bytes_per_s;
+    weft_unit_room *room;
 } weft_cost_net;
 
 /* False: a step has nodes of two units. Lives in `a`. */
@@ -98,12 +108,6 @@ typedef struct weft_unit_part {
     weft_arena *arena;
 } weft_unit_part;
 
-typedef enum weft_unit_list {
-    WEFT_UNIT_OPERANDS,
-    WEFT_UNIT_WEIGHTS,
-    WEFT_UNIT_RESULTS
-} weft_unit_list;
-
 static inline const weft_step *weft_unit_step_at(const weft_unit_part *p, int place)
 {
     return &p->net->ask->steps->step[p->step[place].step];
@@ -117,8 +121,8 @@ static inline double weft_unit_element_bytes(const weft_unit_part *p, int tensor
 }
 
 /* Layouts live in the arena of the part. */
-weft_layout weft_unit_layout(const weft_unit_part *p, int v, const weft_split *split,
-                             weft_unit_list kind, int k);
+void weft_unit_layouts(const weft_unit_part *p, int v, const weft_split *split,
+                       weft_unit_choice *out); /* need, weight, result */
 weft_layout weft_unit_whole(const weft_unit_part *p, int tensor);
 /* Steps of the unit that read the tensor and leave a gradient of it, counted by operand. */
 int weft_unit_n_gradients(const weft_unit_part *p, int tensor);
@@ -150,10 +154,9 @@ bool weft_unit_has_gradient(const weft_cost_net *n, const weft_step *s, const we
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* stash_bytes and work_bytes of the chosen states. */
-void weft_unit_memory(const weft_unit_part *p, const int *state, weft_arena *a,
-                      weft_unit_cost *cost);
+void weft_unit_memory(const weft_unit_part *p, const int *state, weft_unit_cost *cost);
 /* All but update_s. */
-void weft_unit_hold(const weft_unit_part *p, const int *state, weft_arena *a, weft_unit_state *out);
+void weft_unit_hold(const weft_unit_part *p, const int *state, weft_unit_state *out);
 bool weft_unit_is_tensor_step(const weft_cost_net *n, int step);
 bool weft_unit_is_kept_step(const weft_cost_net *n, int step); /* by WEFT_KEEP_SOME */
 

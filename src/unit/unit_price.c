@@ -77,30 +77,41 @@ static bool add_share(const weft_cost_net *n, int u, double share, weft_unit_cho
     return add_work(n, u, &k, c);
 }
 
-static bool add_part(const weft_cost_net *n, int v, int u, weft_unit_choice *c)
+/* Nodes of the step and their backward nodes in the unit. */
+static int list_nodes(const weft_unit_part *p, const weft_step *s, int *node)
 {
-    weft_work_key k;
+    const weft_cost_net *n = p->net;
+    int count = 0;
 
-    if (c->is_by_part)
-        return add_share(n, u, 1.0 / n->ask->width, c);
-    weft_split_key(n->ask->steps, v, &c->split, u, &k);
-    return add_work(n, u, &k, c);
+    for (int i = 0; i < s->n_nodes; i++) {
+        int u = s->node[i];
+
+        node[count++] = u;
+        for (int k = n->back_at[u]; k < n->back_at[u + 1]; k++)
+            if (n->of_node[n->back[k]] == p->unit)
+                node[count++] = n->back[k];
+    }
+    return count;
 }
 
 static bool add_nodes(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
     const weft_cost_net *n = p->net;
     const weft_step *s = &n->ask->steps->step[v];
+    int most = s->n_nodes, count, *node;
+    weft_work_key *key;
 
-    for (int i = 0; i < s->n_nodes; i++) {
-        int u = s->node[i];
-
-        if (!add_part(n, v, u, c))
+    for (int i = 0; i < s->n_nodes; i++)
+        most += n->back_at[s->node[i] + 1] - n->back_at[s->node[i]];
+    node = WEFT_NEW(p->arena, int, most);
+    count = list_nodes(p, s, node);
+    key = WEFT_NEW(p->arena, weft_work_key, count);
+    if (!c->is_by_part)
+        weft_split_keys(n->ask->steps, v, &c->split, count, node, key);
+    for (int i = 0; i < count; i++)
+        if (c->is_by_part ? !add_share(n, node[i], 1.0 / n->ask->width, c)
+                          : !add_work(n, node[i], &key[i], c))
             return false;
-        for (int k = n->back_at[u]; k < n->back_at[u + 1]; k++)
-            if (n->of_node[n->back[k]] == p->unit && !add_part(n, v, n->back[k], c))
-                return false;
-    }
     return true;
 }
 
@@ -108,12 +119,12 @@ static bool add_nodes(const weft_unit_part *p, int v, weft_unit_choice *c)
 static double loss_s(const weft_unit_part *p, int tensor, const weft_layout *l)
 {
     const weft_tensor *t = &p->net->graph->tensor[tensor];
-    int last = t->shape.rank - 1;
+    int last = t->shape->rank - 1;
     double places;
 
-    if (l->is_same || last < 0 || l->box[0].hi[last] - l->box[0].lo[last] == t->shape.dim[last])
+    if (l->is_same || last < 0 || l->box[0].hi[last] - l->box[0].lo[last] == t->shape->dim[last])
         return 0;
-    places = (double)t->elements / (double)t->shape.dim[last];
+    places = (double)t->elements / (double)t->shape->dim[last];
     return weft_all_reduce_s(&p->net->ask->inside, p->net->ask->width,
                              2 * fmax(WEFT_STATISTIC_BYTES, weft_unit_element_bytes(p, tensor)) *
                                  places);
@@ -158,11 +169,12 @@ static void add_collectives(const weft_unit_part *p, int v, weft_unit_choice *c)
     c->extra_bytes = m.extra_bytes;
     plain.is_scattered = false;
     if (c->split.is_scattered && s->n_results > 0 && weft_unit_n_gradients(p, s->result[0]) > 0) {
-        weft_layout all = weft_unit_layout(p, v, &plain, WEFT_UNIT_RESULTS, 0);
+        weft_unit_choice all;
 
-        c->backward_collective_s +=
-            weft_reshard_s(&ask->inside, weft_unit_element_bytes(p, s->result[0]) *
-                                             (double)weft_layout_receive(&c->result[0], &all));
+        weft_unit_layouts(p, v, &plain, &all);
+        c->backward_collective_s += weft_reshard_s(
+            &ask->inside, weft_unit_element_bytes(p, s->result[0]) *
+                              (double)weft_layout_receive(&c->result[0], &all.result[0]));
     }
     m.reduce_bytes = 0;
     c->backward_collective_s += weft_mode_reduce_s(&m, &ask->inside);
@@ -250,13 +262,13 @@ static bool is_handed_on(const weft_unit_part *p, const weft_step *s, const weft
     const weft_graph *g = p->net->graph;
 
     for (int i = 1; i < s->n_nodes; i++) {
-        const weft_op *op = weft_op_find(g->node[s->node[i]].domain, g->node[s->node[i]].op);
+        const weft_op *op = p->net->op[s->node[i]];
 
         if (op == NULL || op->grad != WEFT_GRAD_SUM)
             return false;
     }
     return x->node > 0 &&
-           weft_shape_equal(&g->tensor[x->tensor].shape, &g->tensor[s->result[0]].shape);
+           weft_shape_equal(g->tensor[x->tensor].shape, g->tensor[s->result[0]].shape);
 }
 
 /* Scattered sums are gathered for the backward nodes of the head: then all have all of it. */
@@ -288,9 +300,9 @@ static bool is_in_parts(const weft_unit_part *p, int place, int operand,
         n_readers += n->graph->node[n->graph->use[i]].phase == WEFT_FORWARD;
     for (int d = 0; d < own->box[0].rank; d++) {
         bool is_cut =
-            own->box[0].hi[d] - own->box[0].lo[d] < n->graph->tensor[x->tensor].shape.dim[d];
+            own->box[0].hi[d] - own->box[0].lo[d] < n->graph->tensor[x->tensor].shape->dim[d];
         bool is_part = to->need[0].box[0].hi[d] - to->need[0].box[0].lo[d] <
-                       n->graph->tensor[x->tensor].shape.dim[d];
+                       n->graph->tensor[x->tensor].shape->dim[d];
 
         if (is_cut != is_part)
             return false;

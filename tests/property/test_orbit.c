@@ -8,6 +8,7 @@
 
 #include "bound.h"
 #include "orbit.h"
+#include "series.h"
 
 enum { N_SERVERS = 160, N_LIMITED = 400, N_EQUAL = 600, MOST = 12 };
 
@@ -268,6 +269,55 @@ static void the_memory_bound_holds(void **state)
     assert_true(n_gains > 0);
 }
 
+/* The bound of a network that has to change devices, as the solver asks for it. */
+static double hops_bound(const weft_problem *p, weft_arena *a)
+{
+    weft_domain m = weft_domain_new(p, a);
+    const weft_piece *x = weft_piece_of(&m, a);
+    weft_reduced r = weft_piece_reduce(x, a);
+    weft_series_effort e = {.part_states = 1000, .most_states = 100000};
+    weft_tails tails = {.kind = r.kind};
+
+    if (r.piece == NULL) {
+        int *kind = WEFT_NEW(a, int, p->n_devices);
+
+        for (int d = 0; d < p->n_devices; d++)
+            kind[d] = d;
+        tails.kind = kind;
+        r.piece = weft_piece_thin(x, a);
+        r.piece->n_weights = 0;
+    }
+    e.run = &(weft_run){.limit_s = INFINITY, .begin_s = weft_wall_s()};
+    r.piece->tail_s = weft_series_tails(r.piece, &e, a).tail_s;
+    tails.piece = r.piece;
+    return weft_hops_bound(x, &tails, a);
+}
+
+static void the_bound_of_hops_holds(void **state)
+{
+    int n_gains = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= N_LIMITED; seed++) {
+        int n_tasks = 3 + (int)(seed % 4), n_devices = 2 + (int)(seed % 2);
+        unsigned traits = TRAIT_WEIGHTS | TRAIT_SKIPS | (seed % 2 ? TRAIT_EQUAL : 0);
+        weft_problem *p = seed % 4 != 3 ? random_mixed_problem(seed, n_tasks, n_devices, traits)
+                                        : random_limited_problem(seed, n_tasks, n_devices);
+        weft_arena *a = weft_arena_new();
+        weft_proof cheap = {.outcome = WEFT_UNKNOWN};
+        double best = brute_optimum(p, n_devices), bound = hops_bound(p, a);
+
+        weft_place_bound(p, a, &cheap);
+        if (!is_below(bound, best))
+            fail_msg("seed %d: bound of hops %.17g above the optimum %.17g", (int)seed, bound,
+                     best);
+        n_gains += bound > cheap.bound * (1 + 1e-9) && best < INFINITY;
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+    assert_true(n_gains > 0);
+}
+
 /* Fewer equal devices have the same optimum, wherever the reduction says so. */
 static void reduced_problems_have_the_same_optimum(void **state)
 {
@@ -301,6 +351,7 @@ int main(void)
         cmocka_unit_test(chains_of_equal_blocks_are_best),
         cmocka_unit_test(servers_change_places),
         cmocka_unit_test(the_memory_bound_holds),
+        cmocka_unit_test(the_bound_of_hops_holds),
         cmocka_unit_test(reduced_problems_have_the_same_optimum),
     };
 

@@ -491,7 +491,7 @@ static bool repeats(const problem *p, int v, const weft_split *split)
     for (int k = 0; k < s->n_weights && is_product(p->graph, s->node[0]); k++) {
         const weft_tensor *t = &p->graph->tensor[s->weight[k].tensor];
         bool is_whole = s->weight[k].node == 0 && is_trained(p->graph, s->weight[k].tensor) &&
-                        t->shape.rank > 1;
+                        t->shape->rank > 1;
 
         for (int j = 0; j < split->n; j++) {
             weft_box b = weft_split_weight(p->steps, v, split, j, k, 0);
@@ -550,12 +550,104 @@ TEST(choices_are_the_splits_along_one_axis)
     CHECK(n_steps > 500 && n_parts > 10);
 }
 
+/* --- work of members -------------------------------------------------------------------------- */
+
+static double macs(const weft_work_key *k)
+{
+    double sum = 0;
+
+    for (int i = 0; i < k->n_layers; i++) {
+        const weft_layer *l = &k->layer[i];
+
+        sum += (double)l->batch * (double)l->groups * (double)l->m * (double)l->n * (double)l->r *
+               (double)l->c * (double)l->kh * (double)l->kw;
+    }
+    return sum;
+}
+
+/* Alone: the work of the node. Cut evenly: arithmetic is shared out, forward and backward alike,
+ * and no member reads or writes less than its part or more than all. */
+static void check_keys(const problem *p, int v, const weft_split *split, const int *node, int n,
+                       bool is_even)
+{
+    weft_work_key key[64], all;
+
+    CHECK(n <= 64);
+    weft_split_keys(p->steps, v, split, n, node, key);
+    for (int i = 0; i < n; i++) {
+        int width = weft_split_is_copy(split) ? 1 : split->n;
+
+        weft_work_key_of(p->graph, node[i], &all);
+        if (width == 1) {
+            CHECK(memcmp(&key[i], &all, sizeof all) == 0);
+            continue;
+        }
+        CHECK(macs(&key[i]) * width >= macs(&all) && key[i].points * width >= all.points);
+        if (is_even) {
+            CHECK_NEAR(macs(&key[i]) * width, macs(&all));
+            CHECK_INT(key[i].points * width, all.points);
+        }
+        CHECK(key[i].read_bytes <= all.read_bytes && key[i].write_bytes <= all.write_bytes);
+        CHECK(key[i].read_bytes * width >= all.read_bytes);
+        CHECK(key[i].write_bytes * width >= all.write_bytes);
+    }
+}
+
+static int nodes_of(const problem *p, const weft_step *s, int *node)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_nodes; i++) {
+        node[n++] = s->node[i];
+        for (int u = 0; u < p->graph->n_nodes; u++)
+            if (p->graph->node[u].forward == s->node[i])
+                node[n++] = u;
+    }
+    return n;
+}
+
+TEST(members_share_the_work_backward_as_forward)
+{
+    int n_even = 0;
+
+    for (int i = 0; i < 100; i++) {
+        weft_rng r = weft_rng_seed((uint64_t)i);
+        weft_arena *a = weft_arena_new();
+        drawing d;
+        problem p;
+
+        open_problem(&p, draw_network(&d, &r), &r);
+        for (int v = 0; v < p.steps->n; v++) {
+            const weft_step *s = &p.steps->step[v];
+            const weft_split *split;
+            int node[64], n = weft_step_splits(p.steps, v, p.ask.width, false, a, &split);
+
+            if (p.graph->node[s->node[0]].phase != WEFT_FORWARD)
+                continue;
+            for (int k = 0; k < n; k++) {
+                bool is_even = !split[k].is_scattered;
+
+                for (int x = 0; x < s->n_axes; x++)
+                    is_even = is_even && s->axis[x].extent % split[k].factor[x] == 0;
+                is_even = is_even && s->n_nodes == 1; /* all may do what follows a sum */
+                check_keys(&p, v, &split[k], node, nodes_of(&p, s, node), is_even);
+                n_even += is_even;
+            }
+        }
+        close_problem(&p);
+        net_free(&d.f);
+        weft_arena_free(a);
+    }
+    CHECK(n_even > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_count_elements),
         cmocka_unit_test(choices_are_the_best_of_all_combinations),
         cmocka_unit_test(choices_are_the_splits_along_one_axis),
+        cmocka_unit_test(members_share_the_work_backward_as_forward),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

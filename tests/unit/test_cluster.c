@@ -3,6 +3,8 @@
 #include "check.h"
 #include "weft/unit.h"
 
+#include <time.h>
+
 /* --- classes and islands ---------------------------------------------------------------------- */
 
 typedef struct machine {
@@ -165,6 +167,41 @@ TEST(lone_devices_are_islands)
     dropped(&m);
 }
 
+static const char fleet[] =
+    "schema: weft.platform/1\nname: fleet\nswitches: [fabric]\ngroups:\n"
+    "  - name: server\n    count: 512\n    switches: [nvswitch]\n    devices:\n"
+    "      - {name: gpu, count: 8, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
+    "    links: [{star: {center: nvswitch, to: [gpu]}, bandwidth: 300GB/s, latency: 1us}]\n"
+    "links: [{star: {center: fabric, to: [server.gpu]}, bandwidth: 200Gbit/s, latency: 2.5us}]\n";
+
+static double seconds_since(clock_t start)
+{
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+/* 16.8 million pairs. The limits are some times what they take; sanitizers take longer. */
+TEST(thousands_of_devices_take_no_time)
+{
+    clock_t start = clock();
+    weft_platform *p = NULL;
+    machine m;
+
+    CHECK_OK(weft_platform_parse(fleet, strlen(fleet), "f.yaml", &p));
+    CHECK(!IS_THOROUGH || seconds_since(start) < 2);
+    start = clock();
+    m = clustered(p);
+    CHECK(!IS_THOROUGH || seconds_since(start) < 0.5);
+    CHECK_INT(m.cluster->n_classes, 1);
+    CHECK_INT(m.cluster->classes[0].n_islands, 512);
+    for (int s = 0; s <= 512; s++)
+        CHECK_INT(m.cluster->classes[0].island_at[s], 8 * s);
+    CHECK_INT(weft_class_block(&m.cluster->classes[0], 4, 1023), 4092);
+    CHECK_NEAR(m.cluster->classes[0].inside.bytes_per_s, 300e9);
+    CHECK_NEAR(weft_platform_route(p, 4095, 0)->bytes_per_s, 25e9);
+    CHECK_NEAR(weft_platform_route(p, 4095, 0)->latency_s, 5e-6);
+    dropped(&m);
+}
+
 TEST(every_preset_has_classes)
 {
     for (int i = 0; i < weft_preset_count(); i++) {
@@ -275,6 +312,7 @@ int main(void)
         cmocka_unit_test(islands_may_be_odd_and_apart),
         cmocka_unit_test(a_ring_falls_into_pairs),
         cmocka_unit_test(lone_devices_are_islands),
+        cmocka_unit_test(thousands_of_devices_take_no_time),
         cmocka_unit_test(every_preset_has_classes),
         cmocka_unit_test(recomputations_have_names),
         cmocka_unit_test(a_chain_has_a_cut_behind_each_unit),

@@ -639,13 +639,42 @@ TEST(shares_and_widths_are_those_asked_for)
     weft_platform_free(p);
 }
 
-/* The bias of positions is broadcast over samples: with several it has one more gradient. */
-TEST(networks_may_differ_in_gradients_of_one_sample)
+/* The bias of positions is broadcast over samples: with several it has one more gradient. The token
+ * of the class is repeated for each: with several that is one more operator. */
+TEST(networks_may_differ_with_one_sample)
+{
+    const char *source[] = {networks[3], "vit_b_16"};
+
+    for (int i = 0; i < 2; i++) {
+        weft_platform *p;
+        weft_training *t = problem(source[i], "cluster-32", (weft_train_ask){.batch = 4}, &p);
+
+        check_list(t->share, t->n_shares, (const int64_t[]){1, 2, 4}, 3);
+        for (int k = 0; k < 2; k++) { /* nothing is lost, and nothing comes twice */
+            trained n = half(source[i], t->share[1 + k], "cluster-32");
+
+            CHECK(measured(&n, 0, 1, nvlink));
+            check_close(t->cost_sum[1 + k][t->units.n_cuts - 1].forward_s, cost_sum(&n).forward_s,
+                        1e-9);
+            check_close(t->cost_sum[1 + k][t->units.n_cuts - 1].backward_s, cost_sum(&n).backward_s,
+                        1e-9);
+            closed(&n);
+        }
+        weft_training_free(t);
+        weft_platform_free(p);
+    }
+}
+
+/* The file joins a constant of one sample to its values: it works on one at a time only. */
+TEST(networks_for_one_sample_say_so)
 {
     weft_platform *p;
-    weft_training *t = problem(networks[3], "cluster-32", (weft_train_ask){.batch = 4}, &p);
+    weft_training *t = problem(WEFT_TEST_DATA "/models/vit_b_16.onnx", "cluster-32",
+                               (weft_train_ask){.batch = 4, .most_width = 1}, &p);
 
-    check_list(t->share, t->n_shares, (const int64_t[]){1, 2, 4}, 3);
+    CHECK_INT(t->n_shares, 1);
+    CHECK_INT(t->n_warnings, 1);
+    CHECK(strstr(t->warning[0], "up to 1 sample at once") != NULL);
     weft_training_free(t);
     weft_platform_free(p);
 }
@@ -678,7 +707,8 @@ int main(void)
         cmocka_unit_test(steps_of_two_units_are_refused),
         cmocka_unit_test(problems_have_tables_for_what_the_machine_has),
         cmocka_unit_test(shares_and_widths_are_those_asked_for),
-        cmocka_unit_test(networks_may_differ_in_gradients_of_one_sample),
+        cmocka_unit_test(networks_may_differ_with_one_sample),
+        cmocka_unit_test(networks_for_one_sample_say_so),
         cmocka_unit_test(shares_that_fit_nowhere_are_left_out),
     };
 
