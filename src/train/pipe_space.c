@@ -23,6 +23,7 @@
  * A family is what shares B, the widths, and d (or teams). Suffixes of its pipelines are nodes of a
  * graph: what they use of each class, and how many stages they have. A move puts a stage in front.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "space.h"
@@ -251,6 +252,7 @@ static void add_team_families(maker *k, const int *at)
     weft_pipe_family f = family_with(k, at);
     int64_t product = 1, most = 0;
 
+    assert(k->c->n_classes <= WEFT_MAX_PARTS);
     for (int i = 0; i < k->c->n_classes; i++) {
         if (product <= MOST_TEAMS)
             product *= f.n_blocks[i] + 1;
