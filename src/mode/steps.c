@@ -54,7 +54,7 @@ static bool may_follow(const grouping *w, int u, int tensor)
 
     return t->producer >= 0 && t->kind == WEFT_ACTIVATION &&
            g->use_at[tensor + 1] - g->use_at[tensor] == 1 &&
-           weft_shape_equal(&t->shape, &g->tensor[g->res[g->res_at[u]]].shape) &&
+           weft_shape_equal(t->shape, g->tensor[g->res[g->res_at[u]]].shape) &&
            n_used_results(g, t->producer) == 1 && !weft_node_is_reshape(g, t->producer);
 }
 
@@ -246,7 +246,7 @@ static void put_tensor(key *k, const weft_graph *g, int tensor)
     WEFT_PUSH(k->a, k->tensors, tensor);
     put_int(k, is_constant(&g->tensor[tensor]));
     put_int(k, g->tensor[tensor].type);
-    put_shape(k, &g->tensor[tensor].shape);
+    put_shape(k, g->tensor[tensor].shape);
     put_literal(k, g->tensor[tensor].value);
 }
 
