@@ -25,7 +25,7 @@ weft_separators weft_graph_separators(const weft_graph *g, weft_arena *a)
     int *barrier = WEFT_NEW_RAW(a, int, n), *live = WEFT_NEW_RAW(a, int, n);
     size_t mark = weft_arena_mark(a);
     int *earliest_last = WEFT_NEW_RAW(a, int, n + 1); /* least of largest predecessor over w >= v */
-    int *leaving = WEFT_NEW(a, int, n + 1);       /* nodes whose last successor is v */
+    int *leaving = WEFT_NEW(a, int, n + 1);           /* nodes whose last successor is v */
     weft_separators s = {0, 0, barrier, live};
 
     earliest_last[n] = INT_MAX;

@@ -44,11 +44,11 @@ struct weft_builder {
     WEFT_VEC(int) output;
     bool *is_output; /* of the first n_marked tensors */
     int n_marked;
-    weft_arena *scratch;      /* of names and flows */
-    weft_map *names;          /* of nodes */
-    const char *claimed;      /* by the node that comes next */
-    const char *twice;        /* the first node name that was there already */
-    bool has_nameless;        /* a tensor without name */
+    weft_arena *scratch; /* of names and flows */
+    weft_map *names;     /* of nodes */
+    const char *claimed; /* by the node that comes next */
+    const char *twice;   /* the first node name that was there already */
+    bool has_nameless;   /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
@@ -75,7 +75,9 @@ weft_builder *weft_builder_new(const char *name)
     return b;
 }
 
-/* Of a tensor or node, of a node. No matter if wrong; pages that are not used cost nothing. */
+/* Of a tensor or node, of a node. No matter if wrong, and pages that are not used cost nothing; but
+ * the C library keeps memory for the next network only if this piece is larger than all the rest.
+ */
 enum { LIKELY_BYTES = 384, LIKELY_EDGES = 3, MAP_BYTES = 32 };
 
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
