@@ -117,12 +117,11 @@ static void print_equal(page *g)
     if (g->r->equal == NULL)
         return;
     if (isnan(speed_up))
-        field(g, "equal", "no plan that treats all devices as equal was found");
+        field(g, "equal", "a planner for equal devices finds no plan");
     else
         field(g, "equal",
               weft_arena_print(g->a,
-                               "%.2fx as fast as the best plan found that treats all "
-                               "devices as equal (%s)",
+                               "%.2fx as fast as the plan of a planner for equal devices (%s)",
                                speed_up, seconds(g, g->r->equal->measures.step_s)));
 }
 

@@ -382,6 +382,37 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
     return finish_nodes(&k);
 }
 
+weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a)
+{
+    node_maker k = {.f = f, .unit = f->replicas > 0 ? f->replicas : 1, .a = a};
+    int used[WEFT_MAX_PARTS] = {0};
+    int64_t n_keys = 1;
+
+    for (int i = 0; i < WEFT_MAX_PARTS; i++) {
+        k.radix[i] = f->n_blocks[i] / k.unit + 1;
+        n_keys *= k.radix[i];
+        if (n_keys > most)
+            return NULL;
+    }
+    k.node_of = WEFT_NEW(a, int, n_keys);
+    for (int key = 0; key < n_keys; key++) { /* what is within a node has a lower key */
+        int left = key;
+
+        k.node_of[key] = key;
+        for (int i = WEFT_MAX_PARTS - 1; i >= 0; i--) {
+            used[i] = left % k.radix[i] * k.unit;
+            left /= k.radix[i];
+        }
+        for (int i = 0; i < WEFT_MAX_PARTS; i++)
+            WEFT_PUSH(a, k.used, used[i]);
+        WEFT_PUSH(a, k.stages, key > 0);
+    }
+    for (int key = 0; key < n_keys; key++)
+        for (int c = 0; c < f->n_crews; c++)
+            (void)grow(&k, key, c);
+    return finish_nodes(&k);
+}
+
 /* --- stages ---------------------------------------------------------------------------------- */
 
 weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
