@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Which accelerator to build for training: a lattice of designs (template), what a design costs
+ * (square millimetres, watts), how long a training step takes on it, and searches with a proof. */
+#ifndef WEFT_MINE_H
+#define WEFT_MINE_H
+
+#include "weft/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- template: the designs that may be built -------------------------------------------------- */
+
+enum { WEFT_MOST_SIZES = 64 }; /* of one parameter */
+
+/* Parameters of a design, in this order everywhere. */
+typedef enum weft_knob {
+    WEFT_KNOB_ROWS, /* of a tensor core */
+    WEFT_KNOB_COLS,
+    WEFT_KNOB_TENSOR_CORES,
+    WEFT_KNOB_LANES, /* of a vector core */
+    WEFT_KNOB_VECTOR_CORES,
+    WEFT_KNOB_BUFFER, /* bytes on the chip */
+    WEFT_N_KNOBS
+} weft_knob;
+
+const char *weft_knob_name(weft_knob k); /* "rows", "cols", "tensor_cores", ... */
+
+/* Constants that are not certain. `error` is the relative error stated for it (0.35: +-35 %). */
+typedef struct weft_constant {
+    const char *name; /* as in the file: "area.pe" */
+    double value, error;
+} weft_constant;
+
+typedef enum weft_constant_id {
+    WEFT_AREA_FIXED, /* mm2 */
+    WEFT_AREA_PE,    /* mm2 of a multiplier with its registers */
+    WEFT_AREA_LANE,
+    WEFT_AREA_SRAM,   /* mm2 a MiB */
+    WEFT_POWER_FIXED, /* W */
+    WEFT_POWER_MAC,   /* J of a multiply-accumulate at peak, delivery and wires included */
+    WEFT_POWER_LANE,
+    WEFT_HBM_BANDWIDTH,  /* bytes/s */
+    WEFT_HBM_EFFICIENCY, /* usable part */
+    WEFT_CLOCK,          /* Hz */
+    WEFT_DERATE,         /* of the arithmetic */
+    WEFT_N_CONSTANTS
+} weft_constant_id;
+
+/* A search space (schema weft.template/1, docs/formats.md). Immutable. */
+typedef struct weft_template {
+    const char *name, *source;
+    int n_sizes[WEFT_N_KNOBS];
+    const double *size[WEFT_N_KNOBS]; /* ascending */
+    weft_constant constant[WEFT_N_CONSTANTS];
+    double hbm_bytes;
+    double l2_bytes_per_pe; /* of a tensor core, beside the shared buffer */
+    weft_dataflow dataflow;
+    double state_bytes; /* a parameter, with gradient and optimizer */
+    uint64_t hash;
+    weft_arena *arena;
+} weft_template;
+
+/* A preset by name ("mine16", "tpu16", "marginal22") or a file. The caller owns *out. */
+WEFT_CHECKED weft_status weft_template_open(const char *source, weft_template **out);
+WEFT_CHECKED weft_status weft_template_parse(const char *text, size_t n, const char *file,
+                                             weft_template **out);
+void weft_template_free(weft_template *t);
+
+/* A design: places in the lists of the template. */
+typedef struct weft_point {
+    uint8_t at[WEFT_N_KNOBS];
+} weft_point;
+
+static inline double weft_knob_size(const weft_template *t, const weft_point *p, weft_knob k)
+{
+    return t->size[k][p->at[k]];
+}
+
+double weft_point_area_mm2(const weft_template *t, const weft_point *p);
+double weft_point_tdp_w(const weft_template *t, const weft_point *p);
+int64_t weft_template_points(const weft_template *t); /* all, feasible or not */
+/* Number of a point in the order of the lattice (the last knob runs fastest), and back. */
+int64_t weft_point_index(const weft_template *t, const weft_point *p);
+weft_point weft_point_at(const weft_template *t, int64_t index);
+/* "128x128 x2, 1024 lanes x2, 32 MiB". Returns `to`. */
+const char *weft_point_print(const weft_template *t, const weft_point *p, char to[96]);
+
+/* --- work: a training step as operators on cores ---------------------------------------------- */
+
+/* A network fused into operators (methods 3.3), each on tensor cores, vector cores or both, with
+ * memoised times. Tables grow while it is asked: one for each thread. */
+typedef struct weft_mill weft_mill;
+
+/* `g`: a training graph (must outlive it). The caller owns *out. */
+WEFT_CHECKED weft_status weft_mill_new(const weft_graph *g, const weft_template *t,
+                                       weft_mill **out);
+void weft_mill_free(weft_mill *m);
+int weft_mill_n_operators(const weft_mill *m);
+
+/* A schedule of one step on a design by the policy list-alap (methods 5.2, 5.3). */
+typedef struct weft_step_time {
+    double step_s;     /* of the policy, bandwidth floor included */
+    double simple_s;   /* lower bound of any schedule: critical path, work, bytes (5.4) */
+    double headtail_s; /* the stronger one; at least simple_s */
+} weft_step_time;
+
+double weft_mill_simple_s(weft_mill *m, const weft_point *p);
+double weft_mill_headtail_s(weft_mill *m, const weft_point *p);
+double weft_mill_step_s(weft_mill *m, const weft_point *p);
+/* The same with the conflicts of each kind of core, for searches (6.3): sums of delay / (slack +
+ * eps) over operators that waited for tensor and for vector cores; the critical path. */
+typedef struct weft_conflicts {
+    double step_s, path_s;
+    double tensor, vector;
+} weft_conflicts;
+weft_conflicts weft_mill_conflicts(weft_mill *m, const weft_point *p);
+/* A box: all points with lo <= at <= hi in every knob. A lower bound of step_s of each member
+ * within the limits (6.2); INFINITY: no member is. */
+typedef struct weft_space_box {
+    weft_point lo, hi;
+} weft_space_box;
+typedef struct weft_limits {
+    double area_mm2, tdp_w; /* INFINITY: none */
+} weft_limits;
+double weft_mill_box_s(weft_mill *m, const weft_space_box *b, const weft_limits *l);
+/* Bytes that training holds on the device at least: state, stash. */
+double weft_mill_memory_bytes(const weft_mill *m);
+/* The schedule itself, for checks and reports: start, cores used of each operator. In `a`. */
+typedef struct weft_mill_schedule {
+    int n;
+    const double *start_s, *end_s;
+    const int *n_tensor, *n_vector; /* cores in use */
+    const char *const *name;
+    double step_s;
+} weft_mill_schedule;
+weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft_arena *a);
+/* The least makespan by linear programming (5.5), for small graphs; bound at the limit. */
+WEFT_CHECKED weft_status weft_mill_oracle(weft_mill *m, const weft_point *p, double limit_s,
+                                          double *value_s, double *bound_s);
+
+/* --- searches --------------------------------------------------------------------------------- */
+
+typedef enum weft_metric { WEFT_METRIC_THROUGHPUT, WEFT_METRIC_PER_TDP } weft_metric;
+
+/* One network and what it counts. */
+typedef struct weft_workload {
+    const char *name;
+    weft_mill *const *mill; /* [threads] */
+    double batch;           /* samples of a step */
+    double weight;
+} weft_workload;
+
+typedef enum weft_blend { WEFT_BLEND_GEOMETRIC, WEFT_BLEND_WORST } weft_blend;
+
+typedef struct weft_quest {
+    const weft_template *template_;
+    int n_workloads;
+    const weft_workload *workload;
+    weft_blend blend; /* of throughputs relative to the reference design */
+    weft_metric metric;
+    weft_limits limits;
+    weft_point reference;    /* TPU v2-like */
+    double least_throughput; /* relative to the reference; 0: none (required per-tdp: 0.5) */
+} weft_quest;
+
+typedef struct weft_found {
+    weft_point point;
+    double value;          /* of the metric; larger is better */
+    double bound;          /* no design within the limits has more under list-alap */
+    double schedule_bound; /* no schedule on any design has more */
+    weft_outcome outcome;
+    int64_t n_feasible, n_bounds, n_strong,
+        n_evaluated; /* designs: in limits, bounded, strongly, scheduled */
+    int n_front;     /* designs that no other beats in throughput, TDP and area together */
+    const weft_point *front;
+} weft_found;
+
+/* Told of every design that is evaluated; may answer from memory (a study). */
+typedef struct weft_ledger {
+    bool (*find)(void *context, int64_t index, double *value);
+    void (*put)(void *context, int64_t index, double value);
+    void *context;
+} weft_ledger;
+
+typedef struct weft_miner {
+    const char *name, *summary;
+    weft_status (*mine)(const weft_quest *q, const weft_ledger *ledger, int64_t most_evaluations,
+                        weft_run *run, weft_arena *a, weft_found *out);
+} weft_miner;
+
+/* "auto" (fast path, then certified), "fast", "certified", "exhaustive", "boxes" (branch and bound
+ * over boxes), and baselines: "random", "anneal", "genetic", "surrogate", "inference". */
+int weft_miner_count(void);
+const weft_miner *weft_miner_at(int i);
+const weft_miner *weft_miner_find(const char *name);
+
+/* Value of one design: the metric by schedules; 0 if it breaks a limit. */
+double weft_quest_value(const weft_quest *q, int thread, const weft_point *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
