@@ -89,33 +89,45 @@ const char *weft_point_print(const weft_template *t, const weft_point *p, char t
 
 /* --- work: a training step as operators on cores ---------------------------------------------- */
 
-/* A network fused into operators (methods 3.3), each on tensor cores, vector cores or both, with
- * memoised times. Tables grow while it is asked: one for each thread. */
+/* A network fused into operators (methods 3.3), each on tensor cores, vector cores, both or none,
+ * with memoised times. Tables grow while it is asked: one for each thread.
+ *
+ * The policy list-alap, which is part of the machine: the network is a series of blocks; a block
+ * begins when the one before it has ended. Small networks are cut only where this costs nothing
+ * (methods 5.2 exactly). In a block operators start by list-alap with the best of some allotments
+ * of cores (5.3). Blocks that are equal are scheduled once. */
 typedef struct weft_mill weft_mill;
 
-/* `g`: a training graph (must outlive it). The caller owns *out. */
+/* `g`: usually a training graph; graph and template must outlive it. A shape that depends on the
+ * data is an error naming its node. The caller owns *out. */
 WEFT_CHECKED weft_status weft_mill_new(const weft_graph *g, const weft_template *t,
                                        weft_mill **out);
-void weft_mill_free(weft_mill *m);
+void weft_mill_free(weft_mill *m); /* NULL is allowed */
 int weft_mill_n_operators(const weft_mill *m);
+/* Blocks of the series, and how many of them differ. */
+int weft_mill_n_blocks(const weft_mill *m, int *n_different);
+double weft_mill_macs(const weft_mill *m); /* multiply-accumulates of a step on tensor cores */
+/* Bytes that training holds on the device at least: state, stash. */
+double weft_mill_memory_bytes(const weft_mill *m);
 
-/* A schedule of one step on a design by the policy list-alap (methods 5.2, 5.3). */
-typedef struct weft_step_time {
-    double step_s;     /* of the policy, bandwidth floor included */
-    double simple_s;   /* lower bound of any schedule: critical path, work, bytes (5.4) */
-    double headtail_s; /* the stronger one; at least simple_s */
-} weft_step_time;
-
+/* Seconds of a step by the policy, bandwidth floor included. */
+double weft_mill_step_s(weft_mill *m, const weft_point *p);
+/* Lower bounds of any schedule on the design (5.4): critical path, work, bytes; and the stronger
+ * head-tail bound, at least the simple one. */
 double weft_mill_simple_s(weft_mill *m, const weft_point *p);
 double weft_mill_headtail_s(weft_mill *m, const weft_point *p);
-double weft_mill_step_s(weft_mill *m, const weft_point *p);
+/* A lower bound of weft_mill_step_s alone: the simple bound block by block. At least simple_s. */
+double weft_mill_floor_s(weft_mill *m, const weft_point *p);
+
 /* The same with the conflicts of each kind of core, for searches (6.3): sums of delay / (slack +
- * eps) over operators that waited for tensor and for vector cores; the critical path. */
+ * eps) over operators that waited for tensor and for vector cores (one that has all cores of its
+ * kind has waited for more: half its time); the critical path with the cores that operators got. */
 typedef struct weft_conflicts {
     double step_s, path_s;
     double tensor, vector;
 } weft_conflicts;
 weft_conflicts weft_mill_conflicts(weft_mill *m, const weft_point *p);
+
 /* A box: all points with lo <= at <= hi in every knob. A lower bound of step_s of each member
  * within the limits (6.2); INFINITY: no member is. */
 typedef struct weft_space_box {
@@ -125,18 +137,21 @@ typedef struct weft_limits {
     double area_mm2, tdp_w; /* INFINITY: none */
 } weft_limits;
 double weft_mill_box_s(weft_mill *m, const weft_space_box *b, const weft_limits *l);
-/* Bytes that training holds on the device at least: state, stash. */
-double weft_mill_memory_bytes(const weft_mill *m);
-/* The schedule itself, for checks and reports: start, cores used of each operator. In `a`. */
+
+/* The schedule itself, for checks and reports: start, end and cores of each operator. In `a`. */
 typedef struct weft_mill_schedule {
     int n;
     const double *start_s, *end_s;
     const int *n_tensor, *n_vector; /* cores in use */
-    const char *const *name;
-    double step_s;
+    const char *const *name;        /* of the first node of the operator */
+    const int *of_node;     /* [n_nodes of the graph] the operator; -1: free (a view of an input) */
+    double step_s, floor_s; /* floor_s: bytes of all operators by the bandwidth */
 } weft_mill_schedule;
 weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft_arena *a);
-/* The least makespan by linear programming (5.5), for small graphs; bound at the limit. */
+
+enum { WEFT_MOST_ORACLE = 24 }; /* operators */
+/* The least step of any schedule by linear programming (5.5), for small graphs: every operator on
+ * any of the numbers of cores that the policy may give it. At the limit value and bound differ. */
 WEFT_CHECKED weft_status weft_mill_oracle(weft_mill *m, const weft_point *p, double limit_s,
                                           double *value_s, double *bound_s);
 
