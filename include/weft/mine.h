@@ -12,7 +12,7 @@ extern "C" {
 
 /* --- template: the designs that may be built -------------------------------------------------- */
 
-enum { WEFT_MOST_SIZES = 64 }; /* of one parameter */
+enum { WEFT_MOST_SIZES = 4096 }; /* of one parameter */
 
 /* Parameters of a design, in this order everywhere. */
 typedef enum weft_knob {
@@ -48,17 +48,35 @@ typedef enum weft_constant_id {
     WEFT_N_CONSTANTS
 } weft_constant_id;
 
+/* A design: places in the lists of the template. */
+typedef struct weft_point {
+    uint16_t at[WEFT_N_KNOBS];
+} weft_point;
+
+/* A chip that exists, as a point of the template. */
+typedef struct weft_landmark {
+    const char *name; /* "tpu-v2" */
+    weft_point point;
+} weft_landmark;
+
 /* A search space (schema weft.template/1, docs/formats.md). Immutable. */
 typedef struct weft_template {
     const char *name, *source;
     int n_sizes[WEFT_N_KNOBS];
     const double *size[WEFT_N_KNOBS]; /* ascending */
     weft_constant constant[WEFT_N_CONSTANTS];
+    bool has_power; /* false: watts are not known, only area may be limited */
+    /* Areas of memories of these sizes, ascending; between them powers are interpolated and
+     * WEFT_AREA_SRAM is a factor. 0: proportional, WEFT_AREA_SRAM is mm2 a MiB. */
+    int n_srams;
+    const double *sram_bytes, *sram_mm2;
     double hbm_bytes;
-    double l2_bytes_per_pe; /* of a tensor core, beside the shared buffer */
+    double l2_bytes_per_pe, l2_least_bytes; /* of a tensor core, beside the shared buffer */
     weft_dataflow dataflow;
     double state_bytes; /* a parameter, with gradient and optimizer */
-    uint64_t hash;
+    int n_landmarks;
+    const weft_landmark *landmark; /* the first is the reference of searches */
+    uint64_t hash;                 /* of all that a step's seconds, area and TDP depend on */
     weft_arena *arena;
 } weft_template;
 
@@ -67,11 +85,13 @@ WEFT_CHECKED weft_status weft_template_open(const char *source, weft_template **
 WEFT_CHECKED weft_status weft_template_parse(const char *text, size_t n, const char *file,
                                              weft_template **out);
 void weft_template_free(weft_template *t);
+/* The same template with each constant times its factor. The caller owns the result. */
+weft_template *weft_template_scaled(const weft_template *t, const double factor[WEFT_N_CONSTANTS]);
+const weft_landmark *weft_landmark_find(const weft_template *t, const char *name); /* or NULL */
 
-/* A design: places in the lists of the template. */
-typedef struct weft_point {
-    uint8_t at[WEFT_N_KNOBS];
-} weft_point;
+/* Presets that are part of the library, sorted by name. */
+int weft_template_preset_count(void);
+const weft_preset *weft_template_preset_at(int i);
 
 static inline double weft_knob_size(const weft_template *t, const weft_point *p, weft_knob k)
 {
@@ -79,8 +99,8 @@ static inline double weft_knob_size(const weft_template *t, const weft_point *p,
 }
 
 double weft_point_area_mm2(const weft_template *t, const weft_point *p);
-double weft_point_tdp_w(const weft_template *t, const weft_point *p);
-int64_t weft_template_points(const weft_template *t); /* all, feasible or not */
+double weft_point_tdp_w(const weft_template *t, const weft_point *p); /* 0 without power */
+int64_t weft_template_points(const weft_template *t);                 /* all, feasible or not */
 /* Number of a point in the order of the lattice (the last knob runs fastest), and back. */
 int64_t weft_point_index(const weft_template *t, const weft_point *p);
 weft_point weft_point_at(const weft_template *t, int64_t index);
@@ -159,60 +179,166 @@ WEFT_CHECKED weft_status weft_mill_oracle(weft_mill *m, const weft_point *p, dou
 
 typedef enum weft_metric { WEFT_METRIC_THROUGHPUT, WEFT_METRIC_PER_TDP } weft_metric;
 
+/* What a search asks of a workload: a mill, or anything that keeps the same promises. The answers
+ * depend on nothing but the arguments. */
+typedef struct weft_timer {
+    double (*step_s)(void *mill, const weft_point *p);
+    double (*simple_s)(void *mill, const weft_point *p);   /* at most headtail_s */
+    double (*headtail_s)(void *mill, const weft_point *p); /* at most step_s */
+    weft_conflicts (*conflicts)(void *mill, const weft_point *p);
+    double (*box_s)(void *mill, const weft_space_box *b, const weft_limits *l);
+} weft_timer;
+
+extern const weft_timer weft_mill_timer; /* of weft_mill */
+
 /* One network and what it counts. */
 typedef struct weft_workload {
     const char *name;
-    weft_mill *const *mill; /* [threads] */
-    double batch;           /* samples of a step */
-    double weight;
+    const weft_timer *timer;
+    void *const *mill;   /* [threads of the run] */
+    double batch;        /* samples of a step */
+    double weight;       /* in the geometric mean, positive */
+    double memory_bytes; /* that training holds at least; 0: not known */
+    uint64_t hash;       /* of the network: names its designs in a study */
 } weft_workload;
 
 typedef enum weft_blend { WEFT_BLEND_GEOMETRIC, WEFT_BLEND_WORST } weft_blend;
+
+/* Processes that run the same search side by side (ranks.c). Item i of a loop belongs to process
+ * i mod n; all decisions are made by all of them alike. */
+typedef struct weft_ranks {
+    int n, me;
+    /* value[i * width ..]: everybody gets what the owner of item i has put there. */
+    void (*gather)(void *context, double *value, int n_items, int width);
+    void (*tell)(void *context, double *value, int n); /* everybody gets those of process 0 */
+    void *context;
+} weft_ranks;
 
 typedef struct weft_quest {
     const weft_template *template_;
     int n_workloads;
     const weft_workload *workload;
-    weft_blend blend; /* of throughputs relative to the reference design */
+    const weft_workload *forward; /* the same networks without training, for "inference"; or NULL */
+    weft_blend blend; /* of throughputs relative to the reference design, if there are several */
     weft_metric metric;
     weft_limits limits;
-    weft_point reference;    /* TPU v2-like */
-    double least_throughput; /* relative to the reference; 0: none (required per-tdp: 0.5) */
+    weft_point reference;      /* TPU v2-like */
+    double least_throughput;   /* relative to the reference; 0: none (required per-tdp: 0.5) */
+    const double *reference_s; /* [n_workloads] of a step on the reference; NULL: not known yet */
+    const weft_ranks *ranks;   /* NULL: this process alone */
 } weft_quest;
 
-typedef struct weft_found {
+/* Refuses what cannot be asked, with a message. */
+WEFT_CHECKED weft_status weft_quest_check(const weft_quest *q);
+/* Samples a second of one workload; of several the blend of throughputs relative to the reference.
+ * step_s: [n_workloads], a lower bound gives an upper bound. Needs reference_s. */
+double weft_quest_throughput(const weft_quest *q, const double *step_s);
+/* Value of one design: the metric by schedules; 0 if it breaks a limit. Needs reference_s. */
+double weft_quest_value(const weft_quest *q, int thread, const weft_point *p);
+
+/* A design and what it is worth. */
+typedef struct weft_mined {
     weft_point point;
-    double value;          /* of the metric; larger is better */
+    double throughput, tdp_w, area_mm2;
+} weft_mined;
+
+typedef struct weft_found {
+    weft_point point;      /* if value > 0 */
+    double value;          /* of the metric; larger is better; 0: no design found */
+    double throughput;     /* as weft_quest_throughput */
     double bound;          /* no design within the limits has more under list-alap */
     double schedule_bound; /* no schedule on any design has more */
     weft_outcome outcome;
-    int64_t n_feasible, n_bounds, n_strong,
-        n_evaluated; /* designs: in limits, bounded, strongly, scheduled */
-    int n_front;     /* designs that no other beats in throughput, TDP and area together */
-    const weft_point *front;
+    const char *reason; /* without a design: why; or NULL */
+    /* designs: in the limits (0: not counted), bounded, bounded strongly, scheduled (those that a
+     * ledger knew included: n_recalled) */
+    int64_t n_feasible, n_bounds, n_strong, n_evaluated, n_recalled;
+    /* Designs evaluated that no other evaluated one beats in throughput, TDP and area together, by
+     * falling throughput. */
+    int n_front;
+    const weft_mined *front;
+    bool is_front_proved; /* no design within the limits beats one of them */
 } weft_found;
 
-/* Told of every design that is evaluated; may answer from memory (a study). */
+/* Told of every design that is evaluated; may answer from memory (a study). Both are called by one
+ * thread, of process 0. */
 typedef struct weft_ledger {
-    bool (*find)(void *context, int64_t index, double *value);
-    void (*put)(void *context, int64_t index, double value);
+    /* The seconds of a step [n_workloads] on a design that is known. */
+    bool (*find)(void *context, int64_t index, double *step_s);
+    /* All of them or none: step_s [n][n_workloads]. */
+    weft_status (*put)(void *context, int n, const int64_t *index, const double *step_s);
     void *context;
 } weft_ledger;
 
 typedef struct weft_miner {
     const char *name, *summary;
+    /* most_evaluations: 0: no limit. ledger: NULL: none. The result lies in `a`. */
     weft_status (*mine)(const weft_quest *q, const weft_ledger *ledger, int64_t most_evaluations,
                         weft_run *run, weft_arena *a, weft_found *out);
 } weft_miner;
 
-/* "auto" (fast path, then certified), "fast", "certified", "exhaustive", "boxes" (branch and bound
- * over boxes), and baselines: "random", "anneal", "genetic", "surrogate", "inference". */
+/* "auto" (fast path, then certified, or boxes if the lattice is large), "fast", "certified",
+ * "exhaustive", "boxes" (branch and bound over boxes), "front" (the proved front), and baselines:
+ * "random", "anneal", "genetic", "surrogate", "inference". */
 int weft_miner_count(void);
 const weft_miner *weft_miner_at(int i);
 const weft_miner *weft_miner_find(const char *name);
 
-/* Value of one design: the metric by schedules; 0 if it breaks a limit. */
-double weft_quest_value(const weft_quest *q, int thread, const weft_point *p);
+/* --- studies: what was evaluated, kept in a file -----------------------------------------------
+ */
+
+typedef struct weft_study weft_study;
+
+/* Opens or makes a file. The caller owns *out. */
+WEFT_CHECKED weft_status weft_study_open(const char *path, weft_study **out);
+void weft_study_close(weft_study *s);
+/* The part of the study about this template and these workloads; lives as long as the study. */
+WEFT_CHECKED weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *out);
+/* Everything the ledger holds, by index: step_s [n][n_workloads]. In `a`. */
+WEFT_CHECKED weft_status weft_study_designs(const weft_ledger *l, weft_arena *a, int *n,
+                                            const int64_t **index, const double **step_s);
+
+/* --- many processes ----------------------------------------------------------------------------
+ */
+
+/* The processes that mpirun started; one without MPI, or if weft was built without it. */
+WEFT_CHECKED weft_status weft_ranks_open(weft_ranks *out);
+void weft_ranks_close(weft_ranks *r);
+bool weft_ranks_is_built(void); /* with MPI */
+
+/* --- how certain the winner is -----------------------------------------------------------------
+ */
+
+/* Makes the workloads of a template whose constants were changed. */
+typedef struct weft_workshop {
+    weft_status (*make)(void *context, const weft_template *t, const weft_workload **out);
+    void (*drop)(void *context, const weft_workload *w);
+    void *context;
+} weft_workshop;
+
+/* One constant at one end of its error. */
+typedef struct weft_shift {
+    weft_constant_id constant;
+    double factor;
+    double winner_value; /* 0: the winner breaks a limit or misses the least throughput */
+    double best_value;   /* 0: every design does */
+    weft_point best;
+    bool is_flip; /* the winner is not within the tolerance of the best */
+} weft_shift;
+
+typedef struct weft_sensitivity {
+    /* all constants drawn at once: the winner stays within the tolerance of the best; it breaks a
+     * limit */
+    int n_draws, n_stays, n_breaks;
+    double worst_loss; /* 1 - winner / best over draws where it breaks none */
+    int n_shifts;
+    const weft_shift *shift; /* every uncertain constant at both ends */
+} weft_sensitivity;
+
+WEFT_CHECKED weft_status weft_quest_sensitivity(const weft_quest *q, const weft_point *winner,
+                                                const weft_workshop *w, int n_draws,
+                                                double tolerance, weft_run *run, weft_arena *a,
+                                                weft_sensitivity *out);
 
 #ifdef __cplusplus
 }
