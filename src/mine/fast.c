@@ -6,7 +6,7 @@
  * 1. A dimension's value is the best that its counts reach (below). If the bound of all its counts
  *    is not above the best value so far, it is not tried and has that bound as its value.
  * 2. bad(child) = 0 if its value is above its parent's, else bad(parent) + 1; children of those
- *    with bad <= 1 are visited. A dimension that is not within the limits has value 0.
+ *    with bad <= 1 are visited. Dimensions outside the limits are passed through: bad = 0.
  * Counts start at the smallest. One more (the next size) of tensor cores, of vector cores, or of
  * both: the one with the largest upper bound is tried first, ties to the type that operators wait
  * for, then to the smaller area; a candidate whose bound is not above the best of this dimension is
@@ -53,7 +53,7 @@ static double top_score(const weft_assay *s, double top, double tdp_w)
 
 static bool is_progress(double score, double before)
 {
-    return score > before + WEFT_ASSAY_EXACT * fabs(before);
+    return before == -INFINITY ? score > before : score > before + WEFT_ASSAY_EXACT * fabs(before);
 }
 
 /* --- counts ---------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static weft_status visit(weft_assay *s, dimension *d)
     weft_space_box box = {d->point, d->point};
     double top = 0;
 
-    d->score = 0;
+    d->score = -INFINITY;
     if (!weft_assay_fits(s, &d->point))
         return WEFT_OK;
     box.hi.at[WEFT_KNOB_TENSOR_CORES] = (uint16_t)(t->n_sizes[WEFT_KNOB_TENSOR_CORES] - 1);
@@ -227,7 +227,8 @@ weft_status weft_search_fast(weft_assay *s)
             if (!child_of(s, &q, &parent.point, dims[i], &child.point))
                 continue;
             WEFT_TRY(visit(s, &child));
-            child.bad = is_progress(child.score, parent.score) ? 0 : parent.bad + 1;
+            if (child.score > -INFINITY && !is_progress(child.score, parent.score))
+                child.bad = parent.bad + 1;
             WEFT_PUSH(s->arena, q.item, child);
         }
         weft_assay_progress(s, s->bound);
