@@ -93,17 +93,21 @@ typedef struct mill_tables {
     double ***bytes;              /* [buffer * n_counts + count][way] */
 } mill_tables;
 
-/* Reading and writing a block's schedule. */
+/* An operator in the windows of the head-tail bound. */
+typedef struct mill_load {
+    double top_s, tail_s, work_s;
+} mill_load;
+
+/* Room for the schedule of a block [most] and for paths of the whole network [operators]. */
 typedef struct mill_room {
-    double *bottom_s, *top_s, *end_s, *start_s; /* [most] */
-    double *run_end_s;
-    int *order, *rank, *n_in, *run, *merge;
+    double *lat_s, *bottom_s, *top_s; /* longest paths from and before an operator */
+    double *start_s, *run_end_s;
+    int *n_tensor, *n_vector; /* cores */
+    int *order, *rank, *n_in, *run;
     uint8_t *way, *best_way;
-    uint64_t *ready;
-    uint64_t *of_kind; /* [words * MILL_N_KINDS] */
-    double *op_s;      /* [operators] of the whole network */
-    double *op_top_s, *op_bottom_s, *op_work_s;
-    int *op_order;
+    uint64_t *ready, *of_kind; /* ranks; [kind * words] */
+    double *op_top_s, *op_bottom_s, *head_s;
+    mill_load *load;
 } mill_room;
 
 struct weft_mill {
@@ -113,7 +117,8 @@ struct weft_mill {
     weft_work_keys *keys;
     mill_ops ops;
     mill_series series;
-    int *class_count; /* [n_classes] operators */
+    mill_kind *kind;   /* [n_classes] */
+    int *class_count;  /* [n_classes] operators */
     double macs, memory_bytes;
     mill_tables tables;
     mill_frame frame;
@@ -142,8 +147,7 @@ typedef struct mill_span {
 
 /* Ways are left in room.best_way. */
 mill_span mill_block_run(weft_mill *m, const mill_frame *f, const mill_block *b);
-/* Schedules a block with the ways of room.best_way: starts and ends in the room, as well as
- * top_s and bottom_s, the longest paths before and from each operator. */
+/* Schedules a block with the ways of room.best_way: start_s, lat_s, cores, top_s and bottom_s. */
 void mill_block_replay(weft_mill *m, const mill_frame *f, const mill_block *b);
 
 /* Cores of an operator of a class. */
@@ -157,10 +161,5 @@ static inline int mill_vector_need(const mill_frame *f, mill_kind k, int way)
         return f->vector_of[way];
     return k == MILL_VECTOR ? f->ways[k].cores[way] : 0;
 }
-
-/* --- bounds: mill_bound.c */
-
-/* The simple bound block by block. */
-double mill_series_floor_s(weft_mill *m, const mill_frame *f);
 
 #endif
