@@ -7,17 +7,16 @@
  *   simple      max( longest path of lat,  sum of work / n_r for each kind,  bytes / (eta BW) )
  *   head-tail   max over r, h, q of  h + (sum of work with top >= h and tail >= q) / n_r + q
  *               top: longest path before an operator; tail: after it. That work lies in [h, T - q].
- *   floor       sum over blocks of the simple bound of each, but bytes of the whole: valid under the
- *               policy, which runs blocks one after the other
- *   box         the floor with the least times over all designs of the box, with the largest counts
- *               that fit the limits while all else is at its lower end, and for each block also
- *               multiply-accumulates / (derate f PE) and element cycles / (derate f lanes), PE and
- *               lanes being the most that fit the limits with any sizes in the box
+ *   floor       sum over blocks of the simple bound of each, but bytes of the whole: valid under
+ * the policy, which runs blocks one after the other box         the floor with the least times over
+ * all designs of the box, with the largest counts that fit the limits while all else is at its
+ * lower end, and for each block also multiply-accumulates / (derate f PE) and element cycles /
+ * (derate f lanes), PE and lanes being the most that fit the limits with any sizes in the box
  *
  * simple <= head-tail by definition. simple <= floor: a path visits blocks in order and is in each
- * no longer than its longest; sums split. Every member of a box has lat, work and bytes no less, and
- * counts no more, than what the box is given. Bounds are lessened by 1e-12 of their value, more than
- * the rounding of sums of times can be, so that comparisons with schedules are safe.
+ * no longer than its longest; sums split. Every member of a box has lat, work and bytes no less,
+ * and counts no more, than what the box is given. Bounds are lessened by 1e-12 of their value, more
+ * than the rounding of sums of times can be, so that comparisons with schedules are safe.
  *
  * Cost: simple O(operators + edges), floor O(operators of different blocks), head-tail O(k^2) for k
  * operators of a kind. Fernandez, Bussell, IEEE Trans. Computers 22, 1973, for the idea of loads in
@@ -36,9 +35,9 @@ static double larger(double a, double b)
 
 /* --- any schedule */
 
-static double longest_path(const weft_mill *m, const mill_frame *f)
+static double longest_path(const weft_mill *m, const weft_mill_frame *f)
 {
-    const mill_ops *o = &m->ops;
+    const weft_mill_ops *o = &m->ops;
     double *bottom_s = m->room.op_bottom_s, path_s = 0;
 
     for (int u = o->n - 1; u >= 0; u--) {
@@ -52,7 +51,7 @@ static double longest_path(const weft_mill *m, const mill_frame *f)
     return path_s;
 }
 
-static double simple(const weft_mill *m, const mill_frame *f)
+static double simple(const weft_mill *m, const weft_mill_frame *f)
 {
     double tensor_s = 0, vector_s = 0, bytes_s = 0;
 
@@ -67,19 +66,20 @@ static double simple(const weft_mill *m, const mill_frame *f)
 
 double weft_mill_simple_s(weft_mill *m, const weft_point *p)
 {
-    return simple(m, mill_frame_of(m, p)) * safety;
+    return simple(m, weft_mill_frame_of(m, p)) * safety;
 }
 
 static int by_tail(const void *a, const void *b)
 {
-    const mill_load *x = a, *y = b;
+    const weft_mill_load *x = a, *y = b;
 
     return (x->tail_s < y->tail_s) - (x->tail_s > y->tail_s);
 }
 
 /* The largest h + work / n + q; loads are sorted by falling tail. Only tops of loads matter, and of
  * equal ones one: heads[] are them, ascending. */
-static double windows(const mill_load *load, int n, const double *head, int n_heads, double cores)
+static double windows(const weft_mill_load *load, int n, const double *head, int n_heads,
+                      double cores)
 {
     double most_s = 0;
 
@@ -104,23 +104,23 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Tops of the network with the least times. */
-static void find_tops(weft_mill *m, const mill_frame *f)
+static void find_tops(weft_mill *m, const weft_mill_frame *f)
 {
-    const mill_ops *o = &m->ops;
+    const weft_mill_ops *o = &m->ops;
     double *top_s = m->room.op_top_s;
 
     for (int u = 0; u < o->n; u++) {
         top_s[u] = 0;
         for (int e = o->in_at[u]; e < o->in_at[u + 1]; e++)
-            top_s[u] = larger(top_s[u],
-                              top_s[o->in_from[e]] + f->least_s[o->of_class[o->in_from[e]]]);
+            top_s[u] =
+                larger(top_s[u], top_s[o->in_from[e]] + f->least_s[o->of_class[o->in_from[e]]]);
     }
 }
 
-static double headtail(weft_mill *m, const mill_frame *f, const double *work_s, int cores)
+static double headtail(weft_mill *m, const weft_mill_frame *f, const double *work_s, int cores)
 {
-    const mill_ops *o = &m->ops;
-    mill_load *load = m->room.load;
+    const weft_mill_ops *o = &m->ops;
+    weft_mill_load *load = m->room.load;
     double *head = m->room.head_s;
     int n = 0, n_heads = 0;
 
@@ -129,8 +129,8 @@ static double headtail(weft_mill *m, const mill_frame *f, const double *work_s, 
 
         if (!(work_s[c] > 0))
             continue;
-        load[n] = (mill_load){m->room.op_top_s[u], m->room.op_bottom_s[u] - f->least_s[c],
-                              work_s[c]};
+        load[n] = (weft_mill_load){m->room.op_top_s[u], m->room.op_bottom_s[u] - f->least_s[c],
+                                   work_s[c]};
         head[n] = load[n].top_s;
         n++;
     }
@@ -146,7 +146,7 @@ static double headtail(weft_mill *m, const mill_frame *f, const double *work_s, 
 
 double weft_mill_headtail_s(weft_mill *m, const weft_point *p)
 {
-    const mill_frame *f = mill_frame_of(m, p);
+    const weft_mill_frame *f = weft_mill_frame_of(m, p);
     double simple_s = simple(m, f);
 
     find_tops(m, f);
@@ -162,7 +162,8 @@ typedef struct peak {
     double mac_s, element_s;
 } peak;
 
-static double block_floor(weft_mill *m, const mill_frame *f, const mill_block *b, peak most)
+static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b,
+                          peak most)
 {
     double *bottom_s = m->room.bottom_s, tensor_s = 0, vector_s = 0, path_s = 0;
 
@@ -182,7 +183,7 @@ static double block_floor(weft_mill *m, const mill_frame *f, const mill_block *b
     return larger(path_s, larger(tensor_s, vector_s));
 }
 
-static double series_floor(weft_mill *m, const mill_frame *f, peak most)
+static double series_floor(weft_mill *m, const weft_mill_frame *f, peak most)
 {
     double sum_s = 0, bytes_s = 0;
 
@@ -195,7 +196,7 @@ static double series_floor(weft_mill *m, const mill_frame *f, peak most)
 
 double weft_mill_floor_s(weft_mill *m, const weft_point *p)
 {
-    return series_floor(m, mill_frame_of(m, p), (peak){0, 0});
+    return series_floor(m, weft_mill_frame_of(m, p), (peak){0, 0});
 }
 
 /* --- boxes */
@@ -240,8 +241,8 @@ static double most_units(const weft_mill *m, const weft_space_box *b, const weft
 
             p.at[WEFT_KNOB_ROWS] = (uint16_t)r;
             p.at[WEFT_KNOB_COLS] = (uint16_t)c;
-            count = most_that_fits(m, p, WEFT_KNOB_TENSOR_CORES, b->hi.at[WEFT_KNOB_TENSOR_CORES],
-                                   l);
+            count =
+                most_that_fits(m, p, WEFT_KNOB_TENSOR_CORES, b->hi.at[WEFT_KNOB_TENSOR_CORES], l);
             if (count >= 0)
                 most = larger(most, t->size[WEFT_KNOB_ROWS][r] * t->size[WEFT_KNOB_COLS][c] *
                                         t->size[WEFT_KNOB_TENSOR_CORES][count]);
@@ -261,7 +262,8 @@ static double most_lanes(const weft_mill *m, const weft_space_box *b, const weft
         p.at[WEFT_KNOB_LANES] = (uint16_t)w;
         count = most_that_fits(m, p, WEFT_KNOB_VECTOR_CORES, b->hi.at[WEFT_KNOB_VECTOR_CORES], l);
         if (count >= 0)
-            most = larger(most, t->size[WEFT_KNOB_LANES][w] * t->size[WEFT_KNOB_VECTOR_CORES][count]);
+            most =
+                larger(most, t->size[WEFT_KNOB_LANES][w] * t->size[WEFT_KNOB_VECTOR_CORES][count]);
     }
     return most;
 }
@@ -277,18 +279,20 @@ static bool is_point(const weft_space_box *b)
 double weft_mill_box_s(weft_mill *m, const weft_space_box *b, const weft_limits *l)
 {
     const weft_template *t = m->template_;
-    int tensor = most_that_fits(m, b->lo, WEFT_KNOB_TENSOR_CORES, b->hi.at[WEFT_KNOB_TENSOR_CORES], l);
-    int vector = most_that_fits(m, b->lo, WEFT_KNOB_VECTOR_CORES, b->hi.at[WEFT_KNOB_VECTOR_CORES], l);
+    int tensor =
+        most_that_fits(m, b->lo, WEFT_KNOB_TENSOR_CORES, b->hi.at[WEFT_KNOB_TENSOR_CORES], l);
+    int vector =
+        most_that_fits(m, b->lo, WEFT_KNOB_VECTOR_CORES, b->hi.at[WEFT_KNOB_VECTOR_CORES], l);
     double clock = t->constant[WEFT_CLOCK].value * t->constant[WEFT_DERATE].value;
-    const mill_frame *f;
+    const weft_mill_frame *f;
     peak most;
 
     if (tensor < 0 || vector < 0)
         return INFINITY;
     if (is_point(b))
         return larger(weft_mill_floor_s(m, &b->lo), weft_mill_headtail_s(m, &b->lo));
-    f = mill_frame_of_box(m, b, (int)t->size[WEFT_KNOB_TENSOR_CORES][tensor],
-                          (int)t->size[WEFT_KNOB_VECTOR_CORES][vector]);
+    f = weft_mill_frame_of_box(m, b, (int)t->size[WEFT_KNOB_TENSOR_CORES][tensor],
+                               (int)t->size[WEFT_KNOB_VECTOR_CORES][vector]);
     most = (peak){1 / (clock * most_units(m, b, l)), 1 / (clock * most_lanes(m, b, l))};
     return series_floor(m, f, most);
 }

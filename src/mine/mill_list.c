@@ -5,10 +5,11 @@
  *    again, every critical operator gets the next larger number that makes it faster, until the
  *    critical path is no longer than the work of any kind of core divided by their number, or no
  *    critical operator gains. Last, every operator gets the number that makes it fastest.
- * 2. Each of these allotments is scheduled, unless its critical path, work or bytes say that it
- *    cannot be better than the best so far: among the ready operators that fit into the free cores
- *    the one with the latest possible start nearest starts first (the longest path to the end; then
- *    the longer operator; then the lower number), and so at every moment when an operator ends.
+ * 2. These allotments (at most WEFT_MILL_MOST_TRIES) are scheduled in the order of what critical
+ * path, work and bytes bound them by, until the bound is no better than the best so far. Among the
+ * ready operators that fit into the free cores the one with the latest possible start nearest
+ * starts first (the longest path to the end; then the longer operator; then the lower number), and
+ * so at every moment when an operator ends.
  * 3. The best allotment counts: the least max(makespan, seconds of its bytes).
  *
  * Allotment as in CPA (Radulescu, van Gemund, ICPP 2001), all critical operators at once instead of
@@ -21,11 +22,11 @@
 #include <string.h>
 
 typedef struct trial {
-    const mill_frame *f;
-    const mill_block *b;
-    mill_room *room;
+    const weft_mill_frame *f;
+    const weft_mill_block *b;
+    weft_mill_room *room;
     int n_classes, words;
-    const mill_kind *kind; /* [classes] */
+    const weft_mill_kind *kind; /* [classes] */
     /* of the ways in room->way: */
     double path_s, tensor_s, vector_s, bytes_s; /* works divided by cores */
 } trial;
@@ -35,7 +36,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static trial trial_of(weft_mill *m, const mill_frame *f, const mill_block *b)
+static trial trial_of(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b)
 {
     return (trial){.f = f,
                    .b = b,
@@ -50,9 +51,9 @@ static trial trial_of(weft_mill *m, const mill_frame *f, const mill_block *b)
 /* Times and needs of the ways, and what bounds a schedule with them. */
 static void measure(trial *t)
 {
-    const mill_block *b = t->b;
-    const mill_frame *f = t->f;
-    mill_room *room = t->room;
+    const weft_mill_block *b = t->b;
+    const weft_mill_frame *f = t->f;
+    weft_mill_room *room = t->room;
     double tensor_s = 0, vector_s = 0, bytes_s = 0, path_s = 0;
 
     for (int i = b->n - 1; i >= 0; i--) {
@@ -64,8 +65,8 @@ static void measure(trial *t)
             after_s = larger(after_s, room->bottom_s[b->out_to[e]]);
         room->lat_s[i] = lat_s;
         room->bottom_s[i] = after_s + lat_s;
-        room->n_tensor[i] = mill_tensor_need(f, t->kind[c], way);
-        room->n_vector[i] = mill_vector_need(f, t->kind[c], way);
+        room->n_tensor[i] = weft_mill_tensor_need(f, t->kind[c], way);
+        room->n_vector[i] = weft_mill_vector_need(f, t->kind[c], way);
         tensor_s += lat_s * room->n_tensor[i];
         vector_s += lat_s * room->n_vector[i];
         bytes_s += f->bytes_s[at];
@@ -79,8 +80,8 @@ static void measure(trial *t)
 
 static void find_tops(trial *t)
 {
-    const mill_block *b = t->b;
-    mill_room *room = t->room;
+    const weft_mill_block *b = t->b;
+    weft_mill_room *room = t->room;
 
     memset(room->top_s, 0, (size_t)b->n * sizeof *room->top_s);
     for (int i = 0; i < b->n; i++) {
@@ -94,9 +95,9 @@ static void find_tops(trial *t)
 /* Gives critical operators more cores; false: none gains. */
 static bool widen(trial *t)
 {
-    const mill_block *b = t->b;
-    const mill_frame *f = t->f;
-    mill_room *room = t->room;
+    const weft_mill_block *b = t->b;
+    const weft_mill_frame *f = t->f;
+    weft_mill_room *room = t->room;
     double critical_s = t->path_s * (1 - 1e-12);
     bool has_changed = false;
 
@@ -118,7 +119,7 @@ static bool widen(trial *t)
 
 /* --- one schedule */
 
-static bool goes_before(const mill_room *room, int i, int j)
+static bool goes_before(const weft_mill_room *room, int i, int j)
 {
     if (room->bottom_s[i] != room->bottom_s[j])
         return room->bottom_s[i] > room->bottom_s[j];
@@ -130,7 +131,7 @@ static bool goes_before(const mill_room *room, int i, int j)
 /* order[rank] is an operator; masks of kinds are by rank. */
 static void sort_operators(trial *t)
 {
-    mill_room *room = t->room;
+    weft_mill_room *room = t->room;
 
     for (int k = 1; k < t->b->n; k++) {
         int i = room->order[k], at = k;
@@ -141,7 +142,7 @@ static void sort_operators(trial *t)
         }
         room->order[at] = i;
     }
-    memset(room->of_kind, 0, (size_t)(t->words * MILL_N_KINDS) * sizeof *room->of_kind);
+    memset(room->of_kind, 0, (size_t)(t->words * WEFT_MILL_N_KINDS) * sizeof *room->of_kind);
     for (int k = 0; k < t->b->n; k++) {
         int i = room->order[k];
 
@@ -164,16 +165,16 @@ static uint64_t hopeless(const trial *t, const machine *x, int word)
     uint64_t none = 0;
 
     if (x->tensor == 0)
-        none |= of_kind[MILL_TENSOR * t->words] | of_kind[MILL_BOTH * t->words];
+        none |= of_kind[WEFT_MILL_TENSOR * t->words] | of_kind[WEFT_MILL_BOTH * t->words];
     if (x->vector == 0)
-        none |= of_kind[MILL_VECTOR * t->words] | of_kind[MILL_BOTH * t->words];
+        none |= of_kind[WEFT_MILL_VECTOR * t->words] | of_kind[WEFT_MILL_BOTH * t->words];
     return none;
 }
 
 /* Starts what fits; false if an operator starts too late for anything below limit_s. */
 static bool start_ready(trial *t, machine *x, double limit_s)
 {
-    mill_room *room = t->room;
+    weft_mill_room *room = t->room;
 
     for (int w = 0; w < t->words; w++) {
         uint64_t left = room->ready[w] & ~hopeless(t, x, w);
@@ -202,8 +203,8 @@ static bool start_ready(trial *t, machine *x, double limit_s)
 /* Goes on to the next end of an operator and retires what ends then; returns how many do. */
 static int retire(trial *t, machine *x)
 {
-    const mill_block *b = t->b;
-    mill_room *room = t->room;
+    const weft_mill_block *b = t->b;
+    weft_mill_room *room = t->room;
     double next_s = room->run_end_s[0];
     int n_kept = 0, n_ended;
 
@@ -232,8 +233,8 @@ static int retire(trial *t, machine *x)
 /* Makespan of the ways that were measured; INFINITY if it is not below limit_s. */
 static double schedule(trial *t, double limit_s)
 {
-    const mill_block *b = t->b;
-    mill_room *room = t->room;
+    const weft_mill_block *b = t->b;
+    weft_mill_room *room = t->room;
     machine x = {0, t->f->n_tensor, t->f->n_vector, 0};
     int n_left = b->n;
 
@@ -255,22 +256,51 @@ static double schedule(trial *t, double limit_s)
 
 typedef struct best {
     double score_s;
-    mill_span span;
+    weft_mill_span span;
 } best;
 
-static void try_ways(trial *t, best *found)
+static double bound(const trial *t)
 {
-    double bound_s = larger(larger(t->path_s, t->bytes_s), larger(t->tensor_s, t->vector_s));
+    return larger(larger(t->path_s, t->bytes_s), larger(t->tensor_s, t->vector_s));
+}
+
+/* Keeps the ways that were measured for later. */
+static void note_ways(trial *t, int k)
+{
+    t->room->bound_s[k] = bound(t);
+    memcpy(t->room->tried + (size_t)k * (size_t)t->b->n, t->room->way, (size_t)t->b->n);
+}
+
+/* Schedules the k-th allotment and keeps it if it is better. */
+static void try_ways(trial *t, int k, best *found)
+{
     double makespan_s;
 
-    if (!(bound_s < found->score_s))
-        return;
+    memcpy(t->room->way, t->room->tried + (size_t)k * (size_t)t->b->n, (size_t)t->b->n);
+    measure(t);
     makespan_s = schedule(t, found->score_s);
     if (!(larger(makespan_s, t->bytes_s) < found->score_s))
         return;
     found->score_s = larger(makespan_s, t->bytes_s);
-    found->span = (mill_span){makespan_s, t->bytes_s, t->path_s};
+    found->span = (weft_mill_span){makespan_s, t->bytes_s, t->path_s};
     memcpy(t->room->best_way, t->room->way, (size_t)t->b->n);
+}
+
+/* By rising bounds, until a bound says that nothing better is left. */
+static void try_all(trial *t, int n, best *found)
+{
+    double *bound_s = t->room->bound_s;
+
+    for (;;) {
+        int next = 0;
+
+        for (int k = 1; k < n; k++)
+            next = bound_s[k] < bound_s[next] ? k : next;
+        if (!(bound_s[next] < found->score_s))
+            return;
+        try_ways(t, next, found);
+        bound_s[next] = INFINITY;
+    }
 }
 
 static void set_ways(trial *t, const uint8_t *of_class)
@@ -280,9 +310,11 @@ static void set_ways(trial *t, const uint8_t *of_class)
 }
 
 /* One operator alone: its fastest way; bytes never take longer. */
-static mill_span run_single(trial *t)
+static weft_mill_span run_single(trial *t)
 {
-    best found = {INFINITY, {INFINITY, 0, 0}};
+    best found = {
+        INFINITY, {INFINITY, 0, 0}
+    };
     int c = t->b->of_class[0];
 
     for (int way = 0; way < t->f->ways[t->kind[c]].n; way++) {
@@ -290,36 +322,39 @@ static mill_span run_single(trial *t)
 
         if (t->f->lat_s[at] < found.score_s) {
             found.score_s = t->f->lat_s[at];
-            found.span = (mill_span){t->f->lat_s[at], t->f->bytes_s[at], t->f->lat_s[at]};
+            found.span = (weft_mill_span){t->f->lat_s[at], t->f->bytes_s[at], t->f->lat_s[at]};
             t->room->best_way[0] = (uint8_t)way;
         }
     }
     return found.span;
 }
 
-mill_span mill_block_run(weft_mill *m, const mill_frame *f, const mill_block *b)
+weft_mill_span weft_mill_block_run(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b)
 {
     trial t = trial_of(m, f, b);
-    best found = {INFINITY, {INFINITY, 0, 0}};
+    best found = {
+        INFINITY, {INFINITY, 0, 0}
+    };
+    int n = 0;
 
     if (b->n == 1)
         return run_single(&t);
     for (int i = 0; i < b->n; i++)
         t.room->order[i] = i;
     set_ways(&t, f->thrifty);
-    for (;;) {
+    do {
         measure(&t);
-        try_ways(&t, &found);
-        if (t.path_s <= larger(t.tensor_s, t.vector_s) || !widen(&t))
-            break;
-    }
+        note_ways(&t, n++);
+    } while (n < WEFT_MILL_MOST_TRIES - 1 && t.path_s > larger(t.tensor_s, t.vector_s) &&
+             widen(&t));
     set_ways(&t, f->fast);
     measure(&t);
-    try_ways(&t, &found);
+    note_ways(&t, n++);
+    try_all(&t, n, &found);
     return found.span;
 }
 
-void mill_block_replay(weft_mill *m, const mill_frame *f, const mill_block *b)
+void weft_mill_block_replay(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b)
 {
     trial t = trial_of(m, f, b);
 

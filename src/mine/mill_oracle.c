@@ -31,20 +31,20 @@ static const double horizon = 1000; /* of scaled times */
 
 typedef struct program {
     weft_mill *m;
-    const mill_frame *f;
+    const weft_mill_frame *f;
     weft_mill_schedule list;
     weft_milp *milp;
     weft_arena *a;
-    int n, last;        /* operators; column of T */
+    int n, last; /* operators; column of T */
     double unit_s;
     const uint64_t *below; /* reachable operators, WEFT_MOST_ORACLE < 64 */
-    int *start;         /* [n] columns */
-    int *way_at;        /* [n] first column of y */
-    int *core_at;       /* [n * N_TYPES] first column of z; -1: needs none */
-    int *before;        /* [n * n] column of x; -1: none */
+    int *start;            /* [n] columns */
+    int *way_at;           /* [n] first column of y */
+    int *core_at;          /* [n * N_TYPES] first column of z; -1: needs none */
+    int *before;           /* [n * n] column of x; -1: none */
 } program;
 
-static mill_kind kind_of(const program *p, int i)
+static weft_mill_kind kind_of(const program *p, int i)
 {
     return p->m->kind[p->m->ops.of_class[i]];
 }
@@ -56,8 +56,8 @@ static int n_ways(const program *p, int i)
 
 static int need(const program *p, int i, int type, int way)
 {
-    return type == 0 ? mill_tensor_need(p->f, kind_of(p, i), way)
-                     : mill_vector_need(p->f, kind_of(p, i), way);
+    return type == 0 ? weft_mill_tensor_need(p->f, kind_of(p, i), way)
+                     : weft_mill_vector_need(p->f, kind_of(p, i), way);
 }
 
 static int cores(const program *p, int type)
@@ -246,10 +246,12 @@ static bool is_too_much(const program *p, int i, int way_i, int j, int way_j)
 
 static void add_pair(program *p, int i, int j)
 {
-    int order[2][2] = {
-        {i, j},
-        {j, i}
-    }, row;
+    int order[2][2] =
+        {
+            {i, j},
+            {j, i}
+    },
+        row;
 
     for (int k = 0; k < 2; k++) {
         int from = order[k][0], to = order[k][1];
@@ -286,7 +288,7 @@ static bool share_type(const program *p, int i, int j)
 
 static void build(program *p)
 {
-    const mill_ops *o = &p->m->ops;
+    const weft_mill_ops *o = &p->m->ops;
     const int *order = list_order(p);
 
     add_columns(p);
@@ -306,7 +308,7 @@ static void build(program *p)
 
 /* --- reading the solution */
 
-static const uint64_t *reachable(const mill_ops *o, weft_arena *a)
+static const uint64_t *reachable(const weft_mill_ops *o, weft_arena *a)
 {
     uint64_t *below = WEFT_NEW(a, uint64_t, o->n);
 
@@ -377,9 +379,10 @@ weft_status weft_mill_oracle(weft_mill *m, const weft_point *point, double limit
     int n = m->ops.n;
 
     if (n > WEFT_MOST_ORACLE)
-        return weft_fail(WEFT_E_INPUT,
-                         "network '%s' has %d operators: too many for an exact schedule (at most %d)",
-                         m->graph->name, n, WEFT_MOST_ORACLE);
+        return weft_fail(
+            WEFT_E_INPUT,
+            "network '%s' has %d operators: too many for an exact schedule (at most %d)",
+            m->graph->name, n, WEFT_MOST_ORACLE);
     a = weft_arena_new();
     p = (program){.m = m,
                   .list = weft_mill_schedule_of(m, point, a),
@@ -391,7 +394,7 @@ weft_status weft_mill_oracle(weft_mill *m, const weft_point *point, double limit
                   .way_at = WEFT_NEW(a, int, n),
                   .core_at = WEFT_NEW(a, int, n *N_TYPES),
                   .before = WEFT_NEW(a, int, n *n)};
-    p.f = mill_frame_of(m, point);
+    p.f = weft_mill_frame_of(m, point);
     p.unit_s = p.list.step_s / horizon;
     for (int i = 0; i < n * n; i++)
         p.before[i] = -1;

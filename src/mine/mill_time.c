@@ -52,17 +52,17 @@ static int count_at(const weft_mill *m, weft_knob k, int at)
     return (int)size_at(m, k, at);
 }
 
-mill_ways mill_ways_of(int n)
+weft_mill_ways weft_mill_ways_of(int n)
 {
-    mill_ways w = {0, {0}};
+    weft_mill_ways w = {0, {0}};
 
-    for (int g = 1; g < n && w.n < MILL_MOST_WAYS - 1; g *= 2)
+    for (int g = 1; g < n && w.n < WEFT_MILL_MOST_WAYS - 1; g *= 2)
         w.cores[w.n++] = g;
     w.cores[w.n++] = n;
     return w;
 }
 
-int mill_vector_of(int g, int n_tensor, int n_vector)
+int weft_mill_vector_of(int g, int n_tensor, int n_vector)
 {
     int64_t v = (int64_t)g * n_vector / n_tensor;
 
@@ -71,12 +71,12 @@ int mill_vector_of(int g, int n_tensor, int n_vector)
 
 /* --- memoised rows */
 
-void mill_tables_init(weft_mill *m)
+void weft_mill_tables_init(weft_mill *m)
 {
     const weft_template *t = m->template_;
     const int *n = t->n_sizes;
 
-    m->tables = (mill_tables){
+    m->tables = (weft_mill_tables){
         .most_tensor = count_at(m, WEFT_KNOB_TENSOR_CORES, n[WEFT_KNOB_TENSOR_CORES] - 1),
         .most_vector = count_at(m, WEFT_KNOB_VECTOR_CORES, n[WEFT_KNOB_VECTOR_CORES] - 1),
         .tensor = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_ROWS] * n[WEFT_KNOB_COLS]),
@@ -95,13 +95,12 @@ static double **place(weft_mill *m, double ***rows, int n, int at)
 static const double *tensor_row(weft_mill *m, int rows, int cols, int g)
 {
     int n_cols = m->template_->n_sizes[WEFT_KNOB_COLS];
-    double **row =
-        place(m, &m->tables.tensor[rows * n_cols + cols], m->tables.most_tensor + 1, g);
+    double **row = place(m, &m->tables.tensor[rows * n_cols + cols], m->tables.most_tensor + 1, g);
 
     if (*row)
         return *row;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
-    for (int c = 0; c < m->ops.kind_at[MILL_VECTOR]; c++)
+    for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++)
         for (int i = 0; i < m->ops.class_[c].n_keys; i++)
             (*row)[c] += cycle_s(m) * weft_tensor_cycles(m->ops.class_[c].key[i],
                                                          size_at(m, WEFT_KNOB_ROWS, rows),
@@ -117,7 +116,7 @@ static const double *vector_row(weft_mill *m, int lanes, int v)
     if (*row)
         return *row;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
-    for (int c = m->ops.kind_at[MILL_BOTH]; c < m->ops.kind_at[MILL_MEMORY]; c++)
+    for (int c = m->ops.kind_at[WEFT_MILL_BOTH]; c < m->ops.kind_at[WEFT_MILL_MEMORY]; c++)
         for (int i = 0; i < m->ops.class_[c].n_keys; i++)
             (*row)[c] += cycle_s(m) * weft_cycles_vector(m->ops.class_[c].key[i],
                                                          size_at(m, WEFT_KNOB_LANES, lanes) * v);
@@ -128,16 +127,16 @@ static const double *vector_row(weft_mill *m, int lanes, int v)
 static const double *bytes_row(weft_mill *m, int buffer, int count, int way)
 {
     int n_counts = m->template_->n_sizes[WEFT_KNOB_TENSOR_CORES];
-    double **row = place(m, &m->tables.bytes[buffer * n_counts + count], MILL_MOST_WAYS, way);
+    double **row = place(m, &m->tables.bytes[buffer * n_counts + count], WEFT_MILL_MOST_WAYS, way);
     int n = count_at(m, WEFT_KNOB_TENSOR_CORES, count);
     double share;
 
     if (*row)
         return *row;
-    share = size_at(m, WEFT_KNOB_BUFFER, buffer) * mill_ways_of(n).cores[way] / n;
+    share = size_at(m, WEFT_KNOB_BUFFER, buffer) * weft_mill_ways_of(n).cores[way] / n;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
     for (int c = 0; c < m->ops.n_classes; c++) {
-        const mill_class *k = &m->ops.class_[c];
+        const weft_mill_class *k = &m->ops.class_[c];
         double bytes = -k->saved_bytes;
 
         for (int i = 0; i < k->n_keys; i++)
@@ -149,12 +148,12 @@ static const double *bytes_row(weft_mill *m, int buffer, int count, int way)
 
 /* --- a design */
 
-void mill_frame_init(weft_mill *m, mill_frame *f)
+void weft_mill_frame_init(weft_mill *m, weft_mill_frame *f)
 {
     size_t n = (size_t)m->ops.n_classes + 1;
 
-    f->lat_s = WEFT_NEW(m->arena, double, n *MILL_MOST_WAYS);
-    f->bytes_s = WEFT_NEW(m->arena, double, n *MILL_MOST_WAYS);
+    f->lat_s = WEFT_NEW(m->arena, double, n *WEFT_MILL_MOST_WAYS);
+    f->bytes_s = WEFT_NEW(m->arena, double, n *WEFT_MILL_MOST_WAYS);
     f->least_s = WEFT_NEW(m->arena, double, n);
     f->tensor_work_s = WEFT_NEW(m->arena, double, n);
     f->vector_work_s = WEFT_NEW(m->arena, double, n);
@@ -169,7 +168,7 @@ typedef struct need {
 } need;
 
 /* Takes the way into account in the minima of classes [from, to). */
-static void add_way(mill_frame *f, int n_classes, int way, need cores, int from, int to)
+static void add_way(weft_mill_frame *f, int n_classes, int way, need cores, int from, int to)
 {
     const double *lat_s = f->lat_s + (size_t)way * (size_t)n_classes;
     const double *bytes_s = f->bytes_s + (size_t)way * (size_t)n_classes;
@@ -193,10 +192,11 @@ static void add_way(mill_frame *f, int n_classes, int way, need cores, int from,
     }
 }
 
-static void fill_tensor(weft_mill *m, mill_frame *f, const weft_point *p, int way)
+static void fill_tensor(weft_mill *m, weft_mill_frame *f, const weft_point *p, int way)
 {
-    int n = m->ops.n_classes, both = m->ops.kind_at[MILL_BOTH], end = m->ops.kind_at[MILL_VECTOR];
-    int g = f->ways[MILL_TENSOR].cores[way], v = f->vector_of[way];
+    int n = m->ops.n_classes, both = m->ops.kind_at[WEFT_MILL_BOTH],
+        end = m->ops.kind_at[WEFT_MILL_VECTOR];
+    int g = f->ways[WEFT_MILL_TENSOR].cores[way], v = f->vector_of[way];
     const double *core_s = tensor_row(m, p->at[WEFT_KNOB_ROWS], p->at[WEFT_KNOB_COLS], g);
     const double *vector_s = vector_row(m, p->at[WEFT_KNOB_LANES], v);
     const double *bytes_s =
@@ -218,16 +218,16 @@ static void fill_tensor(weft_mill *m, mill_frame *f, const weft_point *p, int wa
 }
 
 /* Vector work, and copies in the first way. Bytes do not depend on the share of the buffer. */
-static void fill_vector(weft_mill *m, mill_frame *f, const weft_point *p, int way)
+static void fill_vector(weft_mill *m, weft_mill_frame *f, const weft_point *p, int way)
 {
-    int n = m->ops.n_classes, from = m->ops.kind_at[MILL_VECTOR], g;
-    int to = m->ops.kind_at[MILL_MEMORY];
+    int n = m->ops.n_classes, from = m->ops.kind_at[WEFT_MILL_VECTOR], g;
+    int to = m->ops.kind_at[WEFT_MILL_MEMORY];
     const double *core_s, *bytes_s = bytes_row(m, p->at[WEFT_KNOB_BUFFER], 0, 0);
     double first_s = first_cycles / constant(m, WEFT_CLOCK);
     double *lat_s = f->lat_s + (size_t)way * (size_t)n;
     double *moved_s = f->bytes_s + (size_t)way * (size_t)n;
 
-    g = f->ways[MILL_VECTOR].cores[way];
+    g = f->ways[WEFT_MILL_VECTOR].cores[way];
     core_s = vector_row(m, p->at[WEFT_KNOB_LANES], g);
     for (int c = from; c < to; c++) {
         moved_s[c] = bytes_s[c];
@@ -243,21 +243,21 @@ static void fill_vector(weft_mill *m, mill_frame *f, const weft_point *p, int wa
     add_way(f, n, 0, (need){0, 0}, to, n);
 }
 
-const mill_frame *mill_frame_of(weft_mill *m, const weft_point *p)
+const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p)
 {
-    mill_frame *f = &m->frame;
+    weft_mill_frame *f = &m->frame;
 
     f->n_tensor = count_at(m, WEFT_KNOB_TENSOR_CORES, p->at[WEFT_KNOB_TENSOR_CORES]);
     f->n_vector = count_at(m, WEFT_KNOB_VECTOR_CORES, p->at[WEFT_KNOB_VECTOR_CORES]);
-    f->ways[MILL_TENSOR] = f->ways[MILL_BOTH] = mill_ways_of(f->n_tensor);
-    f->ways[MILL_VECTOR] = mill_ways_of(f->n_vector);
-    f->ways[MILL_MEMORY] = (mill_ways){1, {0}};
-    for (int way = 0; way < f->ways[MILL_TENSOR].n; way++) {
+    f->ways[WEFT_MILL_TENSOR] = f->ways[WEFT_MILL_BOTH] = weft_mill_ways_of(f->n_tensor);
+    f->ways[WEFT_MILL_VECTOR] = weft_mill_ways_of(f->n_vector);
+    f->ways[WEFT_MILL_MEMORY] = (weft_mill_ways){1, {0}};
+    for (int way = 0; way < f->ways[WEFT_MILL_TENSOR].n; way++) {
         f->vector_of[way] =
-            mill_vector_of(f->ways[MILL_TENSOR].cores[way], f->n_tensor, f->n_vector);
+            weft_mill_vector_of(f->ways[WEFT_MILL_TENSOR].cores[way], f->n_tensor, f->n_vector);
         fill_tensor(m, f, p, way);
     }
-    for (int way = 0; way < f->ways[MILL_VECTOR].n; way++)
+    for (int way = 0; way < f->ways[WEFT_MILL_VECTOR].n; way++)
         fill_vector(m, f, p, way);
     return f;
 }
@@ -284,7 +284,8 @@ static int spans_of(const weft_mill *m, const weft_space_box *b, weft_knob knob,
         hi--;
     step = (hi - lo) / 16 + 1;
     for (int i = lo; i <= hi; i += step)
-        out[n++] = (span){count_at(m, knob, i), count_at(m, knob, i + step - 1 < hi ? i + step - 1 : hi)};
+        out[n++] =
+            (span){count_at(m, knob, i), count_at(m, knob, i + step - 1 < hi ? i + step - 1 : hi)};
     return n;
 }
 
@@ -296,7 +297,7 @@ static void lessen(double *a, double b)
 /* Least cycles over the rows and columns of the box. */
 static void least_tensor(weft_mill *m, const weft_space_box *b, int g, double *out)
 {
-    int end = m->ops.kind_at[MILL_VECTOR];
+    int end = m->ops.kind_at[WEFT_MILL_VECTOR];
 
     for (int c = 0; c < end; c++)
         out[c] = INFINITY;
@@ -309,31 +310,31 @@ static void least_tensor(weft_mill *m, const weft_space_box *b, int g, double *o
         }
 }
 
-static void box_tensor(weft_mill *m, mill_frame *f, const weft_space_box *b, span g)
+static void box_tensor(weft_mill *m, weft_mill_frame *f, const weft_space_box *b, span g)
 {
     const double *vector_s = vector_row(m, b->hi.at[WEFT_KNOB_LANES], f->n_vector);
     double first_s = first_cycles / constant(m, WEFT_CLOCK), *core_s = f->lat_s;
     int low_v = count_at(m, WEFT_KNOB_VECTOR_CORES, b->lo.at[WEFT_KNOB_VECTOR_CORES]);
 
     least_tensor(m, b, g.to, core_s);
-    for (int c = 0; c < m->ops.kind_at[MILL_VECTOR]; c++) {
-        bool is_both = c >= m->ops.kind_at[MILL_BOTH];
-        double lat_s = first_s + fmax(fmax(core_s[c], f->least_bytes_s[c]),
-                                      is_both ? vector_s[c] : 0);
+    for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++) {
+        bool is_both = c >= m->ops.kind_at[WEFT_MILL_BOTH];
+        double lat_s =
+            first_s + fmax(fmax(core_s[c], f->least_bytes_s[c]), is_both ? vector_s[c] : 0);
 
         lessen(&f->least_s[c], lat_s);
         lessen(&f->tensor_work_s[c], g.from * lat_s);
         lessen(&f->vector_work_s[c],
-               is_both ? mill_vector_of(g.from, f->n_tensor, low_v) * lat_s : 0);
+               is_both ? weft_mill_vector_of(g.from, f->n_tensor, low_v) * lat_s : 0);
     }
 }
 
-static void box_vector(weft_mill *m, mill_frame *f, const weft_space_box *b, span g)
+static void box_vector(weft_mill *m, weft_mill_frame *f, const weft_space_box *b, span g)
 {
     const double *core_s = vector_row(m, b->hi.at[WEFT_KNOB_LANES], g.to);
     double first_s = first_cycles / constant(m, WEFT_CLOCK);
 
-    for (int c = m->ops.kind_at[MILL_VECTOR]; c < m->ops.kind_at[MILL_MEMORY]; c++) {
+    for (int c = m->ops.kind_at[WEFT_MILL_VECTOR]; c < m->ops.kind_at[WEFT_MILL_MEMORY]; c++) {
         double lat_s = first_s + fmax(core_s[c], f->least_bytes_s[c]);
 
         lessen(&f->least_s[c], lat_s);
@@ -341,16 +342,16 @@ static void box_vector(weft_mill *m, mill_frame *f, const weft_space_box *b, spa
     }
 }
 
-const mill_frame *mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
-                                    int n_vector)
+const weft_mill_frame *weft_mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
+                                              int n_vector)
 {
-    mill_frame *f = &m->box;
+    weft_mill_frame *f = &m->box;
     span spans[MOST_SPANS];
     double first_s = first_cycles / constant(m, WEFT_CLOCK);
     int all = b->lo.at[WEFT_KNOB_TENSOR_CORES], n;
     const double *bytes_s = /* all cores have all of the buffer */
         bytes_row(m, b->hi.at[WEFT_KNOB_BUFFER], all,
-                  mill_ways_of(count_at(m, WEFT_KNOB_TENSOR_CORES, all)).n - 1);
+                  weft_mill_ways_of(count_at(m, WEFT_KNOB_TENSOR_CORES, all)).n - 1);
 
     f->n_tensor = n_tensor;
     f->n_vector = n_vector;
@@ -358,7 +359,7 @@ const mill_frame *mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n
         f->least_bytes_s[c] = bytes_s[c];
         f->least_s[c] = f->tensor_work_s[c] = f->vector_work_s[c] = INFINITY;
     }
-    for (int c = m->ops.kind_at[MILL_MEMORY]; c < m->ops.n_classes; c++)
+    for (int c = m->ops.kind_at[WEFT_MILL_MEMORY]; c < m->ops.n_classes; c++)
         f->least_s[c] = bytes_s[c] > 0 ? first_s + bytes_s[c] : 0;
     n = spans_of(m, b, WEFT_KNOB_TENSOR_CORES, n_tensor, spans);
     for (int i = 0; i < n; i++)
@@ -366,9 +367,9 @@ const mill_frame *mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n
     n = spans_of(m, b, WEFT_KNOB_VECTOR_CORES, n_vector, spans);
     for (int i = 0; i < n; i++)
         box_vector(m, f, b, spans[i]);
-    for (int c = m->ops.kind_at[MILL_VECTOR]; c < m->ops.n_classes; c++)
+    for (int c = m->ops.kind_at[WEFT_MILL_VECTOR]; c < m->ops.n_classes; c++)
         f->tensor_work_s[c] = 0;
-    for (int c = m->ops.kind_at[MILL_MEMORY]; c < m->ops.n_classes; c++)
+    for (int c = m->ops.kind_at[WEFT_MILL_MEMORY]; c < m->ops.n_classes; c++)
         f->vector_work_s[c] = 0;
     return f;
 }
