@@ -265,7 +265,7 @@ static int *part_text(const cutter *c, const weft_mill_series *s, int part, cons
     return text;
 }
 
-static weft_mill_block block_of(const weft_mill_ops *o, const int *text, int n, weft_arena *a)
+static weft_mill_block block_of(const int *text, int n, weft_arena *a)
 {
     int *of_class = WEFT_NEW(a, int, n), *n_in = WEFT_NEW(a, int, n);
     int *out_at = WEFT_NEW(a, int, n + 2), *out_to, k = 0;
@@ -285,7 +285,6 @@ static weft_mill_block block_of(const weft_mill_ops *o, const int *text, int n, 
         for (int e = 0; e < n_in[i]; e++)
             out_to[out_at[text[k++] + 1]++] = i;
     }
-    (void)o;
     return (weft_mill_block){
         .n = n, .of_class = of_class, .n_in = n_in, .out_at = out_at, .out_to = out_to};
 }
@@ -306,7 +305,7 @@ static void find_blocks(const cutter *c, weft_arena *a, weft_mill_series *out)
         if (block[p] < 0) {
             block[p] = out->n_blocks++;
             (void)weft_map_put(seen, (const char *)text, n, block[p]);
-            out->of[block[p]] = block_of(c->ops, text, size, a);
+            out->of[block[p]] = block_of(text, size, a);
         }
         out->of[block[p]].n_copies++;
         out->most = size > out->most ? size : out->most;
