@@ -6,161 +6,167 @@
 #include "weft/cost.h"
 #include "weft/mine.h"
 
-/* --- operators: mill_fuse.c */
+/* --- operators: weft_mill_fuse.c */
 
 /* What an operator occupies while it runs. Classes are numbered in this order. */
-typedef enum mill_kind {
-    MILL_TENSOR, /* tensor cores */
-    MILL_BOTH,   /* tensor cores, and vector cores for what is fused behind */
-    MILL_VECTOR,
-    MILL_MEMORY, /* no cores: copies */
-    MILL_N_KINDS
-} mill_kind;
+typedef enum weft_mill_kind {
+    WEFT_MILL_TENSOR, /* tensor cores */
+    WEFT_MILL_BOTH,   /* tensor cores, and vector cores for what is fused behind */
+    WEFT_MILL_VECTOR,
+    WEFT_MILL_MEMORY, /* no cores: copies */
+    WEFT_MILL_N_KINDS
+} weft_mill_kind;
 
 /* Operators with the same work. */
-typedef struct mill_class {
-    mill_kind kind;
+typedef struct weft_mill_class {
+    weft_mill_kind kind;
     int n_keys;
     const weft_work_key *const *key; /* of the nodes that are fused */
     double saved_bytes;              /* of tensors that stay on the chip */
-} mill_class;
+} weft_mill_class;
 
 /* Fused operators in topological order. */
-typedef struct mill_ops {
+typedef struct weft_mill_ops {
     int n, n_classes;
     const int *of_class;        /* [n] */
     const int *first_node;      /* [n] */
     const int *of_node;         /* [nodes] operator, or -1 */
     const int *in_at, *in_from; /* ascending, each once */
     const int *out_at, *out_to;
-    const bool *is_update;         /* [n] */
-    const mill_class *class_;      /* [n_classes] by kind */
-    int kind_at[MILL_N_KINDS + 1]; /* classes of a kind: kind_at[k] .. kind_at[k + 1] - 1 */
-} mill_ops;
+    const bool *is_update;              /* [n] */
+    const weft_mill_class *class_;      /* [n_classes] by kind */
+    int kind_at[WEFT_MILL_N_KINDS + 1]; /* classes of a kind: kind_at[k] .. kind_at[k + 1] - 1 */
+} weft_mill_ops;
 
-WEFT_CHECKED weft_status mill_fuse(const weft_graph *g, const weft_work_keys *keys, weft_arena *a,
-                                   mill_ops *out);
+WEFT_CHECKED weft_status weft_mill_fuse(const weft_graph *g, const weft_work_keys *keys,
+                                        weft_arena *a, weft_mill_ops *out);
 
 /* --- blocks: mill_blocks.c */
 
 /* A part of the series; equal parts are one block. Operators are numbered from 0 in it. */
-typedef struct mill_block {
+typedef struct weft_mill_block {
     int n, n_copies;
-    const int *of_class;  /* [n] */
-    const int *n_in;      /* [n] predecessors in the block */
+    const int *of_class; /* [n] */
+    const int *n_in;     /* [n] predecessors in the block */
     const int *out_at, *out_to;
     double macs, elements; /* of one copy: multiply-accumulates, element cycles of one lane */
-} mill_block;
+} weft_mill_block;
 
-typedef struct mill_series {
-    int n;              /* blocks, equal ones included */
-    const int *block;   /* [n] */
-    const int *op_at;   /* [n + 1] operators of a part, in the order of its block */
-    const int *op;      /* [operators] */
-    int n_blocks, most; /* different blocks; operators of the largest */
-    mill_block *of;     /* [n_blocks] */
-} mill_series;
+typedef struct weft_mill_series {
+    int n;               /* blocks, equal ones included */
+    const int *block;    /* [n] */
+    const int *op_at;    /* [n + 1] operators of a part, in the order of its block */
+    const int *op;       /* [operators] */
+    int n_blocks, most;  /* different blocks; operators of the largest */
+    weft_mill_block *of; /* [n_blocks] */
+} weft_mill_series;
 
-mill_series mill_series_of(const mill_ops *ops, weft_arena *a);
+weft_mill_series weft_mill_series_of(const weft_mill_ops *ops, weft_arena *a);
 
 /* --- times: mill_time.c */
 
-enum { MILL_MOST_WAYS = 24 }; /* numbers of cores that an operator may get: 1, 2, 4, .. and all */
+enum {
+    WEFT_MILL_MOST_WAYS = 24
+}; /* numbers of cores that an operator may get: 1, 2, 4, .. and all */
 
-typedef struct mill_ways {
+typedef struct weft_mill_ways {
     int n;
-    int cores[MILL_MOST_WAYS]; /* ascending */
-} mill_ways;
+    int cores[WEFT_MILL_MOST_WAYS]; /* ascending */
+} weft_mill_ways;
 
 /* Times of all classes on one design. A way is a place in `ways` of the class's kind. */
-typedef struct mill_frame {
-    int n_tensor, n_vector;      /* cores of the design */
-    mill_ways ways[MILL_N_KINDS];
-    int vector_of[MILL_MOST_WAYS]; /* MILL_BOTH: vector cores beside the tensor cores */
-    double *lat_s;                 /* [way * n_classes + class] */
-    double *bytes_s;               /* the same: bytes by the bandwidth */
-    double *least_s;               /* [class] of lat_s */
+typedef struct weft_mill_frame {
+    int n_tensor, n_vector; /* cores of the design */
+    weft_mill_ways ways[WEFT_MILL_N_KINDS];
+    int vector_of[WEFT_MILL_MOST_WAYS]; /* WEFT_MILL_BOTH: vector cores beside the tensor cores */
+    double *lat_s;                      /* [way * n_classes + class] */
+    double *bytes_s;                    /* the same: bytes by the bandwidth */
+    double *least_s;                    /* [class] of lat_s */
     double *tensor_work_s, *vector_work_s; /* [class] least core seconds */
     double *least_bytes_s;                 /* [class] */
     uint8_t *thrifty, *fast;               /* [class] ways of the least work and time */
-} mill_frame;
+} weft_mill_frame;
 
 /* Memoised rows of times, one double for each class; NULL until asked for. */
-typedef struct mill_tables {
+typedef struct weft_mill_tables {
     int most_tensor, most_vector; /* cores */
     double ***tensor;             /* [rows * n_cols + cols][cores]: cycles of tensor cores */
     double ***vector;             /* [lanes][cores]: cycles of vector cores */
     double ***bytes;              /* [buffer * n_counts + count][way] */
-} mill_tables;
+} weft_mill_tables;
 
-/* Reading and writing a block's schedule. */
-typedef struct mill_room {
-    double *bottom_s, *top_s, *end_s, *start_s; /* [most] */
-    double *run_end_s;
-    int *order, *rank, *n_in, *run, *merge;
+enum { WEFT_MILL_MOST_TRIES = 32 }; /* allotments of cores in a block */
+
+/* An operator in the windows of the head-tail bound. */
+typedef struct weft_mill_load {
+    double top_s, tail_s, work_s;
+} weft_mill_load;
+
+/* Room for the schedule of a block [most] and for paths of the whole network [operators]. */
+typedef struct weft_mill_room {
+    double *lat_s, *bottom_s, *top_s; /* longest paths from and before an operator */
+    double *start_s, *run_end_s;
+    int *n_tensor, *n_vector; /* cores */
+    int *order, *rank, *n_in, *run;
     uint8_t *way, *best_way;
-    uint64_t *ready;
-    uint64_t *of_kind; /* [words * MILL_N_KINDS] */
-    double *op_s;      /* [operators] of the whole network */
-    double *op_top_s, *op_bottom_s, *op_work_s;
-    int *op_order;
-} mill_room;
+    uint8_t *tried;            /* [try * operators of the block] ways */
+    double *bound_s;           /* [tries] */
+    uint64_t *ready, *of_kind; /* ranks; [kind * words] */
+    double *op_top_s, *op_bottom_s, *head_s;
+    weft_mill_load *load;
+} weft_mill_room;
 
 struct weft_mill {
     const weft_graph *graph;
     const weft_template *template_;
     weft_arena *arena;
     weft_work_keys *keys;
-    mill_ops ops;
-    mill_series series;
-    int *class_count; /* [n_classes] operators */
+    weft_mill_ops ops;
+    weft_mill_series series;
+    weft_mill_kind *kind; /* [n_classes] */
+    int *class_count;     /* [n_classes] operators */
     double macs, memory_bytes;
-    mill_tables tables;
-    mill_frame frame;
-    mill_frame box; /* least times of a box */
-    mill_room room;
+    weft_mill_tables tables;
+    weft_mill_frame frame;
+    weft_mill_frame box; /* least times of a box */
+    weft_mill_room room;
 };
 
-void mill_tables_init(weft_mill *m);
-void mill_frame_init(weft_mill *m, mill_frame *f);
+void weft_mill_tables_init(weft_mill *m);
+void weft_mill_frame_init(weft_mill *m, weft_mill_frame *f);
 /* Numbers of cores out of n. */
-mill_ways mill_ways_of(int n);
+weft_mill_ways weft_mill_ways_of(int n);
 /* Vector cores that an operator on g of n_tensor cores takes for its epilogue. */
-int mill_vector_of(int g, int n_tensor, int n_vector);
+int weft_mill_vector_of(int g, int n_tensor, int n_vector);
 /* Fills the frame of the mill for a design. */
-const mill_frame *mill_frame_of(weft_mill *m, const weft_point *p);
+const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p);
 /* The same for a box, of least times; n_tensor and n_vector: the largest counts. */
-const mill_frame *mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
-                                    int n_vector);
+const weft_mill_frame *weft_mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
+                                              int n_vector);
 
 /* --- the policy: mill_list.c */
 
 /* What a block takes by the policy. */
-typedef struct mill_span {
+typedef struct weft_mill_span {
     double makespan_s, bytes_s, path_s;
-} mill_span;
+} weft_mill_span;
 
 /* Ways are left in room.best_way. */
-mill_span mill_block_run(weft_mill *m, const mill_frame *f, const mill_block *b);
-/* Schedules a block with the ways of room.best_way: starts and ends in the room, as well as
- * top_s and bottom_s, the longest paths before and from each operator. */
-void mill_block_replay(weft_mill *m, const mill_frame *f, const mill_block *b);
+weft_mill_span weft_mill_block_run(weft_mill *m, const weft_mill_frame *f,
+                                   const weft_mill_block *b);
+/* Schedules a block with the ways of room.best_way: start_s, lat_s, cores, top_s and bottom_s. */
+void weft_mill_block_replay(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b);
 
 /* Cores of an operator of a class. */
-static inline int mill_tensor_need(const mill_frame *f, mill_kind k, int way)
+static inline int weft_mill_tensor_need(const weft_mill_frame *f, weft_mill_kind k, int way)
 {
-    return k <= MILL_BOTH ? f->ways[k].cores[way] : 0;
+    return k <= WEFT_MILL_BOTH ? f->ways[k].cores[way] : 0;
 }
-static inline int mill_vector_need(const mill_frame *f, mill_kind k, int way)
+static inline int weft_mill_vector_need(const weft_mill_frame *f, weft_mill_kind k, int way)
 {
-    if (k == MILL_BOTH)
+    if (k == WEFT_MILL_BOTH)
         return f->vector_of[way];
-    return k == MILL_VECTOR ? f->ways[k].cores[way] : 0;
+    return k == WEFT_MILL_VECTOR ? f->ways[k].cores[way] : 0;
 }
-
-/* --- bounds: mill_bound.c */
-
-/* The simple bound block by block. */
-double mill_series_floor_s(weft_mill *m, const mill_frame *f);
 
 #endif

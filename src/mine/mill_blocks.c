@@ -7,12 +7,12 @@
  *    costs nothing: the blocks of a small network are its segments.
  * 2. In a training graph nothing is a barrier once gradients of weights are there, which only the
  *    optimizer waits for. In large networks such operators are set aside: updates, results that
- *    nobody reads, and what leads to nothing else in at most two steps. Barriers are found among the
- *    others. From the first segment on that something set aside waits for, segments are joined:
- *    a. if what follows repeats with a period of at least LEAST_PERIOD operators, to periods;
- *    b. else until there are MOST_MIXED operators.
- *    What was set aside runs in the block after the one in which it becomes ready, beside
- *    operators of that block, which is what it is good for; the last of it in a block of its own.
+ *    nobody reads, and what leads to nothing else in at most two steps. Barriers are found among
+ * the others. From the first segment on that something set aside waits for, segments are joined: a.
+ * if what follows repeats with a period of at least LEAST_PERIOD operators, to periods; b. else
+ * until there are MOST_MIXED operators. What was set aside runs in the block after the one in which
+ * it becomes ready, beside operators of that block, which is what it is good for; the last of it in
+ * a block of its own.
  * 3. Blocks with the same classes of operators and the same edges inside are one block.
  *
  * Repeated layers are therefore scheduled once. What the policy loses against list-alap of the
@@ -25,7 +25,7 @@
 enum { SMALL = 64, LEAST_PERIOD = 16, MOST_MIXED = 48, ASIDE_STEPS = 3 };
 
 typedef struct cutter {
-    const mill_ops *ops;
+    const weft_mill_ops *ops;
     weft_arena *a;  /* scratch */
     uint8_t *aside; /* [ops] 0: not; else steps to the end */
     int *segment;   /* [ops] */
@@ -39,7 +39,7 @@ typedef struct cutter {
 
 static bool leads_aside(const cutter *c, int u, int steps)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
 
     if (c->aside[u] || o->out_at[u] == o->out_at[u + 1])
         return false;
@@ -51,7 +51,7 @@ static bool leads_aside(const cutter *c, int u, int steps)
 
 static void set_aside(cutter *c)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
     int last = o->n - 1;
 
     while (last > 0 && o->is_update[last])
@@ -60,7 +60,7 @@ static void set_aside(cutter *c)
         c->aside[u] = o->is_update[u] || (o->out_at[u] == o->out_at[u + 1] && u != last);
     for (int steps = 2; steps <= ASIDE_STEPS; steps++)
         for (int u = 0; u < o->n; u++)
-            if (u != last && leads_aside(c, u, steps))
+            if (leads_aside(c, u, steps))
                 c->aside[u] = (uint8_t)steps;
 }
 
@@ -87,7 +87,7 @@ static int last_before(const cutter *c, int v)
  * every one after it a predecessor at or after it. A barrier ends its segment. */
 static void find_segments(cutter *c)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
     int *least_last = WEFT_NEW(c->a, int, o->n + 1), latest_first = -1, segment = 0;
     bool was_barrier = false;
 
@@ -114,7 +114,7 @@ static void find_segments(cutter *c)
 /* An operator set aside belongs to the segment of the last one that it waits for. */
 static void place_aside(cutter *c)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
 
     c->first_aside = c->n_segments;
     for (int v = 0; v < o->n; v++) {
@@ -138,7 +138,7 @@ typedef struct outline {
 
 static outline outline_of(cutter *c)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
     outline l = {WEFT_NEW(c->a, int, c->n_segments + 1), WEFT_NEW(c->a, int, c->n_segments + 1)};
     int *at = WEFT_NEW(c->a, int, c->n_segments + 2), *text = WEFT_NEW(c->a, int, o->n + 1);
     weft_map *seen = weft_map_new(c->a);
@@ -216,9 +216,9 @@ static void join_segments(cutter *c)
 /* --- blocks */
 
 /* Operators of each part in the order of the network. */
-static void collect_parts(cutter *c, weft_arena *a, mill_series *out)
+static void collect_parts(cutter *c, weft_arena *a, weft_mill_series *out)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
     int *at = WEFT_NEW(a, int, c->n_parts + 3), *op = WEFT_NEW(a, int, o->n + 1);
     int *of = WEFT_NEW(c->a, int, o->n + 1), *fill = WEFT_NEW(c->a, int, c->n_parts + 2);
 
@@ -238,10 +238,10 @@ static void collect_parts(cutter *c, weft_arena *a, mill_series *out)
 }
 
 /* The edges inside a part as text: class, number of predecessors, predecessors. */
-static int *part_text(const cutter *c, const mill_series *s, int part, const int *place,
+static int *part_text(const cutter *c, const weft_mill_series *s, int part, const int *place,
                       size_t *n)
 {
-    const mill_ops *o = c->ops;
+    const weft_mill_ops *o = c->ops;
     int first = s->op_at[part], end = s->op_at[part + 1], room = 2 * (end - first), k = 0, *text;
 
     for (int i = first; i < end; i++)
@@ -265,7 +265,7 @@ static int *part_text(const cutter *c, const mill_series *s, int part, const int
     return text;
 }
 
-static mill_block block_of(const mill_ops *o, const int *text, int n, weft_arena *a)
+static weft_mill_block block_of(const int *text, int n, weft_arena *a)
 {
     int *of_class = WEFT_NEW(a, int, n), *n_in = WEFT_NEW(a, int, n);
     int *out_at = WEFT_NEW(a, int, n + 2), *out_to, k = 0;
@@ -285,20 +285,16 @@ static mill_block block_of(const mill_ops *o, const int *text, int n, weft_arena
         for (int e = 0; e < n_in[i]; e++)
             out_to[out_at[text[k++] + 1]++] = i;
     }
-    (void)o;
-    return (mill_block){.n = n,
-                        .of_class = of_class,
-                        .n_in = n_in,
-                        .out_at = out_at,
-                        .out_to = out_to};
+    return (weft_mill_block){
+        .n = n, .of_class = of_class, .n_in = n_in, .out_at = out_at, .out_to = out_to};
 }
 
-static void find_blocks(const cutter *c, weft_arena *a, mill_series *out)
+static void find_blocks(const cutter *c, weft_arena *a, weft_mill_series *out)
 {
     int *block = WEFT_NEW(a, int, out->n + 1), *place = WEFT_NEW(c->a, int, c->ops->n + 1);
     weft_map *seen = weft_map_new(c->a);
 
-    out->of = WEFT_NEW(a, mill_block, out->n + 1);
+    out->of = WEFT_NEW(a, weft_mill_block, out->n + 1);
     for (int i = 0; i < c->ops->n; i++)
         place[out->op[i]] = i;
     for (int p = 0; p < out->n; p++) {
@@ -309,7 +305,7 @@ static void find_blocks(const cutter *c, weft_arena *a, mill_series *out)
         if (block[p] < 0) {
             block[p] = out->n_blocks++;
             (void)weft_map_put(seen, (const char *)text, n, block[p]);
-            out->of[block[p]] = block_of(c->ops, text, size, a);
+            out->of[block[p]] = block_of(text, size, a);
         }
         out->of[block[p]].n_copies++;
         out->most = size > out->most ? size : out->most;
@@ -317,10 +313,10 @@ static void find_blocks(const cutter *c, weft_arena *a, mill_series *out)
     out->block = block;
 }
 
-mill_series mill_series_of(const mill_ops *ops, weft_arena *a)
+weft_mill_series weft_mill_series_of(const weft_mill_ops *ops, weft_arena *a)
 {
     weft_arena *scratch = weft_arena_new();
-    mill_series s = {0};
+    weft_mill_series s = {0};
     cutter c = {.ops = ops,
                 .a = scratch,
                 .aside = WEFT_NEW(scratch, uint8_t, ops->n + 1),

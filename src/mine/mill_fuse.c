@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mill_fuse.c: nodes become operators, each on tensor cores, vector cores, both or none.
+/* weft_mill_fuse.c: nodes become operators, each on tensor cores, vector cores, both or none.
  *
  * 1. Views are free: whoever reads a view reads what it shows.
  * 2. In topological order a node v joins the operator that made one of its operands t, if
@@ -35,17 +35,17 @@ typedef struct fuser {
     const weft_graph *g;
     const weft_work_keys *keys;
     weft_closure closure;
-    weft_arena *a;      /* scratch */
-    int *root;          /* [tensors] what a view shows; else itself */
-    int *reader;        /* [nodes] the only one of the same phase */
-    bool *is_kept;      /* [tensors] read by a later phase, or asked for */
-    int *group;         /* [nodes] -1: free */
+    weft_arena *a; /* scratch */
+    int *root;     /* [tensors] what a view shows; else itself */
+    int *reader;   /* [nodes] the only one of the same phase */
+    bool *is_kept; /* [tensors] read by a later phase, or asked for */
+    int *group;    /* [nodes] -1: free */
     int n_groups;
-    int_list *member;   /* [groups] */
-    mill_kind *kind;    /* [groups] */
-    bool *is_closed;    /* [groups] */
-    int64_t *saved;     /* [groups] bytes */
-    int *update;        /* [groups] the updates that wait for this one; -1: none */
+    int_list *member;     /* [groups] */
+    weft_mill_kind *kind; /* [groups] */
+    bool *is_closed;      /* [groups] */
+    int64_t *saved;       /* [groups] bytes */
+    int *update;          /* [groups] the updates that wait for this one; -1: none */
 } fuser;
 
 static const weft_work_key *key_of(const fuser *f, int u)
@@ -111,24 +111,24 @@ static void find_readers(fuser *f)
 
 /* --- which nodes join */
 
-static mill_kind kind_of(const weft_work_key *k)
+static weft_mill_kind kind_of(const weft_work_key *k)
 {
     bool moves = k->family == WEFT_FUSE_MOVE || k->family == WEFT_FUSE_NONE || k->is_view;
 
     if (k->n_layers > 0)
-        return k->points > 0 ? MILL_BOTH : MILL_TENSOR;
-    return k->flops > 0 || (k->points > 0 && !moves) ? MILL_VECTOR : MILL_MEMORY;
+        return k->points > 0 ? WEFT_MILL_BOTH : WEFT_MILL_TENSOR;
+    return k->flops > 0 || (k->points > 0 && !moves) ? WEFT_MILL_VECTOR : WEFT_MILL_MEMORY;
 }
 
 static bool may_follow(const fuser *f, int group, const weft_work_key *v)
 {
     bool is_last = v->family == WEFT_FUSE_NORM || v->family == WEFT_FUSE_REDUCE;
 
-    if (f->is_closed[group] || kind_of(v) != MILL_VECTOR)
+    if (f->is_closed[group] || kind_of(v) != WEFT_MILL_VECTOR)
         return false;
-    if (f->kind[group] == MILL_VECTOR)
+    if (f->kind[group] == WEFT_MILL_VECTOR)
         return v->family == WEFT_FUSE_ELEMENT || is_last;
-    return f->kind[group] <= MILL_BOTH &&
+    return f->kind[group] <= WEFT_MILL_BOTH &&
            (v->family == WEFT_FUSE_ELEMENT || v->family == WEFT_FUSE_NORM);
 }
 
@@ -189,8 +189,8 @@ static void join(fuser *f, int v, int tensor)
 
     add_member(f, group, v);
     f->saved[group] += f->is_kept[tensor] ? bytes : 2 * bytes;
-    if (f->kind[group] == MILL_TENSOR)
-        f->kind[group] = MILL_BOTH;
+    if (f->kind[group] == WEFT_MILL_TENSOR)
+        f->kind[group] = WEFT_MILL_BOTH;
 }
 
 /* The operator that an update waits for; -1: none. */
@@ -326,7 +326,7 @@ static int compare_ints(const void *a, const void *b)
 }
 
 static void copy_edges(const fuser *f, const int_list *before, const int *order, const int *place,
-                       weft_arena *a, mill_ops *out)
+                       weft_arena *a, weft_mill_ops *out)
 {
     int n = f->n_groups, n_edges = 0;
     int *in_at = WEFT_NEW(a, int, n + 1), *out_at = WEFT_NEW(a, int, n + 1), *in, *to, *fill;
@@ -376,24 +376,24 @@ static char *class_mark(const fuser *f, int group, size_t *n)
     return (char *)mark;
 }
 
-static mill_class class_of(const fuser *f, int group, weft_arena *a)
+static weft_mill_class class_of(const fuser *f, int group, weft_arena *a)
 {
     const int_list *member = &f->member[group];
     const weft_work_key **key = WEFT_NEW(a, const weft_work_key *, member->n);
 
     for (int i = 0; i < member->n; i++)
         key[i] = key_of(f, member->at[i]);
-    return (mill_class){f->kind[group], member->n, key, (double)f->saved[group]};
+    return (weft_mill_class){f->kind[group], member->n, key, (double)f->saved[group]};
 }
 
 /* Classes by kind, then by first operator. */
-static void find_classes(const fuser *f, const int *order, weft_arena *a, mill_ops *out)
+static void find_classes(const fuser *f, const int *order, weft_arena *a, weft_mill_ops *out)
 {
     weft_map *seen = weft_map_new(f->a);
     int *of_class = WEFT_NEW(a, int, f->n_groups + 1);
-    mill_class *class_ = WEFT_NEW(a, mill_class, f->n_groups + 1);
+    weft_mill_class *class_ = WEFT_NEW(a, weft_mill_class, f->n_groups + 1);
 
-    for (int kind = 0; kind < MILL_N_KINDS; kind++) {
+    for (int kind = 0; kind < WEFT_MILL_N_KINDS; kind++) {
         out->kind_at[kind] = out->n_classes;
         for (int i = 0; i < f->n_groups; i++) {
             size_t n;
@@ -410,12 +410,12 @@ static void find_classes(const fuser *f, const int *order, weft_arena *a, mill_o
             (void)weft_map_put(seen, mark, n, of_class[i]);
         }
     }
-    out->kind_at[MILL_N_KINDS] = out->n_classes;
+    out->kind_at[WEFT_MILL_N_KINDS] = out->n_classes;
     out->of_class = of_class;
     out->class_ = class_;
 }
 
-static weft_status write_ops(fuser *f, weft_arena *a, mill_ops *out)
+static weft_status write_ops(fuser *f, weft_arena *a, weft_mill_ops *out)
 {
     int n = f->n_groups, *order = WEFT_NEW(f->a, int, n + 1), *place = WEFT_NEW(f->a, int, n + 1);
     int *first = WEFT_NEW(a, int, n + 1), *of_node = WEFT_NEW(a, int, f->g->n_nodes + 1);
@@ -441,7 +441,8 @@ static weft_status write_ops(fuser *f, weft_arena *a, mill_ops *out)
     return WEFT_OK;
 }
 
-weft_status mill_fuse(const weft_graph *g, const weft_work_keys *keys, weft_arena *a, mill_ops *out)
+weft_status weft_mill_fuse(const weft_graph *g, const weft_work_keys *keys, weft_arena *a,
+                           weft_mill_ops *out)
 {
     weft_arena *scratch = weft_arena_new();
     int n = g->n_nodes + 1;
@@ -454,7 +455,7 @@ weft_status mill_fuse(const weft_graph *g, const weft_work_keys *keys, weft_aren
                .is_kept = WEFT_NEW(scratch, bool, g->n_tensors + 1),
                .group = WEFT_NEW(scratch, int, n),
                .member = WEFT_NEW(scratch, int_list, n),
-               .kind = WEFT_NEW(scratch, mill_kind, n),
+               .kind = WEFT_NEW(scratch, weft_mill_kind, n),
                .is_closed = WEFT_NEW(scratch, bool, n),
                .saved = WEFT_NEW(scratch, int64_t, n),
                .update = WEFT_NEW(scratch, int, n)};
