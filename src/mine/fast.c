@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /* fast.c: few evaluations, no proof: counts by conflicts, dimensions by halving (methods 6.3).
  *
- * Dimensions are rows, columns, lanes and buffer. Breadth first from the largest of all; a child
- * has the next smaller size of one of them.
- * 1. A dimension's value is the best that its counts reach (below). If the bound of all its counts
- *    is not above the best value so far, it is not tried and has that bound as its value.
- * 2. bad(child) = 0 if its value is above its parent's, else bad(parent) + 1; children of those
- *    with bad <= 1 are visited. Dimensions outside the limits are passed through: bad = 0.
- * Counts start at the smallest. One more (the next size) of tensor cores, of vector cores, or of
- * both: the one with the largest upper bound is tried first, ties to the type that operators wait
- * for, then to the smaller area; a candidate whose bound is not above the best of this dimension is
- * not tried. It stops after two steps without progress, or when no candidate is left.
+ * Dimensions are rows, columns, lanes and buffer. A child has the next smaller size of one of them.
+ * 1. The first dimension is the largest of all. Its counts start at the smallest; a child starts
+ *    with its parent's, with one more place of the cores that got smaller, and one place less of
+ *    what then breaks a limit.
+ * 2. Counts climb: a neighbour has one place more of tensor cores or of vector cores, while the
+ * other gives way as the limits ask, or of both, or one less (per TDP only). The neighbour with the
+ *    largest upper bound is tried first, ties to the type that operators wait for, then to the
+ *    smaller area; the first that is better is taken, or the best of them if none is, until two
+ * steps in a row have brought nothing. One whose bound is not above the best here is not tried.
+ * 3. Best first: the dimension with the largest value is expanded next. A dimension whose bound
+ * over all counts is not above the best value is not tried and has that bound as its value. The
+ * search ends after 16 expansions without a better design.
  *
  * Progress is strict and of the metric alone: equal values would end with idle cores. Below the
- * least throughput a design counts by how far it is from it. Bounds cost no evaluation. A
- * heuristic: its bound is that of the lattice as one box. */
+ * least throughput a design counts by how far it is from it. Dimensions outside the limits are
+ * expanded until one is inside. Bounds are not evaluations, but they are counted too. A heuristic:
+ * its own bound is that of the lattice as one box. */
 #include <math.h>
 #include <string.h>
 
 #include "assay.h"
 
-enum { MOST_BAD = 1, N_DIMS = 4, N_STEPS = 3 };
+enum { PATIENCE = 16, MOST_BAD = 2, N_DIMS = 4, MOST_STEPS = 5 };
 
 static const weft_knob dims[N_DIMS] = {WEFT_KNOB_ROWS, WEFT_KNOB_COLS, WEFT_KNOB_LANES,
                                        WEFT_KNOB_BUFFER};
 
 typedef struct dimension {
-    weft_point point; /* counts at their smallest */
+    weft_point point; /* with the best counts so far */
     double score;
-    int bad;
+    bool is_expanded;
 } dimension;
 
 typedef struct queue {
@@ -86,25 +89,63 @@ static void conflicts_of(const weft_assay *s, const weft_point *p, bool *tensor,
     }
 }
 
-/* The next sizes of counts within the limits, best first. */
+/* Moves both counts by so many places; false: outside the lattice. */
+static bool shift(const weft_assay *s, weft_point *p, int tensor, int vector)
+{
+    const int *n = s->quest.template_->n_sizes;
+    int t = p->at[WEFT_KNOB_TENSOR_CORES] + tensor, v = p->at[WEFT_KNOB_VECTOR_CORES] + vector;
+
+    if (t < 0 || t >= n[WEFT_KNOB_TENSOR_CORES] || v < 0 || v >= n[WEFT_KNOB_VECTOR_CORES])
+        return false;
+    p->at[WEFT_KNOB_TENSOR_CORES] = (uint16_t)t;
+    p->at[WEFT_KNOB_VECTOR_CORES] = (uint16_t)v;
+    return true;
+}
+
+/* Takes places from one count until the design is within the limits; false: it never is. */
+static bool make_room(const weft_assay *s, weft_point *p, weft_knob k)
+{
+    while (!weft_assay_fits(s, p)) {
+        if (p->at[k] == 0)
+            return false;
+        p->at[k]--;
+    }
+    return true;
+}
+
+/* A neighbour within the limits: where one count grows the other gives way. */
+static bool move_counts(const weft_assay *s, weft_point *p, int tensor, int vector)
+{
+    if (!shift(s, p, tensor, vector))
+        return false;
+    if (tensor + vector != 1)
+        return weft_assay_fits(s, p);
+    return make_room(s, p, tensor > 0 ? WEFT_KNOB_VECTOR_CORES : WEFT_KNOB_TENSOR_CORES);
+}
+
+/* The neighbours within the limits, best first. */
 static int steps_from(weft_assay *s, const weft_point *p, step *out)
 {
+    static const int move[MOST_STEPS][2] = {
+        {1,  0 },
+        {0,  1 },
+        {1,  1 },
+        {-1, 0 },
+        {0,  -1}
+    };
     const weft_template *t = s->quest.template_;
-    int64_t index[N_STEPS];
-    double top[N_STEPS];
+    int n_moves = s->quest.metric == WEFT_METRIC_PER_TDP ? MOST_STEPS : MOST_STEPS - 2, n = 0;
+    int64_t index[MOST_STEPS];
+    double top[MOST_STEPS];
     bool tensor, vector;
-    int n = 0;
 
     conflicts_of(s, p, &tensor, &vector);
-    for (int i = 1; i <= N_STEPS; i++) { /* bit 0: tensor cores, bit 1: vector cores */
-        step x = {.point = *p, .is_wanted = (i & 1 ? tensor : true) && (i & 2 ? vector : true)};
+    for (int i = 0; i < n_moves; i++) {
+        step x = {.point = *p};
 
-        x.point.at[WEFT_KNOB_TENSOR_CORES] += (uint16_t)(i & 1);
-        x.point.at[WEFT_KNOB_VECTOR_CORES] += (uint16_t)(i >> 1);
-        if (x.point.at[WEFT_KNOB_TENSOR_CORES] >= t->n_sizes[WEFT_KNOB_TENSOR_CORES] ||
-            x.point.at[WEFT_KNOB_VECTOR_CORES] >= t->n_sizes[WEFT_KNOB_VECTOR_CORES] ||
-            !weft_assay_fits(s, &x.point))
+        if (!move_counts(s, &x.point, move[i][0], move[i][1]))
             continue;
+        x.is_wanted = (move[i][0] <= 0 || tensor) && (move[i][1] <= 0 || vector);
         x.area_mm2 = weft_point_area_mm2(t, &x.point);
         index[n] = weft_point_index(t, &x.point);
         out[n++] = x;
@@ -131,13 +172,13 @@ static weft_status try_one(weft_assay *s, const weft_point *p, double *score)
     return WEFT_OK;
 }
 
-/* Moves p to a step that makes progress or, without one, to the best of those tried. */
-static weft_status best_step(weft_assay *s, weft_point *p, double best, bool *is_end, double *score)
+/* Moves p to the first neighbour that is better than the best or, if none is, to the best of those
+ * tried; score: -INFINITY if none was worth a try. */
+static weft_status step_from(weft_assay *s, weft_point *p, double best, double *score)
 {
-    step candidate[N_STEPS];
+    step candidate[MOST_STEPS];
     int n = steps_from(s, p, candidate);
 
-    *is_end = true;
     *score = -INFINITY;
     for (int i = 0; i < n && !is_progress(*score, best); i++) {
         double value = 0;
@@ -145,92 +186,147 @@ static weft_status best_step(weft_assay *s, weft_point *p, double best, bool *is
         if (!is_progress(candidate[i].top, best))
             continue;
         WEFT_TRY(try_one(s, &candidate[i].point, &value));
-        if (*is_end || value > *score) {
+        if (value > *score) {
             *score = value;
             *p = candidate[i].point;
         }
-        *is_end = false;
     }
     return WEFT_OK;
 }
 
-/* The best score of the counts of a dimension. */
-static weft_status search_counts(weft_assay *s, const weft_point *first, double *best)
+static weft_status climb(weft_assay *s, dimension *d)
 {
-    weft_point p = *first;
-    bool is_end = false;
+    weft_point p = d->point;
     int bad = 0;
 
-    WEFT_TRY(try_one(s, &p, best));
-    while (bad < 2 && !weft_assay_is_over(s)) {
+    WEFT_TRY(try_one(s, &p, &d->score));
+    while (bad < MOST_BAD && !weft_assay_is_over(s)) {
         double score;
 
-        WEFT_TRY(best_step(s, &p, *best, &is_end, &score));
-        if (is_end)
+        WEFT_TRY(step_from(s, &p, d->score, &score));
+        if (score == -INFINITY)
             break;
-        bad = is_progress(score, *best) ? 0 : bad + 1;
-        *best = fmax(*best, score);
+        bad++;
+        if (is_progress(score, d->score)) {
+            d->point = p;
+            d->score = score;
+            bad = 0;
+        }
     }
     return WEFT_OK;
 }
 
 /* --- dimensions ------------------------------------------------------------------------------ */
 
-static weft_status visit(weft_assay *s, dimension *d)
+/* The best that any counts of this dimension may reach; -INFINITY: none is within the limits. */
+static double bound_of(weft_assay *s, const weft_point *p)
 {
     const weft_template *t = s->quest.template_;
-    weft_space_box box = {d->point, d->point};
+    weft_space_box box = {*p, *p};
     double top = 0;
 
-    d->score = -INFINITY;
-    if (!weft_assay_fits(s, &d->point))
-        return WEFT_OK;
+    box.lo.at[WEFT_KNOB_TENSOR_CORES] = box.lo.at[WEFT_KNOB_VECTOR_CORES] = 0;
     box.hi.at[WEFT_KNOB_TENSOR_CORES] = (uint16_t)(t->n_sizes[WEFT_KNOB_TENSOR_CORES] - 1);
     box.hi.at[WEFT_KNOB_VECTOR_CORES] = (uint16_t)(t->n_sizes[WEFT_KNOB_VECTOR_CORES] - 1);
+    if (!weft_assay_fits(s, &box.lo))
+        return -INFINITY;
     weft_assay_box_tops(s, &box, 1, &top);
-    d->score = top_score(s, top, weft_point_tdp_w(t, &d->point));
-    if (weft_assay_is_beaten(s, d->score) && weft_assay_best(s) > 0)
+    return top_score(s, top, weft_point_tdp_w(t, &box.lo));
+}
+
+/* Lessens counts until the design is within the limits; the smallest counts are. */
+static void make_fit(const weft_assay *s, weft_point *p)
+{
+    while (!weft_assay_fits(s, p)) {
+        uint16_t *more = p->at[WEFT_KNOB_TENSOR_CORES] > p->at[WEFT_KNOB_VECTOR_CORES]
+                             ? &p->at[WEFT_KNOB_TENSOR_CORES]
+                             : &p->at[WEFT_KNOB_VECTOR_CORES];
+
+        *more = (uint16_t)(*more - 1);
+    }
+}
+
+static weft_status visit(weft_assay *s, dimension *d)
+{
+    d->score = bound_of(s, &d->point);
+    if (d->score == -INFINITY)
         return WEFT_OK;
-    return search_counts(s, &d->point, &d->score);
+    make_fit(s, &d->point);
+    if (weft_assay_best(s) > 0 && weft_assay_is_beaten(s, d->score))
+        return WEFT_OK;
+    return climb(s, d);
 }
 
 /* The dimension with the next smaller size of knob k; false if there is none or it was seen. */
 static bool child_of(weft_assay *s, queue *q, const weft_point *parent, weft_knob k,
                      weft_point *out)
 {
-    char *key;
+    weft_point key = *parent;
 
-    *out = *parent;
-    if (out->at[k] == 0)
+    if (key.at[k] == 0)
         return false;
-    out->at[k]--;
-    key = weft_arena_text(s->arena, (const char *)out, sizeof *out);
-    return weft_map_put(q->seen, key, sizeof *out, 0);
+    key.at[k]--;
+    *out = key;
+    key.at[WEFT_KNOB_TENSOR_CORES] = key.at[WEFT_KNOB_VECTOR_CORES] = 0;
+    if (!weft_map_put(q->seen, weft_arena_text(s->arena, (const char *)&key, sizeof key),
+                      sizeof key, 0))
+        return false;
+    if (k == WEFT_KNOB_ROWS || k == WEFT_KNOB_COLS)
+        (void)shift(s, out, 1, 0); /* at the end of the list it stays; limits are met later */
+    else if (k == WEFT_KNOB_LANES)
+        (void)shift(s, out, 0, 1);
+    return true;
+}
+
+/* Dimensions outside the limits come first: what lies behind them is not reached otherwise. */
+static int best_open(const queue *q)
+{
+    int best = -1;
+
+    for (int i = 0; i < q->item.n; i++) {
+        if (q->item.at[i].is_expanded)
+            continue;
+        if (q->item.at[i].score == -INFINITY)
+            return i;
+        if (best < 0 || q->item.at[i].score > q->item.at[best].score)
+            best = i;
+    }
+    return best;
+}
+
+static weft_status expand(weft_assay *s, queue *q, int at)
+{
+    weft_point parent = q->item.at[at].point;
+
+    q->item.at[at].is_expanded = true;
+    for (int i = 0; i < N_DIMS && !weft_assay_is_over(s); i++) {
+        dimension child = {.score = 0};
+
+        if (!child_of(s, q, &parent, dims[i], &child.point))
+            continue;
+        WEFT_TRY(visit(s, &child));
+        WEFT_PUSH(s->arena, q->item, child);
+    }
+    return WEFT_OK;
 }
 
 weft_status weft_search_fast(weft_assay *s)
 {
     queue q = {.seen = weft_map_new(s->arena)};
-    dimension root = {.bad = 0};
+    dimension root = {.score = 0};
+    int idle = 0, at;
 
     for (int i = 0; i < N_DIMS; i++)
         root.point.at[dims[i]] = (uint16_t)(s->quest.template_->n_sizes[dims[i]] - 1);
     s->bound = weft_assay_root_top(s);
     WEFT_TRY(visit(s, &root));
     WEFT_PUSH(s->arena, q.item, root);
-    for (int at = 0; at < q.item.n && !weft_assay_is_over(s); at++) {
-        dimension parent = q.item.at[at];
+    while (idle < PATIENCE && !weft_assay_is_over(s) && (at = best_open(&q)) >= 0) {
+        double before = weft_assay_best(s);
+        bool is_inside = q.item.at[at].score > -INFINITY;
 
-        for (int i = 0; i < N_DIMS && parent.bad <= MOST_BAD; i++) {
-            dimension child = {.bad = 0};
-
-            if (!child_of(s, &q, &parent.point, dims[i], &child.point))
-                continue;
-            WEFT_TRY(visit(s, &child));
-            if (child.score > -INFINITY && !is_progress(child.score, parent.score))
-                child.bad = parent.bad + 1;
-            WEFT_PUSH(s->arena, q.item, child);
-        }
+        WEFT_TRY(expand(s, &q, at));
+        idle = is_progress(weft_assay_best(s), before) ? 0 : idle + is_inside;
         weft_assay_progress(s, s->bound);
     }
     return WEFT_OK;

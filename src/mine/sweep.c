@@ -23,6 +23,10 @@
 
 #include "assay.h"
 
+/* A bound of all schedules that is nearer than this to the best known one is not worth more work.
+ */
+static const double NEAR = 1e-3;
+
 typedef struct candidate {
     double top; /* upper bound of metric or throughput */
     int64_t index;
@@ -100,7 +104,7 @@ static double bound_schedules(weft_assay *s, candidate *c, int n)
         double top[WEFT_ASSAY_BATCH];
         int piece = n - at < WEFT_ASSAY_BATCH ? n - at : WEFT_ASSAY_BATCH;
 
-        if (weft_assay_is_over(s))
+        if (c[at].top <= most * (1 + NEAR) || weft_assay_is_over(s))
             return c[at].top;
         for (int i = 0; i < piece; i++)
             index[i] = c[at + i].index;
