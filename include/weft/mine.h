@@ -183,9 +183,12 @@ typedef enum weft_metric { WEFT_METRIC_THROUGHPUT, WEFT_METRIC_PER_TDP } weft_me
  * depend on nothing but the arguments. */
 typedef struct weft_timer {
     double (*step_s)(void *mill, const weft_point *p);
-    double (*simple_s)(void *mill, const weft_point *p);   /* at most headtail_s */
-    double (*headtail_s)(void *mill, const weft_point *p); /* at most step_s */
+    double (*floor_s)(void *mill, const weft_point *p); /* at most step_s */
+    /* at most any schedule takes; simple_s <= headtail_s */
+    double (*simple_s)(void *mill, const weft_point *p);
+    double (*headtail_s)(void *mill, const weft_point *p);
     weft_conflicts (*conflicts)(void *mill, const weft_point *p);
+    /* at most step_s of every member within the limits */
     double (*box_s)(void *mill, const weft_space_box *b, const weft_limits *l);
 } weft_timer;
 
@@ -247,7 +250,7 @@ typedef struct weft_found {
     double value;          /* of the metric; larger is better; 0: no design found */
     double throughput;     /* as weft_quest_throughput */
     double bound;          /* no design within the limits has more under list-alap */
-    double schedule_bound; /* no schedule on any design has more */
+    double schedule_bound; /* no schedule on any design has more; INFINITY: not known */
     weft_outcome outcome;
     const char *reason; /* without a design: why; or NULL */
     /* designs: in the limits (0: not counted), bounded, bounded strongly, scheduled (those that a
@@ -294,9 +297,26 @@ WEFT_CHECKED weft_status weft_study_open(const char *path, weft_study **out);
 void weft_study_close(weft_study *s);
 /* The part of the study about this template and these workloads; lives as long as the study. */
 WEFT_CHECKED weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *out);
-/* Everything the ledger holds, by index: step_s [n][n_workloads]. In `a`. */
-WEFT_CHECKED weft_status weft_study_designs(const weft_ledger *l, weft_arena *a, int *n,
-                                            const int64_t **index, const double **step_s);
+/* What a study holds, for people: no template file is needed to read it. */
+typedef struct weft_study_design {
+    int64_t index;
+    double size[WEFT_N_KNOBS];
+    double area_mm2, tdp_w;
+    const double *step_s; /* [n_workloads] */
+} weft_study_design;
+
+typedef struct weft_study_part {
+    const char *template_name;
+    int n_workloads;
+    const char *const *workload;
+    const double *batch;
+    int n_designs;
+    const weft_study_design *design; /* by index */
+} weft_study_part;
+
+/* All parts of a study, in the order in which they were begun. In `a`. */
+WEFT_CHECKED weft_status weft_study_read(weft_study *s, weft_arena *a, int *n,
+                                         const weft_study_part **out);
 
 /* --- many processes ----------------------------------------------------------------------------
  */

@@ -297,32 +297,3 @@ weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft
                                 .step_s = now_s > bytes_s ? now_s : bytes_s,
                                 .floor_s = bytes_s};
 }
-
-/* --- for searches */
-
-static double ask_step(void *mill, const weft_point *p)
-{
-    return weft_mill_step_s(mill, p);
-}
-
-static double ask_simple(void *mill, const weft_point *p)
-{
-    return weft_mill_simple_s(mill, p);
-}
-
-static double ask_headtail(void *mill, const weft_point *p)
-{
-    return weft_mill_headtail_s(mill, p);
-}
-
-static weft_conflicts ask_conflicts(void *mill, const weft_point *p)
-{
-    return weft_mill_conflicts(mill, p);
-}
-
-static double ask_box(void *mill, const weft_space_box *b, const weft_limits *l)
-{
-    return weft_mill_box_s(mill, b, l);
-}
-
-const weft_timer weft_mill_timer = {ask_step, ask_simple, ask_headtail, ask_conflicts, ask_box};
