@@ -136,7 +136,8 @@ double weft_mill_step_s(weft_mill *m, const weft_point *p);
  * head-tail bound, at least the simple one. */
 double weft_mill_simple_s(weft_mill *m, const weft_point *p);
 double weft_mill_headtail_s(weft_mill *m, const weft_point *p);
-/* A lower bound of weft_mill_step_s alone: the simple bound block by block. At least simple_s. */
+/* A lower bound of weft_mill_step_s alone: the simple bound block by block. Up to
+ * rounding at least simple_s. */
 double weft_mill_floor_s(weft_mill *m, const weft_point *p);
 
 /* The same with the conflicts of each kind of core, for searches (6.3): sums of delay / (slack +
