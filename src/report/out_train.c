@@ -73,28 +73,30 @@ static void print_bound(page *g)
 {
     const weft_proof *proof = g->proof;
     const char *bound = seconds(g, proof->bound);
+    const char *by = proof->method ? weft_arena_print(g->a, "  (%s)", proof->method) : "";
 
     if (!(proof->bound > 0))
         field(g, "bound", "none is known");
     else if (proof->outcome == WEFT_OPTIMAL)
-        field(g, "bound", weft_arena_print(g->a, "%s  no plan of the space is better", bound));
+        field(g, "bound",
+              weft_arena_print(g->a, "%s%s  no plan of the space is better", bound, by));
     else
-        field(g, "bound", weft_arena_print(g->a, "%s  gap %.1f\t%%", bound, 100 * proof->gap));
+        field(g, "bound",
+              weft_arena_print(g->a, "%s%s  gap %.1f\t%%", bound, by, 100 * proof->gap));
 }
 
 static void print_floors(page *g)
 {
     weft_floor_name list[WEFT_N_FLOORS];
-    int largest = weft_train_floors(&g->r->solution->log.floor, list);
+    int binding = weft_train_floors(g->r->solution, list);
     const char *text = "";
 
-    if (!(list[largest].seconds > 0)) /* solvers without bounds of their own leave them out */
-        return;
     for (int i = 0; i < WEFT_N_FLOORS; i++)
         if (list[i].seconds > 0)
-            text = weft_arena_print(g->a, "%s%s%s %s", text, *text ? ", " : "", list[i].name,
-                                    seconds(g, list[i].seconds));
-    field(g, "at least", weft_arena_print(g->a, "%s: %s binds", text, list[largest].name));
+            text = weft_arena_print(g->a, "%s%s%s %s%s", text, *text ? ", " : "", list[i].name,
+                                    seconds(g, list[i].seconds), i == binding ? "\t(binds)" : "");
+    if (*text)
+        field(g, "at least", text);
 }
 
 double weft_train_speed_up(const weft_train_report *r)
@@ -158,7 +160,7 @@ static void print_shape(page *g)
                            whole(g, devices_there(g->p->cluster)),
                            isnan(g->m->flops_utilisation)
                                ? ""
-                               : weft_arena_print(g->a, ", %.1f\t%% of their peak",
+                               : weft_arena_print(g->a, ", %.1f\t%% of their usable peak",
                                                   100 * g->m->flops_utilisation)));
 }
 

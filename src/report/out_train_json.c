@@ -8,11 +8,11 @@ static weft_doc *bounds_doc(const weft_train_report *r, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
     weft_floor_name list[WEFT_N_FLOORS];
-    int largest = weft_train_floors(&r->solution->log.floor, list);
+    int binding = weft_train_floors(r->solution, list);
 
     for (int i = 0; i < WEFT_N_FLOORS; i++)
         weft_put_real(a, d, list[i].key, list[i].seconds);
-    weft_put_text(a, d, "binds", list[largest].seconds > 0 ? list[largest].name : NULL);
+    weft_put_text(a, d, "binds", binding >= 0 ? list[binding].name : NULL);
     return d;
 }
 

@@ -2,20 +2,20 @@
 /* misfit.c: why no plan fits, in one line: which memory, by how much at least, and the smallest
  * change that would fit.
  *
- * 1. The least overflow: over all families and schedules, by dynamic programming over suffixes, the
- *    least over plans of the most bytes that a stage is over. Stages that are over by more than the
- *    least so far are not looked at.
- * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was not
- *    allowed; a smaller microbatch than the one asked for; moments split over replicas; more devices
- *    of a class, in islands like the largest it has, their number found by doubling and bisection.
- *    With a change the problem is the same but for the numbers changed; there is a plan if the
- *    suffix tables without hops reach the empty cut (pipe_search.c). */
+ * 1. The least overflow: over families and schedules, by dynamic programming over suffixes, the
+ *    least over uniform plans of the most bytes that a stage is over. Stages that are over by more
+ *    than the least so far are not looked at.
+ * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was
+ *    not allowed; a smaller microbatch than the one asked for; moments split over replicas; more
+ *    devices of a class, in islands like the largest it has, their number found by doubling and
+ *    bisection. With a change the problem is the same but for the numbers changed; there is a plan
+ *    if the suffix tables without hops reach the empty cut (pipe_search.c). */
 #include <math.h>
 #include <string.h>
 
 #include "misfit.h"
 
-enum { MOST_NODES = 5000, MOST_STEPS = 20000000, MOST_DEVICES = 4096 };
+enum { MOST_NODES = 5000, MOST_STEPS = 3000000, MOST_DEVICES = 4096 };
 
 typedef struct inquiry {
     const weft_training *p;
@@ -95,13 +95,29 @@ static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch
 
         for (int inner = n_cuts - 2; inner >= 0; inner--)
             fill_cut(o, node, inner,
-                     weft_pipe_in_flight(schedule, o->nodes->n_stages[node],
-                                         o->f->n_microbatches));
+                     weft_pipe_in_flight(schedule, o->nodes->n_stages[node], o->f->n_microbatches));
         if (o->over[whole] < o->least) {
             o->least = o->over[whole];
             o->least_class = o->class_id[whole];
         }
     }
+}
+
+/* Unless moments are split, neither replicas nor more samples make a stage need less memory: the
+ * smallest microbatch without teams tells whether there is a plan, and how much it lacks. */
+static bool is_telling(const weft_training *p, const weft_pipe_families *all, int i)
+{
+    const weft_pipe_family *f = &all->at[i];
+
+    for (int k = 0; k < all->n; k++) {
+        const weft_pipe_family *other = &all->at[k];
+
+        if (other->replicas > 0 && f->replicas == 0)
+            return false;
+        if (other->microbatch < f->microbatch && !p->ask.is_split_moments)
+            return false;
+    }
+    return true;
 }
 
 /* The least overflow of the space; INFINITY: no plan but for memory either. */
@@ -118,9 +134,11 @@ static double least_overflow(const inquiry *q, int *class_id)
         for (int s = 0; s < WEFT_INTERLEAVED; s++) {
             size_t mark = weft_arena_mark(scratch);
 
+            if (!(q->p->ask.schedules >> s & 1) || !is_telling(q->p, &families, i))
+                continue;
             o.f = &families.at[i];
             o.nodes = weft_pipe_nodes_of(o.f, MOST_NODES, scratch);
-            if (o.nodes != NULL && (q->p->ask.schedules >> s & 1))
+            if (o.nodes != NULL)
                 overflow_of(&o, (weft_schedule)s, scratch);
             weft_arena_rewind(scratch, mark);
         }
@@ -152,17 +170,14 @@ static bool family_fits(weft_pipe_best *best, const weft_pipe_family *f, weft_sc
     return false;
 }
 
-/* Is there any plan of the problem? */
+/* Is there a plan of the problem? */
 static bool fits(const inquiry *q, const weft_training *p)
 {
     weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
     weft_pipe_costs c;
     weft_pipe_families families;
-    weft_pipe_best best = {.costs = &c,
-                           .run = q->run,
-                           .value_s = INFINITY,
-                           .a = a,
-                           .most_steps = MOST_STEPS};
+    weft_pipe_best best = {
+        .costs = &c, .run = q->run, .value_s = INFINITY, .a = a, .most_steps = MOST_STEPS};
     bool is_found = false;
 
     weft_pipe_costs_new(p, a, &c);
@@ -171,7 +186,7 @@ static bool fits(const inquiry *q, const weft_training *p)
         for (int s = 0; s < WEFT_INTERLEAVED && !is_found; s++) {
             size_t mark = weft_arena_mark(scratch);
 
-            if (p->ask.schedules >> s & 1)
+            if ((p->ask.schedules >> s & 1) && is_telling(p, &families, i))
                 is_found = family_fits(&best, &families.at[i], (weft_schedule)s, scratch);
             weft_arena_rewind(scratch, mark);
         }
@@ -180,14 +195,14 @@ static bool fits(const inquiry *q, const weft_training *p)
     return is_found;
 }
 
-/* The problem with more devices of a class, in islands like its largest. Only counts are right: such
- * a cluster has no devices. */
-static weft_training with_devices(const weft_training *p, int class_id, int n, weft_cluster *cluster,
-                                  weft_arena *a)
+/* The problem with more devices of a class, in islands like its largest. Only counts are right:
+ * such a cluster has no devices. */
+static weft_training with_devices(const weft_training *p, int class_id, int n,
+                                  weft_cluster *cluster, weft_arena *a)
 {
     weft_training changed = *p;
-    weft_class *classes = weft_arena_copy(
-        a, p->cluster->classes, sizeof *classes * (size_t)p->cluster->n_classes);
+    weft_class *classes =
+        weft_arena_copy(a, p->cluster->classes, sizeof *classes * (size_t)p->cluster->n_classes);
     weft_class *c = &classes[class_id];
     int size = 1, *at;
 
@@ -266,8 +281,9 @@ static const char *by_microbatch(const inquiry *q)
             continue;
         changed.ask.microbatch = b;
         if (fits(q, &changed))
-            return weft_arena_print(q->a, "would fit with microbatches of %lld samples instead of "
-                                          "%lld",
+            return weft_arena_print(q->a,
+                                    "would fit with microbatches of %lld samples instead of "
+                                    "%lld",
                                     (long long)b, (long long)q->p->ask.microbatch);
     }
     return NULL;

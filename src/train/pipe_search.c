@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pipe_search.c: lower bounds for all suffixes of the pipelines of a family, by dynamic programming.
+/* pipe_search.c: lower bounds for all suffixes of the pipelines of a family, by dynamic
+ * programming.
  *
  * A suffix is a cut (the units outside it are staged) and a node (what these stages use). From the
  * end to the front, over all stages that may come first, between the cuts I and J:
@@ -137,8 +138,8 @@ bool weft_pipe_suffixes(weft_pipe_best *best, weft_pipe_table *t, int root, weft
     int n_cuts = best->costs->p->units.n_cuts;
     int n_nodes = root < 0 ? t->nodes->n_nodes : root + 1;
 
-    t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
-    t->sum_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
+    t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes *(size_t)n_cuts);
+    t->sum_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes *(size_t)n_cuts);
     t->first = WEFT_NEW(a, int, n_nodes);
     t->last = WEFT_NEW(a, int, n_nodes);
     for (size_t i = 0; i < (size_t)n_nodes * (size_t)n_cuts; i++)

@@ -88,8 +88,7 @@ static weft_pipe_family family_with(const maker *k, const int *at)
         f.width[i] = -1;
         if (i < k->c->n_classes && k->n_choices[i] > 0) {
             f.width[i] = k->choice[i][at[i]];
-            f.n_blocks[i] =
-                weft_class_blocks(&k->p->cluster->classes[i], k->p->width[f.width[i]]);
+            f.n_blocks[i] = weft_class_blocks(&k->p->cluster->classes[i], k->p->width[f.width[i]]);
         }
     }
     return f;
@@ -136,9 +135,8 @@ static void add_uniform(maker *k, const int *at, int d, int x)
     int n_crews = 0;
 
     for (int i = 0; i < k->c->n_classes; i++) {
-        bool is_part =
-            f.width[i] >= 0 && f.n_blocks[i] >= d &&
-            k->c->row[weft_training_table(k->p, i, f.width[i], x)].is_there;
+        bool is_part = f.width[i] >= 0 && f.n_blocks[i] >= d &&
+                       k->c->row[weft_training_table(k->p, i, f.width[i], x)].is_there;
 
         if (!is_part && at[i] > 0)
             return;
@@ -285,9 +283,9 @@ typedef struct step {
 
 typedef struct node_maker {
     const weft_pipe_family *f;
-    int unit;                    /* blocks are used by so many at a time */
-    int radix[WEFT_MAX_PARTS];   /* of the key of what is used */
-    int n_keys, *node_of;        /* [n_keys] of this number of stages; -1: none */
+    int unit;                  /* blocks are used by so many at a time */
+    int radix[WEFT_MAX_PARTS]; /* of the key of what is used */
+    int n_keys, *node_of;      /* [n_keys] of this number of stages; -1: none */
     WEFT_VEC(int) used, stages;
     WEFT_VEC(step) steps;
     weft_arena *a;
@@ -386,7 +384,7 @@ weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
 {
     const weft_pipe_crew *crew = &f->crew[nodes->move[move].crew];
     const int *used = nodes->used + (size_t)nodes->move[move].next * WEFT_MAX_PARTS;
-    const int *all = nodes->used + (size_t)root * WEFT_MAX_PARTS;
+    const int *all = layout == WEFT_PIPE_NEAR ? nodes->used + (size_t)root * WEFT_MAX_PARTS : NULL;
     weft_stage s = {.width = p->width[crew->width], .n_parts = crew->n_parts};
 
     for (int i = 0; i < crew->n_parts; i++) {

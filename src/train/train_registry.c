@@ -68,10 +68,7 @@ const weft_train_solver weft_train_auto = {
 };
 
 static const weft_train_solver *const solvers[] = {
-    &weft_train_equal,
-    &weft_train_dp,
-    &weft_train_auto,
-    NULL, /* the end */
+    &weft_train_equal, &weft_train_dp, &weft_train_auto, NULL, /* the end */
 };
 
 int weft_train_count(void)

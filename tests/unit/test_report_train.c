@@ -35,7 +35,8 @@ static bool open_sample(sample *s, uint64_t seed, weft_schedule schedule)
         return false;
     CHECK_OK(
         weft_pipeline_evaluate(s->drawn.training, &s->solution.plan, s->a, &s->solution.measures));
-    s->solution.log.floor = (weft_train_floor){.compute_s = 0.25, .pipeline_s = 0.5};
+    s->solution.log.floor = (weft_train_floor){.compute_s = s->solution.measures.step_s / 4,
+                                               .pipeline_s = s->solution.measures.step_s / 2};
     s->solution.proof = (weft_proof){.outcome = WEFT_BOUNDED,
                                      .value = s->solution.measures.step_s,
                                      .bound = s->solution.measures.step_s / 2,

@@ -665,6 +665,20 @@ TEST(networks_may_differ_with_one_sample)
     }
 }
 
+/* The file joins a constant of one sample to its values: it works on one at a time only. */
+TEST(networks_for_one_sample_say_so)
+{
+    weft_platform *p;
+    weft_training *t = problem(WEFT_TEST_DATA "/models/vit_b_16.onnx", "cluster-32",
+                               (weft_train_ask){.batch = 4, .most_width = 1}, &p);
+
+    CHECK_INT(t->n_shares, 1);
+    CHECK_INT(t->n_warnings, 1);
+    CHECK(strstr(t->warning[0], "up to 1 sample at once") != NULL);
+    weft_training_free(t);
+    weft_platform_free(p);
+}
+
 /* 80 GB hold no unit of this one with four samples, even if all is computed again. */
 TEST(shares_that_fit_nowhere_are_left_out)
 {
@@ -694,6 +708,7 @@ int main(void)
         cmocka_unit_test(problems_have_tables_for_what_the_machine_has),
         cmocka_unit_test(shares_and_widths_are_those_asked_for),
         cmocka_unit_test(networks_may_differ_with_one_sample),
+        cmocka_unit_test(networks_for_one_sample_say_so),
         cmocka_unit_test(shares_that_fit_nowhere_are_left_out),
     };
 
