@@ -2,9 +2,9 @@
 /* mill_blocks.c: a network as a series of blocks, each of which begins when the one before it has
  * ended.
  *
- * 1. Barriers are operators comparable with all others. Between two of them lies a segment. A
- *    schedule that starts no operator too late never runs two segments at once, so cutting there
- *    costs nothing: the blocks of a small network are its segments.
+ * 1. Barriers are operators comparable with all others. Between two of them lies a segment. No
+ *    schedule runs two segments at once, so cutting there costs nothing: the blocks of a small
+ *    network are its segments, and their schedules together are that of the whole.
  * 2. In a training graph nothing is a barrier once gradients of weights are there, which only the
  *    optimizer waits for. In large networks such operators are set aside: updates, results that
  *    nobody reads, and what leads to nothing else in at most two steps. Barriers are found among
@@ -189,7 +189,7 @@ static void join_segments(cutter *c)
         c->part[i] = i;
     c->n_parts = s;
     while (s < c->n_segments) {
-        int period = mixed == 0 || l.size[s] > 0 ? period_at(c, &l, s) : 0, left = 0;
+        int period = period_at(c, &l, s), left = 0;
 
         if (period > 0 && mixed > 0)
             c->n_parts++;
