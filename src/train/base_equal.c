@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* base_equal.c: the best plan that treats all devices it uses as equal; what planners for identical
+ * devices give on a mixed fleet.
+ *
+ * 1. The devices of some classes become one class, those of the others are left out. A unit takes
+ *    the time of the mean speed: N / sum over devices of 1 / seconds; it needs the most bytes of
+ *    any class; memory is that of the smallest device. Links stay as they are, islands follow from
+ *    them.
+ * 2. For these devices the best uniform plan is searched (pipe_solve.c, without teams).
+ * 3. Its decisions, microbatch, cuts, widths, replicas, equal shares, schedule and recomputation,
+ *    are put on the real devices in all orders of classes in which every stage has blocks of one
+ *    class, in both layouts (at most MOST_ORDERS), and along the list of all blocks for all orders
+ *    of the classes, a stage taking the next blocks whatever their class. The quickest counts.
+ * 4. Blocks of that width may not be there on the real devices: then again with half the width.
+ * 5. All sets of classes are tried (of more than MOST_SUBSETS classes: the fastest ones, 1, 2, ..):
+ *    who plans for equal devices would leave out those that only slow the others down.
+ *
+ * With one class it is the search of 2 itself. No guarantee; the bound is the floor. */
+#include <math.h>
+#include <string.h>
+
+#include "misfit.h"
+#include "pipe_solve.h"
+
+enum { MOST_ORDERS = 5000, MOST_SUBSETS = 4, STEPS = 4000000 };
+
+/* Which classes are used: bits. */
+typedef unsigned class_set;
+
+static bool has(class_set set, int class_id)
+{
+    return set >> class_id & 1;
+}
+
+/* --- equal devices --------------------------------------------------------------------------- */
+
+static weft_platform equal_platform(const weft_training *p, class_set set, weft_arena *a)
+{
+    const weft_cluster *c = p->cluster;
+    weft_platform f = *c->platform;
+    weft_device *device = weft_arena_copy(a, f.device, sizeof *device * (size_t)f.n_devices);
+    double least_bytes = INFINITY;
+
+    for (int k = 0; k < c->n_classes; k++)
+        if (has(set, k))
+            least_bytes = fmin(least_bytes, c->classes[k].memory_bytes);
+    for (int d = 0; d < f.n_devices; d++)
+        if (c->class_of[d] >= 0) {
+            device[d].kind = has(set, c->class_of[d]) ? "device" : "unused";
+            device[d].memory_bytes = least_bytes;
+        }
+    f.device = device;
+    return f;
+}
+
+/* One number of all classes of the set: the time of the mean speed, or the most. */
+static double merge(const weft_cluster *c, class_set set, const double *value, bool is_time)
+{
+    double devices = 0, speed = 0, most = 0;
+
+    for (int k = 0; k < c->n_classes; k++) {
+        if (!has(set, k))
+            continue;
+        devices += c->classes[k].n_devices;
+        speed += value[k] > 0 ? c->classes[k].n_devices / value[k] : INFINITY;
+        most = fmax(most, value[k]);
+    }
+    if (!is_time)
+        return most;
+    return speed < INFINITY ? devices / speed : 0;
+}
+
+/* Tables of the real classes that become one. */
+typedef struct merger {
+    const weft_training *p;
+    class_set set;
+    const void *const *table;
+    int stride;              /* tables of a class */
+    int n;                   /* numbers of a unit */
+    bool (*is_time)(size_t); /* of a number */
+    weft_arena *a;
+} merger;
+
+/* Table i of every class as one; NULL: a class does not have it. */
+static void *merge_table(const merger *m, int i)
+{
+    const weft_cluster *c = m->p->cluster;
+    size_t n = (size_t)m->p->units.n_units * (size_t)m->n;
+    double *to = WEFT_NEW(m->a, double, n), *value = WEFT_NEW(m->a, double, c->n_classes);
+
+    for (int k = 0; k < c->n_classes; k++)
+        if (has(m->set, k) && m->table[(size_t)k * (size_t)m->stride + (size_t)i] == NULL)
+            return NULL;
+    for (size_t q = 0; q < n; q++) {
+        for (int k = 0; k < c->n_classes; k++)
+            if (has(m->set, k))
+                value[k] = ((const double *)m->table[(size_t)k * (size_t)m->stride + (size_t)i])[q];
+        to[q] = merge(c, m->set, value, m->is_time(q % (size_t)m->n));
+    }
+    return to;
+}
+
+enum {
+    N_COST = sizeof(weft_unit_cost) / sizeof(double),
+    N_STATE = sizeof(weft_unit_state) / sizeof(double),
+};
+
+static bool is_time_of_cost(size_t place)
+{
+    return place * sizeof(double) < offsetof(weft_unit_cost, stash_bytes);
+}
+
+static bool is_time_of_state(size_t place)
+{
+    return place * sizeof(double) == offsetof(weft_unit_state, update_s);
+}
+
+/* The place of the class of devices that are used. */
+static weft_status find_class(const weft_platform *f, int *place, int *n_classes)
+{
+    weft_cluster *c;
+
+    WEFT_TRY(weft_cluster_new(f, &c));
+    *n_classes = c->n_classes;
+    *place = 0;
+    for (int k = 0; k < c->n_classes; k++)
+        if (strcmp(c->classes[k].kind, "device") == 0)
+            *place = k;
+    weft_cluster_free(c);
+    return WEFT_OK;
+}
+
+static weft_status equal_training(const weft_training *p, class_set set, const weft_platform *f,
+                                  int most_width, weft_arena *a, weft_training **out)
+{
+    int n_tables = p->n_widths * p->n_shares, place, n_classes;
+    merger costs = {p, set, (const void *const *)p->cost, n_tables, N_COST, is_time_of_cost, a};
+    merger states = {p, set, (const void *const *)p->state, p->n_widths, N_STATE, is_time_of_state,
+                     a};
+    const weft_unit_cost **cost;
+    const weft_unit_state **state;
+    weft_training_spec s = {.name = p->name,
+                            .platform = f,
+                            .units = p->units,
+                            .ask = p->ask,
+                            .n_widths = p->n_widths,
+                            .n_shares = p->n_shares,
+                            .width = p->width,
+                            .share = p->share};
+
+    WEFT_TRY(find_class(f, &place, &n_classes));
+    cost = WEFT_NEW(a, const weft_unit_cost *, n_classes *n_tables);
+    state = WEFT_NEW(a, const weft_unit_state *, n_classes * p->n_widths);
+    for (int i = 0; i < n_tables; i++)
+        cost[place * n_tables + i] = merge_table(&costs, i);
+    for (int i = 0; i < p->n_widths; i++)
+        state[place * p->n_widths + i] = merge_table(&states, i);
+    s.cost = cost;
+    s.state = state;
+    s.ask.most_width = most_width;
+    return weft_training_make(&s, out);
+}
+
+/* --- on the real devices --------------------------------------------------------------------- */
+
+/* A plan for equal devices on its way to real ones. */
+typedef struct settling {
+    const weft_training *p;
+    class_set set;
+    const weft_pipeline *equal;
+    int d, width; /* replicas and width of every stage */
+    weft_pipeline plan, best;
+    double best_s;
+    int64_t n_tried;
+    int *class_of; /* [n_stages] on the way down */
+    int *n_stages; /* [n_classes] */
+    weft_arena *a;
+} settling;
+
+static void try_plan(settling *s)
+{
+    size_t mark = weft_arena_mark(s->a);
+    weft_breach breach;
+    bool is_legal = weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) == 0;
+    double step_s;
+
+    weft_arena_rewind(s->a, mark);
+    s->n_tried++;
+    if (!is_legal)
+        return;
+    step_s = weft_pipe_plan_s(s->p, &s->plan, s->a);
+    if (step_s < s->best_s) {
+        s->best_s = step_s;
+        memcpy(s->best.stage, s->plan.stage, sizeof *s->plan.stage * (size_t)s->plan.n_stages);
+    }
+}
+
+static void start_stage(const settling *s, int i)
+{
+    s->plan.stage[i] = s->equal->stage[i];
+    s->plan.stage[i].n_parts = 0;
+}
+
+static void try_layout(settling *s, weft_pipe_layout layout)
+{
+    size_t mark = weft_arena_mark(s->a);
+    int *seen = WEFT_NEW(s->a, int, s->p->cluster->n_classes);
+
+    for (int i = s->plan.n_stages - 1; i >= 0; i--) {
+        int k = s->class_of[i], at = seen[k]++;
+        bool is_near = layout == WEFT_PIPE_NEAR;
+
+        start_stage(s, i);
+        s->plan.stage[i].n_parts = 1;
+        s->plan.stage[i].part[0] = (weft_team_part){.class_id = k,
+                                                    .n_blocks = s->d,
+                                                    .first = is_near ? at : at * s->d,
+                                                    .step = is_near ? s->n_stages[k] : 1,
+                                                    .samples = s->equal->stage[i].part[0].samples};
+    }
+    try_plan(s);
+    weft_arena_rewind(s->a, mark);
+}
+
+/* All sequences of classes from stage i on. */
+static void try_orders(settling *s, int i)
+{
+    if (s->n_tried >= 2 * MOST_ORDERS)
+        return;
+    if (i == s->plan.n_stages) {
+        try_layout(s, WEFT_PIPE_WIDE);
+        if (s->d > 1)
+            try_layout(s, WEFT_PIPE_NEAR);
+        return;
+    }
+    for (int k = 0; k < s->p->cluster->n_classes; k++) {
+        if (!has(s->set, k) ||
+            (s->n_stages[k] + 1) * s->d > weft_class_blocks(&s->p->cluster->classes[k], s->width))
+            continue;
+        s->class_of[i] = k;
+        s->n_stages[k]++;
+        try_orders(s, i + 1);
+        s->n_stages[k]--;
+    }
+}
+
+/* Along the blocks of the classes in this order. */
+static void try_row(settling *s, const int *order)
+{
+    int n_classes = s->p->cluster->n_classes, k = 0, used = 0;
+
+    for (int i = 0; i < s->plan.n_stages; i++) {
+        int left = s->d;
+
+        start_stage(s, i);
+        while (left > 0 && k < n_classes) {
+            weft_stage *to = &s->plan.stage[i];
+            const weft_class *c = &s->p->cluster->classes[order[k]];
+            int n = has(s->set, order[k]) ? weft_class_blocks(c, s->width) - used : 0;
+
+            n = n < left ? n : left;
+            if (n > 0 && to->n_parts < WEFT_MAX_PARTS)
+                to->part[to->n_parts++] =
+                    (weft_team_part){.class_id = order[k],
+                                     .n_blocks = n,
+                                     .first = used,
+                                     .step = 1,
+                                     .samples = s->equal->stage[i].part[0].samples};
+            left -= n;
+            used += n;
+            if (left > 0) {
+                k++;
+                used = 0;
+            }
+        }
+        if (left > 0)
+            return; /* too few blocks */
+    }
+    try_plan(s);
+}
+
+/* All orders of classes, by exchanges. */
+static void try_rows(settling *s, int *order, int at)
+{
+    int n = s->p->cluster->n_classes;
+
+    if (s->n_tried >= 3 * MOST_ORDERS)
+        return;
+    if (at == n)
+        try_row(s, order);
+    for (int i = at; i < n; i++) {
+        int other = order[i];
+
+        order[i] = order[at];
+        order[at] = other;
+        try_rows(s, order, at + 1);
+        order[at] = order[i];
+        order[i] = other;
+    }
+}
+
+static weft_pipeline new_plan(const weft_pipeline *like, weft_arena *a)
+{
+    weft_pipeline plan = *like;
+    size_t n_cuts = (size_t)like->n_stages * (size_t)like->n_chunks + 1;
+
+    plan.cut = weft_arena_copy(a, like->cut, n_cuts * sizeof *like->cut);
+    plan.stage = weft_arena_copy(a, like->stage, (size_t)like->n_stages * sizeof *like->stage);
+    return plan;
+}
+
+/* The best way to put the plan on the real devices; its seconds, INFINITY: there is none. */
+static double settle(const weft_training *p, class_set set, const weft_pipeline *equal,
+                     weft_arena *a, weft_pipeline *out, weft_train_log *log)
+{
+    int n_classes = p->cluster->n_classes, *order = WEFT_NEW(a, int, n_classes);
+    settling s = {.p = p,
+                  .set = set,
+                  .equal = equal,
+                  .d = equal->stage[0].part[0].n_blocks,
+                  .width = equal->stage[0].width,
+                  .plan = new_plan(equal, a),
+                  .best = new_plan(equal, a),
+                  .best_s = INFINITY,
+                  .class_of = WEFT_NEW(a, int, equal->n_stages),
+                  .n_stages = WEFT_NEW(a, int, n_classes),
+                  .a = a};
+
+    for (int k = 0; k < n_classes; k++)
+        order[k] = k;
+    try_orders(&s, 0);
+    try_rows(&s, order, 0);
+    log->n_plans_tried += s.n_tried;
+    *out = s.best;
+    return s.best_s;
+}
+
+/* --- solver ---------------------------------------------------------------------------------- */
+
+static void add_log(weft_train_log *log, const weft_pipe_result *r)
+{
+    log->n_stages_tried += r->n_stages_tried;
+    log->n_plans_tried += r->n_plans_tried;
+}
+
+/* The best of what is known so far. */
+typedef struct choice {
+    double best_s;
+    weft_pipeline plan;
+} choice;
+
+static weft_status try_set(const weft_training *p, weft_run *run, class_set set, choice *best,
+                           weft_train_log *log)
+{
+    weft_pipe_effort effort = {.is_uniform = true, .steps = run->steps > 0 ? run->steps : STEPS};
+    weft_platform platform = equal_platform(p, set, run->scratch);
+    int width = p->width[p->n_widths - 1];
+    double step_s = INFINITY;
+
+    if (p->ask.most_width > 0 && p->ask.most_width < width)
+        width = p->ask.most_width;
+    for (; width > 0 && !(step_s < INFINITY); width /= 2) {
+        weft_training *equal;
+        weft_pipe_result r;
+        weft_pipeline plan;
+
+        if (equal_training(p, set, &platform, width, run->scratch, &equal) != WEFT_OK)
+            return WEFT_OK; /* no table that all classes have */
+        weft_pipe_search(equal, run, &effort, run->scratch, &r);
+        weft_training_free(equal);
+        add_log(log, &r);
+        if (!(r.value_s < INFINITY))
+            return WEFT_OK;
+        step_s = settle(p, set, &r.plan, run->scratch, &plan, log);
+        if (step_s < best->best_s)
+            *best = (choice){step_s, plan};
+    }
+    return WEFT_OK;
+}
+
+static weft_status solve_mixed(const weft_training *p, weft_run *run, weft_pipeline *plan,
+                               weft_proof *proof, weft_train_log *log)
+{
+    int n = p->cluster->n_classes < WEFT_MAX_PARTS ? p->cluster->n_classes : WEFT_MAX_PARTS;
+    choice best = {.best_s = INFINITY};
+
+    for (class_set set = 1; set < 1u << n; set++) {
+        bool is_front = (set & (set + 1)) == 0; /* the fastest classes */
+
+        if (n <= MOST_SUBSETS || is_front)
+            WEFT_TRY(try_set(p, run, set, &best, log));
+    }
+    if (best.best_s < INFINITY) {
+        *plan = best.plan;
+        proof->outcome = WEFT_BOUNDED;
+    } else {
+        proof->reason = "devices treated as equal, all as small as the smallest, have no plan that "
+                        "can be put on the real ones";
+    }
+    return WEFT_OK;
+}
+
+static weft_status solve(const weft_training *p, weft_run *run, weft_pipeline *plan,
+                         weft_proof *proof, weft_train_log *log)
+{
+    weft_pipe_effort effort = {.is_uniform = true, .steps = run->steps};
+    weft_pipe_result r;
+
+    if (p->cluster->n_classes > 1)
+        return solve_mixed(p, run, plan, proof, log);
+    weft_pipe_search(p, run, &effort, run->scratch, &r);
+    add_log(log, &r);
+    if (r.value_s < INFINITY) {
+        *plan = r.plan;
+        proof->outcome = WEFT_BOUNDED;
+    } else {
+        proof->reason = weft_pipe_misfit(p, run, run->scratch);
+    }
+    return WEFT_OK;
+}
+
+const weft_train_solver weft_train_equal = {
+    .name = "equal",
+    .summary = "the best uniform plan that takes the devices it uses for equal ones",
+    .solve = solve,
+};
