@@ -152,6 +152,7 @@ typedef struct weft_mine_report {
     const weft_mine_figure *figure; /* [n_workloads] */
     const char *solver;
     const char *dtype, *optimizer;       /* as given */
+    int64_t seed, evaluations;           /* evaluations: the most allowed, 0: no limit */
     const weft_sensitivity *sensitivity; /* NULL: not asked for */
 } weft_mine_report;
 

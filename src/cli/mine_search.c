@@ -263,7 +263,9 @@ static weft_status report(const job *j, int *code)
                           .figure = figures_of(j),
                           .solver = j->flags->solver,
                           .dtype = j->flags->dtype,
-                          .optimizer = j->flags->optimizer};
+                          .optimizer = j->flags->optimizer,
+                          .seed = j->flags->effort->seed,
+                          .evaluations = j->flags->effort->steps};
     weft_doc *plan = weft_mine_design_doc(&r, j->a);
 
     if (j->flags->sensitivity > 0 && plan != NULL)

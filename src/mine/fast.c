@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fast.c: few evaluations, no proof: counts by conflicts, dimensions by halving (methods 6.3).
  *
- * Dimensions are rows, columns, lanes and buffer. A child has the next smaller size of one of them.
+ * Dimensions are rows, columns, lanes and buffer. A child has the next smaller size of one of them,
+ * or fewer rows and more columns, or the reverse.
  * 1. The first dimension is the largest of all. Its counts start at the smallest; a child starts
  *    with its parent's, with one more place of the cores that got smaller, and one place less of
  *    what then breaks a limit.
@@ -257,24 +258,43 @@ static weft_status visit(weft_assay *s, dimension *d)
     return climb(s, d);
 }
 
-/* The dimension with the next smaller size of knob k; false if there is none or it was seen. */
-static bool child_of(weft_assay *s, queue *q, const weft_point *parent, weft_knob k,
+/* A child: one place down in one dimension, perhaps one up in another, and what cores do about it.
+ */
+typedef struct change {
+    int down, up; /* knobs; up: -1 for none */
+    int tensor, vector;
+} change;
+
+static const change changes[] = {
+    {WEFT_KNOB_ROWS,   -1,             1, 0},
+    {WEFT_KNOB_COLS,   -1,             1, 0},
+    {WEFT_KNOB_LANES,  -1,             0, 1},
+    {WEFT_KNOB_BUFFER, -1,             0, 0},
+    {WEFT_KNOB_ROWS,   WEFT_KNOB_COLS, 0, 0},
+    {WEFT_KNOB_COLS,   WEFT_KNOB_ROWS, 0, 0},
+};
+
+enum { N_CHANGES = sizeof changes / sizeof changes[0] };
+
+/* The changed dimension; false if there is none or it was seen. */
+static bool child_of(weft_assay *s, queue *q, const weft_point *parent, const change *c,
                      weft_point *out)
 {
-    weft_point key = *parent;
+    weft_point key;
 
-    if (key.at[k] == 0)
+    *out = *parent;
+    if (out->at[c->down] == 0 ||
+        (c->up >= 0 && out->at[c->up] + 1 >= s->quest.template_->n_sizes[c->up]))
         return false;
-    key.at[k]--;
-    *out = key;
+    out->at[c->down]--;
+    if (c->up >= 0)
+        out->at[c->up]++;
+    key = *out;
     key.at[WEFT_KNOB_TENSOR_CORES] = key.at[WEFT_KNOB_VECTOR_CORES] = 0;
     if (!weft_map_put(q->seen, weft_arena_text(s->arena, (const char *)&key, sizeof key),
                       sizeof key, 0))
         return false;
-    if (k == WEFT_KNOB_ROWS || k == WEFT_KNOB_COLS)
-        (void)shift(s, out, 1, 0); /* at the end of the list it stays; limits are met later */
-    else if (k == WEFT_KNOB_LANES)
-        (void)shift(s, out, 0, 1);
+    (void)shift(s, out, c->tensor, c->vector); /* at the end of its list a count stays */
     return true;
 }
 
@@ -299,10 +319,10 @@ static weft_status expand(weft_assay *s, queue *q, int at)
     weft_point parent = q->item.at[at].point;
 
     q->item.at[at].is_expanded = true;
-    for (int i = 0; i < N_DIMS && !weft_assay_is_over(s); i++) {
+    for (int i = 0; i < N_CHANGES && !weft_assay_is_over(s); i++) {
         dimension child = {.score = 0};
 
-        if (!child_of(s, q, &parent, dims[i], &child.point))
+        if (!child_of(s, q, &parent, &changes[i], &child.point))
             continue;
         WEFT_TRY(visit(s, &child));
         WEFT_PUSH(s->arena, q->item, child);

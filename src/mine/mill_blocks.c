@@ -2,9 +2,9 @@
 /* mill_blocks.c: a network as a series of blocks, each of which begins when the one before it has
  * ended.
  *
- * 1. Barriers are operators comparable with all others. Between two of them lies a segment. A
- *    schedule that starts no operator too late never runs two segments at once, so cutting there
- *    costs nothing: the blocks of a small network are its segments.
+ * 1. Barriers are operators comparable with all others. Between two of them lies a segment. No
+ *    schedule runs two segments at once, so cutting there costs nothing: the blocks of a small
+ *    network are its segments, and their schedules together are that of the whole.
  * 2. In a training graph nothing is a barrier once gradients of weights are there, which only the
  *    optimizer waits for. In large networks such operators are set aside: updates, results that
  *    nobody reads, and what leads to nothing else in at most two steps. Barriers are found among
@@ -180,6 +180,18 @@ static int period_at(const cutter *c, const outline *l, int s)
     return 0;
 }
 
+/* Makes parts of `period` segments from s on for as long as they repeat; returns what follows. */
+static int join_periods(cutter *c, const outline *l, int s, int period)
+{
+    do {
+        for (int i = 0; i < period; i++)
+            c->part[s + i] = c->n_parts;
+        c->n_parts++;
+        s += period;
+    } while (s + period <= c->n_segments && repeats(l, s - period, period));
+    return s;
+}
+
 static void join_segments(cutter *c)
 {
     outline l = outline_of(c);
@@ -189,28 +201,21 @@ static void join_segments(cutter *c)
         c->part[i] = i;
     c->n_parts = s;
     while (s < c->n_segments) {
-        int period = mixed == 0 || l.size[s] > 0 ? period_at(c, &l, s) : 0, left = 0;
+        int period = period_at(c, &l, s);
+        bool is_full = mixed >= MOST_MIXED || (period > 0 && mixed > 0);
 
-        if (period > 0 && mixed > 0)
+        if (is_full) {
             c->n_parts++;
-        if (period > 0) {
             mixed = 0;
-            do {
-                for (int i = 0; i < period; i++)
-                    c->part[s + i] = c->n_parts;
-                c->n_parts++;
-                s += period;
-                left = c->n_segments - s;
-            } while (left >= period && repeats(&l, s - period, period));
+        }
+        if (period > 0) {
+            s = join_periods(c, &l, s, period);
             continue;
         }
         c->part[s] = c->n_parts;
         mixed += l.size[s++];
-        if (mixed >= MOST_MIXED || s == c->n_segments) {
-            c->n_parts++;
-            mixed = 0;
-        }
     }
+    c->n_parts += mixed > 0;
 }
 
 /* --- blocks */

@@ -223,3 +223,13 @@ void weft_print_field(FILE *to, int width, const char *label, const char *text)
     fprintf(to, "  %-*s", WEFT_LABEL - 2, label);
     weft_print_wrapped(to, WEFT_LABEL, width, text);
 }
+
+/* --- documents ------------------------------------------------------------------------------- */
+
+void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double x)
+{
+    if (fabs(x) < 1e15 && x == floor(x))
+        weft_put_int(a, map, key, (int64_t)x);
+    else
+        weft_put_real(a, map, key, x);
+}

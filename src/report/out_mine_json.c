@@ -16,7 +16,7 @@ static weft_doc *sizes_doc(const weft_template *t, const weft_point *p, weft_are
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     for (int k = 0; k < WEFT_N_KNOBS; k++)
-        weft_put_real(a, d, weft_knob_name((weft_knob)k), weft_knob_size(t, p, (weft_knob)k));
+        weft_put_size(a, d, weft_knob_name((weft_knob)k), weft_knob_size(t, p, (weft_knob)k));
     weft_put_real(a, d, "area_mm2", weft_point_area_mm2(t, p));
     weft_put_real(a, d, "tdp_w", t->has_power ? weft_point_tdp_w(t, p) : NAN);
     return d;
@@ -47,11 +47,11 @@ static weft_doc *networks_doc(const weft_mine_report *r, weft_arena *a)
         weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
         weft_put_text(a, d, "model", w->name);
-        weft_put_real(a, d, "batch", w->batch);
+        weft_put_size(a, d, "batch", w->batch);
         weft_put_real(a, d, "weight", w->weight);
         weft_put_text(a, d, "hash", weft_arena_print(a, "%016" PRIx64, w->hash));
-        weft_put_real(a, d, "macs", n->macs);
-        weft_put_real(a, d, "memory_bytes", n->memory_bytes);
+        weft_put_size(a, d, "macs", n->macs);
+        weft_put_size(a, d, "memory_bytes", n->memory_bytes);
         weft_doc_put(a, d, "fits", weft_doc_new_bool(a, n->fits));
         weft_put_real(a, d, "step_s", n->step_s);
         weft_put_real(a, d, "samples_per_s", w->batch / n->step_s);
@@ -148,6 +148,8 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
     weft_put_text(a, d, "dtype", r->dtype);
     weft_put_text(a, d, "optimizer", r->optimizer);
     weft_put_text(a, d, "solver", r->solver);
+    weft_put_int(a, d, "seed", r->seed);
+    weft_put_int(a, d, "evaluations", r->evaluations);
     return d;
 }
 

@@ -109,7 +109,7 @@ static weft_doc *row_doc(const weft_study_part *p, const row *r, weft_arena *a)
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *steps = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int k = 0; k < WEFT_N_KNOBS; k++)
-        weft_put_real(a, d, weft_knob_name((weft_knob)k), r->design->size[k]);
+        weft_put_size(a, d, weft_knob_name((weft_knob)k), r->design->size[k]);
     weft_put_real(a, d, "area_mm2", r->design->area_mm2);
     weft_put_real(a, d, "tdp_w", r->design->tdp_w);
     weft_put_real(a, d, "throughput", r->throughput);
@@ -131,7 +131,7 @@ static weft_doc *part_doc(const weft_study_part *p, weft_arena *a)
         weft_doc *network = weft_doc_new(a, WEFT_DOC_MAP);
 
         weft_put_text(a, network, "model", p->workload[i]);
-        weft_put_real(a, network, "batch", p->batch[i]);
+        weft_put_size(a, network, "batch", p->batch[i]);
         weft_doc_add(a, networks, network);
     }
     weft_doc_put(a, d, "networks", networks);
