@@ -43,11 +43,11 @@ struct weft_builder {
     ends arg, res;
     WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
-    weft_arena *scratch;      /* of names and flows */
-    weft_map *names;          /* of nodes */
-    const char *claimed;      /* by the node that comes next */
-    const char *twice;        /* the first node name that was there already */
-    bool has_nameless;        /* a tensor without name */
+    weft_arena *scratch; /* of names and flows */
+    weft_map *names;     /* of nodes */
+    const char *claimed; /* by the node that comes next */
+    const char *twice;   /* the first node name that was there already */
+    bool has_nameless;   /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
