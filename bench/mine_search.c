@@ -10,7 +10,8 @@
  *
  * Searches behind the first one that proved an optimum also say after how many evaluations they had
  * 99 % of it ("to_99", -1: never), the reference design included; with -s as the first argument
- * they stop there, unless they are "fast". Exit code: 0, or 1. */
+ * they stop there, unless they are "fast", and the first search runs once and without limit. Exit
+ * code: 0, or 1. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
@@ -191,9 +192,13 @@ static weft_status run_all(job *j, int argc, char **argv)
         .limits = {atof(argv[2]), j->template_->has_power ? atof(argv[3]) : INFINITY},
         .reference = j->template_->landmark[0].point
     };
-    for (int i = 8; i < argc; i++)
-        for (int64_t seed = 1; seed <= atoi(argv[6]); seed++)
-            WEFT_TRY(run_search(j, &q, argv[i], atoll(argv[5]), seed));
+    for (int i = 8; i < argc; i++) {
+        bool is_proof = j->stops && i == 8;
+        int n_seeds = is_proof ? 1 : atoi(argv[6]);
+
+        for (int64_t seed = 1; seed <= n_seeds; seed++)
+            WEFT_TRY(run_search(j, &q, argv[i], is_proof ? 0 : atoll(argv[5]), seed));
+    }
     return WEFT_OK;
 }
 
