@@ -164,7 +164,7 @@ static exec_memory *memory_of(const exec_step *e, int tensor)
 {
     const weft_tensor *t = &e->steps->graph->tensor[tensor];
 
-    return exec_memory_new(e->arena, &t->shape, weft_dtype_bits(t->type) / 8);
+    return exec_memory_new(e->arena, t->shape, weft_dtype_bits(t->type) / 8);
 }
 
 exec_step *exec_step_new(const weft_steps *s, int step, const weft_split *split, weft_arena *a)

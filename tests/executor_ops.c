@@ -633,7 +633,7 @@ const exec_kernel *exec_kernel_find(const char *op)
 
 weft_shape exec_statistic_shape(const weft_graph *g, int u)
 {
-    weft_shape s = exec_arg(g, u, 0)->shape;
+    weft_shape s = *exec_arg(g, u, 0)->shape;
     const char *op = g->node[u].op;
     int axis;
 

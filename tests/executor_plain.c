@@ -38,7 +38,7 @@ exec_window exec_window_of(const weft_graph *g, int u)
     pair_of(n, "kernel_shape", 1, w.kernel);
     if (strncmp(n->op, "Conv", 4) == 0)
         for (int i = 0; i < 2; i++)
-            w.kernel[i] = exec_arg(g, u, 1)->shape.dim[2 + i];
+            w.kernel[i] = exec_arg(g, u, 1)->shape->dim[2 + i];
     pair_of(n, "strides", 1, w.stride);
     pair_of(n, "dilations", 1, w.dilation);
     pair_of(n, "pads", 0, w.begin);
@@ -49,7 +49,7 @@ int exec_axis_of(const weft_graph *g, int u, int64_t fallback)
 {
     int64_t axis = weft_node_int(&g->node[u], "axis", fallback);
 
-    return (int)(axis < 0 ? axis + exec_arg(g, u, 0)->shape.rank : axis);
+    return (int)(axis < 0 ? axis + exec_arg(g, u, 0)->shape->rank : axis);
 }
 
 unsigned exec_reduced(const weft_graph *g, int u)
@@ -657,7 +657,7 @@ exec_memory **exec_reference(const weft_graph *g, uint64_t seed, weft_arena *a)
     for (int t = 0; t < g->n_tensors; t++) {
         const weft_tensor *x = &g->tensor[t];
 
-        all[t] = exec_memory_new(a, &x->shape, weft_dtype_bits(x->type) / 8);
+        all[t] = exec_memory_new(a, x->shape, weft_dtype_bits(x->type) / 8);
         for (int64_t i = 0; i < all[t]->n; i++) {
             all[t]->held[i] = true;
             if (x->value != NULL && x->value->ints != NULL)

@@ -5,6 +5,7 @@
 
 #include "weft/place.h"
 #include "weft/shard.h"
+#include "weft/train.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,22 @@ typedef struct weft_shard_case {
 WEFT_CHECKED weft_status weft_shard_case_open(const weft_shard_request *r, weft_shard_case *out);
 void weft_shard_case_close(weft_shard_case *c);
 
+/* A network to be trained on the devices of a platform. */
+typedef struct weft_train_request {
+    const char *model, *platform;
+    weft_model_options options; /* batch: 0, that of a step is in `ask`; train: true */
+    weft_train_ask ask;
+} weft_train_request;
+
+typedef struct weft_train_case {
+    weft_platform *platform;
+    weft_training *training;
+    uint64_t model_hash, platform_hash;
+} weft_train_case;
+
+WEFT_CHECKED weft_status weft_train_case_open(const weft_train_request *r, weft_train_case *out);
+void weft_train_case_close(weft_train_case *c);
+
 typedef struct weft_case {
     weft_model *model;       /* NULL for task files */
     weft_platform *platform; /* NULL for task files */
@@ -45,6 +62,7 @@ typedef struct weft_case {
     uint64_t model_hash, platform_hash;
     weft_shard_case
         shard; /* of plans of sharded networks, by weft_verify; the rest is empty then */
+    weft_train_case train; /* of plans of training, likewise */
 } weft_case;
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
@@ -59,8 +77,10 @@ typedef struct weft_verdict {
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;
-    bool is_shard;              /* the plan is of a sharded network: */
-    weft_shard_solution shards; /* this takes the place of `solution` */
+    bool is_shard;                /* the plan is of a sharded network: */
+    weft_shard_solution shards;   /* this takes the place of `solution` */
+    bool is_train;                /* the plan is of training: */
+    weft_train_solution training; /* this does */
 } weft_verdict;
 
 /* Opens the model and the platform that the plan names (or the given ones, if not NULL), recomputes

@@ -90,7 +90,7 @@ typedef struct weft_tensor {
     const char *name;
     weft_dtype type;
     weft_tensor_kind kind;
-    weft_shape shape;
+    const weft_shape *shape;   /* never NULL; tensors may share it */
     int64_t elements, bytes;   /* 0 if the shape is not static; bytes as stored */
     int producer;              /* node, or -1 */
     bool is_parameter;         /* a weight that training changes (or made from such) */
@@ -218,6 +218,19 @@ bool weft_builder_claim(weft_builder *b, const char *name, size_t n);
 /* The node has the same work as an earlier one: operator, attributes, types and shapes of operands
  * and results are equal, and so is which operands are the same tensor. */
 void weft_builder_like(weft_builder *b, int node, int earlier);
+/* An earlier node again, with the same work, another name (n bytes, not copied), and as many other
+ * operands; its only result is added with it, as weft_builder_tensor_as does. */
+typedef struct weft_again {
+    int earlier;
+    const char *name;
+    size_t n;
+    const int *args;
+    const weft_tensor *result;
+    const char *result_name;
+} weft_again;
+
+/* Adds both; false, and nothing is changed, if the name is empty or a node has it. */
+bool weft_builder_again(weft_builder *b, const weft_again *a, int *result);
 void weft_builder_output(weft_builder *b, int tensor); /* asks for a tensor; twice is harmless */
 /* The tensor as added so far (valid until the next call that adds one). */
 const weft_tensor *weft_builder_get(const weft_builder *b, int tensor);

@@ -80,6 +80,8 @@ typedef struct weft_steps {
 
 /* A shape that depends on the data is an error naming its node. The caller owns *out. */
 WEFT_CHECKED weft_status weft_steps_new(const weft_graph *g, weft_steps **out);
+/* The same, but nodes of a step have the same number in `team` ([n_nodes]; NULL: as above). */
+WEFT_CHECKED weft_status weft_steps_within(const weft_graph *g, const int *team, weft_steps **out);
 void weft_steps_free(weft_steps *s);
 const char *weft_step_name(const weft_steps *s, int step); /* of its head */
 
@@ -122,6 +124,9 @@ weft_box weft_split_weight(const weft_steps *s, int step, const weft_split *spli
                            int weight, int phase);
 weft_box weft_split_result(const weft_steps *s, int step, const weft_split *split, int member,
                            int result);
+/* All of these at once, of phase 0: box[k * n + member] of operand, weight and result k. */
+void weft_split_boxes(const weft_steps *s, int step, const weft_split *split, weft_box *operand,
+                      weft_box *weight, weft_box *result);
 /* The member from which `member` takes the next shard of an operand (or weight) between phases; -1
  * if that one does not rotate. */
 int weft_split_source(const weft_steps *s, int step, const weft_split *split, int member,
@@ -161,6 +166,12 @@ enum { WEFT_STATISTIC_BYTES = 4 };
  * end. An operator that `d` does not support makes phase_s INFINITY. */
 weft_mode weft_split_mode(const weft_steps *s, int step, const weft_split *split,
                           const weft_design *d);
+
+/* The work of the member that has most, of a split whose shards do not rotate: of nodes of the
+ * step, and of backward nodes of them, which are done where their forward node is: from the
+ * gradients of the results and the operands that a member has to those of its operands. */
+void weft_split_keys(const weft_steps *s, int step, const weft_split *split, int n, const int *node,
+                     weft_work_key *out);
 
 /* Links between members of a set, between two sets, or between a set and the host. */
 typedef struct weft_span {

@@ -201,8 +201,8 @@ WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const 
 /* An operator to be added: operands are value numbers or -1, empty names mean results not asked
  * for, `declared` (may be NULL) is what the source says of the results. */
 typedef struct weft_net_op {
-    weft_node node; /* without name: the name is n_name bytes at `name`, copied if it is needed */
-    const char *name;
+    weft_node node;
+    const char *name; /* n_name bytes, as long as the net's arena lives; NULL: that of `node` */
     size_t n_name;
     int n_args, n_results;
     const int *arg;

@@ -295,6 +295,8 @@ typedef struct weft_training {
     const weft_unit_state *const *state;   /* [class * n_widths + width][n_units]; NULL: as above */
     const weft_unit_state *const *state_sum; /* [the same][n_cuts] */
     uint64_t hash;                           /* of all the above and of the platform */
+    int n_warnings;                          /* of reading the network */
+    const char *const *warning;
     weft_arena *arena;
 } weft_training;
 

@@ -104,8 +104,7 @@ const char *weft_transfer_name(weft_transfer t);
 /* Path between two devices: fewest links, then largest bottleneck bandwidth, then lowest numbers.
  * Time of b bytes: latency_s + b / bytes_per_s. */
 typedef struct weft_route {
-    int n_hops;                    /* 0: the same device; -1: not connected */
-    const int *hop;                /* directed links: 2 * link + (1 if from b to a) */
+    int n_hops;                    /* links; 0: the same device; -1: not connected */
     double latency_s, bytes_per_s; /* sum; smallest */
 } weft_route;
 
@@ -115,8 +114,11 @@ typedef struct weft_platform {
     const weft_device *device;
     const char *const *switch_name;
     const weft_link *link;
-    const weft_route *route; /* [n_devices * n_devices] */
-    int host;                /* device, or -1 */
+    const weft_route *routes; /* the different ones */
+    const int *route_of;      /* [n_devices * n_devices] into routes; see weft_platform_route */
+    const int *reached_by;    /* [n_devices * places] from device to place: the last directed link;
+                                 -1: none; see weft_platform_hops */
+    int host;                 /* device, or -1 */
     weft_transfer transfer;
     bool hides;    /* `overlap: true`: sharding may hide communication behind computation */
     uint64_t hash; /* of the content, not of the spelling */
@@ -130,6 +132,13 @@ WEFT_CHECKED weft_status weft_platform_parse(const char *text, size_t n, const c
 /* One-line notation: "2*cpu(flops=1) gpu(flops=4,bw=2); cpu0-gpu:8,1us" (docs/formats.md). */
 WEFT_CHECKED weft_status weft_platform_notation(const char *text, weft_platform **out);
 void weft_platform_free(weft_platform *p);
+
+static inline const weft_route *weft_platform_route(const weft_platform *p, int from, int to)
+{
+    return &p->routes[p->route_of[(size_t)from * (size_t)p->n_devices + (size_t)to]];
+}
+/* The links of a route in the order of travel, n_hops of them: 2 * link + (1 if from b to a). */
+void weft_platform_hops(const weft_platform *p, int from, int to, int *hop);
 
 /* Presets, as YAML texts that are part of the library. */
 typedef struct weft_preset {

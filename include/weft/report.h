@@ -5,6 +5,7 @@
 
 #include "weft/place.h"
 #include "weft/shard.h"
+#include "weft/train.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,6 +94,44 @@ void weft_shard_report_text(const weft_shard_report *r, bool with_layers, int wi
 void weft_shard_report_put(const weft_shard_report *r, weft_doc *map, weft_arena *a);
 /* Chrome trace JSON, one process a set: its members do the same at the same time. */
 weft_doc *weft_shard_report_trace(const weft_shard_report *r, weft_arena *a);
+
+/* --- training -------------------------------------------------------------------------------- */
+
+/* Everything a report of a training plan shows. */
+typedef struct weft_train_report {
+    const weft_training *problem;
+    const weft_train_solution *solution;
+    const weft_plan_origin *origin;
+    const weft_train_solution *equal; /* of the solver `equal`; NULL: not set beside it */
+} weft_train_report;
+
+/* How many times as fast a step is as that of the plan for equal devices; NAN: one has none. */
+double weft_train_speed_up(const weft_train_report *r);
+/* For a terminal: step, bound and what binds, a table of stages, timeline and memory in characters,
+ * `width` columns wide. with_all: every stage with its devices, not only the first ones. */
+void weft_train_report_text(const weft_train_report *r, bool with_all, int width, FILE *to);
+/* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
+void weft_train_report_put(const weft_train_report *r, weft_doc *map, weft_arena *a);
+/* Chrome trace JSON, one process a stage: its devices do the same at the same time. */
+weft_doc *weft_train_report_trace(const weft_train_report *r, weft_arena *a);
+
+/* --- training plans under Piper's objective --------------------------------------------------- */
+
+/* Everything a report of such a plan shows. */
+typedef struct weft_piper_report {
+    const char *model; /* as given */
+    const weft_piper *problem;
+    const weft_piper_solution *solution;
+    const weft_piper_needs *needs; /* without a plan; NULL: not known */
+} weft_piper_report;
+
+/* For a terminal: time per sample, bound, what was searched, and a table of stages; with_nodes adds
+ * the nodes of each stage and their modes. Without a plan: the reason, and what would do. */
+void weft_piper_report_text(const weft_piper_report *r, bool with_nodes, int width, FILE *to);
+/* Puts "limits", "search", "stages" and "needs" into a map; what there is not is null. */
+void weft_piper_report_put(const weft_piper_report *r, weft_doc *map, weft_arena *a);
+/* The decisions; NULL without a plan. */
+weft_doc *weft_piper_plan_doc(const weft_piper_report *r, weft_arena *a);
 
 /* Devices, links and the matrix of bandwidths of a platform. */
 void weft_platform_text(const weft_platform *p, FILE *to);

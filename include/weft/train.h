@@ -63,6 +63,9 @@ WEFT_CHECKED weft_status weft_train_solve(const weft_train_solver *s, const weft
 void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
                       weft_train_floor *floor);
 
+/* Does a bound of this method rest on a search, which nobody repeats? */
+bool weft_train_method_is_search(const char *method);
+
 /* --- Piper ------------------------------------------------------------------------------------ */
 
 /* One way to run a node at one tensor width: as it is, with recomputation, ... */
@@ -153,6 +156,19 @@ typedef struct weft_piper_solution {
 WEFT_CHECKED weft_status weft_piper_solve(const weft_piper *p, const weft_piper_options *options,
                                           const weft_run *run, weft_arena *a,
                                           weft_piper_solution *out);
+
+/* What would do where there is no plan, one change at a time. 0: no number of devices, or no
+ * memory, was found that does; false: less may do too. */
+typedef struct weft_piper_needs {
+    int n_devices;
+    bool is_fewest;
+    double memory_bytes; /* of a device */
+    bool is_least;
+} weft_piper_needs;
+
+/* By trying; limits as in weft_piper_solve. */
+WEFT_CHECKED weft_status weft_piper_need(const weft_piper *p, const weft_piper_options *options,
+                                         const weft_run *run, weft_piper_needs *out);
 
 #ifdef __cplusplus
 }

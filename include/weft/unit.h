@@ -52,8 +52,8 @@ int weft_class_block(const weft_class *c, int width, int block); /* start */
 /* What training does with results that backward needs. */
 typedef enum weft_recompute {
     WEFT_KEEP_ALL,  /* "none": nothing is computed again */
-    WEFT_KEEP_SOME, /* "selective": results of matrix products and convolutions, and what enters a
-                       unit, are kept; the rest is computed again, unit by unit */
+    WEFT_KEEP_SOME, /* "selective": results of matrix products and convolutions with weights, and
+                       what enters a unit, are kept; the rest is computed again, unit by unit */
     WEFT_KEEP_NONE, /* "full": what enters a unit is kept; the rest is computed again */
     WEFT_N_RECOMPUTES
 } weft_recompute;
@@ -117,11 +117,13 @@ static inline bool weft_cut_within(const weft_units *u, int inner, int outer)
     return true;
 }
 
-/* Units of a training graph (weft_graph_train) of one sample: its forward nodes cut at the nodes
- * through which everything flows; a stretch between two such that holds more than 1 / `parts` of
- * the work and is no chain stays a graph of nodes, as long as there are at most max_cuts cuts; else
- * its topological order is cut, and is_complete is false. Backward and update nodes belong to the
- * unit of their forward node. In `a`. */
+/* Units of a training graph (weft_graph_train) of one sample: its forward nodes cut at nodes
+ * through which everything flows, where the fewest bytes cross. What has less than 1 / `parts` of
+ * the work and of the weights joins its neighbours. A stretch that holds more than 12 / `parts` and
+ * cannot be cut so stays a graph of units, as long as there are at most max_cuts cuts; else its
+ * topological order is cut, and is_complete is false. Backward nodes belong to the unit of their
+ * forward node, losses to the unit that makes the output, updates to the first unit that reads the
+ * parameter. `o` may be NULL: defaults. In `a`. */
 typedef struct weft_unit_options {
     int64_t max_cuts; /* default 4,000 */
     double parts;     /* default 200 */
@@ -141,9 +143,11 @@ bool weft_units_dag(int n, int n_edges, const int *from, const int *to, int64_t 
 /* Costs of all units of `g`, the training graph of `samples` samples (same nodes as the one the
  * units were made of), on devices configured as `d`, `width` of them joined by `inside`. With more
  * than one, every operator is cut over them, or done by each, so that the sum of all times is the
- * least; what enters and leaves a unit is whole on each device; a parameter lies in the same parts
- * for forward, backward and update. False: the units cannot be cut this way, or an operator is not
- * supported. cost, state: [n_units], state may be NULL. */
+ * least (products with weights so that each has a part of the weights: samples are what replicas
+ * cut); what enters and leaves a unit is whole on each device; a parameter lies in the same parts
+ * for forward, backward and update. False: the units cannot be cut this way (steps as made by
+ * weft_steps_within can), or an operator is not supported. cost, state: [n_units], state may be
+ * NULL. */
 typedef struct weft_unit_ask {
     const weft_units *units;
     const weft_graph *graph;

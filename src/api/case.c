@@ -65,5 +65,6 @@ void weft_case_close(weft_case *c)
     weft_model_free(c->model);
     weft_platform_free(c->platform);
     weft_shard_case_close(&c->shard);
+    weft_train_case_close(&c->train);
     memset(c, 0, sizeof *c);
 }

@@ -164,3 +164,13 @@ const char *weft_beside(const char *plan_path, const char *name, weft_arena *a)
     other = weft_arena_print(a, "%.*s/%s", (int)(slash - plan_path), plan_path, name);
     return is_file(other) ? other : name;
 }
+
+const char *weft_line_of_file(const weft_doc *doc, weft_arena *a)
+{
+    const char *message = weft_message(), *file = doc->file;
+    size_t n = strlen(file);
+
+    if (strncmp(message, file, n) == 0 && message[n] == ':')
+        return weft_arena_print(a, "line %s", message + n + 1);
+    return weft_arena_print(a, "%s", message);
+}

@@ -251,8 +251,11 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
     memset(c, 0, sizeof *c);
     WEFT_TRY(weft_plan_kind(plan_path, a, &kind));
     out->is_shard = strcmp(kind, "shard") == 0;
+    out->is_train = strcmp(kind, "train") == 0;
     if (out->is_shard)
         WEFT_TRY(weft_verify_shards(plan_path, model, platform, &w, &c->shard, out));
+    else if (out->is_train)
+        WEFT_TRY(weft_verify_train(plan_path, model, platform, &w, &c->train, out));
     else
         WEFT_TRY(verify_place(plan_path, model, platform, &w, c, out));
     out->n_wrong = w.n;

@@ -82,17 +82,6 @@ static double certified_bound(verifier *v)
     return 0;
 }
 
-/* The message of the reader, without the name of the file, which everybody knows. */
-static const char *line_of_file(const verifier *v)
-{
-    const char *message = weft_message(), *file = v->file->doc->file;
-    size_t n = strlen(file);
-
-    if (strncmp(message, file, n) == 0 && message[n] == ':')
-        return weft_arena_print(v->w->a, "line %s", message + n + 1);
-    return weft_arena_print(v->w->a, "%s", message);
-}
-
 static void judge(verifier *v)
 {
     const weft_sharding *p = v->c->sharding;
@@ -102,7 +91,7 @@ static void judge(verifier *v)
 
     check_hashes(v);
     if (weft_shards_decide(v->file, p, a, &stated) != WEFT_OK) {
-        weft_wrong(v->w, line_of_file(v));
+        weft_wrong(v->w, weft_line_of_file(v->file->doc, a));
         return;
     }
     check_legality(v, &stated);

@@ -17,26 +17,26 @@ typedef struct item {
     int value;
 } item;
 
-enum { FIRST_ROOM = 16, MOST_KEYS = 1 << 30 };
+enum { FIRST_SLOTS = 16, MOST_KEYS = 1 << 30 };
 
 struct weft_map {
     weft_arena *arena;
     uint32_t *slot;
-    uint32_t mask; /* room - 1; room is a power of two */
-    WEFT_VEC(item) item;
+    uint32_t mask;       /* slots - 1; their number is a power of two */
+    WEFT_VEC(item) item; /* never room for more than half as many as slots */
 };
 
 __extension__ typedef unsigned __int128 wide;
 
 /* Both halves of the product: each of its bits depends on many of both factors. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static inline uint64_t mix(uint64_t a, uint64_t b)
 {
     wide product = (wide)a * b;
 
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t word_at(const char *from)
+static inline uint64_t word_at(const char *from)
 {
     uint64_t word;
 
@@ -56,7 +56,7 @@ static uint64_t short_word(const char *key, size_t n)
 
 /* Sixteen bytes a multiplication: names of tensors are long and looked up often. The last words
  * overlap those before them. The constants have no meaning but to be odd and without pattern. */
-static uint32_t hash_of(const char *key, size_t n)
+static inline uint32_t hash_of(const char *key, size_t n)
 {
     const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
     uint64_t h = first ^ n;
@@ -69,7 +69,7 @@ static uint32_t hash_of(const char *key, size_t n)
     return (uint32_t)(h ^ h >> 32);
 }
 
-static bool same_bytes(const char *a, const char *b, size_t n)
+static inline bool same_bytes(const char *a, const char *b, size_t n)
 {
     size_t i = 0;
 
@@ -85,13 +85,13 @@ weft_map *weft_map_new(weft_arena *a)
     weft_map *m = WEFT_NEW(a, weft_map, 1);
 
     m->arena = a;
-    m->mask = FIRST_ROOM - 1;
-    m->slot = WEFT_NEW(a, uint32_t, FIRST_ROOM);
+    m->mask = FIRST_SLOTS - 1;
+    m->slot = WEFT_NEW(a, uint32_t, FIRST_SLOTS);
     return m;
 }
 
 /* The slot of the key, or the free one where it belongs. */
-static uint32_t *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
+static inline uint32_t *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
 {
     uint32_t mask = m->mask, i = hash & mask;
 
@@ -126,10 +126,19 @@ int weft_map_guess(const weft_map *m, int i, const char *key, size_t n)
     return it && it->n == n && same_bytes(it->key, key, n) ? it->value : weft_map_get(m, key, n);
 }
 
-static void set_room(weft_map *m, size_t room)
+/* At least that many keys have room, and twice as many slots. */
+static void make_slots(weft_map *m, size_t n_keys)
 {
-    m->mask = (uint32_t)(room - 1);
-    m->slot = WEFT_NEW(m->arena, uint32_t, room);
+    size_t n_slots = (size_t)m->mask + 1;
+
+    if (n_keys > MOST_KEYS)
+        abort();
+    if (n_keys <= n_slots / 2)
+        return;
+    while (n_slots / 2 < n_keys)
+        n_slots *= 2;
+    m->mask = (uint32_t)(n_slots - 1);
+    m->slot = WEFT_NEW(m->arena, uint32_t, n_slots);
     for (int k = 0; k < m->item.n; k++) {
         uint32_t hash = hash_of(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
 
@@ -141,33 +150,30 @@ static void set_room(weft_map *m, size_t room)
 
 void weft_map_reserve(weft_map *m, int n)
 {
-    size_t room = (size_t)m->mask + 1;
-
-    while (room / 2 < (size_t)n && room < MOST_KEYS)
-        room *= 2;
-    if (room > (size_t)m->mask + 1)
-        set_room(m, room);
+    make_slots(m, (size_t)n);
     WEFT_RESERVE(m->arena, m->item, n);
 }
 
-/* Adds a key that is not there: `slot` is its place. */
-static void add(weft_map *m, uint32_t *slot, item key, uint32_t hash)
+static void grow(weft_map *m)
 {
-    if (key.n == UINT32_MAX || m->item.n == MOST_KEYS)
-        abort();
-    WEFT_PUSH(m->arena, m->item, key);
-    *slot = (hash & ~m->mask) | (uint32_t)m->item.n;
-    if ((uint32_t)m->item.n > m->mask / 2)
-        set_room(m, 2 * ((size_t)m->mask + 1));
+    m->item.at =
+        weft_arena_grow(m->arena, m->item.at, m->item.n, &m->item.room, sizeof *m->item.at);
+    make_slots(m, (size_t)m->item.room);
 }
 
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t hash = hash_of(key, n), *slot = find(m, key, n, hash);
+    uint32_t hash = hash_of(key, n), *slot;
 
+    if (m->item.n == m->item.room)
+        grow(m);
+    slot = find(m, key, n, hash);
     if (*slot)
         return false;
-    add(m, slot, (item){key, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, value}, hash);
+    if (n > UINT32_MAX)
+        abort();
+    m->item.at[m->item.n++] = (item){key, (uint32_t)n, value};
+    *slot = (hash & ~m->mask) | (uint32_t)m->item.n;
     return true;
 }
 

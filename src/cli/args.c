@@ -96,6 +96,8 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
             o = find_flag(c->options, "output", 6);
         else if (strcmp(word, "-q") == 0)
             o = find_flag(c->options, "quiet", 5);
+        else if (strcmp(word, "-v") == 0)
+            o = find_flag(c->options, "verbose", 7);
         else if (strncmp(word, "--", 2) == 0)
             o = find_flag(c->options, word + 2,
                           equals ? (size_t)(equals - word - 2) : strlen(word + 2));

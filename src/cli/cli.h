@@ -22,11 +22,11 @@ typedef struct weft_command {
 } weft_command;
 
 extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_inspect, weft_cmd_list,
-    weft_cmd_place, weft_cmd_shard;
+    weft_cmd_place, weft_cmd_shard, weft_cmd_train;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
- * caller's business. "-o X" is short for "--output X", "-q" for "--quiet"; a text flag given twice
- * is joined by ','. */
+ * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
+ * text flag given twice is joined by ','. */
 WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                                         const char **operand, int *n_operands, weft_arena *a);
 void weft_help_command(const weft_command *c, FILE *to);
@@ -118,6 +118,7 @@ typedef struct weft_effort_flags {
 
 #define WEFT_USUAL_LIMIT "10s"
 #define WEFT_SHARD_LIMIT "50s"
+#define WEFT_TRAIN_LIMIT "10s"
 
 /* usual: the time limit where none is given, one of the above. */
 #define WEFT_EFFORT_FLAGS(type, usual)                                                             \
@@ -192,6 +193,29 @@ typedef struct weft_shard_comparing {
 
 WEFT_CHECKED weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a,
                                              int *code);
+
+/* weft train --objective step. */
+struct weft_train_request;
+typedef struct weft_train_flags {
+    const struct weft_train_request *request;
+    const char *solver;
+    const weft_effort_flags *effort;
+    const char *output, *trace; /* empty: none */
+    bool json, quiet, verbose;
+} weft_train_flags;
+
+WEFT_CHECKED weft_status weft_train_step(const weft_train_flags *f, weft_arena *a, int *code);
+
+/* weft train --objective piper. */
+typedef struct weft_piper_flags {
+    const char *model;
+    int64_t devices, microbatches, max_cuts;
+    const char *memory, *bandwidth; /* empty: as in the file */
+    const weft_effort_flags *effort;
+    bool json, quiet, verbose;
+} weft_piper_flags;
+
+WEFT_CHECKED weft_status weft_train_piper(const weft_piper_flags *f, weft_arena *a, int *code);
 
 /* A stream that collects text, and its hand-over to weft_emit. */
 typedef struct weft_collect {

@@ -20,7 +20,7 @@ static const weft_option check_table[] = {
 
 static const weft_proof *proof_of(const weft_verdict *v)
 {
-    return v->is_shard ? &v->shards.proof : &v->solution.proof;
+    return v->is_shard ? &v->shards.proof : v->is_train ? &v->training.proof : &v->solution.proof;
 }
 
 static void bound_text(const weft_verdict *v, FILE *to)
@@ -38,6 +38,13 @@ static void bound_text(const weft_verdict *v, FILE *to)
                 weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
 }
 
+static const char *value_name(const weft_verdict *v, const weft_case *c)
+{
+    if (v->is_train)
+        return "a step";
+    return v->is_shard || c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item";
+}
+
 static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
 {
     char text[48];
@@ -45,8 +52,7 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
 
     if (v->n_wrong == 0) {
         fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
-                weft_unit_print(proof_of(v)->value, WEFT_UNIT_SECONDS, text),
-                v->is_shard || c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item");
+                weft_unit_print(proof_of(v)->value, WEFT_UNIT_SECONDS, text), value_name(v, c));
         bound_text(v, to);
         return;
     }

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "weft/place.h"
 #include "weft/shard.h"
+#include "weft/train.h"
 
 #include <string.h>
 
@@ -152,6 +153,9 @@ static void solvers_text(FILE *to)
     fprintf(to, "\nweft shard --solver NAME:\n");
     for (int i = 0; i < weft_shard_count(); i++)
         fprintf(to, "  %-14s %s\n", weft_shard_at(i)->name, weft_shard_at(i)->summary);
+    fprintf(to, "\nweft train --solver NAME:\n");
+    for (int i = 0; i < weft_train_count(); i++)
+        fprintf(to, "  %-14s %s\n", weft_train_at(i)->name, weft_train_at(i)->summary);
 }
 
 static void add_solver(weft_arena *a, weft_doc *list, const char *task, const char *name,
@@ -169,6 +173,8 @@ static weft_doc *solvers_doc(weft_arena *a)
         add_solver(a, list, "place", weft_place_at(i)->name, weft_place_at(i)->summary);
     for (int i = 0; i < weft_shard_count(); i++)
         add_solver(a, list, "shard", weft_shard_at(i)->name, weft_shard_at(i)->summary);
+    for (int i = 0; i < weft_train_count(); i++)
+        add_solver(a, list, "train", weft_train_at(i)->name, weft_train_at(i)->summary);
     return list;
 }
 

@@ -16,7 +16,7 @@
 
 double weft_transfer_s(const weft_platform *p, int from, int to, double bytes)
 {
-    const weft_route *r = &p->route[from * p->n_devices + to];
+    const weft_route *r = weft_platform_route(p, from, to);
 
     if (from == to)
         return 0;
@@ -30,7 +30,7 @@ typedef struct slowest {
 
 static void take(const weft_platform *p, int from, int to, slowest *s)
 {
-    const weft_route *r = &p->route[from * p->n_devices + to];
+    const weft_route *r = weft_platform_route(p, from, to);
 
     s->alpha_s = fmax(s->alpha_s, r->n_hops < 0 ? INFINITY : r->latency_s);
     s->bytes_per_s = fmin(s->bytes_per_s, r->n_hops < 0 ? 0 : r->bytes_per_s);

@@ -28,6 +28,7 @@ typedef struct flow {
     int maker;   /* a node, NOBODY so far, or GIVEN */
     int n_reads; /* each node once; while the graph is frozen: where the next one goes */
     int last;    /* number of the last one + 1, or 0 */
+    bool is_output;
 } flow;
 
 struct weft_builder {
@@ -42,7 +43,6 @@ struct weft_builder {
     ends arg, res;
     WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
-    WEFT_VEC(bool) is_output; /* of tensors up to the last output */
     weft_arena *scratch;      /* of names and flows */
     weft_map *names;          /* of nodes */
     const char *claimed;      /* by the node that comes next */
@@ -144,6 +144,7 @@ static weft_tensor copy_tensor(weft_arena *a, const weft_tensor *from)
     weft_tensor to = *from;
 
     to.name = copy_text(a, from->name);
+    to.shape = weft_arena_copy(a, from->shape, sizeof *from->shape);
     to.value = copy_literal(a, from->value);
     return to;
 }
@@ -201,7 +202,7 @@ static int end_tensor(weft_builder *b)
 
     t->producer = -1;
     b->has_nameless = b->has_nameless || t->name == NULL || *t->name == '\0';
-    WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0}));
+    WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0, false}));
     return b->tensor.n - 1;
 }
 
@@ -308,13 +309,71 @@ void weft_builder_like(weft_builder *b, int node, int earlier)
     b->like.at[node] = b->like.at[earlier];
 }
 
+/* Is there room for one more of each, and n_args operands? */
+static bool has_room(const weft_builder *b, int n_args)
+{
+    return b->node.n < b->node.room && b->like.n < b->like.room && b->tensor.n < b->tensor.room &&
+           b->flow.n < b->flow.room && b->arg.from.n < b->arg.from.room &&
+           b->res.from.n < b->res.from.room && b->res.item.n < b->res.item.room &&
+           n_args <= b->arg.item.room - b->arg.item.n;
+}
+
+/* Without room: what is added may move, so that the node has to be copied first. */
+static int again_slowly(weft_builder *b, const weft_again *a, int n_args)
+{
+    weft_node node = b->node.at[a->earlier];
+    int result = weft_builder_tensor_as(b, a->result, a->result_name, WEFT_ACTIVATION);
+
+    b->claimed = node.name = a->name;
+    weft_builder_like(b, weft_builder_node(b, &node, a->args, n_args, &result, 1), a->earlier);
+    return result;
+}
+
+/* The same with room: nothing moves. */
+static int again(weft_builder *b, const weft_again *a, int n_args)
+{
+    int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
+    int *item = b->arg.item.at + n_items;
+    weft_tensor *tensor = &b->tensor.at[t];
+    weft_node *node = &b->node.at[u];
+
+    *tensor = *a->result;
+    tensor->name = a->result_name;
+    tensor->kind = WEFT_ACTIVATION;
+    tensor->is_parameter = false;
+    tensor->value = NULL;
+    tensor->producer = u;
+    b->has_nameless = b->has_nameless || *a->result_name == '\0';
+    b->flow.at[b->flow.n++] = (flow){u, 0, 0, false};
+    *node = b->node.at[a->earlier];
+    node->name = a->name;
+    for (int i = 0; i < n_args; i++) {
+        item[i] = a->args[i];
+        if (item[i] >= 0)
+            note_read(b, u, item[i]);
+    }
+    b->res.item.at[n_results] = t;
+    b->arg.from.at[b->arg.from.n++] = b->arg.item.n = n_items + n_args;
+    b->res.from.at[b->res.from.n++] = b->res.item.n = n_results + 1;
+    b->like.at[b->like.n++] = b->like.at[a->earlier];
+    return t;
+}
+
+bool weft_builder_again(weft_builder *b, const weft_again *a, int *result)
+{
+    int n_args = b->arg.from.at[a->earlier + 1] - b->arg.from.at[a->earlier];
+
+    if (a->n == 0 || !weft_map_put(b->names, a->name, a->n, 0))
+        return false;
+    *result = b->shares && has_room(b, n_args) ? again(b, a, n_args) : again_slowly(b, a, n_args);
+    return true;
+}
+
 void weft_builder_output(weft_builder *b, int tensor)
 {
-    while (b->is_output.n <= tensor)
-        WEFT_PUSH(b->arena, b->is_output, false);
-    if (b->is_output.at[tensor])
+    if (b->flow.at[tensor].is_output)
         return;
-    b->is_output.at[tensor] = true;
+    b->flow.at[tensor].is_output = true;
     WEFT_PUSH(b->arena, b->output, tensor);
 }
 
@@ -581,7 +640,7 @@ static void freeze_tensors(weft_builder *b, int *number, weft_graph *g)
             WEFT_PUSH(g->arena, input, n);
         g->n_edges += x->producer >= 0 ? n_reads : 0;
         use_at[n] = n_uses;
-        b->flow.at[n] = (flow){x->producer, n_uses, 0};
+        b->flow.at[n] = (flow){x->producer, n_uses, 0, false};
         n_uses += n_reads;
         if (n < t)
             b->tensor.at[n] = *x;
@@ -703,10 +762,27 @@ static void end_edges(side *s, int u, int first)
         sort_edges(s, first);
 }
 
+/* Edges to the readers of t, which are ascending. */
+static void add_readers(const weft_graph *g, int t, side *s)
+{
+    int n = s->n;
+
+    for (int k = g->use_at[t], end = g->use_at[t + 1]; k < end; k++, n++) {
+        s->to[n] = g->use[k];
+        s->tensor[n] = t;
+    }
+    s->n = n;
+}
+
 static void leaving_edges(const weft_graph *g, int u, side *s)
 {
-    int first = s->n;
+    int first = s->n, n_results = g->res_at[u + 1] - g->res_at[u];
 
+    if (n_results == 1 && g->res[g->res_at[u]] >= 0) {
+        add_readers(g, g->res[g->res_at[u]], s);
+        s->at[u + 1] = s->n;
+        return;
+    }
     for (int i = g->res_at[u], n = g->res_at[u + 1]; i < n; i++) {
         int t = g->res[i], end = t < 0 ? 0 : g->use_at[t + 1];
 

@@ -39,8 +39,8 @@ static void check_tensor(const weft_graph *g, int t)
     if (is_made)
         must(x->producer >= 0);
     must(x->elements >= 0 && x->bytes >= 0);
-    if (weft_shape_is_static(&x->shape))
-        must(x->elements == weft_shape_elements(&x->shape));
+    if (weft_shape_is_static(x->shape))
+        must(x->elements == weft_shape_elements(x->shape));
     if (x->value)
         must((x->value->ints != NULL) != (x->value->reals != NULL) || x->value->n == 0);
     for (int k = g->use_at[t]; k < g->use_at[t + 1]; k++) {

@@ -94,14 +94,13 @@ static const char *tensor_name(parser *p, int from, const int_list *to)
 
 static void add_tensor(parser *p, int from, const int_list *to, int64_t bytes)
 {
-    weft_tensor t = {
-        .name = tensor_name(p, from, to),
-        .type = WEFT_U8,
-        .kind = WEFT_ACTIVATION,
-        .shape = {1, {bytes}},
-        .elements = bytes,
-        .bytes = bytes
-    };
+    weft_shape shape = {1, {bytes}};
+    weft_tensor t = {.name = tensor_name(p, from, to),
+                     .type = WEFT_U8,
+                     .kind = WEFT_ACTIVATION,
+                     .shape = &shape,
+                     .elements = bytes,
+                     .bytes = bytes};
     int number = weft_builder_tensor(p->builder, &t);
 
     WEFT_PUSH(p->arena, p->task.at[from].results, number);

@@ -251,13 +251,10 @@ static void cut_nests(const weft_cut *c, weft_nests *out)
     }
 }
 
-static weft_cost cost_of_part(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
-                              const weft_nest *nest, int n, const weft_design *d)
+static void key_of_part(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
+                        const weft_nest *nest, int n, weft_work_key *out)
 {
-    int u = c->step->node[i];
     weft_work_part part = {.n = n, .nest = nest};
-    weft_work_key k;
-    weft_cost cost;
     limits l;
 
     find_limits(g, c, h, i, &l);
@@ -265,50 +262,179 @@ static weft_cost cost_of_part(const weft_graph *g, const weft_cut *c, const hold
         part.most_read = l.read;
         part.most_written = l.written;
     }
-    weft_part_key_of(g, u, &part, &k);
+    weft_part_key_of(g, c->step->node[i], &part, out);
     weft_arena_free(l.scratch);
-    cost = weft_design_cost(d, &k);
-    if (!k.is_view && !weft_design_supports(d, g->node[u].op, g->node[u].domain))
-        cost.seconds = INFINITY;
-    return cost;
 }
 
-static weft_cost head_cost(const weft_graph *g, const weft_cut *c, const holdings *h,
-                           const weft_design *d)
+static void head_key(const weft_graph *g, const weft_cut *c, const holdings *h, weft_work_key *out)
 {
     weft_nests nests;
 
-    if (!c->is_cut)
-        return cost_of_part(g, c, h, 0, c->rule->nest, c->rule->n_nests, d);
+    if (!c->is_cut) {
+        key_of_part(g, c, h, 0, c->rule->nest, c->rule->n_nests, out);
+        return;
+    }
     cut_nests(c, &nests);
-    return cost_of_part(g, c, h, 0, nests.nest, nests.n, d);
+    key_of_part(g, c, h, 0, nests.nest, nests.n, out);
 }
 
-static weft_cost follower_cost(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
-                               const weft_design *d)
+static void cut_follower(const weft_cut *c, const holdings *h, int i, weft_nest *nest)
+{
+    for (int k = 0; k < nest->n_axes && c->is_cut; k++)
+        nest->axis[k].extent = h->last[c->rule->dim_of[i - 1][k]];
+}
+
+static void follower_key(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
+                         weft_work_key *out)
 {
     weft_nest nest = c->rule->follower[i - 1];
 
-    for (int k = 0; k < nest.n_axes && c->is_cut; k++)
-        nest.axis[k].extent = h->last[c->rule->dim_of[i - 1][k]];
-    return cost_of_part(g, c, h, i, &nest, 1, d);
+    cut_follower(c, h, i, &nest);
+    key_of_part(g, c, h, i, &nest, 1, out);
+}
+
+static void forward_key(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
+                        weft_work_key *out)
+{
+    if (i == 0)
+        head_key(g, c, h, out);
+    else
+        follower_key(g, c, h, i, out);
+}
+
+static weft_cost node_cost(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
+                           const weft_design *d)
+{
+    const weft_node *n = &g->node[c->step->node[i]];
+    weft_work_key k;
+    weft_cost cost;
+
+    forward_key(g, c, h, i, &k);
+    cost = weft_design_cost(d, &k);
+    if (!k.is_view && !weft_design_supports(d, n->op, n->domain))
+        cost.seconds = INFINITY;
+    return cost;
 }
 
 static void add_compute(const weft_graph *g, const weft_cut *c, const holdings *h,
                         const weft_design *d, weft_mode *m)
 {
-    weft_cost head = head_cost(g, c, h, d);
+    weft_cost head = node_cost(g, c, h, 0, d);
 
     m->phase_s = head.seconds;
     m->joules = c->n_phases * head.joules;
     for (int i = 1; i < c->step->n_nodes; i++) {
-        weft_cost more = follower_cost(g, c, h, i, d);
+        weft_cost more = node_cost(g, c, h, i, d);
 
         m->phase_s += more.seconds / c->n_phases;
         m->joules += more.joules;
     }
     m->joules *= c->n;
 }
+
+/* --- gradients ------------------------------------------------------------------------------- */
+
+/* A backward node walks the nests of its forward node, node i of the step: the same axes. */
+static void cut_backward(const weft_cut *c, const holdings *h, int i, weft_nests *nests)
+{
+    for (int n = 0; n < nests->n; n++) {
+        weft_nest *nest = &nests->nest[n];
+
+        if (i > 0)
+            cut_follower(c, h, i, nest);
+        for (int k = 0; i == 0 && k < nest->n_axes; k++)
+            for (int x = 0; x < c->step->n_axes; x++)
+                if (c->factor[x] > 1 && nest->axis[k].extent == c->step->axis[x].extent &&
+                    strcmp(nest->axis[k].name, c->step->axis[x].name) == 0) {
+                    nest->axis[k].extent = blocks(nest->axis[k].extent, c->factor[x]);
+                    break;
+                }
+    }
+}
+
+/* The most elements that a member has of a tensor that node i of the step makes; -1: not known. */
+static int64_t made_elements(const weft_cut *c, const holdings *h, int i, int tensor)
+{
+    for (int k = 0; k < c->step->n_results; k++)
+        if (c->step->result[k] == tensor)
+            return h->result[k];
+    return c->step->n_nodes > 1 || i > 0 ? h->last_elements : -1;
+}
+
+/* Operands and results of backward nodes have the places that are given in ops/nest.c. */
+static void find_back_limits(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
+                             int u, limits *l)
+{
+    int f = c->step->node[i], n_args = g->arg_at[f + 1] - g->arg_at[f];
+    int n_res = g->res_at[f + 1] - g->res_at[f], n_read = g->arg_at[u + 1] - g->arg_at[u];
+    int n = n_read + g->res_at[u + 1] - g->res_at[u];
+    limits of;
+
+    find_limits(g, c, h, i, &of);
+    l->scratch = n > FEW ? weft_arena_new() : NULL;
+    l->read = l->scratch ? WEFT_NEW(l->scratch, int64_t, n) : l->room;
+    l->written = l->read + n_read;
+    for (int k = 0; k < n; k++)
+        l->read[k] = -1;
+    for (int k = 0; k < n_res && n_args + n_res + k < n_read; k++)
+        l->read[k] = l->read[n_res + n_args + k] = made_elements(c, h, i, g->res[g->res_at[f] + k]);
+    for (int k = 0; k < n_args && n_res + k < n_read && k < n - n_read; k++)
+        l->read[n_res + k] = l->written[k] = of.read[k];
+    weft_arena_free(of.scratch);
+}
+
+static void backward_key(const weft_graph *g, const weft_cut *c, const holdings *h, int i, int u,
+                         weft_work_key *out)
+{
+    weft_work_part part = {0};
+    weft_nests nests;
+    limits l;
+
+    weft_node_nests(g, u, &nests);
+    cut_backward(c, h, i, &nests);
+    find_back_limits(g, c, h, i, u, &l);
+    part = (weft_work_part){nests.n, nests.nest, l.read, l.written};
+    weft_part_key_of(g, u, &part, out);
+    weft_arena_free(l.scratch);
+}
+
+/* Place of the node, or of the forward node of a backward node, in the step. */
+static int place_of(const weft_graph *g, const weft_step *step, int u)
+{
+    int of = g->node[u].phase == WEFT_BACKWARD ? g->node[u].forward : u, i = 0;
+
+    while (step->node[i] != of)
+        i++;
+    return i;
+}
+
+void weft_split_keys(const weft_steps *s, int step, const weft_split *split, int n, const int *node,
+                     weft_work_key *out)
+{
+    const weft_graph *g = s->graph;
+    weft_split gathered = *split; /* for backward nodes of the head: scattered sums are gathered */
+    weft_cut c = weft_cut_of(s, step, split), whole;
+    holdings h, all;
+
+    gathered.is_scattered = false;
+    whole = weft_cut_of(s, step, &gathered);
+    hold(&c, &h);
+    hold(&whole, &all);
+    for (int k = 0; k < n; k++) {
+        int i = place_of(g, &s->step[step], node[k]);
+
+        if (g->node[node[k]].phase != WEFT_BACKWARD)
+            forward_key(g, &c, &h, i, &out[k]);
+        else if (!c.is_cut)
+            weft_work_key_of(g, node[k], &out[k]);
+        else
+            backward_key(g, i == 0 ? &whole : &c, i == 0 ? &all : &h, i, node[k], &out[k]);
+    }
+    weft_arena_free(h.scratch);
+    weft_arena_free(all.scratch);
+}
+
+/* --- modes ----------------------------------------------------------------------------------- */
 
 weft_mode weft_split_mode(const weft_steps *s, int step, const weft_split *split,
                           const weft_design *d)

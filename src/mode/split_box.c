@@ -246,6 +246,23 @@ weft_box weft_split_result(const weft_steps *s, int step, const weft_split *spli
     return weft_cut_result(&c, &m, result);
 }
 
+void weft_split_boxes(const weft_steps *s, int step, const weft_split *split, weft_box *operand,
+                      weft_box *weight, weft_box *result)
+{
+    weft_cut c = weft_cut_of(s, step, split);
+
+    for (int j = 0; j < c.n; j++) {
+        weft_member m = weft_cut_member(&c, j, 0);
+
+        for (int k = 0; k < c.step->n_operands; k++)
+            operand[k * c.n + j] = weft_cut_need(&c, &m, k);
+        for (int k = 0; k < c.step->n_weights; k++)
+            weight[k * c.n + j] = weft_cut_weight(&c, &m, k);
+        for (int k = 0; k < c.step->n_results; k++)
+            result[k * c.n + j] = weft_cut_result(&c, &m, k);
+    }
+}
+
 /* Moves to the next number of an operand's share group. */
 static void next_in_ring(const weft_cut *c, bool is_left, int at[WEFT_MAX_AXES])
 {

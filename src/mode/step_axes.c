@@ -81,7 +81,7 @@ static bool only_access(const head *h, int tensor, weft_access *out, int *nest)
         *nest = i;
         n++;
     }
-    return n == 1 && out->rank == h->g->tensor[tensor].shape.rank;
+    return n == 1 && out->rank == h->g->tensor[tensor].shape->rank;
 }
 
 /* Is the term the highest digit of an index whose terms are digits, all values of which occur? */
@@ -111,7 +111,7 @@ static bool leads_digits(const weft_nest *n, const weft_index *x, int term, int6
 /* Does the axis lead exactly one dimension of a result? */
 static bool leads_result(const head *h, const weft_access *a, int nest, int axis, int tensor)
 {
-    const weft_shape *shape = &h->g->tensor[tensor].shape;
+    const weft_shape *shape = h->g->tensor[tensor].shape;
     int n = 0;
 
     for (int d = 0; d < a->rank; d++) {

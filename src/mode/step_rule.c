@@ -24,7 +24,7 @@ static double element_bytes(const weft_tensor *t)
 
 static weft_tensor_rule whole(const weft_tensor *t)
 {
-    return (weft_tensor_rule){.whole = weft_box_whole(&t->shape),
+    return (weft_tensor_rule){.whole = weft_box_whole(t->shape),
                               .element_bytes = element_bytes(t)};
 }
 
@@ -95,9 +95,9 @@ static weft_tensor_rule rule_of_slot(const weft_graph *g, int u, const weft_nest
     for (int i = 0; i < nests->n; i++) {
         if (!weft_node_access(g, u, nests, i, at.is_result, at.slot, &access))
             continue;
-        if (access.rank != t->shape.rank)
+        if (access.rank != t->shape->rank)
             return whole(t);
-        way[out.n_ways++] = way_of_access(&nests->nest[i], rule->axis_of[i], &access, &t->shape);
+        way[out.n_ways++] = way_of_access(&nests->nest[i], rule->axis_of[i], &access, t->shape);
     }
     out.way = way;
     out.is_final = at.is_result;
@@ -177,11 +177,11 @@ static void fill_reshape(filler *f)
     int8_t axis_of[WEFT_MAX_RANK];
 
     for (int k = 0; k < f->step->n_results; k++)
-        if (!weft_shape_equal(&g->tensor[f->step->result[k]].shape, &y->shape))
+        if (!weft_shape_equal(g->tensor[f->step->result[k]].shape, y->shape))
             return;
-    reshape_axes(&y->shape, f->step, axis_of);
-    way[0] = way_of_result(&y->shape, axis_of);
-    way[1] = way_of_source(&x->shape, &y->shape, axis_of);
+    reshape_axes(y->shape, f->step, axis_of);
+    way[0] = way_of_result(y->shape, axis_of);
+    way[1] = way_of_source(x->shape, y->shape, axis_of);
     for (int k = 0; k < f->step->n_results; k++) {
         f->result[k].n_ways = 1;
         f->result[k].way = &way[0];
@@ -282,13 +282,13 @@ static weft_tensor_rule rule_of_follower(const filler *f, const weft_nests *nest
     weft_way *way;
 
     if (last->n_ways == 0 || !weft_node_access(g, u, nests, 0, false, slot, &x) ||
-        x.rank != t->shape.rank)
+        x.rank != t->shape->rank)
         return out;
     fill_dims(&nests->nest[0], dim_of);
     way = WEFT_NEW(f->a, weft_way, 1);
     way->rank = x.rank;
     for (int d = 0; d < x.rank; d++)
-        way->dim[d] = x.index[d].n_terms == 0 ? range(0, 1, t->shape.dim[d])
+        way->dim[d] = x.index[d].n_terms == 0 ? range(0, 1, t->shape->dim[d])
                                               : last->way->dim[dim_of[x.index[d].axis[0]]];
     out.n_ways = 1;
     out.way = way;

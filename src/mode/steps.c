@@ -23,6 +23,7 @@
 
 typedef struct grouping {
     const weft_graph *g;
+    const int *team; /* [n_nodes] nodes of one step have the same; NULL: all do */
     weft_arena *scratch;
     int n;
     int *head_of; /* [n_nodes] head of the node's step */
@@ -53,8 +54,9 @@ static bool may_follow(const grouping *w, int u, int tensor)
     const weft_tensor *t = &g->tensor[tensor];
 
     return t->producer >= 0 && t->kind == WEFT_ACTIVATION &&
+           (w->team == NULL || w->team[t->producer] == w->team[u]) &&
            g->use_at[tensor + 1] - g->use_at[tensor] == 1 &&
-           weft_shape_equal(&t->shape, &g->tensor[g->res[g->res_at[u]]].shape) &&
+           weft_shape_equal(t->shape, g->tensor[g->res[g->res_at[u]]].shape) &&
            n_used_results(g, t->producer) == 1 && !weft_node_is_reshape(g, t->producer);
 }
 
@@ -76,9 +78,10 @@ static int node_before(const grouping *w, int u)
     return before;
 }
 
-static grouping group(const weft_graph *g, weft_arena *scratch)
+static grouping group(const weft_graph *g, const int *team, weft_arena *scratch)
 {
     grouping w = {g,
+                  team,
                   scratch,
                   0,
                   WEFT_NEW(scratch, int, g->n_nodes),
@@ -172,6 +175,7 @@ static void list_operands(const weft_steps *s, int at, weft_step *step, const in
  * which the step mentions them; constants are known by their shapes, integers also by their values.
  */
 typedef struct key {
+    const weft_steps *steps; /* filled up to the one in question */
     weft_arena *a;
     WEFT_VEC(char) bytes;
     WEFT_VEC(int) tensors;
@@ -179,8 +183,12 @@ typedef struct key {
 
 static void put(key *k, const void *from, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        WEFT_PUSH(k->a, k->bytes, ((const char *)from)[i]);
+    const char *byte = from;
+
+    for (; n > 0 && k->bytes.n < k->bytes.room; n--)
+        k->bytes.at[k->bytes.n++] = *byte++;
+    for (; n > 0; n--, byte++)
+        WEFT_PUSH(k->a, k->bytes, *byte);
 }
 
 static void put_int(key *k, int64_t x)
@@ -246,8 +254,24 @@ static void put_tensor(key *k, const weft_graph *g, int tensor)
     WEFT_PUSH(k->a, k->tensors, tensor);
     put_int(k, is_constant(&g->tensor[tensor]));
     put_int(k, g->tensor[tensor].type);
-    put_shape(k, &g->tensor[tensor].shape);
+    put_shape(k, g->tensor[tensor].shape);
     put_literal(k, g->tensor[tensor].value);
+}
+
+/* A backward node walks the nests of its forward node, which stands before it. */
+static void put_forward(key *k, const weft_node *n)
+{
+    const weft_step *step;
+    int i = 0;
+
+    put_int(k, n->wrt);
+    if (n->forward < 0)
+        return;
+    step = &k->steps->step[k->steps->of_node[n->forward]];
+    while (step->node[i] != n->forward)
+        i++;
+    put_int(k, step->like);
+    put_int(k, i);
 }
 
 static void put_node(key *k, const weft_graph *g, int u)
@@ -262,7 +286,7 @@ static void put_node(key *k, const weft_graph *g, int u)
         put_attr(k, &n->attr[i], u);
     if (n->has_body)
         put(k, &n->body, sizeof n->body);
-    put_int(k, n->phase == WEFT_FORWARD ? -1 : g->like[u]);
+    put_forward(k, n);
     put_int(k, g->arg_at[u + 1] - g->arg_at[u]);
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
         put_tensor(k, g, g->arg[i]);
@@ -272,19 +296,19 @@ static void put_node(key *k, const weft_graph *g, int u)
     }
 }
 
-/* The first step of the same class, or this one. */
-static int find_like(weft_map *seen, const weft_graph *g, const weft_step *step, int at,
-                     weft_arena *scratch)
+/* The first step of the same class, or this one. `k` is room for its key. */
+static int find_like(weft_map *seen, key *k, const weft_graph *g, const weft_step *step, int at)
 {
-    key k = {.a = scratch};
     int like;
 
+    k->bytes.n = k->tensors.n = 0;
     for (int i = 0; i < step->n_nodes; i++)
-        put_node(&k, g, step->node[i]);
-    like = weft_map_get(seen, k.bytes.at, (size_t)k.bytes.n);
+        put_node(k, g, step->node[i]);
+    like = weft_map_get(seen, k->bytes.at, (size_t)k->bytes.n);
     if (like >= 0)
         return like;
-    (void)weft_map_put(seen, k.bytes.at, (size_t)k.bytes.n, at);
+    (void)weft_map_put(seen, weft_arena_copy(k->a, k->bytes.at, (size_t)k->bytes.n),
+                       (size_t)k->bytes.n, at);
     return at;
 }
 
@@ -316,6 +340,7 @@ static void fill_steps(weft_steps *s, const grouping *w)
     weft_step_rule *rule = WEFT_NEW(s->arena, weft_step_rule, w->n);
     int *of_node = WEFT_NEW(s->arena, int, g->n_nodes);
     weft_map *seen = weft_map_new(w->scratch);
+    key k = {.steps = s, .a = w->scratch};
 
     s->step = step;
     s->rule = rule;
@@ -333,7 +358,7 @@ static void fill_steps(weft_steps *s, const grouping *w)
     }
     for (int at = 0; at < s->n; at++) {
         list_operands(s, at, &step[at], of_node);
-        step[at].like = find_like(seen, g, &step[at], at, w->scratch);
+        step[at].like = find_like(seen, &k, g, &step[at], at);
         rule[at] = rule[step[at].like];
         if (step[at].like == at)
             weft_fill_rule(g, &step[at], &rule[at], s->arena);
@@ -344,13 +369,18 @@ static void fill_steps(weft_steps *s, const grouping *w)
 
 weft_status weft_steps_new(const weft_graph *g, weft_steps **out)
 {
+    return weft_steps_within(g, NULL, out);
+}
+
+weft_status weft_steps_within(const weft_graph *g, const int *team, weft_steps **out)
+{
     weft_arena *a, *scratch;
     grouping w;
 
     WEFT_TRY(check_shapes(g));
     a = weft_arena_new();
     scratch = weft_arena_new();
-    w = group(g, scratch);
+    w = group(g, team, scratch);
     *out = WEFT_NEW(a, weft_steps, 1);
     (*out)->graph = g;
     (*out)->arena = a;

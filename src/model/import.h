@@ -8,9 +8,10 @@
 /* What a form of the document (onnx.h) is in the main graph, made when it is first met. */
 typedef struct weft_import_form {
     bool is_made;
-    bool is_control, is_constant;
+    bool is_operator, is_control, is_constant; /* a call of a function is neither of the first two */
     const weft_onnx_function *function; /* that it calls, or NULL */
-    weft_node node;                     /* of operators: all but the name */
+    int64_t n_elements;                 /* of constants, once one of them is imported */
+    weft_net_op op;                     /* of operators: what all of them have in common */
 } weft_import_form;
 
 /* Where a node of the main graph went, as far as nodes were imported as they stand. */
@@ -74,6 +75,8 @@ const char *weft_import_name(weft_import *m, const weft_scope *s, weft_slice nam
 /* Value of a name, captured from outer scopes if need be; -1 if nobody makes it. */
 WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft_slice name,
                                              int *out);
+/* Imports the nodes of the main graph from *u on as long as they do what their twins did. */
+WEFT_CHECKED weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u);
 /* One node: an operator, a call of a function, control flow. */
 WEFT_CHECKED weft_status weft_import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n);
 /* All nodes of a list, in topological order. */
@@ -81,6 +84,8 @@ WEFT_CHECKED weft_status weft_import_nodes(weft_import *m, weft_scope *s,
                                            const weft_onnx_node *node, int n_nodes);
 /* Initializers of a graph. */
 WEFT_CHECKED weft_status weft_import_weights(weft_import *m, weft_scope *s);
+/* Where the graph declares a tensor: index into its values, then its outputs; -1 if nowhere. */
+int weft_import_find_declared(const weft_scope *s, weft_slice name);
 /* Looks up the shapes a graph declares for its values. */
 void weft_import_declared(weft_import *m, weft_scope *s, const weft_onnx_graph *graph);
 /* Type and shape as declared; unknown dimensions stay unknown. */
@@ -97,6 +102,8 @@ WEFT_CHECKED weft_status weft_import_header(weft_import *m, weft_scope *s, const
 /* Names of results, with the prefix; what the file says of these, NULL if nothing. */
 const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                       const char **names);
+/* Counts the elements of a Constant node of the main graph, which has this form. */
+void weft_import_add_constant(weft_import *m, const weft_import_form *form);
 /* Makes the node's results known in the scope. */
 WEFT_CHECKED weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                             const int *results);

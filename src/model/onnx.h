@@ -16,6 +16,7 @@ typedef struct weft_onnx_tensor {
     int data_type;
     int n_dims;
     const int64_t *dim;
+    int64_t n_elements;
     bool has_data;    /* some data field is present (raw_data, *_data) */
     bool is_external; /* data_location == EXTERNAL */
     weft_slice raw;   /* raw_data */

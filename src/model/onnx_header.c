@@ -41,7 +41,7 @@ weft_status weft_import_weights(weft_import *m, weft_scope *s)
             return weft_fail(WEFT_E_INPUT, "initializer %d has no name", i);
         WEFT_TRY(tensor_value(m, t, &v));
         /* Numbers such as an epsilon are stored like weights; one element is none. */
-        v.is_parameter = weft_dtype_is_float(v.type) && weft_shape_elements(&v.shape) > 1;
+        v.is_parameter = weft_dtype_is_float(v.type) && t->n_elements > 1;
         WEFT_TRY(weft_net_constant(s->net, weft_import_name(m, s, t->name), &v, &value));
         if (!weft_map_put(s->values, t->name.at, t->name.n, value))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%.*s'", (int)t->name.n,

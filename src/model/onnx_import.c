@@ -286,9 +286,8 @@ weft_status weft_import_define(weft_import *m, weft_scope *s, const weft_onnx_no
     return WEFT_OK;
 }
 
-/* Where the graph declares a tensor: index into its values, then its outputs; -1 if nowhere. Most
- * graphs declare a few outputs only: these are compared, not looked up. */
-static int find_declared(const weft_scope *s, weft_slice name)
+/* Most graphs declare a few outputs only: these are compared, not looked up. */
+int weft_import_find_declared(const weft_scope *s, weft_slice name)
 {
     const weft_onnx_graph *g = s->graph;
     int found = -1;
@@ -315,7 +314,7 @@ const weft_value *weft_import_results(weft_import *m, weft_scope *s, const weft_
     weft_value *values = NULL;
 
     for (int i = 0; i < n->n_outputs; i++) {
-        int k = find_declared(s, n->output[i]);
+        int k = weft_import_find_declared(s, n->output[i]);
 
         names[i] = weft_import_name(m, s, n->output[i]);
         if (k < 0 || m->file_batch > 0) /* declared for another batch: of no use */
@@ -444,44 +443,48 @@ static weft_status import_call(weft_import *m, weft_scope *s, const weft_onnx_no
     return weft_import_define(m, s, n, results);
 }
 
-static void count_constant(weft_import *m, const weft_scope *s, int value)
+static void count_constant(weft_import *m, const weft_scope *s, weft_import_form *form, int value)
 {
-    int64_t elements = weft_shape_elements(&weft_net_value(s->net, value)->shape);
+    form->n_elements = weft_shape_elements(&weft_net_value(s->net, value)->shape);
+    weft_import_add_constant(m, form);
+}
 
-    if (elements > 0 && __builtin_add_overflow(m->n_constants, elements, &m->n_constants))
-        m->n_constants = INT64_MAX;
+/* The operator as the net takes it, but for operands and results. */
+static weft_status describe(weft_import *m, weft_scope *s, const weft_onnx_node *n,
+                            const weft_import_form *form, weft_net_op *out)
+{
+    *out = (weft_net_op){0};
+    if (!form->is_made)
+        return weft_import_header(m, s, n, &out->node);
+    *out = form->op;
+    out->name = weft_import_text(m, n->name);
+    out->n_name = n->name.n;
+    out->twin = s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
+    return WEFT_OK;
 }
 
 static weft_status import_operator(weft_import *m, weft_scope *s, const weft_onnx_node *n,
-                                   const weft_import_form *form)
+                                   weft_import_form *form)
 {
     const char *few_names[FEW_OUTPUTS], **names = few_names;
-    int few_results[FEW_OUTPUTS], *results = few_results;
+    int few_results[FEW_OUTPUTS], *results = few_results, n_args;
+    const int *args;
     weft_net_op op;
 
     if (n->n_outputs > FEW_OUTPUTS) {
         names = WEFT_NEW_RAW(m->scratch, const char *, n->n_outputs);
         results = WEFT_NEW_RAW(m->scratch, int, n->n_outputs);
     }
-    WEFT_TRY(operands(m, s, n, &op.arg, &op.n_args));
-    if (form->is_made) {
-        op.node = form->node;
-        op.name = n->name.n > 0 ? n->name.at : "";
-        op.n_name = n->name.n;
-        op.form = n->form->number + 1;
-        op.twin = s->ready == n && n->twin >= 0 ? m->place[n->twin].op + 1 : 0;
-    } else {
-        WEFT_TRY(weft_import_header(m, s, n, &op.node));
-        op.name = NULL;
-        op.n_name = 0;
-        op.form = op.twin = 0;
-    }
+    WEFT_TRY(operands(m, s, n, &args, &n_args));
+    WEFT_TRY(describe(m, s, n, form, &op));
+    op.arg = args;
+    op.n_args = n_args;
     op.n_results = n->n_outputs;
     op.result_name = names;
     op.declared = weft_import_results(m, s, n, names);
     WEFT_TRY(weft_net_node(s->net, &op, results));
     if (form->is_constant && s->depth == 0 && n->n_outputs > 0 && results[0] >= 0)
-        count_constant(m, s, results[0]);
+        count_constant(m, s, form, results[0]);
     return weft_import_define(m, s, n, results);
 }
 
@@ -530,9 +533,11 @@ static weft_status make_form(weft_import *m, weft_scope *s, const weft_onnx_node
     out->is_constant = weft_slice_is(n->form->op_type, "Constant");
     if (s->depth > 0)
         return WEFT_OK;
-    if (!out->function && !out->is_control) {
+    out->is_operator = !out->function && !out->is_control;
+    if (out->is_operator) {
         WEFT_TRY(operands(m, s, n, &args, &n_args));
-        WEFT_TRY(weft_import_form_header(m, s, n, m->lasting, &out->node));
+        WEFT_TRY(weft_import_form_header(m, s, n, m->lasting, &out->op.node));
+        out->op.form = n->form->number + 1;
     }
     out->is_made = true;
     return WEFT_OK;

@@ -180,16 +180,15 @@ static weft_status check_values(const weft_onnx_tensor *t, int64_t elements)
                      (long long)expected * bytes, (long long)expected);
 }
 
-static weft_status check_tensor(const weft_onnx_tensor *t, int64_t *elements)
+static weft_status check_tensor(const weft_onnx_tensor *t)
 {
     int bits = bits_of(t->data_type);
 
-    WEFT_TRY(count_elements(t, elements));
     if (bits == 0 || !t->has_data || t->is_external)
         return WEFT_OK;
     if (t->raw.n > 0)
-        return check_bytes(t, t->raw.n, bytes_of(*elements, bits));
-    return check_values(t, *elements);
+        return check_bytes(t, t->raw.n, bytes_of(t->n_elements, bits));
+    return check_values(t, t->n_elements);
 }
 
 /* --- fields ---------------------------------------------------------------------------------- */
@@ -370,7 +369,6 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     tensor_parts parts = {.arena = a};
     weft_wire whole = w;
     weft_wire_field f;
-    int64_t elements;
     bool more = true;
 
     out->external_offset = out->external_length = -1;
@@ -386,7 +384,8 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     if (parts.has_external)
         WEFT_TRY(read_external(whole, out));
     out->has_data = has_data(out);
-    return check_tensor(out, &elements);
+    WEFT_TRY(count_elements(out, &out->n_elements));
+    return check_tensor(out);
 }
 
 /* --- where the bytes are --------------------------------------------------------------------- */
@@ -607,12 +606,10 @@ weft_status weft_onnx_literal(const weft_onnx *o, const weft_onnx_tensor *t, int
 {
     weft_arena *scratch;
     weft_slice raw;
-    int64_t elements;
-    weft_status status = check_tensor(t, &elements);
+    int64_t elements = t->n_elements;
+    weft_status status;
 
     *out = NULL;
-    if (status != WEFT_OK)
-        return status;
     if (elements > most || bits_of(t->data_type) == 0 || formats[t->data_type].kind == KIND_NONE)
         return WEFT_OK;
     scratch = weft_arena_new();

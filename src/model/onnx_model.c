@@ -14,14 +14,9 @@ static int64_t count_parameters(const weft_onnx_graph *g)
 
     for (int i = 0; i < g->n_initializers; i++) {
         const weft_onnx_tensor *t = &g->initializer[i];
-        weft_shape shape = {.rank = t->n_dims};
-        int64_t n;
 
-        for (int d = 0; d < t->n_dims; d++)
-            shape.dim[d] = t->dim[d];
-        n = weft_shape_elements(&shape);
         if (weft_dtype_is_float((weft_dtype)t->data_type) &&
-            __builtin_add_overflow(total, n, &total))
+            __builtin_add_overflow(total, t->n_elements, &total))
             return INT64_MAX;
     }
     return total;

@@ -232,9 +232,8 @@ static bool is_kept(const weft_onnx_form *form, weft_slice bytes)
 
 /* The inputs, outputs and name of a node, which come first in files as protobuf writes them. */
 typedef struct node_head {
-    int n[ONNX_NODE_NAME + 1]; /* by field number */
-    int n_texts, n_empty;      /* all of them; those without a byte */
-    weft_slice *text;          /* [MOST_TEXTS] until the next node is read */
+    int n_inputs, n_outputs;
+    weft_slice *text; /* [MOST_TEXTS] until the next node is read */
     weft_slice name;
     weft_slice rest; /* the bytes of its form */
 } node_head;
@@ -250,45 +249,55 @@ static int count_nuls(const uint8_t *from, const uint8_t *to)
     return n;
 }
 
-/* Takes the fields that stand in a row and begin with the tag of `field`: texts of less than 128
- * bytes. Returns where the row ends. */
-static const uint8_t *take_texts(const uint8_t *at, const uint8_t *end, int field, node_head *out)
-{
-    int first = out->n_texts, n = first;
+/* Texts that stand in a row. */
+typedef struct row {
+    const uint8_t *at, *end; /* what comes after them; the last byte of the node */
+    weft_slice *text, *last; /* where they go; there is room up to the last one */
+    int n_empty;
+} row;
 
-    while (end - at > 1 && at[0] == (field << 3 | WEFT_WIRE_BYTES) && n < MOST_TEXTS) {
+/* Takes fields with this number, texts of less than 128 bytes with something behind them. Returns
+ * how many. */
+static inline int take_texts(row *r, int field)
+{
+    const uint8_t *at = r->at, *end = r->end;
+    weft_slice *first = r->text, *text = first;
+    int n_empty = 0;
+
+    while (at[0] == (field << 3 | WEFT_WIRE_BYTES) && text < r->last) {
         size_t length = at[1];
 
-        if (length >= 0x80 || length > (size_t)(end - at - 2))
+        if (length >= 0x80 || length >= (size_t)(end - at) - 2)
             break;
-        out->text[n].at = (const char *)at + 2;
-        out->text[n++].n = length;
-        out->n_empty += length == 0;
-        at += 2 + length;
+        text->at = (const char *)at + 2;
+        text++->n = length;
+        n_empty += length == 0;
+        at += length + 2;
     }
-    out->n_texts = n;
-    out->n[field] = n - first;
-    return at;
+    r->at = at;
+    r->text = text;
+    r->n_empty += n_empty;
+    return (int)(text - first);
 }
 
 /* True if the node begins with its texts, in order, and all of them are as they should be. One look
  * for NUL bytes suffices: tags are none, and neither are lengths but those of empty texts. */
 static bool read_head(const weft_wire *w, node_head *out)
 {
-    const uint8_t *at = w->at, *end = w->end, *name;
+    row r = {w->at, w->end - 1, out->text, out->text + MOST_TEXTS, 0};
 
-    out->n_texts = out->n_empty = 0;
-    at = take_texts(at, end, ONNX_NODE_INPUT, out);
-    at = name = take_texts(at, end, ONNX_NODE_OUTPUT, out);
-    at = take_texts(at, end, ONNX_NODE_NAME, out);
-    if (out->n[ONNX_NODE_NAME] > 1 ||
-        (end - at > 1 && at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES)))
+    if (w->end - w->at < 2)
         return false;
-    out->name.at = name < at ? (const char *)name + 2 : NULL;
-    out->name.n = name < at ? name[1] : 0;
-    out->rest.at = (const char *)at;
-    out->rest.n = (size_t)(end - at);
-    return count_nuls(w->at, at) == out->n_empty;
+    out->n_inputs = take_texts(&r, ONNX_NODE_INPUT);
+    out->n_outputs = take_texts(&r, ONNX_NODE_OUTPUT);
+    out->name = (weft_slice){NULL, 0};
+    if (take_texts(&r, ONNX_NODE_NAME) > 0)
+        out->name = r.text[-1];
+    if (r.at[0] <= (ONNX_NODE_NAME << 3 | WEFT_WIRE_BYTES))
+        return false;
+    out->rest.at = (const char *)r.at;
+    out->rest.n = (size_t)(w->end - r.at);
+    return count_nuls(w->at, r.at) == r.n_empty;
 }
 
 /* The form with these bytes, or NULL; `guess` is looked at first. */
@@ -308,16 +317,16 @@ static const weft_onnx_form *find_form(const weft_reader *r, const weft_onnx_for
 static void read_known(weft_reader *r, const node_head *head, const weft_onnx_form *form,
                        weft_onnx_node *out)
 {
-    int n_inputs = head->n[ONNX_NODE_INPUT], n_outputs = head->n[ONNX_NODE_OUTPUT];
+    int n_texts = head->n_inputs + head->n_outputs;
 
     out->name = head->name;
-    out->n_inputs = n_inputs;
-    out->n_outputs = n_outputs;
+    out->n_inputs = head->n_inputs;
+    out->n_outputs = head->n_outputs;
     out->input = head->text;
-    out->output = head->text + n_inputs;
+    out->output = head->text + head->n_inputs;
     out->form = form;
-    r->text += n_inputs + n_outputs;
-    r->n_texts -= n_inputs + n_outputs;
+    r->text += n_texts;
+    r->n_texts -= n_texts;
 }
 
 /* A node as such: fields in any order, errors told. */
@@ -340,11 +349,27 @@ static weft_status read_new(weft_reader *r, weft_wire w, weft_onnx_node *out, we
     return WEFT_OK;
 }
 
+/* A node whose form is not known; it is kept if `head` has been read. */
+static weft_status read_unknown(weft_reader *r, const weft_wire *w, const node_head *head,
+                                weft_onnx_node *out)
+{
+    weft_onnx_form *form = WEFT_NEW(r->arena, weft_onnx_form, 1);
+
+    WEFT_TRY(read_new(r, *w, out, form));
+    /* Inputs, outputs or a name among the rest would not be part of the form. */
+    if (head && out->n_inputs == head->n_inputs && out->n_outputs == head->n_outputs &&
+        out->name.at == head->name.at && is_kept(form, head->rest)) {
+        form->bytes = head->rest;
+        (void)weft_map_put(r->forms, head->rest.at, head->rest.n, r->form.n);
+        WEFT_PUSH(r->arena, r->form, form);
+    }
+    return WEFT_OK;
+}
+
 static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx_form *guess,
                              weft_onnx_node *out)
 {
     const weft_onnx_form *known;
-    weft_onnx_form *form;
     node_head head;
     bool is_usual;
 
@@ -355,20 +380,9 @@ static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx
     head.text = r->text;
     is_usual = read_head(w, &head);
     known = is_usual ? find_form(r, guess, head.rest) : NULL;
-    if (known) {
-        read_known(r, &head, known, out);
-        return WEFT_OK;
-    }
-    form = WEFT_NEW(r->arena, weft_onnx_form, 1);
-    WEFT_TRY(read_new(r, *w, out, form));
-    /* Inputs, outputs or a name among the rest would not be part of the form. */
-    if (is_usual && out->n_inputs == head.n[ONNX_NODE_INPUT] &&
-        out->n_outputs == head.n[ONNX_NODE_OUTPUT] && out->name.at == head.name.at &&
-        is_kept(form, head.rest)) {
-        form->bytes = head.rest;
-        (void)weft_map_put(r->forms, head.rest.at, head.rest.n, r->form.n);
-        WEFT_PUSH(r->arena, r->form, form);
-    }
+    if (known == NULL)
+        return read_unknown(r, w, is_usual ? &head : NULL, out);
+    read_known(r, &head, known, out);
     return WEFT_OK;
 }
 

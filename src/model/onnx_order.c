@@ -190,7 +190,12 @@ weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_nod
 
     /* As a rule the file is sorted, and then nothing needs to be looked up twice. Names made inside
      * sub-graphs are not made here, so nodes with bodies usually go the long way. */
-    for (; u < n_nodes && is_ready(m, s, &node[u]); u++)
-        WEFT_TRY(weft_import_node(m, s, &node[u]));
+    while (true) {
+        if (s->depth == 0)
+            WEFT_TRY(weft_import_repeats(m, s, &u));
+        if (u == n_nodes || !is_ready(m, s, &node[u]))
+            break;
+        WEFT_TRY(weft_import_node(m, s, &node[u++]));
+    }
     return u < n_nodes ? import_unsorted(m, s, node + u, n_nodes - u) : WEFT_OK;
 }

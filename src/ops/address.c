@@ -136,7 +136,7 @@ static const double *scales_of(const weft_graph *g, int u, int rank)
 static bool resizes_plainly(const weft_graph *g, int u)
 {
     const weft_tensor *x = operand(g, u, 0), *y = result(g, u, 0), *sizes = operand(g, u, 3);
-    const double *scale = x ? scales_of(g, u, x->shape.rank) : NULL;
+    const double *scale = x ? scales_of(g, u, x->shape->rank) : NULL;
 
     if (x == NULL || y == NULL ||
         strcmp(weft_node_text(&g->node[u], "coordinate_transformation_mode", ""),
@@ -145,8 +145,8 @@ static bool resizes_plainly(const weft_graph *g, int u)
     if (sizes && sizes->elements > 0)
         return strcmp(weft_node_text(&g->node[u], "keep_aspect_ratio_policy", "stretch"),
                       "stretch") == 0;
-    for (int d = 0; scale && d < x->shape.rank; d++)
-        if (x->shape.dim[d] == y->shape.dim[d] && scale[d] != 1)
+    for (int d = 0; scale && d < x->shape->rank; d++)
+        if (x->shape->dim[d] == y->shape->dim[d] && scale[d] != 1)
             return false;
     return scale != NULL;
 }
@@ -218,7 +218,7 @@ static int axis_of(const weft_graph *g, int u, int64_t fallback, int rank)
 static bool access_piece(const weft_graph *g, int u, bool is_result, int slot, weft_access *out)
 {
     const weft_tensor *t = is_result ? result(g, u, slot) : operand(g, u, slot);
-    int axis = axis_of(g, u, is_result ? 0 : 1, t->shape.rank);
+    int axis = axis_of(g, u, is_result ? 0 : 1, t->shape->rank);
     int64_t start = 0;
 
     if (axis < 0)
@@ -226,11 +226,11 @@ static bool access_piece(const weft_graph *g, int u, bool is_result, int slot, w
     for (int i = 0; i < slot; i++) {
         const weft_tensor *before = is_result ? result(g, u, i) : operand(g, u, i);
 
-        if (before == NULL || before->shape.rank != t->shape.rank)
+        if (before == NULL || before->shape->rank != t->shape->rank)
             return false; /* its size is not known */
-        start += before->shape.dim[axis];
+        start += before->shape->dim[axis];
     }
-    index_dims(out, is_result, slot, t->shape.rank);
+    index_dims(out, is_result, slot, t->shape->rank);
     out->index[axis].offset = -start;
     return true;
 }
@@ -238,13 +238,13 @@ static bool access_piece(const weft_graph *g, int u, bool is_result, int slot, w
 /* Operand of an element-wise operator, aligned with the last axes. */
 static bool access_aligned(const weft_nest *n, const weft_tensor *t, int slot, weft_access *out)
 {
-    int lead = n->n_axes - t->shape.rank;
+    int lead = n->n_axes - t->shape->rank;
 
     if (lead < 0)
         return false;
-    *out = (weft_access){.slot = slot, .rank = t->shape.rank};
-    for (int d = 0; d < t->shape.rank; d++)
-        if (n->axis[lead + d].extent == t->shape.dim[d])
+    *out = (weft_access){.slot = slot, .rank = t->shape->rank};
+    for (int d = 0; d < t->shape->rank; d++)
+        if (n->axis[lead + d].extent == t->shape->dim[d])
             weft_index_axis(&out->index[d], lead + d);
     return true;
 }

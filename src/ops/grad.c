@@ -306,7 +306,7 @@ static void sum_operands(draft *d)
     for (int i = 0; i < d->n_args; i++) {
         if (!wants_gradient(d->t, d->u, i))
             continue;
-        if (weft_shape_equal(&g->tensor[operand(d, i)].shape, &y->shape)) {
+        if (weft_shape_equal(g->tensor[operand(d, i)].shape, y->shape)) {
             WEFT_PUSH(d->t->arena, d->t->gradients[operand(d, i)], d->result_gradient[0]);
             continue;
         }
@@ -362,18 +362,19 @@ static int gates_gradient(draft *d)
 {
     const weft_graph *g = d->t->g;
     const weft_tensor *x = &g->tensor[operand(d, 0)], *w = &g->tensor[operand(d, 1)];
-    weft_tensor gates = {.type = x->type, .kind = WEFT_ACTIVATION, .shape = {.rank = -1}};
+    weft_shape shape = weft_shape_any(-1);
+    weft_tensor gates = {.type = x->type, .kind = WEFT_ACTIVATION, .shape = &shape};
 
     gates.name = weft_arena_print(d->t->arena, "grad/%s/gates", g->node[d->u].name);
-    if (weft_shape_is_static(&x->shape) && weft_shape_is_static(&w->shape)) {
-        gates.shape = (weft_shape){
-            3, {x->shape.dim[0], x->shape.dim[1], times(w->shape.dim[0], w->shape.dim[1])}
+    if (weft_shape_is_static(x->shape) && weft_shape_is_static(w->shape)) {
+        shape = (weft_shape){
+            3, {x->shape->dim[0], x->shape->dim[1], times(w->shape->dim[0], w->shape->dim[1])}
         };
-        gates.elements = weft_shape_elements(&gates.shape);
+        gates.elements = weft_shape_elements(&shape);
         gates.bytes = gates.elements < 0 ? -1 : weft_dtype_bytes(gates.type, gates.elements);
     }
     if (gates.bytes < 0) { /* larger than any number: as if the size were not known */
-        gates.shape = weft_shape_any(-1);
+        shape = weft_shape_any(-1);
         gates.elements = gates.bytes = 0;
     }
     return weft_builder_tensor(d->t->builder, &gates);

@@ -59,7 +59,7 @@ static weft_kind *new_kind(weft_memo *m, const weft_value *v, int64_t stored_byt
     k->value = *v;
     k->stored_bytes = stored_bytes;
     k->tensor = (weft_tensor){.type = v->type,
-                              .shape = v->shape,
+                              .shape = &k->value.shape,
                               .elements = elements,
                               .bytes = bytes >= 0 && stored_bytes > 0 ? stored_bytes : bytes,
                               .producer = -1,

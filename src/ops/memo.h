@@ -53,18 +53,6 @@ static inline const weft_value *weft_memo_value(const weft_memo *m, int kind)
 }
 /* Number of the deed with that key, or -1. */
 int weft_memo_find(const weft_memo *m, const weft_deed_key *key);
-/* Is this the key of that deed? */
-static inline bool weft_memo_is(const weft_memo *m, int deed, const weft_deed_key *key)
-{
-    const weft_deed *d = &m->deed.at[deed];
-
-    if (d->n_key != key->n)
-        return false;
-    for (int i = 0; i < key->n; i++)
-        if (d->key[i] != key->part[i])
-            return false;
-    return true;
-}
 int weft_memo_add(weft_memo *m, const weft_deed_key *key, weft_deed deed);
 
 #endif

@@ -109,7 +109,7 @@ typedef struct node_call {
 
 static weft_value value_of(const weft_tensor *t)
 {
-    return (weft_value){t->type, t->shape, t->kind == WEFT_WEIGHT, t->is_parameter, t->value};
+    return (weft_value){t->type, *t->shape, t->kind == WEFT_WEIGHT, t->is_parameter, t->value};
 }
 
 static int at_most(int n)
@@ -158,10 +158,10 @@ bool weft_node_is_opaque(const weft_graph *g, int u)
 bool weft_node_is_static(const weft_graph *g, int u)
 {
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
-        if (g->arg[i] >= 0 && !weft_shape_is_static(&g->tensor[g->arg[i]].shape))
+        if (g->arg[i] >= 0 && !weft_shape_is_static(g->tensor[g->arg[i]].shape))
             return false;
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-        if (g->res[i] >= 0 && !weft_shape_is_static(&g->tensor[g->res[i]].shape))
+        if (g->res[i] >= 0 && !weft_shape_is_static(g->tensor[g->res[i]].shape))
             return false;
     return true;
 }
@@ -348,7 +348,7 @@ static int64_t slot_bytes(const weft_work_part *p, bool is_result, int slot, con
             const weft_access *a = &p->nest[i].access[k];
 
             if (a->is_result == is_result && a->slot == slot) {
-                int64_t n = touched_elements(&p->nest[i], a, &t->shape);
+                int64_t n = touched_elements(&p->nest[i], a, t->shape);
 
                 most = n > most ? n : most;
             }

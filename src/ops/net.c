@@ -182,18 +182,24 @@ static int find_kind(weft_net *n, const weft_value *value, int64_t stored_bytes)
     return weft_memo_kind(n->memo, &v, stored_bytes);
 }
 
+static weft_status too_large(const entry *e, const weft_shape *shape)
+{
+    char text[192];
+
+    return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
+                     weft_shape_print(shape, text));
+}
+
 /* The tensor of a value in the builder. Sizes past 2^62 bytes are refused. */
-static weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, int *out)
+static inline weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, int *out)
 {
     entry *e = &n->value.at[value];
 
     if (e->tensor < 0) {
         const weft_tensor *t = &weft_memo_get(n->memo, e->kind)->tensor;
-        char text[192];
 
         if (t->bytes < 0)
-            return weft_fail(WEFT_E_INPUT, "tensor '%s' is %s, more than 2^62 bytes", e->name,
-                             weft_shape_print(&t->shape, text));
+            return too_large(e, t->shape);
         e->tensor = weft_builder_tensor_as(n->builder, t, e->name, kind);
     }
     *out = e->tensor;
@@ -368,25 +374,34 @@ static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared, 
     return WEFT_OK;
 }
 
-/* The name of an operator, in an arena if it is not there for good. */
-static const char *name_of(const weft_net_op *op, weft_arena *a)
+static const char *name_of(const weft_net_op *op)
 {
-    return op->node.name ? op->node.name : weft_arena_text(a, op->name, op->n_name);
+    return op->name ? op->name : op->node.name;
 }
 
-/* Names the node that is added next: the file's own name, or "Conv_12"; made unique, since files
- * repeat names. */
-static void name_node(weft_net *n, const weft_net_op *op)
+/* A name for a node whose own is empty or taken, since files repeat names: "Conv_12", then
+ * "Conv_12#12_2", "Conv_12#12_3" and so on, a try each. */
+static const char *other_name(weft_net *n, const weft_net_op *op, int try)
 {
-    const char *base = name_of(op, n->lasting), *name;
+    const char *base = name_of(op);
 
-    if (weft_builder_claim(n->builder, base, op->node.name ? strlen(base) : op->n_name))
-        return;
     if (*base == '\0')
         base = weft_arena_print(n->lasting, "%s_%d", op->node.op, n->n_nodes);
-    name = base;
-    for (int copy = 2; !weft_builder_claim(n->builder, name, strlen(name)); copy++)
-        name = weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, copy);
+    else
+        try++;
+    return try == 0 ? base : weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, try + 1);
+}
+
+/* Names the node that is added next. */
+static void name_node(weft_net *n, const weft_net_op *op)
+{
+    const char *name = name_of(op);
+    size_t length = op->name ? op->n_name : strlen(name);
+
+    for (int try = 0; !weft_builder_claim(n->builder, name, length); try++) {
+        name = other_name(n, op, try);
+        length = strlen(name);
+    }
 }
 
 /* The node as the graph keeps it, where that is not known to be in the arena. */
@@ -398,21 +413,28 @@ static weft_node lasting_node(weft_net *n, weft_node node)
     return node;
 }
 
+/* The tensors of n_values values; what is constant is a weight. */
+static weft_status find_tensors(weft_net *n, const int *value, int n_values, int *tensor)
+{
+    for (int i = 0; i < n_values; i++) {
+        int v = value[i];
+
+        tensor[i] = v < 0 ? -1 : n->value.at[v].tensor;
+        if (v >= 0 && tensor[i] < 0)
+            WEFT_TRY(need_tensor(
+                n, v, kind_of(n, v)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION, &tensor[i]));
+    }
+    return WEFT_OK;
+}
+
 static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results, int *out)
 {
     int few[2 * WEFT_DEED_ARGS], n_all = op->n_args + op->n_results;
     int *tensors = n_all <= 2 * WEFT_DEED_ARGS ? few : WEFT_NEW_RAW(n->scratch, int, n_all);
     weft_node lasting;
 
-    for (int i = 0; i < n_all; i++) {
-        int value = i < op->n_args ? op->arg[i] : results[i - op->n_args];
-
-        tensors[i] = value < 0 ? -1 : n->value.at[value].tensor;
-        if (value >= 0 && tensors[i] < 0)
-            WEFT_TRY(need_tensor(n, value,
-                                 kind_of(n, value)->value.is_const ? WEFT_WEIGHT : WEFT_ACTIVATION,
-                                 &tensors[i]));
-    }
+    WEFT_TRY(find_tensors(n, op->arg, op->n_args, tensors));
+    WEFT_TRY(find_tensors(n, results, op->n_results, tensors + op->n_args));
     name_node(n, op);
     if (op->form <= 0)
         lasting = lasting_node(n, op->node);
@@ -465,7 +487,7 @@ static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row,
                    .new_batch = n->new_batch,
                    .old_shape = op->n_args > 0 ? old_shape(n, op->arg[0]) : NULL};
 
-    node.name = name_of(op, n->scratch);
+    node.name = name_of(op);
     for (int i = 0; i < op->n_args; i++)
         if (op->arg[i] >= 0)
             pointers[i] = &kind_of(n, op->arg[i])->value;
@@ -482,6 +504,16 @@ static bool is_asked_for(const weft_net_op *op, int i)
     return op->result_name[i] && *op->result_name[i] != '\0';
 }
 
+/* How many results there are, and which of them are asked for. */
+static inline int asked_for(const weft_net_op *op)
+{
+    int asked = op->n_results;
+
+    for (int i = 0; i < op->n_results; i++)
+        asked |= is_asked_for(op, i) ? 1 << (8 + i) : 0;
+    return asked;
+}
+
 /* False if calls like this one are not kept. */
 static bool make_key(const weft_net *n, const weft_net_op *op, weft_deed_key *key)
 {
@@ -490,14 +522,33 @@ static bool make_key(const weft_net *n, const weft_net_op *op, weft_deed_key *ke
         return false;
     key->n = 2 + op->n_args;
     key->part[0] = op->form;
-    key->part[1] = op->n_results;
-    for (int i = 0; i < op->n_results; i++)
-        key->part[1] |= is_asked_for(op, i) ? 1 << (8 + i) : 0;
+    key->part[1] = asked_for(op);
     for (int i = 0; i < op->n_args; i++) {
         key->part[2 + i] = op->arg[i] < 0 ? -1 : n->value.at[op->arg[i]].kind;
         for (int k = 0; k < i; k++)
             if (op->arg[k] == op->arg[i] && op->arg[i] >= 0)
                 key->part[2 + i] = -2 - k;
+    }
+    return true;
+}
+
+/* Is this the key of the operator? As make_key, but nothing is written. */
+static bool has_key(const weft_net *n, const weft_net_op *op, const weft_deed *d)
+{
+    const int *part = d->key + 2;
+
+    if (d->n_key != 2 + op->n_args || d->key[0] != op->form || op->node.has_body ||
+        op->n_results > WEFT_DEED_ARGS || d->key[1] != asked_for(op))
+        return false;
+    for (int i = 0; i < op->n_args; i++) {
+        int value = op->arg[i];
+
+        if (part[i] < 0 ? value != (part[i] == -1 ? -1 : op->arg[-2 - part[i]])
+                        : value < 0 || n->value.at[value].kind != part[i])
+            return false;
+        for (int k = 0; k < i && part[i] >= 0; k++)
+            if (op->arg[k] == value)
+                return false;
     }
     return true;
 }
@@ -512,11 +563,17 @@ static bool agrees(const weft_net *n, const weft_value *known, const weft_value 
             weft_shape_equal(&declared->shape, &known->shape));
 }
 
-static int find_deed(const weft_net *n, const weft_net_op *op, const weft_deed_key *key)
+/* What the twin did, if this is the same again; else -1. */
+static int twin_deed(const weft_net *n, const weft_net_op *op)
 {
-    int guess = op->twin > 0 && op->twin <= n->deed.n ? n->deed.at[op->twin - 1] : -1;
-    int d = guess >= 0 && weft_memo_is(n->memo, guess, key) ? guess : weft_memo_find(n->memo, key);
+    int d = op->twin > 0 && op->twin <= n->deed.n ? n->deed.at[op->twin - 1] : -1;
 
+    return d >= 0 && has_key(n, op, &n->memo->deed.at[d]) ? d : -1;
+}
+
+/* A deed of which the declarations say nothing else, or -1. */
+static int agreed(const weft_net *n, const weft_net_op *op, int d)
+{
     for (int i = 0; d >= 0 && op->declared && i < op->n_results; i++)
         if (!agrees(n, weft_memo_value(n->memo, n->memo->deed.at[d].result[i]), &op->declared[i]))
             return -1;
@@ -546,50 +603,102 @@ static void decide(weft_net *n, const weft_net_op *op, weft_deed *d)
         d->result[i] = live_kind(n, d->result[i]);
 }
 
-/* What the operator does, from an earlier call or by the rules. *number is -1 if it is not kept. */
-static weft_status do_deed(weft_net *n, const weft_net_op *op, weft_deed *out, int *number)
+/* What the operator does, by the rules. *number is -1 if it is not kept. */
+static weft_status do_deed(weft_net *n, const weft_net_op *op, const weft_deed_key *key,
+                           weft_deed *out, int *number)
 {
-    weft_deed_key key;
-    bool has_key = make_key(n, op, &key), is_own;
+    bool is_own;
 
-    *number = has_key ? find_deed(n, op, &key) : -1;
-    if (*number >= 0) {
-        *out = n->memo->deed.at[*number];
-        return WEFT_OK;
-    }
     weft_arena_rewind(n->scratch, 0);
     *out = (weft_deed){.op = weft_op_find(op->node.domain, op->node.op),
-                       .result = WEFT_NEW_RAW(has_key ? n->arena : n->scratch, int, op->n_results),
+                       .result = WEFT_NEW_RAW(key ? n->arena : n->scratch, int, op->n_results),
                        .node = -1};
     WEFT_TRY(apply(n, op, out->op, out->result, &is_own));
     decide(n, op, out);
     /* One that is known already was not used because of what is declared here. */
-    if (has_key && out->op && is_own && weft_memo_find(n->memo, &key) < 0)
-        *number = weft_memo_add(n->memo, &key, *out);
+    if (key && out->op && is_own && weft_memo_find(n->memo, key) < 0)
+        *number = weft_memo_add(n->memo, key, *out);
+    return WEFT_OK;
+}
+
+/* The same from an earlier call, if there was one. */
+static weft_status find_deed(weft_net *n, const weft_net_op *op, weft_deed *out, int *number)
+{
+    weft_deed_key key;
+    bool is_kept = make_key(n, op, &key);
+
+    *number = is_kept ? agreed(n, op, weft_memo_find(n->memo, &key)) : -1;
+    if (*number < 0)
+        return do_deed(n, op, is_kept ? &key : NULL, out, number);
+    *out = n->memo->deed.at[*number];
     return WEFT_OK;
 }
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
+/* Adds the operator, of which is known what it does. */
+static weft_status add_operator(weft_net *n, const weft_net_op *op, const weft_deed *done,
+                                int number, int *results)
 {
-    weft_deed done;
-    int number, node;
+    int node;
 
-    WEFT_TRY(do_deed(n, op, &done, &number));
     for (int i = 0; i < op->n_results; i++)
         results[i] =
-            is_asked_for(op, i) ? add_value(n, op->result_name[i], done.result[i], false) : -1;
+            is_asked_for(op, i) ? add_value(n, op->result_name[i], done->result[i], false) : -1;
     n->n_nodes++;
     WEFT_PUSH(n->arena, n->deed, number);
-    if (done.is_folded)
+    if (done->is_folded)
         return WEFT_OK;
     WEFT_TRY(add_to_graph(n, op, results, &node));
-    if (done.node >= 0)
-        weft_builder_like(n->builder, node, done.node);
+    if (done->node >= 0)
+        weft_builder_like(n->builder, node, done->node);
     else if (number >= 0)
         n->memo->deed.at[number].node = node;
     return WEFT_OK;
+}
+
+/* Adds the operator, which has one result and does what an earlier one did: sizes are right. */
+static weft_status add_again(weft_net *n, const weft_net_op *op, int number, int *result)
+{
+    const weft_deed *done = &n->memo->deed.at[number];
+    int args[WEFT_DEED_ARGS];
+    weft_again node;
+
+    if (done->node < 0 && !done->is_folded)
+        return add_operator(n, op, done, number, result);
+    *result = add_value(n, op->result_name[0], done->result[0], false);
+    n->n_nodes++;
+    WEFT_PUSH(n->arena, n->deed, number);
+    if (done->is_folded)
+        return WEFT_OK;
+    WEFT_TRY(find_tensors(n, op->arg, op->n_args, args));
+    node.earlier = done->node;
+    node.name = name_of(op);
+    node.n = op->name ? op->n_name : strlen(node.name);
+    node.args = args;
+    node.result = &weft_memo_get(n->memo, done->result[0])->tensor;
+    node.result_name = op->result_name[0];
+    for (int try = 0; !weft_builder_again(n->builder, &node, &n->value.at[*result].tensor); try++) {
+        node.name = other_name(n, op, try);
+        node.n = strlen(node.name);
+    }
+    n->n_kept++;
+    return WEFT_OK;
+}
+
+weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
+{
+    int number = twin_deed(n, op);
+    weft_deed done;
+
+    if (number >= 0 && op->declared)
+        number = agreed(n, op, number);
+    if (number >= 0 && op->n_results == 1 && is_asked_for(op, 0))
+        return add_again(n, op, number, results);
+    if (number >= 0)
+        return add_operator(n, op, &n->memo->deed.at[number], number, results);
+    WEFT_TRY(find_deed(n, op, &done, &number));
+    return add_operator(n, op, &done, number, results);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -248,18 +248,26 @@ const weft_op *weft_op_at(int i)
     return &table[i];
 }
 
+/* As strcmp, which is seldom needed: most names differ in their first letter. */
+static int compare(const char *a, const char *b)
+{
+    int order = (int)(unsigned char)*a - (int)(unsigned char)*b;
+
+    return order != 0 || *a == '\0' ? order : strcmp(a, b);
+}
+
 const weft_op *weft_op_find(const char *domain, const char *name)
 {
     int low = 0, high = N_OPS;
 
-    if (strcmp(domain, "ai.onnx") == 0) /* another spelling of the default domain */
+    if (compare(domain, "ai.onnx") == 0) /* another spelling of the default domain */
         domain = "";
     while (low < high) {
         int mid = (low + high) / 2;
-        int order = strcmp(domain, table[mid].domain);
+        int order = compare(domain, table[mid].domain);
 
         if (order == 0)
-            order = strcmp(name, table[mid].name);
+            order = compare(name, table[mid].name);
         if (order == 0)
             return &table[mid];
         if (order < 0)

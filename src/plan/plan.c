@@ -125,7 +125,7 @@ static uint64_t hash_tensor(uint64_t h, const weft_tensor *x)
     h = weft_hash_int(h, x->kind);
     h = weft_hash_int(h, x->is_parameter);
     h = weft_hash_int(h, x->bytes);
-    return hash_literal(hash_shape(h, &x->shape), x->value);
+    return hash_literal(hash_shape(h, x->shape), x->value);
 }
 
 uint64_t weft_graph_hash(const weft_graph *g)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const schema = "weft.plan/1";
-static const char *const kinds[] = {"place", "shard"};
+static const char *const kinds[] = {"place", "shard", "train"};
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -73,6 +73,15 @@ void weft_plan_put_claims(weft_arena *a, weft_doc *d, const weft_proof *proof)
     weft_put_real(a, d, "gap", proof->gap);
     weft_put_text(a, d, "method", proof->method);
     weft_put_real(a, d, "certified", proof->certified);
+}
+
+void weft_plan_put_proof(weft_arena *a, weft_doc *plan, const weft_proof *proof)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_plan_put_claims(a, d, proof);
+    weft_put_text(a, d, "again", proof->again);
+    weft_doc_put(a, plan, "proof", d);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -202,6 +211,18 @@ weft_status weft_plan_read_claims(const weft_doc *d, weft_proof *out)
     return weft_doc_real(d, "certified", 0, INFINITY, &out->certified);
 }
 
+weft_status weft_plan_read_proof(const weft_doc *plan, weft_proof *out)
+{
+    static const char *const keys[] = {"status", "value",     "bound", "gap",
+                                       "method", "certified", "again"};
+    const weft_doc *d;
+
+    WEFT_TRY(weft_doc_need(plan, "proof", WEFT_DOC_MAP, &d));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 7));
+    WEFT_TRY(weft_plan_read_claims(d, out));
+    return weft_plan_optional_text(d, "again", &out->again);
+}
+
 /* --- the kind -------------------------------------------------------------------------------- */
 
 static weft_status read_kind(const char *path, weft_arena *a, const weft_doc **doc,
@@ -228,7 +249,8 @@ weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(*out, kinds[i]) == 0)
             return WEFT_OK;
-    return weft_doc_fail(d, "kind is '%s', expected '%s' or '%s'", *out, kinds[0], kinds[1]);
+    return weft_doc_fail(d, "kind is '%s', expected '%s', '%s' or '%s'", *out, kinds[0], kinds[1],
+                         kinds[2]);
 }
 
 weft_status weft_plan_open(const char *path, const char *kind, weft_arena *a, const weft_doc **out)

@@ -58,19 +58,20 @@ static void use_routes(const weft_platform *p, weft_problem_spec *s, weft_proble
     const int *of_hop = number_links(p, x, a);
     double *latency_s = WEFT_NEW(a, double, n_pairs);
     double *second_per_byte = WEFT_NEW(a, double, n_pairs);
-    int *at = WEFT_NEW(a, int, n_pairs + 1);
+    int *at = WEFT_NEW(a, int, n_pairs + 1), *hop = WEFT_NEW(a, int, 2 * p->n_links);
     WEFT_VEC(int) route = {0};
 
     for (int k = 0; k < n_pairs; k++) {
-        const weft_route *r = &p->route[k];
+        const weft_route *r = weft_platform_route(p, k / p->n_devices, k % p->n_devices);
 
         second_per_byte[k] = r->n_hops < 0 ? INFINITY : 0;
         if (r->n_hops > 0) {
             latency_s[k] = r->latency_s;
             second_per_byte[k] = 1 / r->bytes_per_s;
         }
+        weft_platform_hops(p, k / p->n_devices, k % p->n_devices, hop);
         for (int i = 0; i < r->n_hops; i++)
-            WEFT_PUSH(a, route, of_hop[r->hop[i]]);
+            WEFT_PUSH(a, route, of_hop[hop[i]]);
         at[k + 1] = route.n;
     }
     s->latency_s = latency_s;

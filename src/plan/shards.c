@@ -51,7 +51,7 @@ static const weft_span SAME_DEVICE = {0, INFINITY};
 
 static void slow_down(const weft_sharding *p, int from, int to, weft_span *span)
 {
-    const weft_route *r = &p->platform->route[from * p->platform->n_devices + to];
+    const weft_route *r = weft_platform_route(p->platform, from, to);
 
     if (from == to)
         return;

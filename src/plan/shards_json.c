@@ -61,15 +61,6 @@ static weft_doc *steps_doc(const weft_sharding *p, const weft_shards *s, weft_ar
     return list;
 }
 
-static weft_doc *proof_doc(const weft_proof *proof, weft_arena *a)
-{
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-
-    weft_plan_put_claims(a, d, proof);
-    weft_put_text(a, d, "again", proof->again);
-    return d;
-}
-
 weft_doc *weft_shards_doc(const weft_sharding *p, const weft_shards *s, const weft_proof *proof,
                           const weft_plan_origin *origin, weft_doc *measures, weft_arena *a)
 {
@@ -81,7 +72,7 @@ weft_doc *weft_shards_doc(const weft_sharding *p, const weft_shards *s, const we
     weft_doc_put(a, d, "sets", sets_doc(p, s, a));
     weft_doc_put(a, d, "steps", steps_doc(p, s, a));
     weft_doc_put(a, d, "measures", measures);
-    weft_doc_put(a, d, "proof", proof_doc(proof, a));
+    weft_plan_put_proof(a, d, proof);
     return d;
 }
 
@@ -159,18 +150,6 @@ static weft_status read_lists(const weft_doc *plan, weft_shards_file *out)
     return WEFT_OK;
 }
 
-static weft_status read_proof(const weft_doc *plan, weft_proof *out)
-{
-    static const char *const keys[] = {"status", "value",     "bound", "gap",
-                                       "method", "certified", "again"};
-    const weft_doc *d;
-
-    WEFT_TRY(weft_doc_need(plan, "proof", WEFT_DOC_MAP, &d));
-    WEFT_TRY(weft_doc_known_keys(d, keys, 7));
-    WEFT_TRY(weft_plan_read_claims(d, out));
-    return weft_plan_optional_text(d, "again", &out->again);
-}
-
 weft_status weft_shards_read(const char *path, weft_arena *a, weft_shards_file *out)
 {
     static const char *const keys[] = {"schema", "kind",   "model",    "platform",
@@ -185,7 +164,7 @@ weft_status weft_shards_read(const char *path, weft_arena *a, weft_shards_file *
     WEFT_TRY(read_ask(d, &out->ask));
     WEFT_TRY(read_lists(d, out));
     WEFT_TRY(weft_doc_need(d, "measures", WEFT_DOC_MAP, &out->measures));
-    WEFT_TRY(read_proof(d, &out->proof));
+    WEFT_TRY(weft_plan_read_proof(d, &out->proof));
     out->doc = d;
     return WEFT_OK;
 }

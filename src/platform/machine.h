@@ -59,8 +59,8 @@ WEFT_CHECKED weft_status weft_machine_link(weft_machine *m, const weft_link *l);
 /* Freezes the machine, finds the routes. The caller owns *out. */
 WEFT_CHECKED weft_status weft_machine_finish(weft_machine *m, weft_platform **out);
 
-/* Fills p->route from devices, switches, links and host. */
-WEFT_CHECKED weft_status weft_platform_route(weft_platform *p);
+/* Fills the routes from devices, switches, links and host. */
+void weft_platform_find_routes(weft_platform *p);
 
 /* A design with the defaults of its model. */
 weft_design weft_design_default(weft_device_model model);

@@ -544,7 +544,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->hides = m->hides;
     p->arena = a;
     p->hash = hash_of(p);
-    WEFT_TRY(weft_platform_route(p));
+    weft_platform_find_routes(p);
     m->arena = NULL;
     *out = p;
     return WEFT_OK;

@@ -688,7 +688,7 @@ static weft_status check_connected(const weft_platform *p, const weft_doc *root)
 
     for (int a = 0; a < p->n_devices; a++)
         for (int b = a + 1; b < p->n_devices; b++)
-            if (p->route[(size_t)a * (size_t)p->n_devices + (size_t)b].n_hops < 0)
+            if (weft_platform_route(p, a, b)->n_hops < 0)
                 return weft_doc_fail(links ? links : root,
                                      "the devices '%s' and '%s' are not connected, expected links "
                                      "over switches or the host between them",

@@ -6,16 +6,19 @@
  * 2. A place remembers the predecessor with the largest bottleneck bandwidth, ties to the lowest
  *    number. All of a level is settled before it is expanded, and the bottleneck of a path is the
  *    smaller of its last link and the bottleneck before it, so the choice is optimal.
- * 3. The links from each destination back to the source are written down in order.
+ * 3. Each place keeps the link by which it is reached, so the way back can be walked.
+ * 4. Routes of equal length, latency and bandwidth are one entry of a table: in machines of equal
+ *    parts there are few.
  *
- * Two places have at most one link, so the predecessor names it. Time O(devices * links of
- * switches and host + links), and the length of all routes together, which is limited. */
+ * Two places have at most one link, so the predecessor names it. Time O(devices * (places + links
+ * of switches and host) + links); 4 bytes for each pair of devices and for each device and place:
+ * 143 MB for 512 servers of 8 devices, a switch each. At worst every pair has an entry of its own,
+ * which takes 24 bytes more, and about as much again on the way. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "machine.h"
-
-enum { MOST_HOPS = 1 << 27 }; /* of all routes together: 512 MiB */
 
 /* A link as seen from the place it leaves. */
 typedef struct way {
@@ -28,11 +31,12 @@ typedef struct search {
     const weft_platform *p;
     int *at; /* CSR: ways out of place v are way[at[v]] .. way[at[v + 1] - 1] */
     way *way;
-    int *level;    /* links from the source; -1: not reached */
-    int *before;   /* place from which a place is reached */
-    int *by;       /* directed link by which it is reached */
-    double *width; /* bottleneck bandwidth from the source */
-    int *queue;    /* places in the order of their levels */
+    int *level;        /* links from the source; -1: not reached */
+    int *before;       /* place from which a place is reached */
+    int *by;           /* directed link by which it is reached: a row of reached_by */
+    double *width;     /* bottleneck bandwidth from the source */
+    double *latency_s; /* from the source */
+    int *queue;        /* places in the order of their levels */
     int n_queue;
 } search;
 
@@ -51,8 +55,8 @@ static search new_search(const weft_platform *p, weft_arena *a)
     s.way = WEFT_NEW(a, way, 2 * p->n_links);
     s.level = WEFT_NEW(a, int, n);
     s.before = WEFT_NEW(a, int, n);
-    s.by = WEFT_NEW(a, int, n);
     s.width = WEFT_NEW(a, double, n);
+    s.latency_s = WEFT_NEW(a, double, n);
     s.queue = WEFT_NEW(a, int, n);
     for (int hop = 0; hop < 2 * p->n_links; hop++)
         s.at[from_of(p, hop) + 1]++;
@@ -97,9 +101,10 @@ static void search_from(search *s, int source)
     const weft_platform *p = s->p;
 
     for (int v = 0; v < p->n_devices + p->n_switches; v++)
-        s->level[v] = -1;
+        s->level[v] = s->by[v] = -1;
     s->level[source] = 0;
     s->width[source] = INFINITY;
+    s->latency_s[source] = 0;
     s->queue[0] = source;
     s->n_queue = 1;
     for (int i = 0; i < s->n_queue; i++) {
@@ -110,68 +115,114 @@ static void search_from(search *s, int source)
     }
 }
 
-/* The route to one destination; its hops are written to `hop`. */
-static weft_route traced(const search *s, int source, int to, int *hop)
+/* In the order of travel: sums round alike everywhere. */
+static void sum_latencies(search *s)
 {
-    weft_route r = {.n_hops = s->level[to], .hop = hop, .bytes_per_s = s->width[to]};
+    for (int i = 1; i < s->n_queue; i++) {
+        int v = s->queue[i];
 
-    if (r.n_hops < 0) /* the time of any transfer, of 0 bytes too, becomes INFINITY, never NaN */
+        s->latency_s[v] = s->latency_s[s->before[v]] + s->p->link[s->by[v] / 2].latency_s;
+    }
+}
+
+static weft_route route_to(const search *s, int to)
+{
+    if (s->level[to] < 0) /* the time of any transfer, of 0 bytes too, is INFINITY, never NaN */
         return (weft_route){.n_hops = -1, .latency_s = INFINITY, .bytes_per_s = DBL_MIN};
-    for (int v = to, i = r.n_hops - 1; v != source; i--) {
-        hop[i] = s->by[v];
-        v = s->before[v];
-    }
-    for (int i = 0; i < r.n_hops; i++) /* in the order of travel: sums round alike everywhere */
-        r.latency_s += s->p->link[hop[i] / 2].latency_s;
-    return r;
+    return (weft_route){s->level[to], s->latency_s[to], s->width[to]};
 }
 
-/* The links of all routes from the source. */
-static int64_t n_hops_from(const search *s)
+/* --- the table of different routes ----------------------------------------------------------- */
+
+typedef struct table {
+    weft_arena *scratch;
+    WEFT_VEC(weft_route) route;
+    int *slot; /* [n_slots] number of a route + 1; 0: free */
+    size_t n_slots;
+} table;
+
+static bool is_equal(const weft_route *a, const weft_route *b)
 {
-    int64_t n = 0;
-
-    for (int d = 0; d < s->p->n_devices; d++)
-        n += s->level[d] > 0 ? s->level[d] : 0;
-    return n;
+    return a->n_hops == b->n_hops && a->latency_s == b->latency_s &&
+           a->bytes_per_s == b->bytes_per_s;
 }
 
-static weft_status route_all(weft_platform *p, search *s)
+static size_t slot_of(const table *t, const weft_route *r)
 {
-    size_t n = (size_t)p->n_devices;
-    weft_route *route = WEFT_NEW(p->arena, weft_route, n * n);
-    int64_t total = 0;
+    uint64_t h = (uint64_t)(int64_t)r->n_hops, bits[2];
+    size_t i;
 
-    for (int source = 0; source < p->n_devices; source++) {
-        int64_t here;
-        int *hop;
-
-        search_from(s, source);
-        here = n_hops_from(s);
-        total += here;
-        if (total > MOST_HOPS)
-            return weft_fail(WEFT_E_INPUT,
-                             "the routes between the devices have more than %d links in all, "
-                             "expected fewer devices or switches between them",
-                             MOST_HOPS);
-        hop = WEFT_NEW(p->arena, int, here);
-        for (int to = 0; to < p->n_devices; to++) {
-            weft_route *r = &route[(size_t)source * n + (size_t)to];
-
-            *r = traced(s, source, to, hop);
-            hop += r->n_hops > 0 ? r->n_hops : 0;
-        }
+    memcpy(&bits[0], &r->latency_s, sizeof bits[0]);
+    memcpy(&bits[1], &r->bytes_per_s, sizeof bits[1]);
+    for (int k = 0; k < 2; k++) {
+        h = (h ^ bits[k]) * 0xbf58476d1ce4e5b9u;
+        h ^= h >> 29;
     }
-    p->route = route;
-    return WEFT_OK;
+    i = (size_t)(h ^ h >> 32) & (t->n_slots - 1);
+    while (t->slot[i] != 0 && !is_equal(&t->route.at[t->slot[i] - 1], r))
+        i = (i + 1) & (t->n_slots - 1);
+    return i;
 }
 
-weft_status weft_platform_route(weft_platform *p)
+static void grow_slots(table *t)
+{
+    t->n_slots = t->n_slots == 0 ? 256 : 2 * t->n_slots;
+    t->slot = WEFT_NEW(t->scratch, int, t->n_slots);
+    for (int k = 0; k < t->route.n; k++)
+        t->slot[slot_of(t, &t->route.at[k])] = k + 1;
+}
+
+static int number_of(table *t, const weft_route *r)
+{
+    size_t i;
+
+    if (2 * (size_t)t->route.n >= t->n_slots)
+        grow_slots(t);
+    i = slot_of(t, r);
+    if (t->slot[i] == 0) {
+        WEFT_PUSH(t->scratch, t->route, *r);
+        t->slot[i] = t->route.n;
+    }
+    return t->slot[i] - 1;
+}
+
+/* --- all routes ------------------------------------------------------------------------------ */
+
+void weft_platform_find_routes(weft_platform *p)
 {
     weft_arena *scratch = weft_arena_new();
+    size_t n = (size_t)p->n_devices, n_places = n + (size_t)p->n_switches;
+    int *route_of = WEFT_NEW_RAW(p->arena, int, n *n);
+    int *reached_by = WEFT_NEW_RAW(p->arena, int, n *n_places);
     search s = new_search(p, scratch);
-    weft_status status = route_all(p, &s);
+    table t = {.scratch = scratch};
 
+    for (int source = 0; source < p->n_devices; source++) {
+        int *row = route_of + (size_t)source * n, last = -1;
+
+        s.by = reached_by + (size_t)source * n_places;
+        search_from(&s, source);
+        sum_latencies(&s);
+        for (int to = 0; to < p->n_devices; to++) { /* neighbours are often alike */
+            weft_route r = route_to(&s, to);
+
+            if (last < 0 || !is_equal(&t.route.at[last], &r))
+                last = number_of(&t, &r);
+            row[to] = last;
+        }
+    }
+    p->route_of = route_of;
+    p->reached_by = reached_by;
+    p->routes = weft_arena_copy(p->arena, t.route.at, (size_t)t.route.n * sizeof *t.route.at);
     weft_arena_free(scratch);
-    return status;
+}
+
+void weft_platform_hops(const weft_platform *p, int from, int to, int *hop)
+{
+    const int *by = p->reached_by + (size_t)from * (size_t)(p->n_devices + p->n_switches);
+
+    for (int v = to, i = weft_platform_route(p, from, to)->n_hops - 1; i >= 0; i--) {
+        hop[i] = by[v];
+        v = from_of(p, by[v]);
+    }
 }

@@ -48,6 +48,47 @@ double weft_set_utilisation(const weft_shard_report *r, int set)
     return m->latency_s > 0 ? fmin(1.0, busy_s / m->latency_s) : 0;
 }
 
+/* --- training -------------------------------------------------------------------------------- */
+
+bool weft_train_report_has_plan(const weft_train_report *r)
+{
+    return r->solution->plan.stage != NULL && r->solution->measures.stage_busy_s != NULL;
+}
+
+int weft_train_stage_of(const weft_train_report *r, int job)
+{
+    const weft_train_measures *m = &r->solution->measures;
+    int task = m->jobs->task[job], n = r->solution->plan.n_stages;
+
+    return m->part[job] == WEFT_TRAIN_SYNC || m->part[job] == WEFT_TRAIN_UPDATE ? task : task % n;
+}
+
+int weft_stage_devices(const weft_stage *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_parts; i++)
+        n += s->part[i].n_blocks * s->width;
+    return n;
+}
+
+int weft_train_floors(const weft_train_floor *f, weft_floor_name out[WEFT_N_FLOORS])
+{
+    const weft_floor_name list[WEFT_N_FLOORS] = {
+        {"arithmetic",       "compute_s",  f->compute_s },
+        {"memory bandwidth", "memory_s",   f->memory_s  },
+        {"communication",    "send_s",     f->send_s    },
+        {"pipeline",         "pipeline_s", f->pipeline_s},
+    };
+    int largest = 0;
+
+    memcpy(out, list, sizeof list);
+    for (int i = 1; i < WEFT_N_FLOORS; i++)
+        if (list[i].seconds > list[largest].seconds)
+            largest = i;
+    return largest;
+}
+
 /* --- text ------------------------------------------------------------------------------------ */
 
 static char shown(char c)

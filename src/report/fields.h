@@ -48,4 +48,19 @@ const int *weft_set_sizes(const weft_shards *s, weft_arena *a);
 /* Share of the latency that the members of a set compute. */
 double weft_set_utilisation(const weft_shard_report *r, int set);
 
+/* --- training -------------------------------------------------------------------------------- */
+
+bool weft_train_report_has_plan(const weft_train_report *r);
+/* The stage that a job belongs to: of a way between stages, the one that sends. */
+int weft_train_stage_of(const weft_train_report *r, int job);
+/* Devices of a stage. */
+int weft_stage_devices(const weft_stage *s);
+/* Names of the lower bounds as people read them, and which is the largest. */
+enum { WEFT_N_FLOORS = 4 };
+typedef struct weft_floor_name {
+    const char *name, *key;
+    double seconds;
+} weft_floor_name;
+int weft_train_floors(const weft_train_floor *f, weft_floor_name out[WEFT_N_FLOORS]);
+
 #endif

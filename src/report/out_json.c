@@ -101,7 +101,7 @@ static weft_doc *names_doc(const weft_graph *g, const int *tensor, int n, weft_a
 
     for (int i = 0; i < n; i++)
         weft_doc_put(a, map, g->tensor[tensor[i]].name,
-                     tensor_doc(g->tensor[tensor[i]].type, &g->tensor[tensor[i]].shape, a));
+                     tensor_doc(g->tensor[tensor[i]].type, g->tensor[tensor[i]].shape, a));
     return map;
 }
 

@@ -247,7 +247,7 @@ static int choose_devices(const weft_platform *p, weft_arena *a, int *shown)
 
 static const char *cell_text(const weft_platform *p, int from, int to, char text[32])
 {
-    const weft_route *r = &p->route[(size_t)from * (size_t)p->n_devices + (size_t)to];
+    const weft_route *r = weft_platform_route(p, from, to);
 
     if (from == to)
         return "-";
@@ -285,14 +285,17 @@ static void print_block(const matrix *m, int first, int last, FILE *to)
 /* The bandwidth of all pairs if it is one and the same, else 0. */
 static double common_bandwidth(const weft_platform *p)
 {
-    const weft_route *r = p->route;
-    size_t n = (size_t)p->n_devices;
+    double bytes_per_s = weft_platform_route(p, 0, 1)->bytes_per_s;
 
-    for (size_t i = 0; i < n * n; i++)
-        if (i / n != i % n && (r[i].n_hops < 0 || r[i].bytes_per_s < r[1].bytes_per_s ||
-                               r[i].bytes_per_s > r[1].bytes_per_s))
-            return 0;
-    return r[1].bytes_per_s;
+    for (int from = 0; from < p->n_devices; from++)
+        for (int to = 0; to < p->n_devices; to++) {
+            const weft_route *r = weft_platform_route(p, from, to);
+
+            if (from != to &&
+                (r->n_hops < 0 || r->bytes_per_s < bytes_per_s || r->bytes_per_s > bytes_per_s))
+                return 0;
+        }
+    return bytes_per_s;
 }
 
 static void print_matrix(const weft_platform *p, weft_arena *a, FILE *to)
@@ -455,7 +458,7 @@ static weft_doc *matrix_doc(const weft_platform *p, bool is_latency, weft_arena 
         weft_doc *row = weft_doc_new(a, WEFT_DOC_LIST);
 
         for (int to = 0; to < p->n_devices; to++) {
-            const weft_route *r = &p->route[from * p->n_devices + to];
+            const weft_route *r = weft_platform_route(p, from, to);
             double value = is_latency ? r->latency_s : r->bytes_per_s;
 
             weft_doc_add(a, row, weft_real_or_null(a, r->n_hops > 0 ? value : NAN));

@@ -125,7 +125,7 @@ static void print_layers(const weft_summary *s, FILE *to)
 
         for (int i = g->res_at[u + 1] - 1; i >= g->res_at[u]; i--)
             if (g->res[i] >= 0)
-                weft_shape_print(&g->tensor[g->res[i]].shape, shape);
+                weft_shape_print(g->tensor[g->res[i]].shape, shape);
         fprintf(to, "  %5d  %-40s %-20s %-20s %10s %10s %10s\n", u, shown(g->node[u].name, name),
                 shown(g->node[u].op, op), shape, weft_format_count((double)w->macs, macs),
                 weft_format_count((double)w->flops, flops),

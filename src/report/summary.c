@@ -34,16 +34,19 @@ static void sum_tensors(const weft_graph *g, weft_summary *s)
 static weft_op_total *row_of(const weft_node *n, weft_map *rows, weft_arena *a, weft_op_total *op,
                              int *n_ops)
 {
-    size_t mark = weft_arena_mark(a);
-    const char *key = weft_arena_print(a, "%zu.%s.%s", strlen(n->op), n->op, n->domain);
-    int row = weft_map_get(rows, key, strlen(key));
+    size_t mark = weft_arena_mark(a), n_op = strlen(n->op) + 1, n_domain = strlen(n->domain);
+    char *key = weft_arena_raw(a, n_op + n_domain); /* a NUL between them */
+    int row;
 
+    memcpy(key, n->op, n_op);
+    memcpy(key + n_op, n->domain, n_domain);
+    row = weft_map_get(rows, key, n_op + n_domain);
     if (row >= 0) {
         weft_arena_rewind(a, mark);
         return &op[row];
     }
     op[*n_ops] = (weft_op_total){.op = n->op, .domain = n->domain};
-    weft_map_set(rows, key, strlen(key), *n_ops);
+    weft_map_set(rows, key, n_op + n_domain, *n_ops);
     return &op[(*n_ops)++];
 }
 

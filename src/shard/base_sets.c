@@ -17,7 +17,7 @@
 static double bandwidth(const weft_base *b, int d, int e)
 {
     const weft_platform *p = b->problem->platform;
-    const weft_route *r = &p->route[d * p->n_devices + e];
+    const weft_route *r = weft_platform_route(p, d, e);
 
     return r->n_hops < 0 ? 0 : r->bytes_per_s;
 }

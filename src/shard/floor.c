@@ -40,10 +40,10 @@ static reach best_reach(const weft_sharding *p)
 
     for (int i = 0; i < p->n_accelerators; i++) {
         for (int k = 0; k < p->n_accelerators; k++)
-            take_best(&r.inside, &m->route[p->accelerator[i] * m->n_devices + p->accelerator[k]]);
+            take_best(&r.inside, weft_platform_route(m, p->accelerator[i], p->accelerator[k]));
         if (m->host >= 0) {
-            take_best(&r.host, &m->route[m->host * m->n_devices + p->accelerator[i]]);
-            take_best(&r.host, &m->route[p->accelerator[i] * m->n_devices + m->host]);
+            take_best(&r.host, weft_platform_route(m, m->host, p->accelerator[i]));
+            take_best(&r.host, weft_platform_route(m, p->accelerator[i], m->host));
         }
     }
     if (m->host < 0)

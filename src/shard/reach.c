@@ -71,8 +71,8 @@ static void best_spans(const weft_platform *p, const int *device, int n_devices,
         int m = 0;
 
         for (int k = 0; k < n_devices; k++) {
-            const weft_route *out_of = &p->route[device[i] * p->n_devices + device[k]];
-            const weft_route *into = &p->route[device[k] * p->n_devices + device[i]];
+            const weft_route *out_of = weft_platform_route(p, device[i], device[k]);
+            const weft_route *into = weft_platform_route(p, device[k], device[i]);
 
             if (k != i) { /* the better direction: i may send or receive */
                 fast[m] = fmax(bandwidth(out_of), bandwidth(into));
@@ -144,7 +144,7 @@ static void find_fastest(world *w)
     for (int i = 0; i < p->n_accelerators; i++)
         for (int k = 0; k < p->n_accelerators; k++) {
             const weft_route *r =
-                &p->platform->route[p->accelerator[i] * p->platform->n_devices + p->accelerator[k]];
+                weft_platform_route(p->platform, p->accelerator[i], p->accelerator[k]);
 
             if (i == k || r->n_hops < 0)
                 continue;

@@ -184,7 +184,7 @@ static void add_setups(list *l, int first, int n)
 
 static double bandwidth(const weft_platform *p, int a, int b)
 {
-    const weft_route *r = &p->route[a * p->n_devices + b];
+    const weft_route *r = weft_platform_route(p, a, b);
 
     return r->n_hops < 0 ? 0 : r->bytes_per_s;
 }

@@ -174,7 +174,7 @@ static void set_routes(const maker *m, double *latency_s, double *second_per_byt
         for (int k = 0; k < m->n_devices; k++) {
             int from = i < m->p->n_accelerators ? m->p->accelerator[i] : f->host;
             int to = k < m->p->n_accelerators ? m->p->accelerator[k] : f->host;
-            const weft_route *r = &f->route[from * f->n_devices + to];
+            const weft_route *r = weft_platform_route(f, from, to);
             bool is_there = i == k || r->n_hops >= 0;
 
             latency_s[i * m->n_devices + k] = i == k || !is_there ? 0 : r->latency_s;

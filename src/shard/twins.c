@@ -28,12 +28,13 @@ static bool are_twins(const weft_platform *p, int a, int b)
 {
     int n = p->n_devices;
 
-    if (!is_same_kind(p, a, b) || !is_same_route(&p->route[a * n + b], &p->route[b * n + a]))
+    if (!is_same_kind(p, a, b) ||
+        !is_same_route(weft_platform_route(p, a, b), weft_platform_route(p, b, a)))
         return false;
     for (int c = 0; c < n; c++)
         if (c != a && c != b &&
-            (!is_same_route(&p->route[a * n + c], &p->route[b * n + c]) ||
-             !is_same_route(&p->route[c * n + a], &p->route[c * n + b])))
+            (!is_same_route(weft_platform_route(p, a, c), weft_platform_route(p, b, c)) ||
+             !is_same_route(weft_platform_route(p, c, a), weft_platform_route(p, c, b))))
             return false;
     return true;
 }

@@ -85,4 +85,13 @@ int64_t weft_piper_stages_doubts(const weft_piper_stages *s);
  */
 double weft_piper_node_least_bytes(const weft_piper *p, int u, int width);
 
+/* Limits of what is read. */
+enum { WEFT_PIPER_MOST_DEVICES = 1000000 };
+#define WEFT_PIPER_MOST_BYTES 0x1p53
+
+/* Is there a plan, however slow? WEFT_BOUNDED: yes; WEFT_INFEASIBLE: no; WEFT_UNKNOWN: stopped, or
+ * the modes of a stage have too many sums. The cuts need not know memory and devices of `p`. */
+weft_outcome weft_piper_has_plan(const weft_piper *p, const weft_piper_cuts *cuts,
+                                 const weft_piper_options *options, const weft_run *run);
+
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* piper_cuts.c: all cuts of a network, with the sums that make a stage cheap to judge.
  *
- * 1. Breadth first from the empty cut: each cut, with each node added whose predecessors are in it;
- *    a hash table keeps cuts apart.
+ * 1. All sets of nodes closed under predecessors (weft_cuts_all).
  * 2. Order by (work, size, discovery). Work is the sum over the nodes, in order, of the least
  *    width * seconds of their modes. Rounded addition of numbers >= 0 is monotone, so a cut has at
  *    least the work of every cut inside it, and is larger: it comes later.
@@ -16,87 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct finder {
-    const weft_piper *p;
-    weft_arena *a;
-    int n_words;
-    WEFT_VEC(uint64_t *) found;
-    int *slot; /* [n_slots] number of a cut + 1; 0: free */
-    size_t n_slots;
-} finder;
-
-/* --- the cuts -------------------------------------------------------------------------------- */
-
-static size_t hash_of(const uint64_t *bits, int n_words)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u;
-
-    for (int w = 0; w < n_words; w++) {
-        h = (h ^ bits[w]) * 0xbf58476d1ce4e5b9u;
-        h ^= h >> 29;
-    }
-    return (size_t)(h ^ h >> 32);
-}
-
-static size_t slot_of(const finder *f, const uint64_t *bits)
-{
-    size_t bytes = (size_t)f->n_words * sizeof *bits;
-    size_t i = hash_of(bits, f->n_words) & (f->n_slots - 1);
-
-    while (f->slot[i] != 0 && memcmp(f->found.at[f->slot[i] - 1], bits, bytes) != 0)
-        i = (i + 1) & (f->n_slots - 1);
-    return i;
-}
-
-static void grow_slots(finder *f)
-{
-    f->n_slots = f->n_slots == 0 ? 1024 : 2 * f->n_slots;
-    f->slot = WEFT_NEW(f->a, int, f->n_slots);
-    for (int c = 0; c < f->found.n; c++)
-        f->slot[slot_of(f, f->found.at[c])] = c + 1;
-}
-
-static void add_cut(finder *f, const uint64_t *bits)
-{
-    if (2 * (size_t)f->found.n >= f->n_slots)
-        grow_slots(f);
-    size_t i = slot_of(f, bits);
-    if (f->slot[i] != 0)
-        return;
-    WEFT_PUSH(f->a, f->found, weft_arena_copy(f->a, bits, (size_t)f->n_words * sizeof(uint64_t)));
-    f->slot[i] = f->found.n;
-}
-
-static bool is_ready(const weft_piper *p, const uint64_t *bits, int u)
-{
-    if (weft_bit_get(bits, u))
-        return false;
-    for (int k = p->in_at[u]; k < p->in_at[u + 1]; k++)
-        if (!weft_bit_get(bits, p->edge_from[p->in_edge[k]]))
-            return false;
-    return true;
-}
-
-static weft_status find_cuts(finder *f, int64_t max_cuts)
-{
-    uint64_t *bits = WEFT_NEW(f->a, uint64_t, f->n_words);
-
-    add_cut(f, bits);
-    for (int c = 0; c < f->found.n; c++) {
-        if (f->found.n > max_cuts)
-            return weft_fail(WEFT_E_INPUT,
-                             "the network is too wide: it can be cut in more than %lld ways",
-                             (long long)max_cuts);
-        for (int u = 0; u < f->p->n_nodes; u++) {
-            if (!is_ready(f->p, f->found.at[c], u))
-                continue;
-            memcpy(bits, f->found.at[c], (size_t)f->n_words * sizeof *bits);
-            weft_bit_set(bits, u);
-            add_cut(f, bits);
-        }
-    }
-    return WEFT_OK;
-}
+#include "cuts.h"
 
 /* --- order ----------------------------------------------------------------------------------- */
 
@@ -127,22 +46,22 @@ static double least_work_s(const weft_piper *p, int u)
     return least_s;
 }
 
-static const ranked *rank_cuts(const finder *f)
+static const ranked *rank_cuts(const weft_piper *p, const weft_cut_list *found, weft_arena *a)
 {
-    ranked *rank = WEFT_NEW(f->a, ranked, f->found.n);
-    double *work_s = WEFT_NEW(f->a, double, f->p->n_nodes);
+    ranked *rank = WEFT_NEW(a, ranked, found->n);
+    double *work_s = WEFT_NEW(a, double, p->n_nodes);
 
-    for (int u = 0; u < f->p->n_nodes; u++)
-        work_s[u] = least_work_s(f->p, u);
-    for (int c = 0; c < f->found.n; c++) {
+    for (int u = 0; u < p->n_nodes; u++)
+        work_s[u] = least_work_s(p, u);
+    for (int c = 0; c < found->n; c++) {
         rank[c].found = c;
-        for (int u = 0; u < f->p->n_nodes; u++)
-            if (weft_bit_get(f->found.at[c], u)) {
+        for (int u = 0; u < p->n_nodes; u++)
+            if (weft_bit_get(weft_cut_at(found, c), u)) {
                 rank[c].work_s += work_s[u];
                 rank[c].size++;
             }
     }
-    qsort(rank, (size_t)f->found.n, sizeof *rank, by_rank);
+    qsort(rank, (size_t)found->n, sizeof *rank, by_rank);
     return rank;
 }
 
@@ -221,20 +140,26 @@ static void list_leaving(const weft_piper *p, weft_arena *a, weft_piper_cuts *cu
 weft_status weft_piper_cuts_new(const weft_piper *p, int64_t max_cuts, weft_arena *a,
                                 weft_piper_cuts *out)
 {
-    finder f = {.p = p, .a = a, .n_words = weft_bits_words(p->n_nodes)};
+    weft_before g = weft_before_of(p->n_nodes, p->n_edges, p->edge_from, p->edge_to, a);
+    weft_cut_list found;
 
-    WEFT_TRY(find_cuts(&f, max_cuts));
-    const ranked *rank = rank_cuts(&f);
-    uint64_t *bits = WEFT_NEW(a, uint64_t, (size_t)f.found.n * (size_t)f.n_words);
-    double *work_s = WEFT_NEW(a, double, f.found.n);
+    if (!weft_cuts_all(&g, max_cuts, a, &found))
+        return weft_fail(WEFT_E_INPUT,
+                         "the network is too wide: it can be cut in more than %lld ways "
+                         "(--max-cuts raises this limit)",
+                         (long long)max_cuts);
+    const ranked *rank = rank_cuts(p, &found, a);
+    size_t n_words = (size_t)found.n_words;
+    uint64_t *bits = WEFT_NEW(a, uint64_t, (size_t)found.n * n_words);
+    double *work_s = WEFT_NEW(a, double, found.n);
 
-    for (int c = 0; c < f.found.n; c++) {
-        memcpy(bits + (size_t)c * (size_t)f.n_words, f.found.at[rank[c].found],
-               (size_t)f.n_words * sizeof *bits);
+    for (int c = 0; c < found.n; c++) {
+        memcpy(bits + (size_t)c * n_words, weft_cut_at(&found, rank[c].found),
+               n_words * sizeof *bits);
         work_s[c] = rank[c].work_s;
     }
     *out = (weft_piper_cuts){
-        .n_cuts = f.found.n, .n_words = f.n_words, .bits = bits, .work_s = work_s};
+        .n_cuts = found.n, .n_words = found.n_words, .bits = bits, .work_s = work_s};
     out->sums = sum_cuts(p, out, a);
     list_leaving(p, a, out);
     return WEFT_OK;

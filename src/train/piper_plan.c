@@ -41,6 +41,7 @@
 static const double comparison = 1e-10; /* stages may be longer by this share */
 static const double precision = 1e-9;   /* of the optimum */
 static const double narrow = 1e-3;      /* from here on every other probe is just below the value */
+enum { MOST_SPANS = 100000 };           /* that are kept from probe to probe */
 
 const weft_option weft_piper_table[] = {
     {WEFT_INT(weft_piper_options, max_cuts),   40000,   2, 1e7,
@@ -70,7 +71,9 @@ typedef struct planner {
     int n_divisors, *divisor; /* of the microbatches, ascending, up to the devices */
     int *divisor_from;        /* [most_replicas + 1] index of the first one that is as large */
     int most_replicas;
-    double rounding_s; /* stages are off by less */
+    double rounding_s;      /* stages are off by less */
+    weft_piper_span *spans; /* [(outer * n_cuts + inner) * n_widths + width]; outer 0: not known
+                               yet, width -1: none; NULL: too many to keep */
     /* the probe */
     double limit_s;
     states *at; /* [n_cuts] by rising n_replicas and falling n_devices */
@@ -134,17 +137,33 @@ static int least_replicas(planner *q, weft_piper_span *span, const state *later,
     return 0;
 }
 
+/* The span of two cuts at one width, from an earlier probe if it is kept; NULL: there is none. */
+static weft_piper_span *span_of(planner *q, int inner, int outer, int w, weft_piper_span *room)
+{
+    size_t n_cuts = (size_t)q->cuts->n_cuts, n_widths = (size_t)q->p->n_widths;
+    weft_piper_span *span = room;
+
+    if (q->spans != NULL)
+        span = &q->spans[((size_t)outer * n_cuts + (size_t)inner) * n_widths + (size_t)w];
+    if (q->spans != NULL && span->outer != 0)
+        return span->width < 0 ? NULL : span;
+    if (weft_piper_span_open(q->stages, inner, outer, w, span))
+        return span;
+    span->width = -1;
+    return NULL;
+}
+
 /* All states that a stage from cut `inner` to `outer` leads to. */
 static void try_span(planner *q, int inner, int outer)
 {
     for (int w = 0; w < q->p->n_widths; w++) {
-        weft_piper_span span;
+        weft_piper_span room, *span = span_of(q, inner, outer, w, &room);
 
-        if (!weft_piper_span_open(q->stages, inner, outer, w, &span))
+        if (span == NULL)
             continue;
         for (int i = 0; i < q->at[outer].n; i++) {
             const state *later = &q->at[outer].at[i];
-            int d = least_replicas(q, &span, later, &q->at[inner]);
+            int d = least_replicas(q, span, later, &q->at[inner]);
             state x = {
                 later->n_replicas + d, later->n_devices + d * q->p->width[w], outer, i, d, w};
 
@@ -374,6 +393,14 @@ static const char *reason_of(const weft_piper *p, weft_arena *a)
                             p->n_devices, p->memory_bytes);
 }
 
+static void make_spans(planner *q, weft_arena *a)
+{
+    size_t n_cuts = (size_t)q->cuts->n_cuts, n_widths = (size_t)q->p->n_widths;
+
+    if (n_cuts * n_cuts <= MOST_SPANS / n_widths)
+        q->spans = WEFT_NEW(a, weft_piper_span, n_cuts * n_cuts * n_widths);
+}
+
 static void list_divisors(planner *q)
 {
     const weft_piper *p = q->p;
@@ -425,6 +452,24 @@ static weft_status search(planner *q)
     return WEFT_OK;
 }
 
+weft_outcome weft_piper_has_plan(const weft_piper *p, const weft_piper_cuts *cuts,
+                                 const weft_piper_options *options, const weft_run *run)
+{
+    weft_arena *kept = weft_arena_new(), *scratch = weft_arena_new(), *sums = weft_arena_new();
+    weft_piper_solution counts = {0};
+    planner q = {.p = p, .cuts = cuts, .run = run, .scratch = scratch, .out = &counts};
+    answer found;
+
+    q.stages = weft_piper_stages_new(p, cuts, options->max_points, kept, sums);
+    list_divisors(&q);
+    q.rounding_s = rounding_of(p, cuts);
+    found = probe(&q, longest_s(p));
+    weft_arena_free(sums);
+    weft_arena_free(scratch);
+    weft_arena_free(kept);
+    return found == YES ? WEFT_BOUNDED : found == NO ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
+}
+
 weft_status weft_piper_solve(const weft_piper *p, const weft_piper_options *options,
                              const weft_run *run, weft_arena *a, weft_piper_solution *out)
 {
@@ -438,6 +483,7 @@ weft_status weft_piper_solve(const weft_piper *p, const weft_piper_options *opti
         out->n_cuts = cuts.n_cuts;
         q.stages = weft_piper_stages_new(p, &cuts, options->max_points, kept, sums);
         list_divisors(&q);
+        make_spans(&q, kept);
         q.rounding_s = rounding_of(p, &cuts);
         status = search(&q);
     }

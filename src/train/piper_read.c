@@ -20,11 +20,11 @@ enum {
     MOST_NODES = 4096,
     MOST_EDGES = 65536,
     MOST_WIDTHS = 64,
-    MOST_DEVICES = 1000000,
+    MOST_DEVICES = WEFT_PIPER_MOST_DEVICES,
     MOST_WIDTH = 1000000
 };
-static const double most_bytes = 9007199254740992.0; /* 2^53 */
-static const double most_figure = 1e30;              /* products of a few stay finite */
+static const double most_bytes = WEFT_PIPER_MOST_BYTES;
+static const double most_figure = 1e30; /* products of a few stay finite */
 
 typedef struct reader {
     weft_piper *p;

@@ -31,16 +31,18 @@ static int end_of(const weft_platform *p, int hop, bool is_first)
 
 static void check_route(const weft_platform *p, int from, int to)
 {
-    const weft_route *r = &p->route[(size_t)from * (size_t)p->n_devices + (size_t)to];
-    int at = from;
+    const weft_route *r = weft_platform_route(p, from, to);
+    int at = from, *hop = malloc((size_t)(r->n_hops + 2) * sizeof *hop);
 
+    weft_platform_hops(p, from, to, hop);
     expect(r->latency_s >= 0 && r->bytes_per_s > 0);
     expect((from == to) == (r->n_hops == 0));
     for (int i = 0; i < r->n_hops; i++) {
-        expect(r->hop[i] >= 0 && r->hop[i] < 2 * p->n_links);
-        expect(end_of(p, r->hop[i], true) == at);
-        at = end_of(p, r->hop[i], false);
+        expect(hop[i] >= 0 && hop[i] < 2 * p->n_links);
+        expect(end_of(p, hop[i], true) == at);
+        at = end_of(p, hop[i], false);
     }
+    free(hop);
     expect(r->n_hops < 0 || at == to);
     expect(weft_transfer_s(p, from, to, 1e6) >= 0);
 }

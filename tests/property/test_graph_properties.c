@@ -13,14 +13,14 @@ enum { N_GRAPHS = 600, MOST_NODES = 40, MOST_INPUTS = 3 };
 static weft_tensor tensor_like(weft_arena *a, const char *prefix, int number, weft_tensor_kind kind,
                                int64_t bytes)
 {
-    return (weft_tensor){
-        .name = weft_arena_print(a, "%s%d", prefix, number),
-        .type = WEFT_U8,
-        .kind = kind,
-        .shape = {1, {bytes}},
-        .elements = bytes,
-        .bytes = bytes
-    };
+    weft_shape shape = {1, {bytes}};
+
+    return (weft_tensor){.name = weft_arena_print(a, "%s%d", prefix, number),
+                         .type = WEFT_U8,
+                         .kind = kind,
+                         .shape = weft_arena_copy(a, &shape, sizeof shape),
+                         .elements = bytes,
+                         .bytes = bytes};
 }
 
 /* The edges of node u in a random graph: results are read by later nodes only. */

@@ -338,7 +338,7 @@ static void check_results(const subject *x)
         is_disjoint = is_disjoint && (x->split->factor[k] == 1 || x->step->axis[k].in_result ||
                                       x->split->is_scattered);
     for (int r = 0; r < x->step->n_results; r++) {
-        const weft_shape *shape = &x->g->tensor[x->step->result[r]].shape;
+        const weft_shape *shape = x->g->tensor[x->step->result[r]].shape;
         weft_box whole = weft_box_whole(shape), b;
         int64_t at[WEFT_MAX_RANK] = {0};
         int expected = -1;
@@ -415,7 +415,7 @@ static void check_needs(const subject *x, const weft_nests *nests, int member, i
         bool is_weight = e >= x->step->n_operands;
         int k = is_weight ? e - x->step->n_operands : e;
         const weft_step_operand *o = is_weight ? &x->step->weight[k] : &x->step->operand[k];
-        const weft_shape *shape = &x->g->tensor[o->tensor].shape;
+        const weft_shape *shape = x->g->tensor[o->tensor].shape;
         weft_box b = is_weight ? weft_split_weight(x->s, x->v, x->split, member, k, phase)
                                : weft_split_need(x->s, x->v, x->split, member, k, phase);
         int64_t lo[WEFT_MAX_AXES], hi[WEFT_MAX_AXES], point[WEFT_MAX_AXES], at[WEFT_MAX_RANK];
@@ -449,7 +449,7 @@ static void check_writes(const subject *x, const weft_nests *nests, int member, 
 
     for (int r = 0; r < x->step->n_results; r++) {
         int slot = x->step->n_nodes > 1 ? 0 : -1;
-        const weft_shape *shape = &x->g->tensor[x->step->result[r]].shape;
+        const weft_shape *shape = x->g->tensor[x->step->result[r]].shape;
         weft_access a;
 
         for (int i = x->g->res_at[u]; i < x->g->res_at[u + 1] && slot < 0; i++)
@@ -683,9 +683,9 @@ static void check_convolution(const subject *x, int member, int phase)
 {
     static const char *const name[] = {"b", "m", "n", "r", "c"};
     const weft_tensor *y = &x->g->tensor[x->step->result[0]];
-    const weft_shape *in = &x->g->tensor[x->step->operand[0].tensor].shape;
-    const weft_shape *w = &x->g->tensor[x->step->weight[0].tensor].shape;
-    const int64_t extent[] = {in->dim[0], w->dim[0], w->dim[1], y->shape.dim[2], y->shape.dim[3]};
+    const weft_shape *in = x->g->tensor[x->step->operand[0].tensor].shape;
+    const weft_shape *w = x->g->tensor[x->step->weight[0].tensor].shape;
+    const int64_t extent[] = {in->dim[0], w->dim[0], w->dim[1], y->shape->dim[2], y->shape->dim[3]};
     weft_box need = weft_split_need(x->s, x->v, x->split, member, 0, phase);
     weft_box kernel = weft_split_weight(x->s, x->v, x->split, member, 0, phase);
     int64_t from[WEFT_MAX_AXES], to[WEFT_MAX_AXES], lo[5], hi[5], p[5];
@@ -737,8 +737,8 @@ TEST(convolutions_have_the_rows_and_kernels_they_use)
 /* Element number N of the result is element number N of the operand. */
 static void check_reshape(const subject *x, int member)
 {
-    const weft_shape *from = &x->g->tensor[x->step->operand[0].tensor].shape;
-    const weft_shape *to = &x->g->tensor[x->step->result[0]].shape;
+    const weft_shape *from = x->g->tensor[x->step->operand[0].tensor].shape;
+    const weft_shape *to = x->g->tensor[x->step->result[0]].shape;
     weft_box need = weft_split_need(x->s, x->v, x->split, member, 0, 0);
     weft_box own = weft_split_result(x->s, x->v, x->split, member, 0);
     int64_t at[WEFT_MAX_RANK], source[WEFT_MAX_RANK];
@@ -802,7 +802,7 @@ static int64_t start_of(const subject *x, bool is_join, int k, int axis)
 
     for (int i = 0; i < k; i++)
         start +=
-            x->g->tensor[is_join ? x->step->operand[i].tensor : x->step->result[i]].shape.dim[axis];
+            x->g->tensor[is_join ? x->step->operand[i].tensor : x->step->result[i]].shape->dim[axis];
     return start;
 }
 
@@ -819,7 +819,7 @@ static void check_pieces(const subject *x, bool is_join, int axis)
             weft_box piece = is_join ? weft_split_need(x->s, x->v, x->split, m, k, 0)
                                      : weft_split_result(x->s, x->v, x->split, m, k);
             const weft_shape *shape =
-                &x->g->tensor[is_join ? x->step->operand[k].tensor : x->step->result[k]].shape;
+                x->g->tensor[is_join ? x->step->operand[k].tensor : x->step->result[k]].shape;
             weft_box all = weft_box_whole(shape);
             int64_t start = start_of(x, is_join, k, axis), at[WEFT_MAX_RANK] = {0};
 

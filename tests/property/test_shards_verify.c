@@ -409,7 +409,7 @@ TEST(bounds_above_the_floor_need_a_search)
     CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 1);
     entry(m.doc, "kind")->text = "weave";
     CHECK_INT(n_wrong(m.doc, lines, sizeof lines), -1);
-    CHECK(strstr(lines, "kind is 'weave', expected 'place' or 'shard'") != NULL);
+    CHECK(strstr(lines, "kind is 'weave', expected 'place', 'shard' or 'train'") != NULL);
     weft_arena_free(a);
     free_plan(&m);
 }

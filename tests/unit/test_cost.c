@@ -94,6 +94,7 @@ enum { MOST_DEVICES = 16 };
 typedef struct machine {
     weft_device device[MOST_DEVICES];
     weft_route route[MOST_DEVICES * MOST_DEVICES];
+    int route_of[MOST_DEVICES * MOST_DEVICES]; /* each pair has its own */
     weft_platform platform;
 } machine;
 
@@ -102,12 +103,15 @@ static void connect_all(machine *m, int n, double bytes_per_s, double latency_s)
     memset(m, 0, sizeof *m);
     m->platform = (weft_platform){.name = "test", .n_devices = n, .host = -1};
     m->platform.device = m->device;
-    m->platform.route = m->route;
-    for (int i = 0; i < n * n; i++)
+    m->platform.routes = m->route;
+    m->platform.route_of = m->route_of;
+    for (int i = 0; i < n * n; i++) {
+        m->route_of[i] = i;
         m->route[i] =
             i / n == i % n
                 ? (weft_route){.bytes_per_s = INFINITY}
                 : (weft_route){.n_hops = 1, .latency_s = latency_s, .bytes_per_s = bytes_per_s};
+    }
 }
 
 /* A platform of these designs, a device each, called d0, d1, .. */

@@ -447,7 +447,7 @@ static int64_t place_of(const walk *w, const weft_access *a, const int64_t *poin
 {
     int t = a->is_result ? w->g->res[w->g->res_at[w->u] + a->slot]
                          : w->g->arg[w->g->arg_at[w->u] + a->slot];
-    const weft_shape *s = &w->g->tensor[t].shape;
+    const weft_shape *s = w->g->tensor[t].shape;
     int64_t place = 0;
 
     CHECK_INT(a->rank, s->rank);
@@ -759,7 +759,7 @@ static void check_work(const weft_graph *g, const needs *n, weft_arena *a, tally
 static bool same_kind_of_tensor(const weft_graph *g, int a, int b)
 {
     return g->tensor[a].type == g->tensor[b].type &&
-           weft_shape_equal(&g->tensor[a].shape, &g->tensor[b].shape);
+           weft_shape_equal(g->tensor[a].shape, g->tensor[b].shape);
 }
 
 /* A backward node of a forward node f: the fixed places of its operands and results. */

@@ -9,14 +9,13 @@
 
 static int add_tensor(weft_builder *b, const char *name, weft_tensor_kind kind, int64_t bytes)
 {
-    weft_tensor t = {
-        .name = name,
-        .type = WEFT_U8,
-        .kind = kind,
-        .shape = {1, {bytes}},
-        .elements = bytes,
-        .bytes = bytes
-    };
+    weft_shape shape = {1, {bytes}};
+    weft_tensor t = {.name = name,
+                     .type = WEFT_U8,
+                     .kind = kind,
+                     .shape = &shape,
+                     .elements = bytes,
+                     .bytes = bytes};
 
     return weft_builder_tensor(b, &t);
 }

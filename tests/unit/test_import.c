@@ -698,7 +698,7 @@ TEST(a_known_condition_takes_its_branch)
         m = imported(&d);
         check_ops(m, yes ? "Relu" : "MatMul");
         CHECK_INT(m->n_warnings, 0);
-        CHECK_INT(m->graph->tensor[m->graph->output[0]].shape.dim[1], yes ? 3 : 4);
+        CHECK_INT(m->graph->tensor[m->graph->output[0]].shape->dim[1], yes ? 3 : 4);
         weft_model_free(m);
     }
 }

@@ -233,7 +233,7 @@ TEST(quantised_weights_stay_as_small_as_they_are_stored)
     for (int t = 0; t < m->graph->n_tensors; t++) {
         const weft_tensor *x = &m->graph->tensor[t];
 
-        if (x->kind == WEFT_WEIGHT && x->shape.rank == 4) {
+        if (x->kind == WEFT_WEIGHT && x->shape->rank == 4) {
             CHECK_INT(x->type, WEFT_F32); /* what the convolution reads */
             CHECK_INT(x->bytes, x->elements);
             n++;

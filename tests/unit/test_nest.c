@@ -337,7 +337,7 @@ TEST(reshape_costs_nothing)
     operand(&f, WEFT_F32, "2x3x4");
     list_operand(&f, 2, (int64_t[]){6, -1});
     apply(&f, "Reshape");
-    CHECK_INT(f.graph->tensor[f.graph->output[0]].shape.dim[1], 4);
+    CHECK_INT(f.graph->tensor[f.graph->output[0]].shape->dim[1], 4);
     check_work(&f, (weft_work){0, 0, 0, 0});
     finish(&f);
 }

@@ -174,6 +174,84 @@ TEST(without_a_plan_there_is_a_reason)
     weft_arena_free(a);
 }
 
+static weft_piper_needs needs_of(const weft_piper *p, double limit_s)
+{
+    weft_piper_options options;
+    weft_piper_needs needs;
+    weft_run run = {.limit_s = limit_s, .begin_s = weft_wall_s()};
+
+    weft_options_default(weft_piper_table, &options);
+    CHECK_OK(weft_piper_need(p, &options, &run, &needs));
+    return needs;
+}
+
+TEST(what_would_do_is_the_least_that_does)
+{
+    weft_piper *p = pair_with((weft_piper_limits){.n_devices = 1, .memory_bytes = 100});
+    weft_piper_needs needs = needs_of(p, INFINITY);
+
+    /* both on one device: 10 + 60 and 30 + 40; on two: 10 * 2 + 60, which fits */
+    CHECK(needs.memory_bytes == 140);
+    CHECK(needs.is_least);
+    CHECK_INT(needs.n_devices, 2);
+    CHECK(needs.is_fewest);
+    weft_piper_free(p);
+    p = pair_with((weft_piper_limits){.memory_bytes = 69}); /* a alone takes 70 */
+    needs = needs_of(p, INFINITY);
+    CHECK_INT(needs.n_devices, 0);
+    CHECK(needs.memory_bytes == 80);
+    weft_piper_free(p);
+}
+
+TEST(what_would_do_is_not_known_without_time)
+{
+    weft_piper *p = pair_with((weft_piper_limits){.n_devices = 1, .memory_bytes = 100});
+    weft_piper_needs needs = needs_of(p, 0);
+
+    CHECK(needs.memory_bytes == 0 && needs.n_devices == 0);
+    CHECK(!needs.is_least && !needs.is_fewest);
+    weft_piper_free(p);
+}
+
+/* One less is proved to be too little, on files of more than a few nodes. */
+TEST(what_would_do_agrees_with_the_planner)
+{
+    static const struct {
+        const char *file;
+        weft_piper_limits limits;
+    } list[] = {
+        {"layers",   {.memory_bytes = 200e6}               },
+        {"layers",   {.n_devices = 1}                      },
+        {"branches", {.n_devices = 2, .memory_bytes = 400} },
+        {"branches", {.n_devices = 1, .memory_bytes = 1000}},
+    };
+    weft_arena *a = weft_arena_new();
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char path[4096];
+        weft_piper *p = NULL;
+
+        snprintf(path, sizeof path, WEFT_TEST_DATA "/piper/%s.json", list[i].file);
+        CHECK_OK(weft_piper_read(path, &list[i].limits, &p));
+        CHECK_INT(solved(p, a).outcome, WEFT_INFEASIBLE);
+        weft_piper_needs needs = needs_of(p, INFINITY);
+        CHECK(needs.is_least && needs.is_fewest && needs.memory_bytes > 0);
+        for (int less = 0; less < 2; less++) {
+            weft_piper changed = *p;
+
+            changed.memory_bytes = needs.memory_bytes - less;
+            CHECK_INT(solved(&changed, a).outcome, less ? WEFT_INFEASIBLE : WEFT_OPTIMAL);
+            if (needs.n_devices == 0)
+                continue;
+            changed = *p;
+            changed.n_devices = needs.n_devices - less;
+            CHECK_INT(solved(&changed, a).outcome, less ? WEFT_INFEASIBLE : WEFT_OPTIMAL);
+        }
+        weft_piper_free(p);
+    }
+    weft_arena_free(a);
+}
+
 TEST(a_network_with_too_many_cuts_is_refused)
 {
     weft_arena *a = weft_arena_new();
@@ -182,7 +260,8 @@ TEST(a_network_with_too_many_cuts_is_refused)
     weft_piper_solution s;
     weft_run run = {.limit_s = INFINITY};
 
-    CHECK_FAILS(weft_piper_solve(p, &options, &run, a, &s), "cut in more than 2 ways");
+    CHECK_FAILS(weft_piper_solve(p, &options, &run, a, &s),
+                "cut in more than 2 ways (--max-cuts raises");
     weft_piper_free(p);
     weft_arena_free(a);
 }
@@ -317,6 +396,9 @@ int main(void)
         cmocka_unit_test(a_plan_that_breaks_a_rule_is_refused),
         cmocka_unit_test(memory_decides_between_replicas_and_recomputation),
         cmocka_unit_test(without_a_plan_there_is_a_reason),
+        cmocka_unit_test(what_would_do_is_the_least_that_does),
+        cmocka_unit_test(what_would_do_is_not_known_without_time),
+        cmocka_unit_test(what_would_do_agrees_with_the_planner),
         cmocka_unit_test(a_network_with_too_many_cuts_is_refused),
         cmocka_unit_test(no_time_is_no_plan_and_no_proof),
         cmocka_unit_test(wrong_files_are_refused_with_the_place),

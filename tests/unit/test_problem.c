@@ -274,14 +274,13 @@ TEST(names_of_goals_and_outcomes)
 
 static int add_tensor(weft_builder *b, const char *name, weft_tensor_kind kind, int64_t bytes)
 {
-    weft_tensor t = {
-        .name = name,
-        .type = WEFT_U8,
-        .kind = kind,
-        .shape = {1, {bytes}},
-        .elements = bytes,
-        .bytes = bytes
-    };
+    weft_shape shape = {1, {bytes}};
+    weft_tensor t = {.name = name,
+                     .type = WEFT_U8,
+                     .kind = kind,
+                     .shape = &shape,
+                     .elements = bytes,
+                     .bytes = bytes};
 
     return weft_builder_tensor(b, &t);
 }
@@ -327,18 +326,14 @@ static const weft_link star_link[] = {
     {.a = 0,  .b = 3,            .bytes_per_s = 50, .latency_s = 1        },
     { .a = 3, .b = 1, .bytes_per_s = 25,    .latency_s = 2, .is_half_duplex = true},
 };
-static const int star_out[] = {0, 2}, star_back[] = {3, 1};
-static const weft_route star_route[] = {
+/* From device to place (cpu gpu fpga sw): the last hop. cpu 0 sw 2 gpu; gpu 3 sw 1 cpu. */
+static const int star_reached_by[] = {-1, 2, -1, 0, 1, -1, -1, 3, -1, -1, -1, -1};
+static const weft_route star_routes[] = {
     {.n_hops = 0       },
-    {.n_hops = 2,        .hop = star_out, .latency_s = 3, .bytes_per_s = 25},
-    {.n_hops = -1   },
-    {.n_hops = 2,                  .hop = star_back, .latency_s = 3, .bytes_per_s = 25},
-    {.n_hops = 0              },
+    {.n_hops = 2,        .latency_s = 3, .bytes_per_s = 25},
     {.n_hops = -1},
-    {.n_hops = -1},
-    {.n_hops = -1       },
-    {.n_hops = 0      },
 };
+static const int star_route_of[] = {0, 1, 2, 1, 0, 2, 2, 2, 0};
 static const char *const star_switch[] = {"sw"};
 static const weft_platform star = {
     .name = "star",
@@ -348,7 +343,9 @@ static const weft_platform star = {
     .device = star_device,
     .switch_name = star_switch,
     .link = star_link,
-    .route = star_route,
+    .routes = star_routes,
+    .route_of = star_route_of,
+    .reached_by = star_reached_by,
     .host = 0,
     .transfer = WEFT_CONTEND,
 };
@@ -416,20 +413,21 @@ TEST(parallel_links_have_names_of_their_own)
         {.a = 0, .b = 1, .bytes_per_s = 1},
         {.a = 0, .b = 1, .bytes_per_s = 1},
     };
-    static const int there[] = {2}, back[] = {1};
-    static const weft_route route[] = {
+    static const int reached_by[] = {-1, 2, 1, -1}; /* there by the second, back by the first */
+    static const weft_route routes[] = {
         {.n_hops = 0      },
-        {.n_hops = 1,       .hop = there, .bytes_per_s = 1},
-        {.n_hops = 1, .hop = back, .bytes_per_s = 1},
-        {.n_hops = 0      },
+        { .n_hops = 1, .bytes_per_s = 1}
     };
+    static const int route_of[] = {0, 1, 1, 0};
     static const double seconds[] = {1, 1, 1, 1, 1, 1};
     const weft_platform two_links = {.name = "two",
                                      .n_devices = 2,
                                      .n_links = 2,
                                      .device = star_device,
                                      .link = pair,
-                                     .route = route,
+                                     .routes = routes,
+                                     .route_of = route_of,
+                                     .reached_by = reached_by,
                                      .host = -1};
     weft_costs costs = {.n_nodes = 3, .n_devices = 2, .seconds = seconds};
     weft_graph *g = small_graph(80);

@@ -221,8 +221,8 @@ TEST(unet_is_counted_by_hand)
     CHECK_INT(weights(g, true), n);
     CHECK_INT(macs(g), m);
     CHECK_INT(count(g, "ConvTranspose"), 4);
-    CHECK_INT(g->tensor[g->output[0]].shape.dim[1], 2);
-    CHECK_INT(g->tensor[g->output[0]].shape.dim[2], 256);
+    CHECK_INT(g->tensor[g->output[0]].shape->dim[1], 2);
+    CHECK_INT(g->tensor[g->output[0]].shape->dim[2], 256);
     weft_graph_free(g);
 }
 
@@ -241,8 +241,8 @@ static int matching(const weft_graph *g, const layer *l)
     for (int u = 0; u < g->n_nodes; u++) {
         if (strcmp(g->node[u].op, "Conv") != 0)
             continue;
-        const int64_t *w = g->tensor[g->arg[g->arg_at[u] + 1]].shape.dim;
-        const int64_t *y = g->tensor[g->res[g->res_at[u]]].shape.dim;
+        const int64_t *w = g->tensor[g->arg[g->arg_at[u] + 1]].shape->dim;
+        const int64_t *y = g->tensor[g->res[g->res_at[u]]].shape->dim;
         found += w[0] == l->m && w[1] == l->n && w[2] == 3 && w[3] == 3 && y[1] == l->m &&
                  y[2] == l->r && y[3] == l->r;
     }

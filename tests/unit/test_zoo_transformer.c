@@ -273,7 +273,7 @@ TEST(experts_are_nodes_of_their_own)
     CHECK_INT(count_nodes(b.graph, "Gather"), 1 + 2 * 3);
     int n_shares = 0; /* tensors 1 x room x hidden that experts gather */
     for (int u = 0; u < b.graph->n_nodes; u++) {
-        const weft_shape *s = &b.graph->tensor[b.graph->res[b.graph->res_at[u]]].shape;
+        const weft_shape *s = b.graph->tensor[b.graph->res[b.graph->res_at[u]]].shape;
         n_shares += strcmp(b.graph->node[u].op, "Gather") == 0 && s->dim[1] == room;
     }
     CHECK_INT(n_shares, 2 * 3);
@@ -497,7 +497,7 @@ static stage read_nodes(const weft_graph *g, int64_t channels)
         int result = g->res[g->res_at[u]];
         if (!is_op(g, u, "Conv") || !is_depthwise(g, g->tensor[operand(g, u)].producer))
             continue;
-        if (g->tensor[result].shape.dim[1] != channels)
+        if (g->tensor[result].shape->dim[1] != channels)
             continue;
         CHECK(s.n < MAX_STAGE_NODES);
         s.conv[s.n++] = u;

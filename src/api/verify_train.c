@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* verify_train.c: is a plan of training legal, and is it worth what it claims?
+ *
+ * 1. Model, platform and the problem made of them have the hashes the plan was made with.
+ * 2. Every stage is decided: cuts, devices, shares and policies exist.
+ * 3. The plan keeps all rules (pipeline_check.c), and nothing exceeds a memory in the simulator.
+ * 4. Every number under "measures" is found again, to 1e-9 relative.
+ * 5. The proof: its value is the simulator's. What it calls certified is at most the bound without
+ *    search, computed again. A bound above that must rest on a search that `method` names, and is
+ *    not repeated; no bound exceeds the value; gap and status follow from the two. */
+#include <string.h>
+
+#include "verdict.h"
+
+typedef struct verifier {
+    weft_wrongs *w;
+    const weft_pipeline_file *file;
+    const weft_train_case *c;
+    weft_verdict *out;
+} verifier;
+
+static void check_hashes(verifier *v)
+{
+    const weft_plan_origin *o = &v->file->origin;
+    weft_arena *a = v->w->a;
+
+    weft_check_hash(v->w, weft_arena_print(a, "model '%s'", o->model), v->c->model_hash,
+                    o->model_hash);
+    weft_check_hash(v->w, weft_arena_print(a, "platform '%s'", o->platform), v->c->platform_hash,
+                    o->platform_hash);
+    weft_check_hash(v->w, "the problem made of model, platform and options", v->c->training->hash,
+                    o->problem_hash);
+}
+
+static void check_legality(verifier *v, const weft_pipeline *plan)
+{
+    weft_breach breach[WEFT_MOST_WRONG];
+    int n = weft_pipeline_check(v->c->training, plan, breach, WEFT_MOST_WRONG, v->w->a);
+
+    for (int i = 0; i < n && i < WEFT_MOST_WRONG; i++)
+        weft_wrong(v->w, breach[i].what);
+    if (n > WEFT_MOST_WRONG)
+        v->w->n += n - WEFT_MOST_WRONG;
+}
+
+static void check_memory(verifier *v, const weft_train_measures *m)
+{
+    int i = m->over_stage;
+
+    if (i >= 0)
+        weft_wrong(v->w, weft_arena_print(v->w->a,
+                                          "a device of stage %d holds %.12g bytes at its peak, it "
+                                          "has %.12g",
+                                          i, m->stage_peak_bytes[i], m->stage_room_bytes[i]));
+}
+
+static double certified_bound(verifier *v)
+{
+    weft_train_floor floor;
+    weft_proof proof;
+
+    if (v->file->proof.again == NULL)
+        return 0;
+    weft_train_bound(v->c->training, v->w->a, &proof, &floor);
+    if (proof.again != NULL && strcmp(v->file->proof.again, proof.again) == 0)
+        return proof.certified;
+    weft_wrong(v->w, weft_arena_print(v->w->a, "proof.again is '%s', expected '%s' or null",
+                                      v->file->proof.again, proof.again ? proof.again : "null"));
+    return 0;
+}
+
+static void judge(verifier *v)
+{
+    const weft_training *p = v->c->training;
+    weft_train_solution *s = &v->out->training;
+    weft_arena *a = v->w->a;
+
+    check_hashes(v);
+    if (weft_pipeline_decide(v->file, p, a, &s->plan) != WEFT_OK) {
+        weft_wrong(v->w, weft_line_of_file(v->file->doc, a));
+        return;
+    }
+    check_legality(v, &s->plan);
+    if (weft_pipeline_evaluate(p, &s->plan, a, &s->measures) != WEFT_OK) {
+        if (v->w->n == 0) /* else it is one of those breaches */
+            weft_wrong(v->w, weft_arena_print(a, "%s", weft_message()));
+        return;
+    }
+    check_memory(v, &s->measures);
+    weft_compare(v->w, "measures", v->file->measures,
+                 weft_train_measures_doc(p, &s->plan, &s->measures, a));
+    weft_check_proof(v->w, &v->file->proof, s->measures.step_s, certified_bound(v),
+                     weft_train_method_is_search, v->out);
+    s->proof = v->file->proof;
+    v->out->has_solution = true;
+}
+
+weft_status weft_verify_train(const char *plan_path, const char *model, const char *platform,
+                              weft_wrongs *w, weft_train_case *c, weft_verdict *out)
+{
+    weft_pipeline_file *file = WEFT_NEW(w->a, weft_pipeline_file, 1);
+    verifier v = {w, file, c, out};
+    weft_train_request r;
+
+    WEFT_TRY(weft_pipeline_read(plan_path, w->a, file));
+    if (file->origin.platform == NULL)
+        return weft_doc_fail(file->doc, "'platform' is null, expected a map");
+    r = (weft_train_request){
+        .model = model ? model : weft_beside(plan_path, file->origin.model, w->a),
+        .platform = platform ? platform : weft_beside(plan_path, file->origin.platform, w->a),
+        .options = file->origin.options,
+        .ask = file->ask,
+    };
+    WEFT_TRY(weft_train_case_open(&r, c));
+    judge(&v);
+    return WEFT_OK;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* train_step.c: weft train MODEL --on PLATFORM: the plan with the shortest step. */
+#include "cli.h"
+#include "weft/api.h"
+#include "weft/report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const beside = "equal"; /* the solver that a plan is set beside */
+
+static weft_status find_solver(const char *name, const weft_train_solver **out)
+{
+    const char *known[64];
+    int n = 0;
+
+    *out = weft_train_find(name);
+    for (; n < weft_train_count() && n < 64; n++)
+        known[n] = weft_train_at(n)->name;
+    return *out ? WEFT_OK : weft_unknown_solver(name, known, n);
+}
+
+static weft_status run_solver(const weft_train_solver *s, const weft_training *p,
+                              const weft_effort_flags *effort, weft_arena *a,
+                              weft_train_solution *out)
+{
+    weft_watch watch = {0};
+    weft_run run;
+    weft_status status;
+
+    WEFT_TRY(weft_effort_read(effort, WEFT_TRAIN_LIMIT, &watch, &run));
+    run.scratch = weft_arena_new();
+    status = weft_train_solve(s, p, &run, a, out);
+    weft_arena_free(run.scratch);
+    weft_effort_end(&watch);
+    return status;
+}
+
+static bool has_plan(const weft_train_solution *s)
+{
+    return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
+}
+
+static weft_doc *result_doc(const weft_train_report *r, weft_doc *plan, weft_arena *a)
+{
+    const weft_proof *proof = &r->solution->proof;
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_put_text(a, d, "schema", "weft.result/1");
+    weft_put_text(a, d, "command", "train");
+    weft_put_text(a, d, "model", r->origin->model);
+    weft_put_text(a, d, "platform", r->origin->platform);
+    weft_put_text(a, d, "goal", "step");
+    weft_put_text(a, d, "objective", "step");
+    weft_put_text(a, d, "solver", r->origin->solver);
+    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
+    weft_put_text(a, d, "sense", "min");
+    weft_put_real(a, d, "value", plan ? proof->value : NAN);
+    weft_put_text(a, d, "unit", "s");
+    weft_put_real(a, d, "per_second", plan ? 1 / proof->value : NAN);
+    weft_put_real(a, d, "bound", proof->bound);
+    weft_put_real(a, d, "gap", plan ? proof->gap : NAN);
+    weft_put_text(a, d, "method", proof->method);
+    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
+    weft_put_real(a, d, "seconds", r->solution->seconds);
+    weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
+    weft_train_report_put(r, d, a);
+    weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));
+    return d;
+}
+
+static weft_status write_doc(const weft_doc *d, const char *path, weft_arena *a)
+{
+    const char *text = weft_doc_json(d, 1, a);
+
+    return weft_emit(path, text, strlen(text));
+}
+
+static weft_status show(const weft_train_report *r, weft_doc *plan, const weft_train_flags *f,
+                        weft_arena *a)
+{
+    weft_collect c;
+
+    if (f->quiet)
+        return WEFT_OK;
+    WEFT_TRY(weft_collect_begin(&c));
+    if (f->json)
+        fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
+    else
+        weft_train_report_text(r, f->verbose, 80, c.to);
+    return weft_collect_emit(&c, NULL);
+}
+
+/* Only where devices differ does it say anything. */
+static weft_status set_beside(const weft_training *p, const weft_train_flags *f, weft_arena *a,
+                              weft_train_solution *equal, weft_train_report *r)
+{
+    const weft_train_solver *s = weft_train_find(beside);
+
+    if (p->cluster->n_classes < 2 || s == NULL || strcmp(f->solver, beside) == 0)
+        return WEFT_OK;
+    WEFT_TRY(run_solver(s, p, f->effort, a, equal));
+    r->equal = equal;
+    return WEFT_OK;
+}
+
+static weft_status train(const weft_train_case *c, const weft_train_flags *f, weft_arena *a,
+                         int *code)
+{
+    const weft_training *p = c->training;
+    const weft_train_request *q = f->request;
+    weft_plan_origin origin = {q->model,      q->platform,      NULL,
+                               q->options,    f->solver,        f->effort->seed,
+                               c->model_hash, c->platform_hash, p->hash};
+    weft_train_report r = {.problem = p, .origin = &origin};
+    const weft_train_solver *solver;
+    weft_train_solution solution, equal;
+    weft_doc *plan = NULL;
+
+    WEFT_TRY(find_solver(f->solver, &solver));
+    WEFT_TRY(run_solver(solver, p, f->effort, a, &solution));
+    r.solution = &solution;
+    if (has_plan(&solution)) {
+        plan =
+            weft_pipeline_doc(p, &solution.plan, &solution.proof, &origin,
+                              weft_train_measures_doc(p, &solution.plan, &solution.measures, a), a);
+        if (*f->output)
+            WEFT_TRY(write_doc(plan, f->output, a));
+        if (*f->trace)
+            WEFT_TRY(write_doc(weft_train_report_trace(&r, a), f->trace, a));
+        if (!f->quiet)
+            WEFT_TRY(set_beside(p, f, a, &equal, &r));
+    } else {
+        *code = WEFT_EXIT_NO;
+    }
+    return show(&r, plan, f, a);
+}
+
+weft_status weft_train_step(const weft_train_flags *f, weft_arena *a, int *code)
+{
+    weft_train_case c;
+    weft_status status;
+
+    WEFT_TRY(weft_train_case_open(f->request, &c));
+    status = train(&c, f, a, code);
+    weft_train_case_close(&c);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* onnx_repeat.c: nodes of the main graph that repeat an earlier one.
+ *
+ * Networks are made of layers, so most nodes have a twin (onnx_node.c): one of the same form that
+ * stands at the same place of an earlier layer. Such a node is imported in four steps:
+ *
+ * 1. An operand that moved on by a step from the twin of the twin to the twin has most likely moved
+ *    on by another: it is looked for there, and its name compared.
+ * 2. Names that stand side by side in the file are copied in one piece.
+ * 3. The net compares what is known of the operands with what was known of those of the twin, and
+ *    takes its results over.
+ * 4. The result goes into the scope, which refuses a name that is there already.
+ *
+ * Nothing is taken for granted: whatever is not as expected goes the usual way (onnx_import.c). */
+#include "import.h"
+
+void weft_import_add_constant(weft_import *m, const weft_import_form *form)
+{
+    if (form->n_elements > 0 &&
+        __builtin_add_overflow(m->n_constants, form->n_elements, &m->n_constants))
+        m->n_constants = INT64_MAX;
+}
+
+/* Puts the operands behind those of the nodes before; false if one of them is not there. */
+static bool follow_twins(const weft_import *m, const weft_scope *s, const weft_onnx_node *n,
+                         int before_twin)
+{
+    const int *last = s->operand.at + m->place[n->twin].operand;
+    const int *before = s->operand.at + m->place[before_twin].operand;
+    int *arg = s->operand.at + s->operand.n;
+
+    for (int i = 0; i < n->n_inputs; i++) {
+        const weft_slice *name = &n->input[i];
+
+        if (name->n == 0)
+            return false;
+        arg[i] = weft_map_guess(s->values, 2 * last[i] - before[i], name->at, name->n);
+        if (arg[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Does the graph say what the tensor is? It does of its outputs, in most files of nothing else. */
+static bool is_declared(const weft_scope *s, const weft_slice *name)
+{
+    const weft_onnx_graph *g = s->graph;
+
+    if (g->n_values == 0 && g->n_outputs == 1 && g->output[0].name.n != name->n)
+        return false;
+    return weft_import_find_declared(s, *name) >= 0;
+}
+
+/* Copies the name of the only result, and that of the node, which follows it in nearly all files.
+ */
+static const char *copy_names(weft_import *m, const weft_onnx_node *n, weft_net_op *op)
+{
+    enum { BETWEEN = 2 }; /* bytes: field and length of the node's name */
+    const weft_slice *result = &n->output[0], *name = &n->name;
+    bool is_next = name->n > 0 && name->at == result->at + result->n + BETWEEN;
+    size_t size = is_next ? result->n + BETWEEN + name->n : result->n;
+    char *text = weft_arena_text(m->lasting, result->at, size);
+
+    text[result->n] = '\0';
+    op->name = is_next ? text + result->n + BETWEEN : weft_import_text(m, *name);
+    op->n_name = name->n;
+    return text;
+}
+
+/* True if the node is an operator with one result of which nothing is declared, and all it reads is
+ * there. */
+static bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+{
+    int before_twin = n->twin < 0 ? -1 : m->doc->graph->node[n->twin].twin;
+
+    return before_twin >= 0 && m->form[n->form->number].is_operator && n->n_outputs == 1 &&
+           n->output[0].n > 0 && n->n_inputs <= s->operand.room - s->operand.n &&
+           m->n_budget > 0 && !is_declared(s, &n->output[0]) &&
+           follow_twins(m, s, n, before_twin);
+}
+
+weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
+{
+    const weft_onnx_node *n = m->doc->graph->node + *u;
+    const weft_onnx_node *end = m->doc->graph->node + m->doc->graph->n_nodes;
+    int n_ops = weft_net_n_nodes(s->net), result;
+
+    for (; n < end && is_repeat(m, s, n); n++, (*u)++) {
+        weft_import_form *form = &m->form[n->form->number];
+        weft_net_op *op = &form->op;
+        const char *name = copy_names(m, n, op);
+
+        op->arg = s->operand.at + s->operand.n;
+        op->n_args = n->n_inputs;
+        op->n_results = 1;
+        op->result_name = &name;
+        op->twin = m->place[n->twin].op + 1;
+        m->place[*u] = (weft_import_place){s->operand.n, n_ops++};
+        s->operand.n += n->n_inputs;
+        m->n_budget--;
+        WEFT_TRY(weft_net_node(s->net, op, &result));
+        if (form->is_constant)
+            weft_import_add_constant(m, form);
+        if (!weft_map_put(s->values, n->output[0].at, n->output[0].n, result))
+            return weft_fail(WEFT_E_INPUT, "tensor '%.*s' is made twice", (int)n->output[0].n,
+                             n->output[0].at);
+    }
+    return WEFT_OK;
+}

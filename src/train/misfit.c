@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* misfit.c: why no plan fits, in one line: which memory, by how much at least, and the smallest
+ * change that would fit.
+ *
+ * 1. The least overflow: over all families and schedules, by dynamic programming over suffixes, the
+ *    least over plans of the most bytes that a stage is over. Stages that are over by more than the
+ *    least so far are not looked at.
+ * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was not
+ *    allowed; a smaller microbatch than the one asked for; moments split over replicas; more devices
+ *    of a class, in islands like the largest it has, their number found by doubling and bisection.
+ *    With a change the problem is the same but for the numbers changed; there is a plan if the
+ *    suffix tables without hops reach the empty cut (pipe_search.c). */
+#include <math.h>
+#include <string.h>
+
+#include "misfit.h"
+
+enum { MOST_NODES = 5000, MOST_STEPS = 20000000, MOST_DEVICES = 4096 };
+
+typedef struct inquiry {
+    const weft_training *p;
+    weft_run *run;
+    weft_arena *a;
+} inquiry;
+
+/* --- the least overflow ---------------------------------------------------------------------- */
+
+typedef struct overflow {
+    weft_pipe_costs *c;
+    const weft_pipe_family *f;
+    const weft_pipe_nodes *nodes;
+    double *over; /* [node * n_cuts + cut] least over ways to stage what is left */
+    int *class_id;
+    double least; /* of all so far */
+    int least_class;
+} overflow;
+
+/* The stage in front of `next`; false: longer ones need no look. */
+static bool take_stage(overflow *o, size_t at, const weft_pipe_move *move, int64_t in_flight,
+                       int inner, int outer)
+{
+    size_t next = (size_t)move->next * (size_t)o->c->p->units.n_cuts + (size_t)outer;
+    int class_id = -1;
+    double over;
+
+    if (!(o->over[next] < o->least))
+        return true;
+    over = weft_pipe_stage_over(o->c, &o->f->crew[move->crew], inner, outer, in_flight, &class_id);
+    if (over >= o->least)
+        return false;
+    if (over < o->over[next]) {
+        over = o->over[next];
+        class_id = o->class_id[next];
+    }
+    if (over < o->over[at]) {
+        o->over[at] = over;
+        o->class_id[at] = class_id;
+    }
+    return true;
+}
+
+static void fill_cut(overflow *o, int node, int inner, int64_t in_flight)
+{
+    const weft_pipe_costs *c = o->c;
+    int last = c->p->units.n_cuts - 1;
+    size_t at = (size_t)node * (size_t)(last + 1) + (size_t)inner;
+
+    for (int t = o->nodes->move_at[node]; t < o->nodes->move_at[node + 1]; t++) {
+        const weft_pipe_move *move = &o->nodes->move[t];
+
+        if (move->next == 0)
+            (void)take_stage(o, at, move, in_flight, inner, last);
+        else if (c->outer == NULL)
+            for (int k = inner + 1; k < last && take_stage(o, at, move, in_flight, inner, k);)
+                k++;
+        else
+            for (int k = c->outer_at[inner]; k < c->outer_at[inner + 1]; k++)
+                if (c->outer[k] < last)
+                    (void)take_stage(o, at, move, in_flight, inner, c->outer[k]);
+    }
+}
+
+static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch)
+{
+    int n_cuts = o->c->p->units.n_cuts;
+    size_t n = (size_t)o->nodes->n_nodes * (size_t)n_cuts;
+
+    o->over = WEFT_NEW_RAW(scratch, double, n);
+    o->class_id = WEFT_NEW(scratch, int, n);
+    for (size_t i = 0; i < n; i++)
+        o->over[i] = INFINITY;
+    o->over[n_cuts - 1] = -INFINITY;
+    for (int node = 1; node < o->nodes->n_nodes; node++) {
+        size_t whole = (size_t)node * (size_t)n_cuts;
+
+        for (int inner = n_cuts - 2; inner >= 0; inner--)
+            fill_cut(o, node, inner,
+                     weft_pipe_in_flight(schedule, o->nodes->n_stages[node],
+                                         o->f->n_microbatches));
+        if (o->over[whole] < o->least) {
+            o->least = o->over[whole];
+            o->least_class = o->class_id[whole];
+        }
+    }
+}
+
+/* The least overflow of the space; INFINITY: no plan but for memory either. */
+static double least_overflow(const inquiry *q, int *class_id)
+{
+    weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
+    weft_pipe_costs c;
+    weft_pipe_families families;
+    overflow o = {.c = &c, .least = INFINITY, .least_class = -1};
+
+    weft_pipe_costs_new(q->p, a, &c);
+    families = weft_pipe_families_of(&c, a);
+    for (int i = 0; i < families.n && c.n_tried < MOST_STEPS; i++)
+        for (int s = 0; s < WEFT_INTERLEAVED; s++) {
+            size_t mark = weft_arena_mark(scratch);
+
+            o.f = &families.at[i];
+            o.nodes = weft_pipe_nodes_of(o.f, MOST_NODES, scratch);
+            if (o.nodes != NULL && (q->p->ask.schedules >> s & 1))
+                overflow_of(&o, (weft_schedule)s, scratch);
+            weft_arena_rewind(scratch, mark);
+        }
+    weft_arena_free(scratch);
+    weft_arena_free(a);
+    *class_id = o.least_class;
+    return o.least;
+}
+
+/* --- would it fit? --------------------------------------------------------------------------- */
+
+static bool family_fits(weft_pipe_best *best, const weft_pipe_family *f, weft_schedule schedule,
+                        weft_arena *scratch)
+{
+    int n_cuts = best->costs->p->units.n_cuts;
+    weft_pipe_nodes *nodes = weft_pipe_nodes_of(f, MOST_NODES, scratch);
+    weft_pipe_links links;
+    weft_pipe_table t;
+
+    if (nodes == NULL)
+        return false;
+    links = weft_pipe_links_free(nodes, scratch);
+    t = (weft_pipe_table){.family = f, .nodes = nodes, .links = &links, .schedule = schedule};
+    if (!weft_pipe_suffixes(best, &t, -1, scratch))
+        return false;
+    for (int node = 1; node < nodes->n_nodes; node++)
+        if (t.bound_s[(size_t)node * (size_t)n_cuts] < INFINITY)
+            return true;
+    return false;
+}
+
+/* Is there any plan of the problem? */
+static bool fits(const inquiry *q, const weft_training *p)
+{
+    weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
+    weft_pipe_costs c;
+    weft_pipe_families families;
+    weft_pipe_best best = {.costs = &c,
+                           .run = q->run,
+                           .value_s = INFINITY,
+                           .a = a,
+                           .most_steps = MOST_STEPS};
+    bool is_found = false;
+
+    weft_pipe_costs_new(p, a, &c);
+    families = weft_pipe_families_of(&c, a);
+    for (int i = 0; i < families.n && !is_found && !best.is_over; i++)
+        for (int s = 0; s < WEFT_INTERLEAVED && !is_found; s++) {
+            size_t mark = weft_arena_mark(scratch);
+
+            if (p->ask.schedules >> s & 1)
+                is_found = family_fits(&best, &families.at[i], (weft_schedule)s, scratch);
+            weft_arena_rewind(scratch, mark);
+        }
+    weft_arena_free(scratch);
+    weft_arena_free(a);
+    return is_found;
+}
+
+/* The problem with more devices of a class, in islands like its largest. Only counts are right: such
+ * a cluster has no devices. */
+static weft_training with_devices(const weft_training *p, int class_id, int n, weft_cluster *cluster,
+                                  weft_arena *a)
+{
+    weft_training changed = *p;
+    weft_class *classes = weft_arena_copy(
+        a, p->cluster->classes, sizeof *classes * (size_t)p->cluster->n_classes);
+    weft_class *c = &classes[class_id];
+    int size = 1, *at;
+
+    for (int i = 0; i < c->n_islands; i++)
+        if (c->island_at[i + 1] - c->island_at[i] > size)
+            size = c->island_at[i + 1] - c->island_at[i];
+    c->n_devices = n;
+    c->n_islands = (n + size - 1) / size;
+    at = WEFT_NEW(a, int, c->n_islands + 1);
+    for (int i = 0; i <= c->n_islands; i++)
+        at[i] = i * size < n ? i * size : n;
+    c->island_at = at;
+    *cluster = *p->cluster;
+    cluster->classes = classes;
+    changed.cluster = cluster;
+    return changed;
+}
+
+static bool fits_with(const inquiry *q, int class_id, int n)
+{
+    size_t mark = weft_arena_mark(q->a);
+    weft_cluster cluster;
+    weft_training changed = with_devices(q->p, class_id, n, &cluster, q->a);
+    bool is_enough = fits(q, &changed);
+
+    weft_arena_rewind(q->a, mark);
+    return is_enough;
+}
+
+/* The least number of devices of a class with which there is a plan; 0: none is found. */
+static int devices_needed(const inquiry *q, int class_id)
+{
+    int low = q->p->cluster->classes[class_id].n_devices, high = low;
+
+    do {
+        if (high >= MOST_DEVICES)
+            return 0;
+        high = 2 * high < MOST_DEVICES ? 2 * high : MOST_DEVICES;
+    } while (!fits_with(q, class_id, high));
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+
+        if (fits_with(q, class_id, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+/* --- the line -------------------------------------------------------------------------------- */
+
+/* "; would fit with full recomputation", or NULL. */
+static const char *by_recomputing(const inquiry *q)
+{
+    for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
+        weft_training changed = *q->p;
+
+        if (q->p->ask.recomputes >> r & 1)
+            continue;
+        changed.ask.recomputes |= 1u << r;
+        if (fits(q, &changed))
+            return weft_arena_print(q->a, "would fit with recomputation '%s'",
+                                    weft_recompute_name((weft_recompute)r));
+    }
+    return NULL;
+}
+
+/* The largest smaller microbatch that fits. */
+static const char *by_microbatch(const inquiry *q)
+{
+    for (int64_t b = q->p->ask.microbatch - 1; b > 0; b--) {
+        weft_training changed = *q->p;
+
+        if (q->p->ask.batch % b != 0)
+            continue;
+        changed.ask.microbatch = b;
+        if (fits(q, &changed))
+            return weft_arena_print(q->a, "would fit with microbatches of %lld samples instead of "
+                                          "%lld",
+                                    (long long)b, (long long)q->p->ask.microbatch);
+    }
+    return NULL;
+}
+
+static const char *by_splitting(const inquiry *q)
+{
+    weft_training changed = *q->p;
+
+    changed.ask.is_split_moments = true;
+    if (q->p->ask.is_split_moments || !fits(q, &changed))
+        return NULL;
+    return "would fit with the optimizer's state split over replicas";
+}
+
+static const char *by_devices(const inquiry *q, int class_id)
+{
+    const weft_class *c = &q->p->cluster->classes[class_id];
+    int n = devices_needed(q, class_id);
+    char room[32];
+
+    if (n == 0)
+        return NULL;
+    return weft_arena_print(q->a, "would fit with %d devices of %s instead of %d", n,
+                            weft_format_bytes(c->memory_bytes, room), c->n_devices);
+}
+
+static const char *change_that_fits(const inquiry *q, int class_id)
+{
+    const char *text = by_recomputing(q);
+
+    if (text == NULL)
+        text = by_microbatch(q);
+    if (text == NULL)
+        text = by_splitting(q);
+    if (text == NULL)
+        text = by_devices(q, class_id);
+    return text;
+}
+
+const char *weft_pipe_misfit(const weft_training *p, weft_run *run, weft_arena *a)
+{
+    inquiry q = {.p = p, .run = run, .a = a};
+    const weft_class *c;
+    const char *change;
+    int class_id;
+    double over = least_overflow(&q, &class_id);
+    char room[32], more[32];
+
+    if (!(over < INFINITY))
+        return "no stage can be formed within the limits on microbatch, width, replicas, stages "
+               "and schedules";
+    if (!(over > 0))
+        return "no plan fits memory under the schedules that are allowed";
+    c = &p->cluster->classes[class_id];
+    weft_format_bytes(c->memory_bytes, room);
+    weft_format_bytes(over, more);
+    change = change_that_fits(&q, class_id);
+    return weft_arena_print(
+        a, "no plan fits memory: devices of '%s' have %s, the best plan needs %s more; %s", c->kind,
+        room, more,
+        change != NULL ? change : "no recomputation, microbatch or number of devices helps");
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* pipe_bound.c: lower bounds on a step of training. s stages, m microbatches, l = f + b the seconds
+ * of a stage for one microbatch, h and h' of the hops to the next stage and back.
+ *
+ * 1. One stage. Stage i starts after P = sum over earlier stages of f + h, and after its last
+ *    backward come b + h' of these: the step takes at least sum_{j<i} (l_j + h_j + h'_j) + own_i.
+ *    own_i >= m l_i: it works that long. Between forward and backward of a microbatch lie R = sum
+ *    over later stages of l and of hops there and back. The stage runs K forwards first (its
+ *    microbatches in flight), then backward and forward in turn. So, for m > K,
+ *      - between forward 1 and backward 1 it has K - 1 forwards to do, and idles R - (K-1) f;
+ *      - between forward m and backward m it has K - 1 backwards, and idles R - (K-1) b;
+ *      - between forward k and backward k, k = 1 + K, 1 + 2K, .. <= m - K, it has K - 1 of both, and
+ *        idles R - (K-1) l.
+ *    Backward k comes before forward k + K in its order, so these times do not overlap, and
+ *      own = m l + (R - (K-1) f)+ + n (R - (K-1) l)+ + (R - (K-1) b)+,  n = floor((m-K-1) / K).
+ *    For m <= K the first two overlap: the larger one counts, with m for K. Under gpipe all forwards
+ *    of the last stage come before its backwards, hence own = m l + R: f of all later stages follow
+ *    its last forward, b of them come before its first backward.
+ * 2. Fill. By 1 each stage has m l_i <= T - P_i with P_i = sum_{j<i} l_j, so
+ *    P_{i+1} <= P_i (1 - 1/m) + T/m, hence sum l <= T (1 - (1 - 1/m)^s): T >= sum l / that.
+ * 3. Work. Let c_kq be the least seconds of a device of class k for one sample of unit q (over
+ *    shares and widths: width * seconds / samples), n_k its devices. For any prices y_k >= 0 the
+ *    work of a step, priced, is at least batch * sum_q min_k y_k c_kq, and in T seconds all devices
+ *    deliver at most T sum_k n_k y_k: T >= the quotient. (By duality the best prices give the
+ *    optimum of fractional assignments.) One class: batch * sum c / n. Prices start as 1 / sum_q
+ *    c_kq, so that classes are equal on the whole network, and are improved one by one.
+ *
+ * Cost: 1 and 2 O(1), 3 O(classes * units * shares * widths) and the rounds of prices. */
+#include <math.h>
+#include <string.h>
+
+#include "space.h"
+
+double weft_pipe_own_s(weft_schedule schedule, int64_t m, int64_t in_flight, double forward_s,
+                       double backward_s, double rest_s)
+{
+    double l = forward_s + backward_s, k = (double)in_flight - 1;
+    double first_s, last_s, middle_s;
+
+    if (schedule == WEFT_GPIPE)
+        return (double)m * l + rest_s;
+    if (m <= in_flight)
+        return (double)m * l +
+               fmax(0, rest_s - (double)(m - 1) * fmin(forward_s, backward_s));
+    first_s = fmax(0, rest_s - k * forward_s);
+    last_s = fmax(0, rest_s - k * backward_s);
+    middle_s = fmax(0, rest_s - k * l);
+    return (double)m * l + first_s + last_s +
+           (double)((m - in_flight - 1) / in_flight) * middle_s;
+}
+
+double weft_pipe_fill_s(double l, int64_t m, int s)
+{
+    /* 1 - (1 - 1/m)^s without cancellation */
+    double part = m > 1 ? -expm1((double)s * log1p(-1.0 / (double)m)) : 1.0;
+
+    return l / part;
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+enum { ROUNDS = 30 };
+
+/* Device seconds of one sample. */
+typedef struct pool {
+    int n_classes, n_units;
+    double *c; /* [class * n_units + unit]; INFINITY: cannot */
+    double n_devices[WEFT_MAX_PARTS];
+} pool;
+
+static double value_of(const weft_unit_cost *u, int kind, const weft_pipe_costs *c)
+{
+    double again_s = INFINITY;
+
+    if (kind == 1)
+        return u->compute_s;
+    if (kind == 2)
+        return u->memory_s;
+    for (int r = 0; r < c->n_recomputes; r++)
+        again_s = fmin(again_s, u->again_s[c->recompute[r]]);
+    return u->forward_s + u->backward_s + again_s;
+}
+
+static void take_table(const weft_pipe_costs *c, int kind, int class_id, int w, int x, pool *out)
+{
+    const weft_training *p = c->p;
+    const weft_unit_cost *cost = p->cost[weft_training_table(p, class_id, w, x)];
+    double factor = (double)p->width[w] / (double)p->share[x];
+
+    for (int u = 0; cost != NULL && u < out->n_units; u++) {
+        double *least = &out->c[class_id * out->n_units + u];
+
+        *least = fmin(*least, factor * value_of(&cost[u], kind, c));
+    }
+}
+
+/* Widths and shares of a family; f NULL: all that are allowed. */
+static pool pool_of(const weft_pipe_costs *c, const weft_pipe_family *f, int kind, weft_arena *a)
+{
+    const weft_training *p = c->p;
+    pool out = {.n_classes = c->n_classes, .n_units = p->units.n_units};
+
+    out.c = WEFT_NEW(a, double, out.n_classes * out.n_units);
+    for (int i = 0; i < out.n_classes * out.n_units; i++)
+        out.c[i] = INFINITY;
+    for (int k = 0; k < c->n_classes; k++) {
+        out.n_devices[k] = p->cluster->classes[k].n_devices;
+        if (f != NULL)
+            out.n_devices[k] =
+                f->width[k] < 0 ? 0 : (double)f->n_blocks[k] * p->width[f->width[k]];
+        for (int w = 0; w < p->n_widths; w++)
+            for (int x = 0; x < p->n_shares; x++)
+                if (f == NULL ? p->ask.most_width == 0 || p->width[w] <= p->ask.most_width
+                              : f->width[k] == w && p->share[x] <= f->microbatch &&
+                                    (f->replicas == 0 ||
+                                     p->share[x] * f->replicas == f->microbatch))
+                    take_table(c, kind, k, w, x, &out);
+    }
+    return out;
+}
+
+/* The bound for one sample with these prices. */
+static double priced_s(const pool *q, const double *price)
+{
+    double work = 0, devices = 0;
+
+    for (int u = 0; u < q->n_units; u++) {
+        double least = INFINITY;
+
+        for (int k = 0; k < q->n_classes; k++)
+            if (q->n_devices[k] > 0 && q->c[k * q->n_units + u] < INFINITY)
+                least = fmin(least, price[k] * q->c[k * q->n_units + u]);
+        work += least < INFINITY ? least : 0;
+    }
+    for (int k = 0; k < q->n_classes; k++)
+        devices += q->n_devices[k] * price[k];
+    return devices > 0 ? work / devices : 0;
+}
+
+static double best_priced_s(const pool *q)
+{
+    double price[WEFT_MAX_PARTS] = {0}, best_s, factor = 2;
+
+    for (int k = 0; k < q->n_classes; k++) {
+        double sum = 0;
+
+        for (int u = 0; u < q->n_units; u++)
+            sum += q->c[k * q->n_units + u] < INFINITY ? q->c[k * q->n_units + u] : 0;
+        price[k] = q->n_devices[k] > 0 && sum > 0 ? 1 / sum : 0;
+    }
+    best_s = priced_s(q, price);
+    for (int round = 0; q->n_classes > 1 && round < ROUNDS; round++) {
+        bool is_better = false;
+
+        for (int k = 0; k < 2 * q->n_classes; k++) {
+            double before = price[k / 2], s;
+
+            price[k / 2] *= k % 2 ? factor : 1 / factor;
+            s = priced_s(q, price);
+            if (s > best_s) {
+                best_s = s;
+                is_better = true;
+            } else {
+                price[k / 2] = before;
+            }
+        }
+        if (!is_better)
+            factor = sqrt(factor);
+    }
+    return best_s;
+}
+
+double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int kind)
+{
+    weft_arena *a = weft_arena_new();
+    pool q = pool_of(c, f, kind, a);
+    double s = best_priced_s(&q) * (double)c->p->ask.batch;
+
+    weft_arena_free(a);
+    return s;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* pipe_links.c: hops between stages and sums of gradients, for all moves of a family.
+ *
+ * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages and
+ * their shares (pipeline_links.c): two look-ups tell both.
+ *
+ *  - Uniform: blocks and shares follow from the move, the move after it, and the layout. Exact.
+ *  - Teams: shares depend on cuts. A lower bound instead: some receiver gets at least 1 / blocks of
+ *    the microbatch, whole on every member, and some sender gives as much (or, if it is the wider
+ *    one, its part of that), at the best bandwidth and latency between the classes. */
+#include <math.h>
+
+#include "pipeline.h"
+#include "space.h"
+#include "weft/cost.h"
+
+static const double probe_bytes = 1e6;
+
+static weft_affine hop_line(const weft_training *p, const weft_stage *from, const weft_stage *to)
+{
+    double one_s = weft_hop_s(p, from, to, probe_bytes);
+    double two_s = weft_hop_s(p, from, to, 2 * probe_bytes);
+
+    if (!(two_s < INFINITY))
+        return (weft_affine){INFINITY, 0};
+    return (weft_affine){fmax(0, 2 * one_s - two_s), (two_s - one_s) / probe_bytes};
+}
+
+/* --- lower bounds for teams ------------------------------------------------------------------- */
+
+/* The best line between devices of two classes, [class * n_classes + class]. */
+static weft_affine *class_lines(const weft_pipe_costs *c, weft_arena *a)
+{
+    int n = c->n_classes;
+    weft_affine *line = WEFT_NEW(a, weft_affine, n * n);
+
+    for (int i = 0; i < n * n; i++) {
+        const weft_class *x = &c->p->cluster->classes[i / n];
+        const weft_class *y = &c->p->cluster->classes[i % n];
+
+        line[i] = (weft_affine){INFINITY, INFINITY};
+        for (int u = 0; u < x->n_devices; u++)
+            for (int v = 0; v < y->n_devices; v++) {
+                const weft_platform *f = c->p->cluster->platform;
+                int from = x->device[u], to = y->device[v];
+                double none_s = weft_transfer_s(f, from, to, 0);
+                double rate = (weft_transfer_s(f, from, to, probe_bytes) - none_s) / probe_bytes;
+
+                if (from == to || !(none_s < INFINITY))
+                    continue;
+                line[i].fixed_s = fmin(line[i].fixed_s, none_s);
+                line[i].second_per_byte = fmin(line[i].second_per_byte, rate);
+            }
+    }
+    return line;
+}
+
+static weft_affine least_line(const weft_pipe_costs *c, const weft_affine *line,
+                              const weft_pipe_family *f, const weft_pipe_crew *from,
+                              const weft_pipe_crew *to)
+{
+    weft_affine best = {INFINITY, INFINITY};
+    double samples = (double)f->microbatch / to->n_blocks;
+    int wide = c->p->width[from->width], narrow = c->p->width[to->width];
+    int n_senders = wide > narrow ? (wide + narrow - 1) / narrow : 1;
+
+    samples = fmax(samples, (double)f->microbatch / from->n_blocks / n_senders);
+    for (int i = 0; i < from->n_parts; i++)
+        for (int k = 0; k < to->n_parts; k++) {
+            const weft_affine *l = &line[from->class_id[i] * c->n_classes + to->class_id[k]];
+
+            best.fixed_s = fmin(best.fixed_s, l->fixed_s);
+            best.second_per_byte = fmin(best.second_per_byte, l->second_per_byte);
+        }
+    if (!(best.fixed_s < INFINITY))
+        return (weft_affine){INFINITY, 0};
+    best.second_per_byte *= samples * (1 - 1e-12);
+    best.fixed_s *= 1 - 1e-12;
+    return best;
+}
+
+/* --- all moves -------------------------------------------------------------------------------- */
+
+static int n_moves_of(const weft_pipe_nodes *nodes)
+{
+    return nodes->move_at[nodes->n_nodes];
+}
+
+static weft_pipe_links new_links(const weft_pipe_nodes *nodes, weft_arena *a)
+{
+    int n = n_moves_of(nodes), n_pairs = 0;
+    weft_pipe_links l = {
+        .pair_at = WEFT_NEW(a, int, n + 1),
+        .least_send = WEFT_NEW(a, weft_affine, n + 1),
+        .least_back = WEFT_NEW(a, weft_affine, n + 1),
+        .n_lines = WEFT_NEW(a, int, n + 1),
+        .line = WEFT_NEW(a, weft_affine, 2 * n + 1),
+    };
+
+    for (int t = 0; t < n; t++) {
+        int next = nodes->move[t].next;
+
+        l.pair_at[t] = n_pairs;
+        n_pairs += nodes->move_at[next + 1] - nodes->move_at[next];
+    }
+    l.send = WEFT_NEW(a, weft_affine, n_pairs + 1);
+    l.back = WEFT_NEW(a, weft_affine, n_pairs + 1);
+    return l;
+}
+
+weft_pipe_links weft_pipe_links_free(const weft_pipe_nodes *nodes, weft_arena *a)
+{
+    return new_links(nodes, a);
+}
+
+static weft_affine lower(weft_affine a, weft_affine b)
+{
+    return (weft_affine){fmin(a.fixed_s, b.fixed_s), fmin(a.second_per_byte, b.second_per_byte)};
+}
+
+/* The least of all pairs of each move; nothing after the last stage. */
+static void fill_least(const weft_pipe_nodes *nodes, weft_pipe_links *l)
+{
+    for (int t = 0; t < n_moves_of(nodes); t++) {
+        int next = nodes->move[t].next;
+        int n = nodes->move_at[next + 1] - nodes->move_at[next];
+
+        for (int k = 0; k < n; k++) {
+            int pair = l->pair_at[t] + k;
+
+            l->least_send[t] = k == 0 ? l->send[pair] : lower(l->least_send[t], l->send[pair]);
+            l->least_back[t] = k == 0 ? l->back[pair] : lower(l->least_back[t], l->back[pair]);
+        }
+    }
+}
+
+/* Is the node a part of the root's pipeline? */
+static bool is_part(const weft_pipe_nodes *nodes, int node, int root)
+{
+    const int *n = nodes->used + (size_t)node * WEFT_MAX_PARTS;
+    const int *r = nodes->used + (size_t)root * WEFT_MAX_PARTS;
+
+    for (int i = 0; i < WEFT_MAX_PARTS; i++)
+        if (n[i] > r[i])
+            return false;
+    return nodes->n_stages[node] <= nodes->n_stages[root];
+}
+
+weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_family *f,
+                                   const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
+                                   weft_arena *a)
+{
+    weft_pipe_links l = new_links(nodes, a);
+    const weft_affine *line = f->replicas > 0 ? NULL : class_lines(c, a);
+
+    l.is_exact = f->replicas > 0;
+    for (int node = 1; node <= root; node++)
+        for (int t = nodes->move_at[node]; t < nodes->move_at[node + 1]; t++) {
+            int next = nodes->move[t].next;
+            weft_stage here;
+
+            if (!is_part(nodes, node, root))
+                continue;
+            here = weft_pipe_stage_at(c->p, f, nodes, layout, root, t, 0);
+            l.n_lines[t] = weft_sync_lines(c->p, &here, &l.line[2 * t]);
+            for (int k = nodes->move_at[next]; k < nodes->move_at[next + 1]; k++) {
+                int pair = l.pair_at[t] + k - nodes->move_at[next];
+                const weft_pipe_crew *from = &f->crew[nodes->move[t].crew];
+                const weft_pipe_crew *to = &f->crew[nodes->move[k].crew];
+                weft_stage there;
+
+                if (!l.is_exact) {
+                    l.send[pair] = least_line(c, line, f, from, to);
+                    l.back[pair] = least_line(c, line, f, to, from);
+                    continue;
+                }
+                there = weft_pipe_stage_at(c->p, f, nodes, layout, root, k, 0);
+                l.send[pair] = hop_line(c->p, &here, &there);
+                l.back[pair] = hop_line(c->p, &there, &here);
+            }
+        }
+    fill_least(nodes, &l);
+    return l;
+}

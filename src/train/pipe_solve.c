@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* pipe_solve.c: the search over all families and schedules.
+ *
+ * 1. Every family gets a floor from bounds 2 and 3 of pipe_bound.c. Tasks are a family with a
+ *    schedule, in the order of floors.
+ * 2. A task: the table of suffixes without hops bounds all its nodes at once. A node below the
+ *    target gets a table with its hops, in both layouts, and a first look (pipe_close.c) with few
+ *    steps: that finds plans early. Interleaved: all plans (pipe_chunks.c).
+ * 3. A floor at or above the target closes all tasks that follow.
+ * 4. Nodes that are still open are searched again in the order of their bounds, each round with
+ *    more steps, until nothing is open or the steps are used up.
+ *
+ * Guarantee: the bound is the least of the best value and the bounds of all that is open; if nothing
+ * is, the plan is the best of the space (to the rounding in weft_pipe_target_s), or there is none.
+ * Without a deadline all depends on steps only, never on the clock. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipe_chunks.h"
+#include "pipe_solve.h"
+
+enum {
+    MOST_NODES = 20000,
+    DEFAULT_STEPS = 40000000, /* stages evaluated, in about as many 1e-7 s */
+    FIRST_LOOK = 2000,        /* steps */
+    GROWTH = 8,               /* of steps from round to round */
+};
+
+typedef struct task {
+    int family;
+    weft_schedule schedule;
+    double floor_s;
+} task;
+
+/* A node that is not closed. */
+typedef struct open_node {
+    int family, root;
+    weft_schedule schedule;
+    weft_pipe_layout layout;
+    double bound_s;
+} open_node;
+
+typedef WEFT_VEC(open_node) open_list;
+
+typedef struct searcher {
+    weft_pipe_best best;
+    weft_pipe_families families;
+    weft_pipe_chunks chunks;
+    const weft_pipe_effort *effort;
+    open_list open;
+    double lost_s; /* bound of what cannot be searched */
+    int n_done, *done; /* (class, width, replicas, share) whose chunks were tried */
+    int n_tasks;
+    task *task;
+    weft_arena *a, *scratch;
+} searcher;
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+/* Bounds 2 and 3. */
+static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f)
+{
+    double least_s = INFINITY;
+
+    for (int k = 0; k < f->n_crews; k++) {
+        const weft_pipe_crew *crew = &f->crew[k];
+
+        for (int i = 0; i < crew->n_mixes * crew->n_parts; i++) {
+            int class_id = crew->class_id[i % crew->n_parts];
+
+            least_s = fmin(least_s, c->row[weft_training_table(c->p, class_id, crew->width,
+                                                               crew->mix[i])]
+                                        .least_s);
+        }
+    }
+    if (c->n_classes == 1 && f->replicas > 0)
+        return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
+    return weft_pipe_work_s(c, f, 0);
+}
+
+static int by_floor(const void *a, const void *b)
+{
+    const task *x = a, *y = b;
+
+    if (x->floor_s != y->floor_s)
+        return x->floor_s < y->floor_s ? -1 : 1;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return (int)x->schedule - (int)y->schedule;
+}
+
+static void list_tasks(searcher *s)
+{
+    const weft_pipe_costs *c = s->best.costs;
+
+    s->task = WEFT_NEW(s->a, task, s->families.n * WEFT_N_SCHEDULES + 1);
+    for (int i = 0; i < s->families.n; i++) {
+        weft_pipe_family *f = &s->families.at[i];
+
+        if (s->effort->is_uniform && f->replicas == 0)
+            continue;
+        f->floor_s = floor_of(c, f);
+        for (int k = 0; k < WEFT_N_SCHEDULES; k++) {
+            bool is_chunks = k == WEFT_INTERLEAVED;
+
+            if (!(c->p->ask.schedules >> k & 1) ||
+                (is_chunks && (f->replicas == 0 || !c->p->units.is_chain)))
+                continue;
+            s->task[s->n_tasks++] = (task){i, (weft_schedule)k, f->floor_s};
+        }
+    }
+    qsort(s->task, (size_t)s->n_tasks, sizeof *s->task, by_floor);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+/* One node with its hops: a table and a search of so many steps. */
+static double search_node(searcher *s, const open_node *n, const weft_pipe_nodes *nodes,
+                          int64_t steps)
+{
+    size_t mark = weft_arena_mark(s->scratch);
+    const weft_pipe_family *f = &s->families.at[n->family];
+    weft_pipe_links links =
+        weft_pipe_links_of(s->best.costs, f, nodes, n->layout, n->root, s->scratch);
+    weft_pipe_table table = {
+        .family = f, .nodes = nodes, .links = &links, .schedule = n->schedule};
+    double open_s = n->bound_s;
+
+    if (weft_pipe_suffixes(&s->best, &table, n->root, s->scratch))
+        open_s = fmax(open_s, weft_pipe_close(&s->best, &table, n->layout, n->root, steps,
+                                              s->scratch));
+    weft_arena_rewind(s->scratch, mark);
+    return open_s;
+}
+
+/* Near and wide are the same if every stage has one block, or every class one stage. */
+static bool has_near(const weft_pipe_family *f, const weft_pipe_nodes *nodes, int root)
+{
+    const int *used = nodes->used + (size_t)root * WEFT_MAX_PARTS;
+
+    if (f->replicas <= 1)
+        return false;
+    for (int i = 0; i < WEFT_MAX_PARTS; i++)
+        if (used[i] > f->replicas)
+            return true;
+    return false;
+}
+
+static int by_bound(const void *a, const void *b)
+{
+    const open_node *x = a, *y = b;
+
+    if (x->bound_s != y->bound_s)
+        return x->bound_s < y->bound_s ? -1 : 1;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    if (x->schedule != y->schedule)
+        return (int)x->schedule - (int)y->schedule;
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    return (int)x->layout - (int)y->layout;
+}
+
+/* Nodes of a task below the target, by their bounds without hops. */
+static open_list nodes_below(searcher *s, const task *t, const weft_pipe_nodes *nodes,
+                             const weft_pipe_table *table)
+{
+    const weft_pipe_family *f = &s->families.at[t->family];
+    int n_cuts = s->best.costs->p->units.n_cuts;
+    open_list list = {0};
+
+    for (int root = 1; root < nodes->n_nodes; root++) {
+        open_node n = {.family = t->family, .root = root, .schedule = t->schedule};
+
+        n.bound_s = fmax(t->floor_s, table->bound_s[(size_t)root * (size_t)n_cuts]);
+        if (n.bound_s >= weft_pipe_target_s(&s->best))
+            continue;
+        WEFT_PUSH(s->scratch, list, n);
+        n.layout = WEFT_PIPE_NEAR;
+        if (has_near(f, nodes, root))
+            WEFT_PUSH(s->scratch, list, n);
+    }
+    if (list.n > 1)
+        qsort(list.at, (size_t)list.n, sizeof *list.at, by_bound);
+    return list;
+}
+
+static void lose(searcher *s, double bound_s)
+{
+    s->lost_s = fmin(s->lost_s, bound_s);
+}
+
+static void run_plain(searcher *s, const task *t)
+{
+    size_t mark = weft_arena_mark(s->scratch);
+    const weft_pipe_family *f = &s->families.at[t->family];
+    weft_pipe_nodes *nodes = weft_pipe_nodes_of(f, MOST_NODES, s->scratch);
+    weft_pipe_links links;
+    weft_pipe_table table;
+    open_list list;
+
+    if (nodes == NULL) {
+        lose(s, t->floor_s);
+        weft_arena_rewind(s->scratch, mark);
+        return;
+    }
+    links = weft_pipe_links_free(nodes, s->scratch);
+    table = (weft_pipe_table){
+        .family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
+    if (!weft_pipe_suffixes(&s->best, &table, -1, s->scratch)) {
+        lose(s, t->floor_s);
+        weft_arena_rewind(s->scratch, mark);
+        return;
+    }
+    list = nodes_below(s, t, nodes, &table);
+    for (int i = 0; i < list.n; i++) {
+        open_node *n = &list.at[i];
+
+        if (n->bound_s >= weft_pipe_target_s(&s->best))
+            continue;
+        if (!s->best.is_over)
+            n->bound_s = search_node(s, n, nodes, FIRST_LOOK);
+        if (n->bound_s < weft_pipe_target_s(&s->best))
+            WEFT_PUSH(s->a, s->open, *n);
+    }
+    weft_arena_rewind(s->scratch, mark);
+}
+
+/* --- interleaved ----------------------------------------------------------------------------- */
+
+/* Was this crew of this family tried in another family, which differs in unused classes only? */
+static bool is_done(searcher *s, const weft_pipe_crew *crew)
+{
+    int key[4] = {crew->class_id[0], crew->width, crew->n_blocks, crew->mix[0]};
+
+    for (int i = 0; i < s->n_done; i++)
+        if (memcmp(s->done + 4 * i, key, sizeof key) == 0)
+            return true;
+    memcpy(s->done + 4 * s->n_done++, key, sizeof key);
+    return false;
+}
+
+static void run_chunks(searcher *s, const task *t)
+{
+    const weft_pipe_family *f = &s->families.at[t->family];
+
+    for (int c = 0; c < f->n_crews; c++)
+        if (!is_done(s, &f->crew[c]))
+            lose(s, fmax(t->floor_s, weft_pipe_try_chunks(&s->chunks, f, c)));
+}
+
+/* --- rounds ---------------------------------------------------------------------------------- */
+
+/* All open nodes once more; what is still open stays. */
+static void run_round(searcher *s, int64_t steps)
+{
+    int n = 0;
+
+    if (s->open.n > 1)
+        qsort(s->open.at, (size_t)s->open.n, sizeof *s->open.at, by_bound);
+    for (int i = 0; i < s->open.n; i++) {
+        open_node *x = &s->open.at[i];
+        size_t mark = weft_arena_mark(s->scratch);
+
+        if (x->bound_s < weft_pipe_target_s(&s->best) && !s->best.is_over) {
+            weft_pipe_nodes *nodes =
+                weft_pipe_nodes_of(&s->families.at[x->family], MOST_NODES, s->scratch);
+
+            x->bound_s = search_node(s, x, nodes, steps);
+        }
+        if (x->bound_s < weft_pipe_target_s(&s->best))
+            s->open.at[n++] = *x;
+        weft_arena_rewind(s->scratch, mark);
+    }
+    s->open.n = n;
+}
+
+/* Uniform families, or teams. */
+static void run_tasks(searcher *s, bool is_teams)
+{
+    for (int i = 0; i < s->n_tasks; i++) {
+        const task *t = &s->task[i];
+
+        if ((s->families.at[t->family].replicas == 0) != is_teams)
+            continue;
+        if (t->floor_s >= weft_pipe_target_s(&s->best))
+            return;
+        if (s->best.is_over) {
+            lose(s, t->floor_s); /* the others have floors that are not lower */
+            return;
+        }
+        if (t->schedule == WEFT_INTERLEAVED)
+            run_chunks(s, t);
+        else
+            run_plain(s, t);
+    }
+}
+
+static double open_bound(const searcher *s)
+{
+    double bound_s = s->best.value_s;
+
+    if (s->best.value_s < INFINITY)
+        bound_s = weft_pipe_target_s(&s->best);
+    bound_s = fmin(bound_s, s->lost_s);
+    for (int i = 0; i < s->open.n; i++)
+        bound_s = fmin(bound_s, s->open.at[i].bound_s);
+    return bound_s;
+}
+
+static void search(searcher *s)
+{
+    list_tasks(s);
+    s->done = WEFT_NEW(s->a, int, 4 * (size_t)s->families.n * WEFT_MAX_PARTS + 4);
+    if (!s->families.is_complete)
+        s->lost_s = 0;
+    run_tasks(s, false);
+    run_tasks(s, true);
+    for (int64_t steps = (int64_t)GROWTH * FIRST_LOOK;
+         s->open.n > 0 && !s->best.is_over && !s->effort->is_first; steps *= GROWTH)
+        run_round(s, steps);
+}
+
+void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
+                      weft_arena *a, weft_pipe_result *out)
+{
+    weft_pipe_costs costs;
+    searcher s = {.effort = effort,
+                  .lost_s = INFINITY,
+                  .a = weft_arena_new(),
+                  .scratch = weft_arena_new()};
+
+    weft_pipe_costs_new(p, s.a, &costs);
+    s.best = (weft_pipe_best){.costs = &costs,
+                              .run = run,
+                              .value_s = INFINITY,
+                              .a = a,
+                              .most_steps = effort->steps > 0 ? effort->steps : DEFAULT_STEPS};
+    s.families = weft_pipe_families_of(&costs, s.a);
+    s.chunks = (weft_pipe_chunks){
+        .best = &s.best,
+        .least = WEFT_NEW(s.a, const double *, costs.n_classes *p->n_widths *p->n_shares),
+        .a = s.a,
+        .scratch = s.scratch};
+    search(&s);
+    *out = (weft_pipe_result){.value_s = s.best.value_s,
+                              .plan = s.best.plan,
+                              .bound_s = open_bound(&s),
+                              .n_stages_tried = costs.n_tried,
+                              .n_plans_tried = s.best.n_plans};
+    weft_arena_free(s.scratch);
+    weft_arena_free(s.a);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* train_registry.c: the solvers of training plans by number and by name, from the simplest to the
+ * most elaborate; and the two that only differ in effort. A new one is a file and a row. */
+#include <math.h>
+#include <string.h>
+
+#include "misfit.h"
+#include "pipe_solve.h"
+
+static const char *const method = "pipeline search";
+
+bool weft_train_method_is_search(const char *name)
+{
+    return name != NULL && strcmp(name, method) == 0;
+}
+
+static weft_status run_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
+                              weft_pipeline *plan, weft_proof *proof, weft_train_log *log)
+{
+    weft_pipe_result r;
+
+    weft_pipe_search(p, run, effort, run->scratch, &r);
+    log->n_stages_tried = r.n_stages_tried;
+    log->n_plans_tried = r.n_plans_tried;
+    log->floor.pipeline_s = r.bound_s < INFINITY ? r.bound_s : 0;
+    proof->bound = r.bound_s < INFINITY ? r.bound_s : 0;
+    proof->method = method;
+    if (r.value_s < INFINITY) {
+        *plan = r.plan;
+        proof->outcome = WEFT_BOUNDED;
+    } else if (r.bound_s < INFINITY) {
+        proof->outcome = WEFT_UNKNOWN;
+        proof->reason = "the search ended before it found a plan";
+    } else {
+        proof->outcome = WEFT_INFEASIBLE;
+        proof->reason = weft_pipe_misfit(p, run, run->scratch);
+    }
+    return WEFT_OK;
+}
+
+static weft_status solve_auto(const weft_training *p, weft_run *run, weft_pipeline *plan,
+                              weft_proof *proof, weft_train_log *log)
+{
+    weft_pipe_effort effort = {.steps = run->steps};
+
+    return run_search(p, run, &effort, plan, proof, log);
+}
+
+static weft_status solve_dp(const weft_training *p, weft_run *run, weft_pipeline *plan,
+                            weft_proof *proof, weft_train_log *log)
+{
+    enum { STEPS = 1000000 }; /* fast, whatever the problem */
+    weft_pipe_effort effort = {.steps = run->steps > 0 ? run->steps : STEPS, .is_first = true};
+
+    return run_search(p, run, &effort, plan, proof, log);
+}
+
+const weft_train_solver weft_train_dp = {
+    .name = "dp",
+    .summary = "first plans of the dynamic program, with its bounds",
+    .solve = solve_dp,
+};
+
+const weft_train_solver weft_train_auto = {
+    .name = "auto",
+    .summary = "search of all plans, by bounds of pipelines; proves what it returns",
+    .solve = solve_auto,
+};
+
+static const weft_train_solver *const solvers[] = {
+    &weft_train_equal,
+    &weft_train_dp,
+    &weft_train_auto,
+    NULL, /* the end */
+};
+
+int weft_train_count(void)
+{
+    return (int)(sizeof solvers / sizeof *solvers) - 1;
+}
+
+const weft_train_solver *weft_train_at(int i)
+{
+    return solvers[i];
+}
+
+const weft_train_solver *weft_train_find(const char *name)
+{
+    for (int i = 0; solvers[i] != NULL; i++)
+        if (strcmp(solvers[i]->name, name) == 0)
+            return solvers[i];
+    return NULL;
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+/* brute_train.c: all plans of the space that src/train/pipe_space.c and pipe_chunks.c define, put
+ * together here from that text alone, unit by unit. Each one is timed and its memory measured by the
+ * simulator, unless the work of one of its stages alone takes longer than the best plan. */
+#include "brute_train.h"
+
+#include "check.h"
+
+/* --- problems -------------------------------------------------------------------------------- */
+
+static weft_platform *draw_machines(weft_rng *r, weft_arena *a)
+{
+    int n_fast = 1 + weft_rng_below(r, 3), n_slow = weft_rng_below(r, 2) ? 0 : 1;
+    int fast_memory = 40 + weft_rng_below(r, 260), slow_memory = 40 + weft_rng_below(r, 260);
+    const char *text;
+    weft_platform *p = NULL;
+
+    if (n_slow == 0)
+        n_fast += weft_rng_below(r, 2);
+    else if (n_fast < 3)
+        n_slow += weft_rng_below(r, 2);
+    text = weft_arena_print(a, "%d*fast(flops=4,mem=%d)", n_fast, fast_memory);
+    if (n_slow > 0)
+        text = weft_arena_print(a, "%s %d*slow(flops=2,mem=%d)", text, n_slow, slow_memory);
+    text = weft_arena_print(a, "%s;", text);
+    if (n_fast == 4) /* two islands of two */
+        text = weft_arena_print(a, "%s fast0-fast1:%d,1 fast2-fast3:%d,1", text, 40, 40);
+    text = weft_arena_print(a, "%s *:%d,%d %s", text, 4 + weft_rng_below(r, 20),
+                            weft_rng_below(r, 3), weft_rng_below(r, 4) ? "@overlap" : "@contend");
+    CHECK_OK(weft_platform_notation(text, &p));
+    return p;
+}
+
+static weft_units draw_units(bool is_dag, int most_units, weft_rng *r, weft_arena *a)
+{
+    int n = 2 + weft_rng_below(r, most_units - 1), n_edges = 0, from[32], to[32];
+    weft_shared *shared = WEFT_NEW(a, weft_shared, 1);
+    weft_units u;
+    double *leave, *back;
+
+    for (int v = 1; v < n; v++)
+        for (int k = weft_rng_below(r, 3); k > 0; k--) {
+            from[n_edges] = weft_rng_below(r, v);
+            to[n_edges++] = v;
+        }
+    if (is_dag)
+        CHECK(weft_units_dag(n, n_edges, from, to, 1000, a, &u));
+    else
+        weft_units_chain(n, a, &u);
+    leave = (double *)(uintptr_t)u.leave_bytes; /* the maker's to write */
+    back = (double *)(uintptr_t)u.back_bytes;
+    for (int c = 1; c + 1 < u.n_cuts; c++) {
+        leave[c] = weft_rng_below(r, 6) ? 1 + weft_rng_below(r, 20) : 0;
+        back[c] = weft_rng_below(r, 4) ? leave[c] : 0;
+    }
+    if (weft_rng_below(r, 3) == 0) {
+        *shared = (weft_shared){0, n - 1, -1};
+        u.n_shared = 1;
+        u.shared = shared;
+    }
+    return u;
+}
+
+static const weft_unit_cost *draw_cost(int n, double speed, int width, int64_t samples, weft_rng *r,
+                                       weft_arena *a)
+{
+    weft_unit_cost *c = WEFT_NEW(a, weft_unit_cost, n);
+    double factor = (double)samples / speed / (width == 1 ? 1 : 0.7 * width);
+
+    for (int u = 0; u < n; u++) {
+        double f = 1 + weft_rng_below(r, 20), kept = 1 + weft_rng_below(r, 9);
+
+        c[u] = (weft_unit_cost){.forward_s = factor * f,
+                                .backward_s = factor * (f + weft_rng_below(r, 20)) + 1};
+        c[u].compute_s = 0.5 * (c[u].forward_s + c[u].backward_s);
+        c[u].memory_s = 0.25 * (c[u].forward_s + c[u].backward_s);
+        c[u].again_s[WEFT_KEEP_SOME] = 0.25 * c[u].forward_s;
+        c[u].again_s[WEFT_KEEP_NONE] = c[u].forward_s;
+        c[u].stash_bytes[WEFT_KEEP_ALL] = (double)samples * (kept + 6);
+        c[u].stash_bytes[WEFT_KEEP_SOME] = (double)samples * (kept + 2);
+        c[u].stash_bytes[WEFT_KEEP_NONE] = (double)samples * kept;
+        for (int k = 0; k < WEFT_N_RECOMPUTES; k++)
+            c[u].work_bytes[k] = weft_rng_below(r, 12);
+    }
+    return c;
+}
+
+static const weft_unit_state *draw_state(const weft_units *u, int width, weft_rng *r, weft_arena *a)
+{
+    weft_unit_state *s = WEFT_NEW(a, weft_unit_state, u->n_units);
+
+    for (int i = 0; i < u->n_units; i++) {
+        double bytes = 1 + weft_rng_below(r, 20 / width);
+
+        s[i] = (weft_unit_state){.weight_bytes = bytes,
+                                 .gradient_bytes = bytes,
+                                 .moment_bytes = 2 * bytes,
+                                 .sync_bytes = bytes,
+                                 .update_s = 0.1 * (1 + weft_rng_below(r, 9))};
+        if (u->n_shared > 0 && u->shared[0].other == i)
+            s[i].sync_bytes = weft_rng_below(r, (int)bytes);
+    }
+    return s;
+}
+
+static weft_train_ask draw_ask(weft_rng *r)
+{
+    static const int64_t batches[] = {2, 4, 6, 8};
+    weft_train_ask ask = {.batch = batches[weft_rng_below(r, 4)],
+                          .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
+                          .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
+                          .most_chunks = 3,
+                          .is_split_moments = weft_rng_below(r, 3) == 0};
+
+    ask.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
+    ask.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
+    if (weft_rng_below(r, 5) == 0)
+        ask.microbatch = weft_rng_below(r, 2) ? 2 : 1;
+    if (weft_rng_below(r, 8) == 0)
+        ask.most_replicas = 1 + weft_rng_below(r, 2);
+    if (weft_rng_below(r, 8) == 0)
+        ask.most_stages = 1 + weft_rng_below(r, 3);
+    return ask;
+}
+
+small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
+{
+    enum { N_WIDTHS = 2, N_SHARES = 3, MOST_CLASSES = 2 };
+    static const int widths[N_WIDTHS] = {1, 2};
+    static const int64_t shares[N_SHARES] = {1, 2, 3};
+    weft_arena *a = weft_arena_new();
+    small_training d = {.platform = draw_machines(r, a), .arena = a};
+    const weft_unit_cost *cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
+    const weft_unit_state *state[MOST_CLASSES * N_WIDTHS];
+    weft_training_spec s = {.name = "small",
+                            .platform = d.platform,
+                            .units = draw_units(is_dag, most_units, r, a),
+                            .ask = draw_ask(r),
+                            .n_widths = N_WIDTHS,
+                            .n_shares = N_SHARES,
+                            .width = widths,
+                            .share = shares,
+                            .cost = cost,
+                            .state = state};
+
+    for (int i = 0; i < MOST_CLASSES * N_WIDTHS; i++)
+        state[i] = draw_state(&s.units, widths[i % N_WIDTHS], r, a);
+    for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES; t++)
+        if (t == 0 || weft_rng_below(r, 8))
+            cost[t] = draw_cost(s.units.n_units, t < N_WIDTHS * N_SHARES ? 2 : 1,
+                                widths[t / N_SHARES % N_WIDTHS], shares[t % N_SHARES], r, a);
+    CHECK_OK(weft_training_make(&s, &d.training));
+    return d;
+}
+
+void drop_small_training(small_training *s)
+{
+    weft_training_free(s->training);
+    weft_platform_free(s->platform);
+    weft_arena_free(s->arena);
+}
+
+/* --- stages, unit by unit -------------------------------------------------------------------- */
+
+enum { MOST_STAGES = 8 };
+
+typedef struct brute {
+    const weft_training *p;
+    weft_arena *a;
+    weft_pipeline plan;             /* stages are filled from the end: see flip */
+    int64_t m;
+    int n_blocks[2], width[2];      /* of each class; width: place in the list */
+    int used[2];
+    int n;                          /* stages chosen, the last stage of the pipeline first */
+    weft_stage stage[MOST_STAGES];
+    int inner[MOST_STAGES];
+    double least_s[MOST_STAGES];    /* forward and backward of the stage */
+    double best_s;
+} brute;
+
+static bool is_in(const weft_units *u, int unit, int inner, int outer)
+{
+    return weft_bit_get(u->cut + (size_t)outer * (size_t)u->n_words, unit) &&
+           !weft_bit_get(u->cut + (size_t)inner * (size_t)u->n_words, unit);
+}
+
+static int place_of(const weft_training *p, int64_t samples)
+{
+    for (int x = 0; x < p->n_shares; x++)
+        if (p->share[x] == samples)
+            return x;
+    return -1;
+}
+
+static const weft_unit_cost *cost_of(const weft_training *p, const weft_stage *s, int part)
+{
+    int x = place_of(p, s->part[part].samples), w = s->width == 1 ? 0 : 1;
+
+    return x < 0 ? NULL : p->cost[weft_training_table(p, s->part[part].class_id, w, x)];
+}
+
+static double seconds_of(const weft_training *p, const weft_stage *s, int inner, int outer)
+{
+    double most_f = 0, most_b = 0;
+
+    for (int i = 0; i < s->n_parts; i++) {
+        const weft_unit_cost *c = cost_of(p, s, i);
+        double f = 0, b = 0;
+
+        for (int u = 0; u < p->units.n_units; u++)
+            if (is_in(&p->units, u, inner, outer)) {
+                f += c[u].forward_s;
+                b += c[u].backward_s + c[u].again_s[s->recompute];
+            }
+        most_f = fmax(most_f, f);
+        most_b = fmax(most_b, b);
+    }
+    return most_f + most_b;
+}
+
+/* The fullest device, as a share of its memory. */
+static double fullness(const weft_training *p, const weft_stage *s, int inner, int outer,
+                       int64_t in_flight)
+{
+    double most = 0;
+    int n_blocks = 0;
+
+    for (int i = 0; i < s->n_parts; i++)
+        n_blocks += s->part[i].n_blocks;
+    for (int i = 0; i < s->n_parts; i++) {
+        const weft_unit_cost *c = cost_of(p, s, i);
+        const weft_unit_state *state =
+            p->state[s->part[i].class_id * p->n_widths + (s->width == 1 ? 0 : 1)];
+        double bytes = 0, work = 0;
+
+        for (int u = 0; u < p->units.n_units; u++)
+            if (is_in(&p->units, u, inner, outer)) {
+                bytes += state[u].weight_bytes + state[u].gradient_bytes +
+                         state[u].moment_bytes / (p->ask.is_split_moments ? n_blocks : 1) +
+                         (double)in_flight * c[u].stash_bytes[s->recompute];
+                work = fmax(work, c[u].work_bytes[s->recompute]);
+            }
+        if (p->units.n_shared > 0 && is_in(&p->units, 0, inner, outer) &&
+            is_in(&p->units, p->units.n_units - 1, inner, outer))
+            bytes -= 2 * (state[p->units.n_units - 1].gradient_bytes -
+                          state[p->units.n_units - 1].sync_bytes);
+        most = fmax(most, (bytes + work) / p->cluster->classes[s->part[i].class_id].memory_bytes);
+    }
+    return most;
+}
+
+/* --- complete plans -------------------------------------------------------------------------- */
+
+static void judge(brute *b)
+{
+    size_t mark = weft_arena_mark(b->a);
+    weft_train_measures measures;
+    weft_breach breach;
+
+    if (weft_pipeline_check(b->p, &b->plan, &breach, 1, b->a) != 0)
+        fail_msg("brute force makes a plan that is not legal: %s", breach.what);
+    CHECK_OK(weft_pipeline_evaluate(b->p, &b->plan, b->a, &measures));
+    if (measures.over_stage < 0)
+        b->best_s = fmin(b->best_s, measures.step_s);
+    weft_arena_rewind(b->a, mark);
+}
+
+/* The chosen stages, in the order of the pipeline. */
+static void flip(brute *b)
+{
+    b->plan.n_stages = b->n;
+    b->plan.n_chunks = 1;
+    for (int i = 0; i < b->n; i++) {
+        b->plan.stage[i] = b->stage[b->n - 1 - i];
+        b->plan.cut[i] = b->inner[b->n - 1 - i];
+    }
+    b->plan.cut[b->n] = b->p->units.n_cuts - 1;
+}
+
+static bool is_too_long(const brute *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if ((double)b->m * b->least_s[i] >= b->best_s)
+            return true;
+    return false;
+}
+
+static void try_recomputes(brute *b, int i)
+{
+    if (i == b->n) {
+        if (!is_too_long(b))
+            judge(b);
+        return;
+    }
+    for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
+        if (!(b->p->ask.recomputes >> r & 1))
+            continue;
+        b->plan.stage[b->n - 1 - i].recompute = (weft_recompute)r;
+        b->least_s[i] = seconds_of(b->p, &b->plan.stage[b->n - 1 - i], b->inner[i],
+                                   i == 0 ? b->p->units.n_cuts - 1 : b->inner[i - 1]);
+        try_recomputes(b, i + 1);
+    }
+}
+
+static int most_stages(const brute *b)
+{
+    int most = b->p->units.n_units;
+
+    if (b->p->ask.most_stages > 0 && most > b->p->ask.most_stages)
+        most = b->p->ask.most_stages;
+    return most;
+}
+
+/* --- uniform --------------------------------------------------------------------------------- */
+
+static void finish_uniform(brute *b, int d)
+{
+    for (int is_near = 0; is_near <= (d > 1); is_near++) {
+        int seen[2] = {0}, count[2] = {0};
+
+        for (int i = 0; i < b->n; i++)
+            count[b->stage[i].part[0].class_id]++;
+        for (int i = 0; i < b->n; i++) {
+            weft_team_part *part = &b->stage[i].part[0];
+            int at = seen[part->class_id]++;
+
+            part->first = is_near ? at : at * d;
+            part->step = is_near ? count[part->class_id] : 1;
+        }
+        flip(b);
+        try_recomputes(b, 0);
+    }
+}
+
+/* Stages in front of those chosen; `outer`: the cut before them. */
+static void try_uniform(brute *b, int d, int64_t samples, int outer)
+{
+    if (outer == 0) {
+        finish_uniform(b, d);
+        return;
+    }
+    if (b->n == most_stages(b))
+        return;
+    for (int k = 0; k < b->p->cluster->n_classes; k++) {
+        weft_stage s = {.width = b->p->width[b->width[k]],
+                        .n_parts = 1,
+                        .part = {{.class_id = k, .n_blocks = d, .samples = samples}}};
+
+        if (b->used[k] + d > b->n_blocks[k] || cost_of(b->p, &s, 0) == NULL)
+            continue;
+        b->used[k] += d;
+        for (int inner = 0; inner < outer; inner++) {
+            if (!weft_cut_within(&b->p->units, inner, outer))
+                continue;
+            b->stage[b->n] = s;
+            b->inner[b->n++] = inner;
+            try_uniform(b, d, samples, inner);
+            b->n--;
+        }
+        b->used[k] -= d;
+    }
+}
+
+/* --- teams ----------------------------------------------------------------------------------- */
+
+/* The way to share that the space prescribes; false: none fits. n: blocks of each class. */
+static bool choose_shares(brute *b, const int *n, int inner, int outer, weft_stage *out,
+                          double *seconds)
+{
+    int64_t in_flight = weft_in_flight(b->plan.schedule, b->n + 1, 0, b->m, 1);
+    double best_s = INFINITY, best_full = INFINITY;
+
+    for (int64_t x = 0; x <= b->plan.microbatch; x++)
+        for (int64_t y = 0; y <= b->plan.microbatch; y++)
+            for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
+                int64_t share[2] = {x, y};
+                weft_stage s = {.recompute = (weft_recompute)r};
+                bool is_possible = n[0] * x + n[1] * y == b->plan.microbatch &&
+                                   (n[0] > 0) == (x > 0) && (n[1] > 0) == (y > 0) &&
+                                   (b->p->ask.recomputes >> r & 1);
+                double l, full;
+
+                for (int k = 0; k < 2 && is_possible; k++)
+                    if (n[k] > 0) {
+                        s.width = b->p->width[b->width[k]];
+                        s.part[s.n_parts++] =
+                            (weft_team_part){k, n[k], b->used[k], 1, share[k]};
+                        is_possible = cost_of(b->p, &s, s.n_parts - 1) != NULL;
+                    }
+                if (!is_possible)
+                    continue;
+                l = seconds_of(b->p, &s, inner, outer);
+                full = fullness(b->p, &s, inner, outer, in_flight);
+                if (full > 1 || l > best_s * (1 + 1e-12) ||
+                    (l > best_s * (1 - 1e-12) && full >= best_full))
+                    continue;
+                best_s = l;
+                best_full = full;
+                *out = s;
+            }
+    *seconds = best_s;
+    return best_s < INFINITY;
+}
+
+static void try_teams(brute *b, int outer)
+{
+    int n[2] = {0};
+
+    if (outer == 0) {
+        flip(b);
+        if (!is_too_long(b))
+            judge(b);
+        return;
+    }
+    if (b->n == most_stages(b))
+        return;
+    for (n[0] = 0; n[0] <= b->n_blocks[0] - b->used[0]; n[0]++)
+        for (n[1] = 0; n[1] <= b->n_blocks[1] - b->used[1]; n[1]++) {
+            int most = b->p->ask.most_replicas;
+
+            if (n[0] + n[1] == 0 || (most > 0 && n[0] + n[1] > most) ||
+                (n[0] > 0 && n[1] > 0 && b->width[0] != b->width[1]))
+                continue;
+            for (int inner = 0; inner < outer; inner++) {
+                if (!weft_cut_within(&b->p->units, inner, outer) ||
+                    !choose_shares(b, n, inner, outer, &b->stage[b->n], &b->least_s[b->n]))
+                    continue;
+                b->inner[b->n++] = inner;
+                b->used[0] += n[0];
+                b->used[1] += n[1];
+                try_teams(b, inner);
+                b->used[0] -= n[0];
+                b->used[1] -= n[1];
+                b->n--;
+            }
+        }
+}
+
+/* --- interleaved ----------------------------------------------------------------------------- */
+
+/* All ways to cut a chain into n chunks, in lexicographic order; the first with the least largest
+ * load stays. */
+typedef struct chunking {
+    const weft_training *p;
+    const weft_stage *stage;
+    int n, cut[32], best[32];
+    double best_s;
+} chunking;
+
+static void cut_on(chunking *c, int at, double most_s)
+{
+    int last = c->p->units.n_cuts - 1;
+
+    if (at == c->n) {
+        if (c->cut[at] == last && most_s < c->best_s * (1 - 1e-12)) {
+            c->best_s = most_s;
+            memcpy(c->best, c->cut, sizeof c->cut);
+        }
+        return;
+    }
+    for (int next = c->cut[at] + 1; next <= last; next++) {
+        weft_stage s = *c->stage;
+
+        s.recompute = WEFT_KEEP_ALL;
+        c->cut[at + 1] = next;
+        cut_on(c, at + 1, fmax(most_s, seconds_of(c->p, &s, c->cut[at], next)));
+    }
+}
+
+/* The quickest recomputation of every stage that fits, by the simulator's peaks; false: none. */
+static bool settle_recomputes(brute *b)
+{
+    double best_s[MOST_STAGES];
+    weft_recompute choice[MOST_STAGES];
+    int n = b->plan.n_stages;
+
+    for (int i = 0; i < n; i++)
+        best_s[i] = INFINITY;
+    for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
+        size_t mark = weft_arena_mark(b->a);
+        weft_train_measures m;
+
+        if (!(b->p->ask.recomputes >> r & 1))
+            continue;
+        for (int i = 0; i < n; i++)
+            b->plan.stage[i].recompute = (weft_recompute)r;
+        CHECK_OK(weft_pipeline_evaluate(b->p, &b->plan, b->a, &m));
+        for (int i = 0; i < n; i++) {
+            double l = 0;
+
+            for (int c = i; c < n * b->plan.n_chunks; c += n)
+                l += seconds_of(b->p, &b->plan.stage[i], b->plan.cut[c], b->plan.cut[c + 1]);
+            if (m.stage_peak_bytes[i] <= m.stage_room_bytes[i] && l < best_s[i]) {
+                best_s[i] = l;
+                choice[i] = (weft_recompute)r;
+            }
+        }
+        weft_arena_rewind(b->a, mark);
+    }
+    for (int i = 0; i < n; i++) {
+        if (!(best_s[i] < INFINITY))
+            return false;
+        b->plan.stage[i].recompute = choice[i];
+    }
+    return true;
+}
+
+static void try_chunks(brute *b, int k, int d, int64_t samples, int s, int v)
+{
+    weft_stage stage = {.width = b->p->width[b->width[k]],
+                        .n_parts = 1,
+                        .part = {{.class_id = k, .n_blocks = d, .samples = samples}}};
+    chunking c = {.p = b->p, .stage = &stage, .n = s * v, .best_s = INFINITY};
+
+    if (cost_of(b->p, &stage, 0) == NULL)
+        return;
+    cut_on(&c, 0, 0);
+    b->plan.n_stages = s;
+    b->plan.n_chunks = v;
+    memcpy(b->plan.cut, c.best, sizeof c.best);
+    for (int is_near = 0; is_near < 2; is_near++) {
+        for (int i = 0; i < s; i++) {
+            b->plan.stage[i] = stage;
+            b->plan.stage[i].part[0].first = is_near ? s - 1 - i : (s - 1 - i) * d;
+            b->plan.stage[i].part[0].step = is_near ? s : 1;
+        }
+        if (settle_recomputes(b))
+            judge(b);
+    }
+}
+
+static void try_interleaved(brute *b, int k, int d, int64_t samples)
+{
+    int most = b->n_blocks[k] / d < most_stages(b) ? b->n_blocks[k] / d : most_stages(b);
+
+    for (int s = 2; s <= most; s++)
+        for (int v = 2; v <= b->p->ask.most_chunks && s * v <= b->p->units.n_units; v++)
+            if (b->m % s == 0)
+                try_chunks(b, k, d, samples, s, v);
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static void try_replicas(brute *b)
+{
+    for (int d = 1; d <= b->plan.microbatch; d++) {
+        int64_t samples = b->plan.microbatch / d;
+
+        if (b->plan.microbatch % d != 0 || place_of(b->p, samples) < 0 ||
+            (b->p->ask.most_replicas > 0 && d > b->p->ask.most_replicas))
+            continue;
+        if (b->plan.schedule != WEFT_INTERLEAVED)
+            try_uniform(b, d, samples, b->p->units.n_cuts - 1);
+        for (int k = 0; k < b->p->cluster->n_classes; k++)
+            if (b->plan.schedule == WEFT_INTERLEAVED && b->p->units.is_chain)
+                try_interleaved(b, k, d, samples);
+    }
+    if (b->plan.schedule != WEFT_INTERLEAVED)
+        try_teams(b, b->p->units.n_cuts - 1);
+}
+
+double brute_train(const weft_training *p, weft_arena *a)
+{
+    brute b = {.p = p, .a = a, .best_s = INFINITY};
+    const weft_cluster *c = p->cluster;
+
+    b.plan.cut = WEFT_NEW(a, int, 33);
+    b.plan.stage = WEFT_NEW(a, weft_stage, MOST_STAGES);
+    for (int w = 0; w < 4; w++)
+        for (int k = 0; k < WEFT_N_SCHEDULES; k++)
+            for (int64_t micro = 1; micro <= p->ask.batch; micro++) {
+                bool is_possible = (p->ask.schedules >> k & 1) && p->ask.batch % micro == 0 &&
+                                   (p->ask.microbatch == 0 || p->ask.microbatch == micro);
+
+                for (int i = 0; i < 2; i++) {
+                    b.width[i] = w >> i & 1;
+                    b.n_blocks[i] = i < c->n_classes ? weft_class_blocks(&c->classes[i],
+                                                                         p->width[b.width[i]])
+                                                     : 0;
+                }
+                if (!is_possible || (c->n_classes == 1 && w > 1))
+                    continue;
+                b.plan.schedule = (weft_schedule)k;
+                b.plan.microbatch = micro;
+                b.m = p->ask.batch / micro;
+                try_replicas(&b);
+            }
+    return b.best_s;
+}
