@@ -288,6 +288,96 @@ int weft_miner_count(void);
 const weft_miner *weft_miner_at(int i);
 const weft_miner *weft_miner_find(const char *name);
 
+/* --- clusters: designs for the devices of a pipeline ------------------------------------------ */
+
+/* A pipeline of n_stages stages under 1f1b; each is `replicas` blocks of `width` equal devices.
+ * Transfers between stages go beside computation, without contention. */
+typedef struct weft_fleet {
+    int n_stages, width, replicas;
+    int64_t batch;         /* samples of a step; microbatch * replicas divides it */
+    int64_t microbatch;    /* samples that a block works on at once */
+    unsigned recomputes;   /* allowed: bits 1 << weft_recompute */
+    bool is_split_moments; /* each replica keeps its part of the optimizer's state only */
+    weft_span inside;      /* links of a block */
+    weft_span between;     /* links between stages and between replicas */
+} weft_fleet;
+
+/* 1 stage of 1 device, batch and microbatch 1, any recomputation; links as assumed where nothing is
+ * known: 300 GB/s and 1 us inside a block, 25 GB/s and 5 us between. */
+weft_fleet weft_fleet_default(void);
+
+/* A network in training, cut for the blocks of a fleet. Units are made of the graph of one
+ * microbatch; operators are cut as is best on the reference design. */
+typedef struct weft_fleet_net {
+    const char *name;
+    weft_units units;
+    weft_unit_work work;
+    double weight;     /* in the geometric mean; 1 */
+    weft_arena *arena; /* owns all this */
+} weft_fleet_net;
+
+/* `reference`: NULL: the first landmark. The caller owns *out. */
+WEFT_CHECKED weft_status weft_fleet_net_new(const char *source, const weft_model_options *options,
+                                            const weft_template *t, const weft_point *reference,
+                                            const weft_fleet *f, weft_fleet_net **out);
+void weft_fleet_net_free(weft_fleet_net *n); /* NULL is allowed */
+
+/* The device of a point, as cost models see it. */
+weft_design weft_point_design(const weft_template *t, const weft_point *p);
+
+typedef struct weft_fleet_quest {
+    const weft_template *template_;
+    weft_fleet fleet;
+    int n_nets;
+    const weft_fleet_net *const *net;
+    bool is_per_stage; /* a design for each stage (one network only); else one for all */
+    weft_metric metric;
+    weft_limits limits;      /* of each device */
+    weft_point reference;    /* the design that throughputs are relative to, if there are several
+                                networks, or a least throughput */
+    double least_throughput; /* relative to the reference; 0: none (not allowed per TDP) */
+} weft_fleet_quest;
+
+typedef struct weft_fleet_stage {
+    weft_point point;
+    int first_cut, last_cut; /* units of the second that are not in the first */
+    weft_recompute recompute;
+    double forward_s, backward_s; /* of a microbatch; backward with what is computed again */
+    double send_s, return_s;      /* to the next stage; gradients from there */
+    double sync_s, update_s;
+    double memory_bytes; /* of a device */
+    double tdp_w;        /* of a device */
+} weft_fleet_stage;
+
+/* The plan of one network; stages as weft_pipeline has them. */
+typedef struct weft_fleet_plan {
+    int n_stages;
+    const weft_fleet_stage *stage; /* [n_stages] */
+    double step_s;                 /* by events */
+    double bound_s;                /* no partition takes less, with the designs that may be chosen:
+                                      common: the one chosen; per stage: any within the limits */
+    double samples_per_s;
+} weft_fleet_plan;
+
+typedef struct weft_fleet_found {
+    double value;      /* of the metric; larger is better; 0: none found */
+    double throughput; /* samples/s; of several networks relative to the reference */
+    double tdp_w;      /* of all devices */
+    double bound;      /* no designs within the limits, and no partition, have more */
+    double gap;        /* bound / value - 1 */
+    double reference_throughput; /* the same partitioned for the reference; 0: it has no plan */
+    weft_outcome outcome;
+    const char *reason;          /* without a plan: why; or NULL */
+    const weft_fleet_plan *plan; /* [n_nets]; NULL if value is 0 */
+    /* designs within the limits; partitioned with a bound; plans by events */
+    int64_t n_feasible, n_partitioned, n_plans;
+} weft_fleet_found;
+
+/* Which designs, and which partition on them. One thread. The result lies in `a`. Time limit and
+ * stop of the run are heeded: then the bound is larger. */
+WEFT_CHECKED weft_status weft_mine_cluster(const weft_fleet_quest *q, weft_run *run, weft_arena *a,
+                                           weft_fleet_found *out);
+
 /* --- studies: what was evaluated, kept in a file -----------------------------------------------
  */
 
