@@ -75,7 +75,9 @@ typedef struct weft_mine_request {
     weft_blend blend;
     double least_throughput; /* relative to the reference; 0: 0.5 per TDP, else none */
     int n_threads;
-    bool has_forward; /* the networks without training too, for the search "inference" */
+    bool has_forward;        /* the networks without training too, for the search "inference" */
+    const weft_fleet *fleet; /* devices of a pipeline; NULL: one device */
+    bool is_per_stage;       /* of a fleet: a design for each stage, else one for all */
 } weft_mine_request;
 
 /* What a network takes, apart from any design. */
@@ -100,6 +102,17 @@ typedef struct weft_mine_case {
  * `need` says so: its parts would have to be spread, or results computed again. */
 WEFT_CHECKED weft_status weft_mine_case_open(const weft_mine_request *r, weft_mine_case *out);
 void weft_mine_case_close(weft_mine_case *c);
+
+/* The same for the devices of a pipeline; batch and options.batch are those of the fleet. */
+typedef struct weft_fleet_case {
+    weft_template *template_;
+    weft_fleet_net **net;
+    weft_fleet_quest quest;
+    weft_arena *arena;
+} weft_fleet_case;
+
+WEFT_CHECKED weft_status weft_fleet_case_open(const weft_mine_request *r, weft_fleet_case *out);
+void weft_fleet_case_close(weft_fleet_case *c);
 
 typedef struct weft_case {
     weft_model *model;       /* NULL for task files */

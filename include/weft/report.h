@@ -168,6 +168,22 @@ void weft_mine_report_csv(const weft_mine_report *r, FILE *to);
 /* "samples/s", "samples/J", or relative to the reference: "x", "x/W". */
 const char *weft_mine_unit(const weft_quest *q);
 
+/* Everything a report of designs for a pipeline shows. */
+typedef struct weft_fleet_report {
+    const weft_fleet_quest *quest;
+    const weft_fleet_found *found;
+    const weft_fleet_found
+        *common; /* one design for all stages; NULL: that is what was asked for */
+} weft_fleet_report;
+
+/* For a terminal: throughput, power, bound, stages (with_all: every one), designs. */
+void weft_fleet_report_text(const weft_fleet_report *r, bool with_all, int width, FILE *to);
+/* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
+void weft_fleet_report_put(const weft_fleet_report *r, weft_doc *map, weft_arena *a);
+/* The designs and the partition, with what was asked (schema weft.design/1); NULL without one. */
+weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a);
+const char *weft_fleet_unit(const weft_fleet_quest *q);
+
 /* The fronts of what a study holds, for a terminal and as a document (schema weft.study/1). */
 void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);
 weft_doc *weft_study_doc(const weft_study_part *part, int n_parts, weft_arena *a);

@@ -4,7 +4,7 @@
  *
  * A study knows a network by the hash of its training graph: shapes, element types and optimizer
  * are in it, names of files are not. */
-#include "weft/api.h"
+#include "mine_case.h"
 
 #include <assert.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static weft_status read_limit(const limit_rule *rule, const char *text, const we
     return WEFT_OK;
 }
 
-static weft_status read_limits(const weft_mine_request *r, const weft_template *t, weft_limits *out)
+weft_status weft_mine_limits(const weft_mine_request *r, const weft_template *t, weft_limits *out)
 {
     WEFT_TRY(read_limit(&limit_rules[0], r->area, t, &out->area_mm2));
     WEFT_TRY(read_limit(&limit_rules[1], r->power, t, &out->tdp_w));
@@ -178,26 +178,37 @@ static weft_status open_networks(const weft_mine_request *r, weft_mine_case *c)
     return make_workloads(c, c->plain, c->template_, list, c->arena, plain);
 }
 
+weft_status weft_mine_template(const weft_mine_request *r, weft_template **out)
+{
+    WEFT_TRY(weft_template_open(r->template_, out));
+    if ((*out)->n_landmarks < 1)
+        return weft_fail(WEFT_E_INPUT,
+                         "the template '%s' has no designs, expected at least one, to which others "
+                         "are compared",
+                         (*out)->name);
+    return WEFT_OK;
+}
+
+double weft_mine_least(const weft_mine_request *r)
+{
+    bool is_needed = r->metric == WEFT_METRIC_PER_TDP && !(r->least_throughput > 0);
+
+    return is_needed ? USUAL_LEAST : r->least_throughput;
+}
+
 static weft_status open_case(const weft_mine_request *r, weft_mine_case *c)
 {
     weft_quest *q = &c->quest;
 
     if (r->n_networks < 1)
         return weft_fail(WEFT_E_INPUT, "no network is given");
-    WEFT_TRY(weft_template_open(r->template_, &c->template_));
-    if (c->template_->n_landmarks < 1)
-        return weft_fail(WEFT_E_INPUT,
-                         "the template '%s' has no designs, expected at least one, to which others "
-                         "are compared",
-                         c->template_->name);
+    WEFT_TRY(weft_mine_template(r, &c->template_));
     *q = (weft_quest){.template_ = c->template_,
                       .blend = r->blend,
                       .metric = r->metric,
                       .reference = c->template_->landmark[0].point,
-                      .least_throughput = r->least_throughput};
-    if (r->metric == WEFT_METRIC_PER_TDP && !(r->least_throughput > 0))
-        q->least_throughput = USUAL_LEAST;
-    WEFT_TRY(read_limits(r, c->template_, &q->limits));
+                      .least_throughput = weft_mine_least(r)};
+    WEFT_TRY(weft_mine_limits(r, c->template_, &q->limits));
     c->n_threads = r->n_threads;
     q->n_workloads = r->n_networks;
     WEFT_TRY(open_networks(r, c));

@@ -231,6 +231,8 @@ typedef struct weft_mine_flags {
 } weft_mine_flags;
 
 WEFT_CHECKED weft_status weft_mine_search(const weft_mine_flags *f, weft_arena *a, int *code);
+/* weft mine MODEL... --stages N. */
+WEFT_CHECKED weft_status weft_mine_pipeline(const weft_mine_flags *f, weft_arena *a, int *code);
 /* Errors are not printed from now on: another process of this run does. */
 void weft_mute(void);
 /* weft mine --study FILE --show. */

@@ -17,6 +17,10 @@ typedef struct mine_options {
     int64_t evaluations, seed, threads, sensitivity;
     const char *study, *output, *pareto;
     bool show, json, quiet, verbose;
+    struct {
+        int64_t stages, width, replicas, microbatch;
+        const char *designs, *recompute, *inside, *between;
+    } fleet;
 } mine_options;
 
 /* clang-format off */
@@ -26,7 +30,7 @@ static const weft_option mine_table[] = {
     {WEFT_TEXT(mine_options, metric), 0, 0, 0, "what to maximise", "throughput", "throughput|perf-per-tdp"},
     {WEFT_REAL(mine_options, least_throughput), 0, 0, 1e6, "the least throughput, as a multiple of the reference design's; 0: none, with perf-per-tdp 0.5", NULL, NULL},
     {WEFT_TEXT(mine_options, template), 0, 0, 0, "what may be built: a preset (weft list templates) or a file", "mine16", NULL},
-    {WEFT_TEXT(mine_options, batch), 0, 0, 0, "samples of a training step on the device: one number, or one for each network (8,32)", "8", NULL},
+    {WEFT_TEXT(mine_options, batch), 0, 0, 0, "samples of a training step: one number, or one for each network (8,32); without: 8, with --stages 8 microbatches a stage", "", NULL},
     {WEFT_TEXT(mine_options, weights), 0, 0, 0, "what each network counts in the geometric mean, in their order (2,1); without: 1 each", "", NULL},
     {WEFT_TEXT(mine_options, blend), 0, 0, 0, "what counts of several networks: the mean of their speed-ups, or the worst", "geometric", "geometric|worst"},
     {WEFT_TEXT(mine_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
@@ -42,6 +46,14 @@ static const weft_option mine_table[] = {
     {WEFT_FLAG(mine_options, show), 0, 0, 1, "with --study: print its fronts and search nothing; no MODEL is needed", NULL, NULL},
     {WEFT_TEXT(mine_options, output), 0, 0, 0, "write the design there, with all that is needed to find it again", "", NULL},
     {WEFT_TEXT(mine_options, pareto), 0, 0, 0, "write the front there, as comma-separated values", "", NULL},
+    {WEFT_INT(mine_options, fleet.stages), 0, 0, 1e6, "a pipeline of so many stages, and what its devices should be; 0: one device", NULL, NULL},
+    {WEFT_INT(mine_options, fleet.width), 1, 1, 1e6, "pipeline: devices that share each tensor", NULL, NULL},
+    {WEFT_INT(mine_options, fleet.replicas), 1, 1, 1e6, "pipeline: replicas of each stage", NULL, NULL},
+    {WEFT_INT(mine_options, fleet.microbatch), 1, 1, 1e9, "pipeline: samples that a replica works on at once", NULL, NULL},
+    {WEFT_TEXT(mine_options, fleet.designs), 0, 0, 0, "pipeline: one design for all devices, or one for each stage", "common", "common|stages"},
+    {WEFT_TEXT(mine_options, fleet.recompute), 0, 0, 0, "pipeline: what backward computes again to save memory; auto: the best for each stage", "auto", "auto|none|selective|full"},
+    {WEFT_TEXT(mine_options, fleet.inside), 0, 0, 0, "pipeline: bandwidth among the devices that share tensors", "300GB/s", NULL},
+    {WEFT_TEXT(mine_options, fleet.between), 0, 0, 0, "pipeline: bandwidth between stages, and between replicas", "25GB/s", NULL},
     {WEFT_FLAG(mine_options, json), 0, 0, 1, "the result as one JSON document", NULL, NULL},
     {WEFT_FLAG(mine_options, quiet), 0, 0, 1, "print nothing but errors", NULL, NULL},
     {WEFT_FLAG(mine_options, verbose), 0, 0, 1, "show the whole front", NULL, NULL},
@@ -134,6 +146,69 @@ static int usual_threads(int n_processes)
     return n_processes > 1 || n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (int)n;
 }
 
+/* --- pipelines -------------------------------------------------------------------------------- */
+
+static weft_status read_link(const char *flag, const char *text, weft_span *out)
+{
+    if (weft_unit_parse(text, WEFT_UNIT_BYTES_PER_S, false, &out->bytes_per_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, flag);
+    return WEFT_OK;
+}
+
+static weft_status read_fleet(const mine_options *o, weft_fleet *out)
+{
+    int64_t at_once = o->fleet.microbatch * o->fleet.replicas;
+    number_list batch;
+
+    *out = weft_fleet_default();
+    WEFT_TRY(read_numbers("batch", o->batch, true, &batch));
+    if (batch.n > 1)
+        return weft_fail(WEFT_E_INPUT, "--batch has %d numbers, expected one with --stages",
+                         batch.n);
+    out->n_stages = (int)o->fleet.stages;
+    out->width = (int)o->fleet.width;
+    out->replicas = (int)o->fleet.replicas;
+    out->microbatch = o->fleet.microbatch;
+    out->batch = batch.n == 1 ? (int64_t)batch.at[0] : USUAL_BATCH * o->fleet.stages * at_once;
+    out->recomputes = 0;
+    for (int i = 0; i < WEFT_N_RECOMPUTES; i++)
+        if (strcmp(o->fleet.recompute, "auto") == 0 ||
+            strcmp(o->fleet.recompute, weft_recompute_name((weft_recompute)i)) == 0)
+            out->recomputes |= 1u << i;
+    WEFT_TRY(read_link("--inside", o->fleet.inside, &out->inside));
+    return read_link("--between", o->fleet.between, &out->between);
+}
+
+/* What only a search for one device knows. */
+static weft_status check_pipeline(const mine_options *o, int n_processes)
+{
+    const char *flag = *o->study            ? "study"
+                       : o->sensitivity > 0 ? "sensitivity"
+                       : *o->pareto         ? "pareto"
+                       : o->evaluations > 0 ? "evaluations"
+                                            : NULL;
+
+    if (flag != NULL)
+        return weft_fail(WEFT_E_INPUT, "--%s is not for pipelines (--stages)", flag);
+    if (strcmp(o->solver, "auto") != 0)
+        return weft_fail(WEFT_E_INPUT, "--solver %s is not for pipelines (--stages), expected auto",
+                         o->solver);
+    if (strcmp(o->blend, "worst") == 0)
+        return weft_fail(WEFT_E_INPUT, "--blend worst is not for pipelines (--stages)");
+    if (n_processes > 1)
+        return weft_fail(WEFT_E_INPUT, "pipelines (--stages) are searched by one process");
+    return WEFT_OK;
+}
+
+static weft_status check_single(const mine_options *o)
+{
+    if (o->fleet.width > 1 || o->fleet.replicas > 1 || o->fleet.microbatch > 1 ||
+        strcmp(o->fleet.designs, "common") != 0)
+        return weft_fail(WEFT_E_INPUT, "--width, --replicas, --microbatch and --designs are for "
+                                       "pipelines, expected --stages N too");
+    return WEFT_OK;
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 static weft_status fill_request(const mine_options *o, const char *const *model, int n,
@@ -162,6 +237,7 @@ static weft_status run_search(const mine_options *o, const char *const *model, i
 {
     int n_processes = started_processes();
     weft_mine_request request;
+    weft_fleet fleet;
     weft_effort_flags effort = {
         .time_limit = o->time_limit, .steps = o->evaluations, .seed = o->seed};
     weft_mine_flags f = {.request = &request,
@@ -182,7 +258,15 @@ static weft_status run_search(const mine_options *o, const char *const *model, i
         return weft_fail(WEFT_E_INPUT, "mine: no MODEL is given; see: weft mine --help");
     WEFT_TRY(fill_request(o, model, n, n_processes, a, &request));
     effort.threads = request.n_threads;
-    return weft_mine_search(&f, a, code);
+    if (o->fleet.stages == 0) {
+        WEFT_TRY(check_single(o));
+        return weft_mine_search(&f, a, code);
+    }
+    WEFT_TRY(check_pipeline(o, n_processes));
+    WEFT_TRY(read_fleet(o, &fleet));
+    request.fleet = &fleet;
+    request.is_per_stage = strcmp(o->fleet.designs, "stages") == 0;
+    return weft_mine_pipeline(&f, a, code);
 }
 
 static weft_status run_show(const mine_options *o, int n, weft_arena *a)
@@ -217,6 +301,9 @@ const weft_command weft_cmd_mine = {
         "one device with its own samples; of several networks the geometric mean of what they "
         "gain\n"
         "over the reference design, the first of the template, counts.\n"
+        "With --stages N the devices of a pipeline are searched for, all alike or each stage its "
+        "own,\n"
+        "together with the partition of the network; limits are those of a device.\n"
         "With --study every evaluated design is kept: a search that was killed goes on where it\n"
         "was. Ctrl-C ends the search with the best design so far. mpirun spreads it over several\n"
         "processes, with the same answer.",
@@ -226,6 +313,7 @@ const weft_command weft_cmd_mine = {
         "  weft mine bert:large --area tpu-v2 --power tpu-v2 --sensitivity 20\n"
         "  weft mine resnet50 vgg16 --batch 32,16 --weights 2,1 --area 400mm2 --study designs.db\n"
         "  weft mine --study designs.db --show\n"
+        "  weft mine gpt3 --stages 32 --width 8 --area 600mm2 --power 280W --designs stages\n"
         "  mpirun -np 4 weft mine gpt2:xl --area 600mm2 --power 280W --json\n",
     .options = mine_table,
     .options_size = sizeof(mine_options),
