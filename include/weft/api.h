@@ -71,6 +71,7 @@ typedef struct weft_mine_request {
     /* "600mm2", "280W", or the name of a design of the template: no more than it takes. NULL or
      * empty: no limit, which one of them must have. */
     const char *area, *power;
+    const char *memory; /* of a device: "32GiB"; NULL or empty: as the template says */
     weft_metric metric;
     weft_blend blend;
     double least_throughput; /* relative to the reference; 0: 0.5 per TDP, else none */

@@ -173,7 +173,8 @@ typedef struct weft_fleet_report {
     const weft_fleet_quest *quest;
     const weft_fleet_found *found;
     const weft_fleet_found
-        *common; /* one design for all stages; NULL: that is what was asked for */
+        *common;                   /* one design for all stages; NULL: that is what was asked for */
+    const char *dtype, *optimizer; /* as given */
 } weft_fleet_report;
 
 /* For a terminal: throughput, power, bound, stages (with_all: every one), designs. */

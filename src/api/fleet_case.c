@@ -18,6 +18,7 @@ static weft_status open_nets(const weft_mine_request *r, weft_fleet_case *c)
         WEFT_TRY(weft_fleet_net_new(r->network[i].model, &options, c->template_,
                                     &c->quest.reference, r->fleet, &c->net[i]));
         c->net[i]->weight = r->network[i].weight;
+        c->net[i]->name = r->network[i].model; /* with its parameters */
     }
     return WEFT_OK;
 }

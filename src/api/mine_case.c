@@ -186,6 +186,12 @@ weft_status weft_mine_template(const weft_mine_request *r, weft_template **out)
                          "the template '%s' has no designs, expected at least one, to which others "
                          "are compared",
                          (*out)->name);
+    if (r->memory == NULL || *r->memory == '\0')
+        return WEFT_OK;
+    if (weft_unit_parse(r->memory, WEFT_UNIT_BYTES, false, &(*out)->hbm_bytes) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--memory");
+    if (!((*out)->hbm_bytes > 0))
+        return weft_fail(WEFT_E_INPUT, "--memory is '%s', expected more than 0", r->memory);
     return WEFT_OK;
 }
 

@@ -12,7 +12,8 @@ enum { USUAL_BATCH = 8, MOST_NETWORKS = 64, MOST_THREADS = 256 };
 
 typedef struct mine_options {
     weft_model_flags flags;
-    const char *area, *power, *metric, *template, *batch, *weights, *blend, *solver, *time_limit;
+    const char *area, *power, *memory, *metric, *template, *batch, *weights, *blend, *solver,
+        *time_limit;
     double least_throughput;
     int64_t evaluations, seed, threads, sensitivity;
     const char *study, *output, *pareto;
@@ -27,6 +28,7 @@ typedef struct mine_options {
 static const weft_option mine_table[] = {
     {WEFT_TEXT(mine_options, area), 0, 0, 0, "the most area (600mm2), or that of a design of the template (tpu-v2)", "", NULL},
     {WEFT_TEXT(mine_options, power), 0, 0, 0, "the most thermal design power (280W), or that of a design of the template", "", NULL},
+    {WEFT_TEXT(mine_options, memory), 0, 0, 0, "memory of a device (32GiB), which takes no area here; without: as the template says", "", NULL},
     {WEFT_TEXT(mine_options, metric), 0, 0, 0, "what to maximise", "throughput", "throughput|perf-per-tdp"},
     {WEFT_REAL(mine_options, least_throughput), 0, 0, 1e6, "the least throughput, as a multiple of the reference design's; 0: none, with perf-per-tdp 0.5", NULL, NULL},
     {WEFT_TEXT(mine_options, template), 0, 0, 0, "what may be built: a preset (weft list templates) or a file", "mine16", NULL},
@@ -219,6 +221,7 @@ static weft_status fill_request(const mine_options *o, const char *const *model,
         .template_ = o->template,
         .area = o->area,
         .power = o->power,
+        .memory = o->memory,
         .metric =
             strcmp(o->metric, "perf-per-tdp") == 0 ? WEFT_METRIC_PER_TDP : WEFT_METRIC_THROUGHPUT,
         .blend = strcmp(o->blend, "worst") == 0 ? WEFT_BLEND_WORST : WEFT_BLEND_GEOMETRIC,

@@ -84,7 +84,10 @@ static weft_doc *result_doc(const job *j, const weft_fleet_report *r, weft_doc *
 
 static weft_status show(const job *j, int *code)
 {
-    weft_fleet_report r = {.quest = &j->fleet->quest, .found = &j->found};
+    weft_fleet_report r = {.quest = &j->fleet->quest,
+                           .found = &j->found,
+                           .dtype = j->flags->dtype,
+                           .optimizer = j->flags->optimizer};
     weft_doc *plan = weft_fleet_design_doc(&r, j->a);
     weft_collect c;
 

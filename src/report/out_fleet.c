@@ -62,12 +62,13 @@ static void print_title(page *g)
     weft_print_wrapped(
         g->to, 0, g->width,
         weft_arena_print(g->a,
-                         "%s trained in %d stages of %d x %d devices: highest %s, %s of %s, each "
-                         "within %.4g\tmm2 and %.4g\tW",
+                         "%s trained in %d stages of %d x %d devices: highest %s with %s of %s "
+                         "%s, each within %s",
                          what, f->n_stages, f->replicas, f->width,
                          g->q->metric == WEFT_METRIC_PER_TDP ? "throughput per TDP" : "throughput",
-                         g->q->is_per_stage ? "a design for each stage" : "one design for all",
-                         g->q->template_->name, g->q->limits.area_mm2, g->q->limits.tdp_w));
+                         g->q->is_per_stage ? "a design" : "one design", g->q->template_->name,
+                         g->q->is_per_stage ? "for each stage" : "for all devices",
+                         weft_limits_words(&g->q->limits, g->a)));
     fputc('\n', g->to);
 }
 
@@ -285,7 +286,10 @@ weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a)
     weft_put_text(a, d, "metric", q->metric == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput");
     weft_put_real(a, d, "area_mm2", q->limits.area_mm2);
     weft_put_real(a, d, "tdp_w", q->limits.tdp_w);
+    weft_put_size(a, d, "memory_bytes", q->template_->hbm_bytes);
     weft_put_real(a, d, "least_throughput", q->least_throughput);
+    weft_put_text(a, d, "dtype", r->dtype);
+    weft_put_text(a, d, "optimizer", r->optimizer);
     weft_put_text(a, d, "designs", q->is_per_stage ? "stages" : "common");
     weft_doc_put(a, d, "fleet", fleet_doc(&q->fleet, a));
     weft_put_text(a, d, "status", weft_outcome_name(r->found->outcome));

@@ -82,17 +82,6 @@ static const char *valued(page *g, double x)
 
 /* --- title and design ------------------------------------------------------------------------ */
 
-static const char *limits_text(page *g)
-{
-    const weft_limits *l = &g->q->limits;
-
-    if (!(l->tdp_w < INFINITY))
-        return weft_arena_print(g->a, "%.4g\tmm2", l->area_mm2);
-    if (!(l->area_mm2 < INFINITY))
-        return weft_arena_print(g->a, "%.4g\tW", l->tdp_w);
-    return weft_arena_print(g->a, "%.4g\tmm2 and %.4g\tW", l->area_mm2, l->tdp_w);
-}
-
 static void print_title(page *g)
 {
     char name[WEFT_SHORT_BYTES];
@@ -107,7 +96,7 @@ static void print_title(page *g)
                          "solver %s",
                          networks,
                          g->q->metric == WEFT_METRIC_PER_TDP ? "throughput per TDP" : "throughput",
-                         g->t->name, limits_text(g), g->r->solver));
+                         g->t->name, weft_limits_words(&g->q->limits, g->a), g->r->solver));
     fputc('\n', g->to);
 }
 

@@ -144,6 +144,7 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
     weft_put_text(a, d, "blend", q->blend == WEFT_BLEND_WORST ? "worst" : "geometric");
     weft_put_real(a, d, "area_mm2", q->limits.area_mm2);
     weft_put_real(a, d, "tdp_w", q->limits.tdp_w);
+    weft_put_size(a, d, "memory_bytes", q->template_->hbm_bytes);
     weft_put_real(a, d, "least_throughput", q->least_throughput);
     weft_put_text(a, d, "dtype", r->dtype);
     weft_put_text(a, d, "optimizer", r->optimizer);

@@ -30,3 +30,11 @@ mine --show --study "$TMP/text.db" 2>&1 | sed 's|.*/text.db|text.db|'
 mine resnet50 --area 600mm2 --study "$TMP/no/such/folder.db" 2>&1 | sed 's|.*/folder.db|folder.db|'
 mine resnet50 --area 600mm2 --dtype int8
 mine resnet50 --area 600mm2 --time-limit 5
+mine gpt2 --area 600mm2 --width 2
+mine gpt2 --area 600mm2 --stages 2 --study "$TMP/x.db"
+mine gpt2 --area 600mm2 --stages 2 --solver fast
+mine gpt2 --area 600mm2 --stages 2 --batch 7 --microbatch 2
+mine gpt2 --area 600mm2 --stages 2 --between 25
+mine gpt2 bert --area 600mm2 --stages 2 --designs stages
+mine resnet50 --area 600mm2 --memory 16
+mine resnet50 --area 600mm2 --designs each
