@@ -30,7 +30,8 @@
  *    tried for c; each gives a bound of the range, the largest counts.
  * 4. All plans met on the way are run by events, unless their product looks far too large; the
  *    best is improved stage by stage.
- * 5. With `bound` A <= T, so the least product over all ranges is a lower bound of T W.
+ * 5. With `bound` A <= T, so the least product over all ranges is a lower bound of T W. The bound of
+ *    all steps, as for throughput, helps where ends of steps count more than loads.
  *
  * It starts from the plan with one design for all, so it is never worse.
  *
@@ -88,7 +89,7 @@ typedef struct stager {
     int *n_options;        /* [n_variants] */
     weft_fleet_load *least; /* [n_variants] over all designs */
     double tail_s;          /* of the first stage, at least */
-    double most_s;          /* a step may take */
+    double floor_s, most_s; /* a step takes at least; may take */
     bool is_bound; /* the form in use */
     double lo_s, hi_s;
     int n_classes; /* of numbers of stages from the largest one to the end */
@@ -514,7 +515,7 @@ static double product_on(const stager *g, const line *l, double a, double w)
 
 /* The least product in the triangle of two plans and the corner of their lines, up to the limit of
  * A: it is at one of the ends of its lower sides. */
-static double corner_product(const stager *g, const line *l, const line *r)
+static double triangle_product(const stager *g, const line *l, const line *r)
 {
     double det = l->x * r->y - r->x * l->y, a, w, least;
 
@@ -529,6 +530,12 @@ static double corner_product(const stager *g, const line *l, const line *r)
     if (a > g->most_s)
         return least_of(l->plan.a * l->plan.w, product_on(g, l, a, w));
     return least_of(least, a * w);
+}
+
+/* The same, and no less than the bound of all steps with the least power there. */
+static double corner_product(const stager *g, const line *l, const line *r)
+{
+    return fmax(triangle_product(g, l, r), g->floor_s * r->plan.w * (1 - EXACT));
 }
 
 /* By events, unless it looks far from the best. */
@@ -708,7 +715,7 @@ static double least_tail_s(const stager *g)
 void weft_fleet_stages(weft_fleet_search *s)
 {
     stager g = new_stager(s);
-    double bound_s, top;
+    double top;
 
     sort_points(&g);
     for (int v = 0; v < g.x->n_variants; v++)
@@ -716,12 +723,12 @@ void weft_fleet_stages(weft_fleet_search *s)
     g.tail_s = least_tail_s(&g);
     try_quickest(&g);
     improve(&g);
-    bound_s = weft_fleet_bound_s(g.d, g.least, NULL);
+    g.floor_s = weft_fleet_bound_s(g.d, g.least, NULL);
     if (s->q->metric == WEFT_METRIC_PER_TDP) {
         search_thrifty(&g);
     } else {
-        top = weft_fleet_throughput(s, &bound_s);
+        top = weft_fleet_throughput(s, &g.floor_s);
         s->bound = fmax(s->best.value, weft_fleet_metric(s, top, 1));
     }
-    s->best.bound_s[0] = bound_s;
+    s->best.bound_s[0] = g.floor_s;
 }
