@@ -84,7 +84,7 @@ weft_fleet_cuts weft_fleet_cuts_new(const weft_fleet_space *s, weft_arena *a);
 typedef struct weft_fleet_desk {
     const weft_fleet_space *space;
     double *bound_s, *sum_s; /* [left * n_cuts + cut] */
-    double *least;           /* the same */
+    double *end_s, *least;   /* the same */
     int *next;               /* the same: pair */
     double *limit_s;         /* [n_variants] */
     weft_arena *a;           /* scratch */

@@ -3,7 +3,9 @@
  *
  * The training graph of one microbatch is cut into units; what leaves a cut is counted by sample.
  * How operators are cut over a block is decided once, on the reference design, so that what
- * devices hold, and what they exchange, is the same for all designs. */
+ * devices hold, and what they exchange, is the same for all designs. Of a parameter, with gradient
+ * and optimizer, a device holds what the template says (state_bytes). */
+#include <math.h>
 #include <string.h>
 
 #include "fleet.h"
@@ -32,12 +34,40 @@ static void by_sample(weft_units *u, int64_t samples, weft_arena *a)
     u->back_bytes = back;
 }
 
-static weft_status fill(const weft_model *m, const weft_design *d, const weft_fleet *f,
-                        weft_fleet_net *out)
+/* Bytes of an element of what is trained; 0: nothing is. */
+static double parameter_bytes(const weft_graph *g)
 {
+    double bytes = 0, elements = 0;
+
+    for (int u = 0; u < g->n_nodes; u++)
+        if (g->node[u].phase == WEFT_UPDATE) {
+            const weft_tensor *t = &g->tensor[g->arg[g->arg_at[u]]];
+
+            bytes += (double)t->bytes;
+            elements += (double)t->elements;
+        }
+    return elements > 0 ? bytes / elements : 0;
+}
+
+/* What the optimizer keeps of the parameters that a unit owns. */
+static void set_moments(weft_unit_work *w, double element_bytes, double state_bytes, weft_arena *a)
+{
+    weft_unit_kind *kind =
+        weft_arena_copy(a, w->kind, (size_t)w->n_kinds * sizeof *w->kind);
+
+    for (int k = 0; k < w->n_kinds && element_bytes > 0; k++)
+        kind[k].state.moment_bytes = fmax(0, state_bytes - 2 * element_bytes) *
+                                     kind[k].state.sync_bytes / element_bytes;
+    w->kind = kind;
+}
+
+static weft_status fill(const weft_model *m, const weft_template *t, const weft_point *reference,
+                        const weft_fleet *f, weft_fleet_net *out)
+{
+    weft_design design = weft_point_design(t, reference);
     weft_unit_ask ask = {.units = &out->units,
                          .graph = m->graph,
-                         .design = d,
+                         .design = &design,
                          .width = f->width,
                          .inside = f->inside};
     weft_steps *steps;
@@ -52,6 +82,7 @@ static weft_status fill(const weft_model *m, const weft_design *d, const weft_fl
     if (!is_able)
         return weft_fail(WEFT_E_INPUT, "'%s' cannot be cut over blocks of %d devices", out->name,
                          f->width);
+    set_moments(&out->work, parameter_bytes(m->graph), t->state_bytes, out->arena);
     by_sample(&out->units, f->microbatch, out->arena);
     out->units.of_node = NULL; /* of a graph that is gone */
     return WEFT_OK;
@@ -62,8 +93,6 @@ weft_status weft_fleet_net_new(const char *source, const weft_model_options *opt
                                const weft_fleet *f, weft_fleet_net **out)
 {
     weft_model_options o = options ? *options : (weft_model_options){.optimizer = WEFT_ADAM};
-    weft_point first = {{0}};
-    weft_design design;
     weft_arena *a;
     weft_model *m;
     weft_status status;
@@ -75,8 +104,6 @@ weft_status weft_fleet_net_new(const char *source, const weft_model_options *opt
                          "a microbatch of %lld samples on blocks of %d devices: expected at least "
                          "1 sample and 1 to %d devices",
                          (long long)f->microbatch, f->width, WEFT_MAX_MEMBERS);
-    first = reference != NULL ? *reference : t->landmark[0].point;
-    design = weft_point_design(t, &first);
     o.batch = f->microbatch;
     o.train = true;
     WEFT_TRY(weft_model_open(source, &o, &m));
@@ -84,7 +111,7 @@ weft_status weft_fleet_net_new(const char *source, const weft_model_options *opt
     *out = WEFT_NEW(a, weft_fleet_net, 1);
     (*out)->arena = a;
     (*out)->weight = 1;
-    status = fill(m, &design, f, *out);
+    status = fill(m, t, reference != NULL ? reference : &t->landmark[0].point, f, *out);
     weft_model_free(m);
     if (status != WEFT_OK)
         weft_arena_free(a);

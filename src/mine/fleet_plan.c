@@ -10,7 +10,10 @@
  * own is the bound of one stage of train/pipe_bound.c: it grows with f, b and what lies behind, so
  * that the least sum behind is a valid argument and bound[s][0] is at most the step of any
  * partition; the sum of gradients and the update of the first stage come after its last backward,
- * which is the last of all. So bound + these is a lower bound too.
+ * which is the last of all. So bound + these is a lower bound too. Another one is, with the sum of
+ * gradients and the update of a stage as its tail, which follow its own last backward,
+ *
+ *   ends[k][I]   = min over J of  max(own + tail, f + send(J) + ends[k-1][J])
  *
  * A partition is found by the form of methods 9: for each L among the loads, least(L) + (m-1) L;
  * the best few of them, and the partition of the bound, are run by events. L ends where the sum
@@ -32,6 +35,7 @@ weft_fleet_desk weft_fleet_desk_new(const weft_fleet_space *s, weft_arena *a)
     int n = (s->n_stages + 1) * s->n_cuts;
 
     return (weft_fleet_desk){s,
+                             WEFT_NEW(a, double, n),
                              WEFT_NEW(a, double, n),
                              WEFT_NEW(a, double, n),
                              WEFT_NEW(a, double, n),
@@ -92,15 +96,14 @@ double weft_fleet_tail_s(const weft_fleet_pair *p, const weft_fleet_load *l)
 static void bound_cut(weft_fleet_desk *d, const weft_fleet_load *load, int left, int cut)
 {
     const weft_fleet_space *s = d->space;
-    const double *bound = d->bound_s + (left - 1) * s->n_cuts;
-    const double *sum = d->sum_s + (left - 1) * s->n_cuts;
-    int at = left * s->n_cuts + cut;
+    int at = left * s->n_cuts + cut, at_rest = (left - 1) * s->n_cuts;
+    const double *bound = d->bound_s + at_rest, *sum = d->sum_s + at_rest;
 
-    d->bound_s[at] = d->sum_s[at] = INFINITY;
+    d->bound_s[at] = d->sum_s[at] = d->end_s[at] = INFINITY;
     for (int p = s->pair_at[cut]; p < s->pair_at[cut + 1]; p++) {
         const weft_fleet_pair *x = &s->pair[p];
         int v = weft_fleet_variant_of(s, x, left);
-        double rest_s, value;
+        double rest_s, value, end_s, own;
 
         if (v < 0 || !(sum[x->outer] < INFINITY))
             continue;
@@ -108,9 +111,14 @@ static void bound_cut(weft_fleet_desk *d, const weft_fleet_load *load, int left,
         if (load[v].load_s + rest_s < d->sum_s[at])
             d->sum_s[at] = load[v].load_s + rest_s;
         value = load[v].load_s + s->hop_s[x->outer] + bound[x->outer];
-        if (value >= d->bound_s[at])
+        end_s = load[v].forward_s + s->send_s[x->outer] + d->end_s[at_rest + x->outer];
+        if (value >= d->bound_s[at] && end_s >= d->end_s[at])
             continue;
-        value = larger(value, own_s(s, &load[v], left, rest_s));
+        own = own_s(s, &load[v], left, rest_s);
+        end_s = larger(end_s, own + weft_fleet_tail_s(x, &load[v]));
+        if (end_s < d->end_s[at])
+            d->end_s[at] = end_s;
+        value = larger(value, own);
         if (left == s->n_stages)
             value += weft_fleet_tail_s(x, &load[v]);
         if (value < d->bound_s[at]) {
@@ -127,13 +135,14 @@ double weft_fleet_bound_s(weft_fleet_desk *d, const weft_fleet_load *load, weft_
 
     start(s, d->bound_s);
     start(s, d->sum_s);
+    start(s, d->end_s);
     for (int left = 1; left <= s->n_stages; left++)
         for (int c = 0; c + 1 < s->n_cuts; c++)
             bound_cut(d, load, left, c);
     value = d->bound_s[s->n_stages * s->n_cuts];
     if (value < INFINITY && cuts != NULL)
         read_cuts(d, cuts);
-    return value;
+    return larger(value, d->end_s[s->n_stages * s->n_cuts]);
 }
 
 /* --- plans ------------------------------------------------------------------------------------- */

@@ -15,16 +15,23 @@
  *    least x A + y W come from one dynamic program over cuts, stages left, and whether the stage
  *    with the largest load is still to come. A is a sum over stages:
  *      plan    sum of l and hops, + (m-1) hi                             the form of methods 7.1
- *      bound   before the largest one l and hops, for it (m lo), behind it 2 l - lo and twice the
- *              hops: by pipe_bound.c its own time is at least m l + (R - (K-1) f) + (R - (K-1) b),
- *              R being l and hops of the K-1 stages behind it, and m - K + 1 > 0. If m <= s, behind
- *              it nothing.
+ *      bound   before the largest one l and hops, for it m l, behind it (2 + c) l - (1 + c) lo and
+ *              2 + c times the hops. By pipe_bound.c its own time is at least
+ *              m l + (R - (K-1) f) + (R - (K-1) b) + c (R - (K-1) l),  0 <= c <= (m-K-1) / K,
+ *              R being l and hops of the K-1 stages behind it: at K stages left c is a part of the
+ *              most that is possible, the same for K up to 2, 4, 8, ..; for m <= K nothing counts.
+ *              The factor of the largest load, m - (K-1) (1 + c), is positive, so lo is a valid
+ *              place for it. (Designs that are no options have no less of load or TDP than one that
+ *              is, and A grows with every load: options suffice.)
  * 3. The product of two positive sums is quasi-concave: over a polygon it is least at a corner. Two
  *    extreme weights give two lines below all plans; between two solutions, weights at right angles
  *    to them give the next line, until the corner of two lines is no better than what is known.
- *    Plans with T above the limit that the least throughput sets are cut off.
- * 4. The best few by `plan` are run by events, then improved stage by stage.
- * 5. With `bound` A <= T, so the least product over all ranges is a lower bound of T W.
+ *    Plans with T above the limit that the least throughput sets are cut off. Several parts are
+ *    tried for c; each gives a bound of the range, the largest counts.
+ * 4. All plans met on the way are run by events, unless their product looks far too large; the
+ *    best is improved stage by stage.
+ * 5. With `bound` A <= T, so the least product over all ranges is a lower bound of T W. The bound of
+ *    all steps, as for throughput, helps where ends of steps count more than loads.
  *
  * It starts from the plan with one design for all, so it is never worse.
  *
@@ -37,12 +44,14 @@
 
 enum {
     NEAR_MOST = 12, /* designs of nearly the same load that are tried */
-    FEW = 12,       /* plans run by events */
     ROUNDS = 4,     /* of improvement */
     DEPTH = 24,     /* of corners */
+    MOST_CLASSES = 12,
 };
+static const double PART[] = {0, 0.2, 0.5, 1}; /* of the most that c may be */
 static const double RANGE = 1.002; /* hi / lo */
 static const double NEAR = 1.01;
+static const double FAR = 1.05; /* forms are off by less than that, as a rule */
 static const double EXACT = 1e-9;
 
 typedef struct option {
@@ -62,6 +71,15 @@ typedef struct picks {
     double *value;     /* [n_variants] */
 } picks;
 
+/* Stages behind the largest one, if at most `most` are left from that on. */
+typedef struct tail {
+    int most;
+    double weight, shift; /* of loads; hops have the same weight */
+    picks picks;
+    double *table; /* [left * n_cuts + cut] */
+    int *next;     /* pair */
+} tail;
+
 typedef struct stager {
     weft_fleet_search *s;
     const weft_fleet_space *x;
@@ -71,18 +89,16 @@ typedef struct stager {
     int *n_options;        /* [n_variants] */
     weft_fleet_load *least; /* [n_variants] over all designs */
     double tail_s;          /* of the first stage, at least */
-    double most_s;          /* a step may take */
-    double hop_after, weight_after, shift_after, at_s; /* of the form in use */
-    bool is_bound;
+    double floor_s, most_s; /* a step takes at least; may take */
+    bool is_bound; /* the form in use */
     double lo_s, hi_s;
-    picks before, at, after;
-    double *table[2];  /* [left * n_cuts + cut]: without and with the largest stage */
-    int *next[2];      /* pair */
-    bool *is_at;       /* of table 1: this stage is the largest one */
+    int n_classes; /* of numbers of stages from the largest one to the end */
+    tail after[MOST_CLASSES];
+    picks before, at;
+    double *table;         /* [left * n_cuts + cut] with the largest stage */
+    int *next;             /* pair */
+    bool *is_at;           /* this stage is the largest one */
     weft_fleet_load *load; /* [n_stages] scratch */
-    double product;        /* least T W known */
-    draft kept[FEW];
-    int n_kept;
 } stager;
 
 /* --- options ----------------------------------------------------------------------------------- */
@@ -272,8 +288,9 @@ static void try_quickest(stager *g)
 
 /* --- the dynamic program of ranges ------------------------------------------------------------- */
 
-/* The option with the least weight * load + power for each variant; shift is added. */
-static void pick(const stager *g, double weight, double shift, double power, picks *to)
+/* The option with the least weight * load + power for each variant, of those with a load from
+ * lo_s on; shift is added. */
+static void pick(const stager *g, double weight, double shift, double power, double lo_s, picks *to)
 {
     for (int v = 0; v < g->x->n_variants; v++) {
         to->at[v] = NULL;
@@ -284,7 +301,7 @@ static void pick(const stager *g, double weight, double shift, double power, pic
 
             if (o->load_s > g->hi_s)
                 break; /* loads rise from here on */
-            if (value < to->value[v]) {
+            if (o->load_s >= lo_s && value < to->value[v]) {
                 to->value[v] = value;
                 to->at[v] = o;
             }
@@ -292,40 +309,79 @@ static void pick(const stager *g, double weight, double shift, double power, pic
     }
 }
 
-static void fill_cut(stager *g, double x, int left, int cut)
+static void start(const weft_fleet_space *s, double *table, double last)
+{
+    for (int c = 0; c < s->n_cuts; c++)
+        table[c] = c == s->n_cuts - 1 ? last : INFINITY;
+}
+
+/* Suffixes without the largest stage; x: the weight of A. */
+static void fill_tail(const stager *g, double x, tail *t)
 {
     const weft_fleet_space *s = g->x;
-    const double *rest0 = g->table[0] + (left - 1) * s->n_cuts;
-    const double *rest1 = g->table[1] + (left - 1) * s->n_cuts;
-    int at = left * s->n_cuts + cut;
+    int most = t->most - (g->is_bound ? 1 : 0);
 
-    g->table[0][at] = g->table[1][at] = INFINITY;
-    for (int p = s->pair_at[cut]; p < s->pair_at[cut + 1]; p++) {
-        const weft_fleet_pair *y = &s->pair[p];
-        int v = weft_fleet_variant_of(s, y, left);
-        double hop_s = x * s->hop_s[y->outer], value;
+    start(s, t->table, 0);
+    for (int at = s->n_cuts; at < (most + 1) * s->n_cuts; at++) {
+        int left = at / s->n_cuts, cut = at % s->n_cuts;
+        const double *rest = t->table + (left - 1) * s->n_cuts;
+        double best = INFINITY;
 
-        if (v < 0 || g->after.at[v] == NULL)
-            continue;
-        value = g->after.value[v] + g->hop_after * hop_s + rest0[y->outer];
-        if (value < g->table[0][at]) {
-            g->table[0][at] = value;
-            g->next[0][at] = p;
+        for (int p = s->pair_at[cut]; p < s->pair_at[cut + 1]; p++) {
+            const weft_fleet_pair *y = &s->pair[p];
+            int v = weft_fleet_variant_of(s, y, left);
+            double value;
+
+            if (v < 0)
+                continue;
+            value = t->picks.value[v] + x * t->weight * s->hop_s[y->outer] + rest[y->outer];
+            if (value < best) {
+                best = value;
+                t->next[at] = p;
+            }
         }
-        if (!g->is_bound)
-            continue;
-        value = g->at.value[v] + g->hop_after * hop_s + rest0[y->outer];
-        if (value < g->table[1][at]) {
-            g->table[1][at] = value;
-            g->next[1][at] = p;
-            g->is_at[at] = true;
+        t->table[at] = best;
+    }
+}
+
+static const tail *tail_of(const stager *g, int left)
+{
+    const tail *t = g->after;
+
+    while (t->most < left)
+        t++;
+    return t;
+}
+
+/* Suffixes with the largest stage. */
+static void fill_head(stager *g, double x)
+{
+    const weft_fleet_space *s = g->x;
+
+    start(s, g->table, INFINITY);
+    for (int at = s->n_cuts; at < (s->n_stages + 1) * s->n_cuts; at++) {
+        int left = at / s->n_cuts, cut = at % s->n_cuts;
+        const tail *t = tail_of(g, left);
+        const double *behind = t->table + (left - 1) * s->n_cuts;
+        const double *rest = g->table + (left - 1) * s->n_cuts;
+        double best = INFINITY;
+
+        for (int p = s->pair_at[cut]; p < s->pair_at[cut + 1]; p++) {
+            const weft_fleet_pair *y = &s->pair[p];
+            int v = weft_fleet_variant_of(s, y, left);
+            double hop_s = x * s->hop_s[y->outer], at_value, value;
+
+            if (v < 0)
+                continue;
+            at_value = g->at.value[v] + t->weight * hop_s + behind[y->outer];
+            value = g->before.value[v] + hop_s + rest[y->outer];
+            if (least_of(value, at_value) < best) {
+                best = least_of(value, at_value);
+                g->next[at] = p;
+                g->is_at[at] = at_value <= value;
+            }
         }
-        value = g->before.value[v] + hop_s + rest1[y->outer];
-        if (value < g->table[1][at]) {
-            g->table[1][at] = value;
-            g->next[1][at] = p;
-            g->is_at[at] = false;
-        }
+        g->table[at] = best;
     }
 }
 
@@ -333,27 +389,30 @@ static void fill_cut(stager *g, double x, int left, int cut)
 static void read_draft(const stager *g, draft *out)
 {
     const weft_fleet_space *s = g->x;
-    int flag = g->is_bound ? 1 : 0;
+    double m = (double)s->n_microbatches;
+    const tail *t = g->is_bound ? NULL : &g->after[0]; /* NULL: the largest one is to come */
 
-    out->a = g->is_bound ? g->tail_s : g->tail_s + (double)(s->n_microbatches - 1) * g->hi_s;
+    out->a = g->is_bound ? g->tail_s : g->tail_s + (m - 1) * g->hi_s;
     out->w = 0;
     for (int i = 0, cut = 0; i < s->n_stages; i++) {
-        int at = (s->n_stages - i) * s->n_cuts + cut, p = g->next[flag][at];
-        int v = weft_fleet_variant_of(s, &s->pair[p], s->n_stages - i);
-        bool is_largest = flag == 1 && g->is_at[at], is_before = flag == 1 && !is_largest;
-        const option *o =
-            is_largest ? g->at.at[v] : is_before ? g->before.at[v] : g->after.at[v];
+        int left = s->n_stages - i, at = left * s->n_cuts + cut;
+        int p = t != NULL ? t->next[at] : g->next[at];
+        int v = weft_fleet_variant_of(s, &s->pair[p], left);
+        bool is_largest = t == NULL && g->is_at[at], is_before = t == NULL && !is_largest;
+        const option *o = is_largest  ? g->at.at[v]
+                          : is_before ? g->before.at[v]
+                                      : t->picks.at[v];
 
         cut = s->pair[p].outer;
         out->cuts.pair[i] = p;
         out->point[i] = o->point;
         out->w += o->tdp_w;
-        out->a += (is_before ? 1 : g->hop_after) * s->hop_s[cut];
-        out->a += is_largest  ? g->at_s
-                  : is_before ? o->load_s
-                              : g->weight_after * o->load_s + g->shift_after;
         if (is_largest)
-            flag = 0;
+            t = tail_of(g, left);
+        out->a += (is_before ? 1 : t->weight) * s->hop_s[cut];
+        out->a += is_largest  ? m * o->load_s
+                  : is_before ? o->load_s
+                              : t->weight * o->load_s + t->shift;
     }
 }
 
@@ -361,40 +420,69 @@ static void read_draft(const stager *g, draft *out)
 static bool solve(stager *g, double x, double y, draft *out)
 {
     const weft_fleet_space *s = g->x;
+    int root = s->n_stages * s->n_cuts;
 
-    pick(g, x * g->weight_after, x * g->shift_after, y, &g->after);
+    for (int i = 0; i < g->n_classes; i++) {
+        tail *t = &g->after[i];
+
+        pick(g, x * t->weight, x * t->shift, y, 0, &t->picks);
+        fill_tail(g, x, t);
+    }
     if (g->is_bound) {
-        pick(g, x, 0, y, &g->before);
-        pick(g, 0, x * g->at_s, y, &g->at);
+        pick(g, x, 0, y, 0, &g->before);
+        pick(g, x * (double)s->n_microbatches, 0, y, g->lo_s, &g->at);
+        fill_head(g, x);
     }
-    for (int c = 0; c < s->n_cuts; c++) {
-        g->table[0][c] = c == s->n_cuts - 1 ? 0 : INFINITY;
-        g->table[1][c] = INFINITY;
-    }
-    for (int left = 1; left <= s->n_stages; left++)
-        for (int c = 0; c + 1 < s->n_cuts; c++)
-            fill_cut(g, x, left, c);
-    if (!(g->table[g->is_bound ? 1 : 0][s->n_stages * s->n_cuts] < INFINITY))
+    if (!((g->is_bound ? g->table[root] : g->after[0].table[root]) < INFINITY))
         return false;
     read_draft(g, out);
     return true;
 }
 
-static void set_form(stager *g, bool is_bound, double lo_s, double hi_s)
+/* The form of plans, or of the bound with a part of the most that c may be. */
+static void set_plan_form(stager *g, double lo_s)
 {
-    double m = (double)g->x->n_microbatches;
-    bool is_twice = is_bound && g->x->n_microbatches > g->x->n_stages;
-
-    g->is_bound = is_bound;
+    g->is_bound = false;
     g->lo_s = lo_s;
-    g->hi_s = hi_s;
-    g->at_s = m * lo_s;
-    g->weight_after = is_twice ? 2 : is_bound ? 0 : 1;
-    g->hop_after = g->weight_after;
-    g->shift_after = is_twice ? -lo_s : 0;
+    g->hi_s = lo_s * RANGE;
+    g->n_classes = 1;
+    g->after[0].most = g->x->n_stages;
+    g->after[0].weight = 1;
+    g->after[0].shift = 0;
+}
+
+static void set_bound_form(stager *g, double lo_s, double part)
+{
+    int s = g->x->n_stages, most = 1;
+    int64_t m = g->x->n_microbatches;
+
+    g->is_bound = true;
+    g->lo_s = lo_s;
+    g->hi_s = lo_s * RANGE;
+    for (g->n_classes = 0; g->n_classes == 0 || g->after[g->n_classes - 1].most < s;) {
+        tail *t = &g->after[g->n_classes++];
+
+        most = g->n_classes == MOST_CLASSES || 2 * most > s ? s : 2 * most;
+        t->most = most;
+        t->weight = t->shift = 0;
+        if (m > most) {
+            double c = part * (double)((m - most - 1) / most);
+
+            t->weight = 2 + c;
+            t->shift = -(1 + c) * lo_s;
+        }
+    }
 }
 
 /* --- corners ----------------------------------------------------------------------------------- */
+
+/* T W of the best plan. */
+static double best_product(const stager *g)
+{
+    const weft_fleet_best *b = &g->s->best;
+
+    return b->value > 0 ? b->step_s[0] * b->tdp_w / weft_fleet_devices(g->x->fleet) : INFINITY;
+}
 
 /* A line below all plans: x A + y W >= z; and the plan on it. */
 typedef struct line {
@@ -427,7 +515,7 @@ static double product_on(const stager *g, const line *l, double a, double w)
 
 /* The least product in the triangle of two plans and the corner of their lines, up to the limit of
  * A: it is at one of the ends of its lower sides. */
-static double corner_product(const stager *g, const line *l, const line *r)
+static double triangle_product(const stager *g, const line *l, const line *r)
 {
     double det = l->x * r->y - r->x * l->y, a, w, least;
 
@@ -444,36 +532,17 @@ static double corner_product(const stager *g, const line *l, const line *r)
     return least_of(least, a * w);
 }
 
-static void copy_draft(const stager *g, draft *to, const draft *from)
+/* The same, and no less than the bound of all steps with the least power there. */
+static double corner_product(const stager *g, const line *l, const line *r)
 {
-    int n = g->x->n_stages;
-
-    memcpy(to->cuts.pair, from->cuts.pair, (size_t)n * sizeof *to->cuts.pair);
-    memcpy(to->point, from->point, (size_t)n * sizeof *to->point);
-    to->a = from->a;
-    to->w = from->w;
+    return fmax(triangle_product(g, l, r), g->floor_s * r->plan.w * (1 - EXACT));
 }
 
-/* Among the best few of the form. */
-static void keep_draft(stager *g, const draft *x)
+/* By events, unless it looks far from the best. */
+static void try_draft(stager *g, const draft *x)
 {
-    int at = g->n_kept;
-    double product = x->a * x->w;
-
-    if (x->a > g->most_s * 1.2) /* the form may be above events by that much */
-        return;
-    for (int i = 0; i < g->n_kept; i++)
-        if (fabs(g->kept[i].a * g->kept[i].w - product) <= EXACT * product)
-            return;
-    if (g->n_kept < FEW)
-        g->n_kept++;
-    else if (g->kept[FEW - 1].a * g->kept[FEW - 1].w <= product)
-        return;
-    else
-        at = FEW - 1;
-    for (; at > 0 && g->kept[at - 1].a * g->kept[at - 1].w > product; at--)
-        copy_draft(g, &g->kept[at], &g->kept[at - 1]);
-    copy_draft(g, &g->kept[at], x);
+    if (x->a <= g->most_s * FAR && x->a * x->w <= best_product(g) * FAR)
+        try_plan(g, &x->cuts, x->point);
 }
 
 /* The least product that plans between two lines may have, if it is below `target`. */
@@ -488,8 +557,7 @@ static double search_corner(stager *g, const line *l, const line *r, double targ
         return corner;
     if (!make_line(g, dw, da, &m))
         return corner;
-    if (!g->is_bound)
-        keep_draft(g, &m.plan);
+    try_draft(g, &m.plan);
     if (m.z >= (dw * l->plan.a + da * l->plan.w) * (1 - 1e-12)) { /* both lie on it */
         left = corner_product(g, l, &m);
         right = corner_product(g, &m, r);
@@ -506,17 +574,17 @@ static double search_corner(stager *g, const line *l, const line *r, double targ
 static double search_range(stager *g, double target)
 {
     size_t mark = weft_arena_mark(g->s->a);
-    double scale = g->at_s / (g->x->n_stages * g->s->tdp_w[g->by_tdp[0]]), product;
+    double scale = (double)g->x->n_microbatches * g->lo_s /
+                   (g->x->n_stages * g->s->tdp_w[g->by_tdp[0]]);
+    double product;
     line quick, thrifty;
 
     if (!make_line(g, 1, 1e-10 * scale, &quick) || !make_line(g, 1e-10, scale, &thrifty)) {
         weft_arena_rewind(g->s->a, mark);
         return INFINITY;
     }
-    if (!g->is_bound) {
-        keep_draft(g, &quick.plan);
-        keep_draft(g, &thrifty.plan);
-    }
+    try_draft(g, &quick.plan);
+    try_draft(g, &thrifty.plan);
     product = search_corner(g, &quick, &thrifty, target, DEPTH);
     weft_arena_rewind(g->s->a, mark);
     return product;
@@ -528,7 +596,7 @@ static double search_range(stager *g, double target)
 static double least_load_s(stager *g)
 {
     const weft_fleet_space *s = g->x;
-    double *most = g->table[0];
+    double *most = g->table;
 
     for (int c = 0; c < s->n_cuts; c++)
         most[c] = c == s->n_cuts - 1 ? 0 : INFINITY;
@@ -548,37 +616,30 @@ static double least_load_s(stager *g)
     return most[s->n_stages * s->n_cuts];
 }
 
-static void run_kept(stager *g)
-{
-    for (int i = 0; i < g->n_kept; i++)
-        try_plan(g, &g->kept[i].cuts, g->kept[i].point);
-}
-
-/* T W of the best plan. */
-static double best_product(const stager *g)
-{
-    const weft_fleet_best *b = &g->s->best;
-
-    return b->value > 0 ? b->step_s[0] * b->tdp_w / weft_fleet_devices(g->x->fleet) : INFINITY;
-}
-
-/* Plans by the form of all ranges; the best few by events. */
+/* Plans by the form, of all ranges. */
 static void find_thrifty(stager *g, double first_s, double last_s)
 {
     double best = INFINITY, m = (double)g->x->n_microbatches;
 
-    for (int i = 0; i < FEW; i++) /* so that corners may come and go above them */
-        g->kept[i] = new_draft(g);
     for (double lo = first_s; lo <= last_s && !weft_run_is_over(g->s->run); lo *= RANGE) {
-        set_form(g, false, lo, lo * RANGE);
+        set_plan_form(g, lo);
         if (m * lo * g->x->n_stages * g->s->tdp_w[g->by_tdp[0]] >= best)
             break;
-        best = least_of(best, search_range(g, best));
-        for (int i = 0; i < g->n_kept; i++)
-            best = least_of(best, g->kept[i].a * g->kept[i].w);
+        best = least_of(best, search_range(g, best * FAR));
     }
-    run_kept(g);
     improve(g);
+}
+
+/* The same of plans whose largest load is in one range, if it is below `target`. */
+static double bound_range(stager *g, double lo_s, double target)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < sizeof PART / sizeof PART[0] && most < target; i++) {
+        set_bound_form(g, lo_s, PART[i]);
+        most = fmax(most, search_range(g, target));
+    }
+    return most;
 }
 
 /* No plan has a smaller T W. */
@@ -593,8 +654,7 @@ static double bound_product(stager *g, double first_s, double last_s)
             break; /* and so are all that follow */
         if (weft_run_is_over(g->s->run))
             return least_of(bound, least);
-        set_form(g, true, lo, lo * RANGE);
-        bound = least_of(bound, search_range(g, bound));
+        bound = least_of(bound, bound_range(g, lo, bound));
     }
     return bound;
 }
@@ -606,6 +666,7 @@ static void search_thrifty(stager *g)
 
     find_thrifty(g, first_s, last_s);
     product = bound_product(g, first_s, last_s);
+    improve(g); /* plans of the bound were tried, too */
     g->s->bound = fmax(g->s->best.value, (double)g->x->fleet->batch /
                                              (product * weft_fleet_devices(g->x->fleet)));
 }
@@ -617,18 +678,21 @@ static stager new_stager(weft_fleet_search *s)
     const weft_fleet_space *x = &s->space[0];
     int n = (x->n_stages + 1) * x->n_cuts, v = x->n_variants + 1;
     stager g = {.s = s, .x = x, .d = &s->desk[0]};
-    picks *p[3] = {&g.before, &g.at, &g.after};
+    picks *p[2 + MOST_CLASSES] = {&g.before, &g.at};
 
     g.option = WEFT_NEW(s->a, option *, v);
     g.n_options = WEFT_NEW(s->a, int, v);
     g.least = WEFT_NEW(s->a, weft_fleet_load, v);
     g.load = WEFT_NEW(s->a, weft_fleet_load, x->n_stages);
     g.is_at = WEFT_NEW(s->a, bool, n);
-    for (int i = 0; i < 2; i++) {
-        g.table[i] = WEFT_NEW(s->a, double, n);
-        g.next[i] = WEFT_NEW(s->a, int, n);
+    g.table = WEFT_NEW(s->a, double, n);
+    g.next = WEFT_NEW(s->a, int, n);
+    for (int i = 0; i < MOST_CLASSES; i++) {
+        g.after[i].table = WEFT_NEW(s->a, double, n);
+        g.after[i].next = WEFT_NEW(s->a, int, n);
+        p[2 + i] = &g.after[i].picks;
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2 + MOST_CLASSES; i++)
         *p[i] = (picks){WEFT_NEW(s->a, const option *, v), WEFT_NEW(s->a, double, v)};
     g.most_s = s->least_throughput > 0 ? (double)x->fleet->batch / s->least_throughput : INFINITY;
     return g;
@@ -651,7 +715,7 @@ static double least_tail_s(const stager *g)
 void weft_fleet_stages(weft_fleet_search *s)
 {
     stager g = new_stager(s);
-    double bound_s, top;
+    double top;
 
     sort_points(&g);
     for (int v = 0; v < g.x->n_variants; v++)
@@ -659,12 +723,12 @@ void weft_fleet_stages(weft_fleet_search *s)
     g.tail_s = least_tail_s(&g);
     try_quickest(&g);
     improve(&g);
-    bound_s = weft_fleet_bound_s(g.d, g.least, NULL);
+    g.floor_s = weft_fleet_bound_s(g.d, g.least, NULL);
     if (s->q->metric == WEFT_METRIC_PER_TDP) {
         search_thrifty(&g);
     } else {
-        top = weft_fleet_throughput(s, &bound_s);
+        top = weft_fleet_throughput(s, &g.floor_s);
         s->bound = fmax(s->best.value, weft_fleet_metric(s, top, 1));
     }
-    s->best.bound_s[0] = bound_s;
+    s->best.bound_s[0] = g.floor_s;
 }
