@@ -65,7 +65,9 @@ static bool take_stage(row *r, int outer)
     hop_s = weft_affine_s(&t->links->least_send[r->move], p->units.leave_bytes[outer]) +
             weft_affine_s(&t->links->least_back[r->move], p->units.back_bytes[outer]);
     sum_s = hop_s + t->sum_s[(size_t)move->next * (size_t)p->units.n_cuts + (size_t)outer];
-    own_s = weft_pipe_own_s(t->schedule, r->m, r->in_flight, s.forward_s, s.backward_s, sum_s);
+    own_s = t->is_relaxed ? (double)r->m * l
+                          : weft_pipe_own_s(t->schedule, r->m, r->in_flight, s.forward_s,
+                                            s.backward_s, sum_s);
     r->sum_s = fmin(r->sum_s, l + sum_s);
     r->bound_s = fmin(r->bound_s, fmax(own_s, l + hop_s + rest_s));
     return true;

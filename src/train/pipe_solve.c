@@ -7,7 +7,7 @@
  *    all tasks with the cuts of one line only, with half of the steps.
  * 3. A task: the table of suffixes without hops bounds all its nodes at once. A node below the
  *    target gets a table with its hops, in both layouts, and a first look (pipe_close.c) with few
- *    steps. Interleaved: all plans (pipe_chunks.c).
+ *    steps. Teams get a bound for all schedules before. Interleaved: all plans (pipe_chunks.c).
  * 4. A floor at or above the target closes all tasks that follow.
  * 5. Nodes that are still open are searched again in the order of their bounds, each round with
  *    more steps, until nothing is open or the steps are used up.
@@ -25,7 +25,7 @@
 enum {
     MOST_NODES = 20000,
     MOST_ENTRIES = 10000000,  /* of a table */
-    DEFAULT_STEPS = 20000000, /* most of them stages evaluated */
+    DEFAULT_STEPS = 30000000, /* most of them stages evaluated */
     FIRST_LOOK = 2000,        /* steps */
     GROWTH = 8,               /* of steps from round to round */
 };
@@ -53,6 +53,7 @@ typedef struct searcher {
     const weft_pipe_effort *effort;
     open_list open;
     double lost_s;     /* bound of what cannot be searched */
+    double *relaxed_s; /* [families] of teams, for all schedules; 0: not made yet */
     int n_done, *done; /* (class, width, replicas, share) whose chunks were tried */
     int n_tasks;
     task *task;
@@ -245,13 +246,53 @@ static bool is_too_large(const searcher *s, const weft_pipe_nodes *nodes)
            n_pairs * nodes->move_at[nodes->n_nodes] > s->best.most_steps / 4;
 }
 
-static void run_plain(searcher *s, const task *t)
+/* A bound for all schedules of a family of teams, found once: as if one microbatch were in flight.
+ * The floor, if there is none. */
+static double relaxed_bound(searcher *s, int family)
 {
     size_t mark = weft_arena_mark(s->scratch);
-    const weft_pipe_family *f = &s->families.at[t->family];
-    weft_pipe_nodes *nodes = weft_pipe_nodes_of(f, MOST_NODES, s->scratch);
-    bool is_lost = nodes == NULL || is_too_large(s, nodes);
+    const weft_pipe_family *f = &s->families.at[family];
+    int n_cuts = s->best.costs->p->units.n_cuts;
+    weft_pipe_nodes *nodes;
+    double bound_s = INFINITY;
 
+    if (s->relaxed_s[family] > 0)
+        return s->relaxed_s[family];
+    nodes = weft_pipe_flat_nodes_of(f, MOST_NODES, s->scratch);
+    if (nodes != NULL && !is_too_large(s, nodes)) {
+        weft_pipe_links links = weft_pipe_links_free(nodes, s->scratch);
+        weft_pipe_table table = {.family = f,
+                                 .nodes = nodes,
+                                 .links = &links,
+                                 .schedule = WEFT_ONE_F_ONE_B,
+                                 .is_relaxed = true};
+
+        if (!weft_pipe_suffixes(&s->best, &table, -1, s->scratch))
+            bound_s = 0;
+        for (int i = 1; i < nodes->n_nodes; i++)
+            bound_s = fmin(bound_s, table.bound_s[(size_t)i * (size_t)n_cuts]);
+    } else {
+        bound_s = 0;
+    }
+    s->relaxed_s[family] = fmax(bound_s, f->floor_s);
+    weft_arena_rewind(s->scratch, mark);
+    return s->relaxed_s[family];
+}
+
+static void run_plain(searcher *s, const task *whole)
+{
+    size_t mark = weft_arena_mark(s->scratch);
+    const weft_pipe_family *f = &s->families.at[whole->family];
+    task tight = *whole, *t = &tight;
+    weft_pipe_nodes *nodes;
+    bool is_lost;
+
+    if (f->replicas == 0 && f->most_stages > 1)
+        tight.floor_s = relaxed_bound(s, t->family);
+    if (tight.floor_s >= weft_pipe_target_s(&s->best))
+        return;
+    nodes = weft_pipe_nodes_of(f, MOST_NODES, s->scratch);
+    is_lost = nodes == NULL || is_too_large(s, nodes);
     if (!is_lost) {
         weft_pipe_links links = weft_pipe_links_free(nodes, s->scratch);
         weft_pipe_table table = {
@@ -359,6 +400,7 @@ static void forget(searcher *s, int64_t most_steps)
 {
     s->open.n = s->n_done = 0;
     s->lost_s = INFINITY;
+    memset(s->relaxed_s, 0, sizeof *s->relaxed_s * (size_t)s->families.n);
     s->best.most_steps = most_steps;
     s->best.is_over = s->best.n_steps >= most_steps || weft_run_is_over(s->best.run);
 }
@@ -432,6 +474,7 @@ static void search(searcher *s)
 {
     list_tasks(s);
     s->done = WEFT_NEW(s->a, int, 4 * (size_t)s->families.n * WEFT_MAX_PARTS + 4);
+    s->relaxed_s = WEFT_NEW(s->a, double, s->families.n + 1);
     run_singles(s);
     if (s->best.costs->outer != NULL)
         run_line(s);

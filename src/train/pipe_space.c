@@ -23,6 +23,7 @@
  * A family is what shares B, the widths, and d (or teams). Suffixes of its pipelines are nodes of a
  * graph: what they use of each class, and how many stages they have. A move puts a stage in front.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "space.h"
@@ -251,6 +252,7 @@ static void add_team_families(maker *k, const int *at)
     weft_pipe_family f = family_with(k, at);
     int64_t product = 1, most = 0;
 
+    assert(k->c->n_classes <= WEFT_MAX_PARTS);
     for (int i = 0; i < k->c->n_classes; i++) {
         if (product <= MOST_TEAMS)
             product *= f.n_blocks[i] + 1;
@@ -373,6 +375,37 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
         if (end > most || k.steps.n > 16 * most)
             return NULL;
     }
+    return finish_nodes(&k);
+}
+
+weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a)
+{
+    node_maker k = {.f = f, .unit = f->replicas > 0 ? f->replicas : 1, .a = a};
+    int used[WEFT_MAX_PARTS] = {0};
+    int64_t n_keys = 1;
+
+    for (int i = 0; i < WEFT_MAX_PARTS; i++) {
+        k.radix[i] = f->n_blocks[i] / k.unit + 1;
+        n_keys *= k.radix[i];
+        if (n_keys > most)
+            return NULL;
+    }
+    k.node_of = WEFT_NEW(a, int, n_keys);
+    for (int key = 0; key < n_keys; key++) { /* what is within a node has a lower key */
+        int left = key;
+
+        k.node_of[key] = key;
+        for (int i = WEFT_MAX_PARTS - 1; i >= 0; i--) {
+            used[i] = left % k.radix[i] * k.unit;
+            left /= k.radix[i];
+        }
+        for (int i = 0; i < WEFT_MAX_PARTS; i++)
+            WEFT_PUSH(a, k.used, used[i]);
+        WEFT_PUSH(a, k.stages, key > 0);
+    }
+    for (int key = 0; key < n_keys; key++)
+        for (int c = 0; c < f->n_crews; c++)
+            (void)grow(&k, key, c);
     return finish_nodes(&k);
 }
 

@@ -232,9 +232,9 @@ static weft_pipe_beat beat_of(const weft_pipeline_draft *d, weft_arena *a)
     }
     b.n_shared = d->n_moves;
     for (int k = 0; k < d->n_moves; k++)
-        b.shared[k] = (weft_pipe_shared){weft_chunk_stage(d, d->move[k].owner_chunk),
-                                         d->move[k].other_chunk, d->move[k].gradient_s,
-                                         d->move[k].value_s};
+        b.shared[k] =
+            (weft_pipe_shared){weft_chunk_stage(d, d->move[k].owner_chunk), d->move[k].other_chunk,
+                               d->move[k].gradient_s, d->move[k].value_s};
     return b;
 }
 

@@ -146,6 +146,8 @@ typedef struct weft_pipe_families {
 weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a);
 /* NULL: more than `most` nodes. */
 weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_arena *a);
+/* The same whatever the number of stages, for bounds: n_stages is 1. */
+weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a);
 
 typedef enum weft_pipe_layout { WEFT_PIPE_WIDE, WEFT_PIPE_NEAR } weft_pipe_layout;
 
@@ -214,6 +216,7 @@ typedef struct weft_pipe_table {
     const weft_pipe_nodes *nodes;
     const weft_pipe_links *links;
     weft_schedule schedule;
+    bool is_relaxed;   /* whatever the schedule and the stages behind: one microbatch in flight */
     double *bound_s;   /* from the first forward to the last backward of the suffix */
     double *sum_s;     /* least sum of forward, backward and hops there and back */
     int *first, *last; /* [node] cuts with a bound; first > last: none */
