@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brute_train.c: all plans of the space that src/train/pipe_space.c and pipe_chunks.c define, put
- * together here from that text alone, unit by unit. Each one is timed and its memory measured by the
- * simulator, unless the work of one of its stages alone takes longer than the best plan. */
+ * together here from that text alone, unit by unit. Each one is timed and its memory measured by
+ * the simulator, unless the work of one of its stages alone takes longer than the best plan. */
 #include "brute_train.h"
 
 #include "check.h"
@@ -167,14 +167,14 @@ enum { MOST_STAGES = 8 };
 typedef struct brute {
     const weft_training *p;
     weft_arena *a;
-    weft_pipeline plan;             /* stages are filled from the end: see flip */
+    weft_pipeline plan; /* stages are filled from the end: see flip */
     int64_t m;
-    int n_blocks[2], width[2];      /* of each class; width: place in the list */
+    int n_blocks[2], width[2]; /* of each class; width: place in the list */
     int used[2];
-    int n;                          /* stages chosen, the last stage of the pipeline first */
+    int n; /* stages chosen, the last stage of the pipeline first */
     weft_stage stage[MOST_STAGES];
     int inner[MOST_STAGES];
-    double least_s[MOST_STAGES];    /* forward and backward of the stage */
+    double least_s[MOST_STAGES]; /* forward and backward of the stage */
     double best_s;
 } brute;
 
@@ -383,8 +383,7 @@ static bool choose_shares(brute *b, const int *n, int inner, int outer, weft_sta
                 for (int k = 0; k < 2 && is_possible; k++)
                     if (n[k] > 0) {
                         s.width = b->p->width[b->width[k]];
-                        s.part[s.n_parts++] =
-                            (weft_team_part){k, n[k], b->used[k], 1, share[k]};
+                        s.part[s.n_parts++] = (weft_team_part){k, n[k], b->used[k], 1, share[k]};
                         is_possible = cost_of(b->p, &s, s.n_parts - 1) != NULL;
                     }
                 if (!is_possible)
@@ -574,9 +573,9 @@ double brute_train(const weft_training *p, weft_arena *a)
 
                 for (int i = 0; i < 2; i++) {
                     b.width[i] = w >> i & 1;
-                    b.n_blocks[i] = i < c->n_classes ? weft_class_blocks(&c->classes[i],
-                                                                         p->width[b.width[i]])
-                                                     : 0;
+                    b.n_blocks[i] = i < c->n_classes
+                                        ? weft_class_blocks(&c->classes[i], p->width[b.width[i]])
+                                        : 0;
                 }
                 if (!is_possible || (c->n_classes == 1 && w > 1))
                     continue;

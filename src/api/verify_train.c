@@ -32,6 +32,18 @@ static void check_hashes(verifier *v)
                     o->problem_hash);
 }
 
+/* The batch of a step is asked for elsewhere, and a step of training is what a plan is of. */
+static void check_options(verifier *v)
+{
+    const weft_model_options *o = &v->file->origin.options;
+
+    if (o->batch != 0)
+        weft_wrong(v->w, weft_arena_print(v->w->a, "model.batch is %lld, expected 0",
+                                          (long long)o->batch));
+    if (!o->train)
+        weft_wrong(v->w, "model.train is false, expected true");
+}
+
 static void check_legality(verifier *v, const weft_pipeline *plan)
 {
     weft_breach breach[WEFT_MOST_WRONG];
@@ -76,6 +88,7 @@ static void judge(verifier *v)
     weft_arena *a = v->w->a;
 
     check_hashes(v);
+    check_options(v);
     if (weft_pipeline_decide(v->file, p, a, &s->plan) != WEFT_OK) {
         weft_wrong(v->w, weft_line_of_file(v->file->doc, a));
         return;

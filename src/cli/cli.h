@@ -154,6 +154,7 @@ struct weft_run;
 WEFT_CHECKED weft_status weft_effort_read(const weft_effort_flags *f, const char *usual,
                                           weft_watch *w, struct weft_run *out);
 void weft_effort_end(weft_watch *w);
+bool weft_effort_is_stopped(void); /* by Ctrl-C */
 
 struct weft_request;
 WEFT_CHECKED weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,

@@ -22,10 +22,10 @@ static int min_int(int a, int b)
 weft_separators weft_graph_separators(const weft_graph *g, weft_arena *a)
 {
     int n = g->n_nodes, latest_first = -1, n_live = 0;
-    int *barrier = WEFT_NEW(a, int, n), *live = WEFT_NEW(a, int, n);
+    int *barrier = WEFT_NEW_RAW(a, int, n), *live = WEFT_NEW_RAW(a, int, n);
     size_t mark = weft_arena_mark(a);
-    int *earliest_last = WEFT_NEW(a, int, n + 1); /* least of largest predecessor over w >= v */
-    int *leaving = WEFT_NEW(a, int, n + 1);       /* nodes whose last successor is v */
+    int *earliest_last = WEFT_NEW_RAW(a, int, n + 1); /* least of largest predecessor over w >= v */
+    int *leaving = WEFT_NEW(a, int, n + 1);           /* nodes whose last successor is v */
     weft_separators s = {0, 0, barrier, live};
 
     earliest_last[n] = INT_MAX;

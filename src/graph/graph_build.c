@@ -28,7 +28,6 @@ typedef struct flow {
     int maker;   /* a node, NOBODY so far, or GIVEN */
     int n_reads; /* each node once; while the graph is frozen: where the next one goes */
     int last;    /* number of the last one + 1, or 0 */
-    bool is_output;
 } flow;
 
 struct weft_builder {
@@ -43,11 +42,13 @@ struct weft_builder {
     ends arg, res;
     WEFT_VEC(int) like; /* an earlier node with the same work, or the node itself */
     WEFT_VEC(int) output;
-    weft_arena *scratch;      /* of names and flows */
-    weft_map *names;          /* of nodes */
-    const char *claimed;      /* by the node that comes next */
-    const char *twice;        /* the first node name that was there already */
-    bool has_nameless;        /* a tensor without name */
+    bool *is_output; /* of the first n_marked tensors */
+    int n_marked;
+    weft_arena *scratch; /* of names and flows */
+    weft_map *names;     /* of nodes */
+    const char *claimed; /* by the node that comes next */
+    const char *twice;   /* the first node name that was there already */
+    bool has_nameless;   /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
@@ -74,13 +75,15 @@ weft_builder *weft_builder_new(const char *name)
     return b;
 }
 
-/* Of a tensor or node, of a node. No matter if wrong; pages that are not used cost nothing. */
-enum { LIKELY_NAME_BYTES = 96, LIKELY_EDGES = 3, MAP_BYTES = 32 };
+/* Of a tensor or node, of a node. No matter if wrong, and pages that are not used cost nothing; but
+ * the C library keeps memory for the next network only if this piece is larger than all the rest.
+ */
+enum { LIKELY_BYTES = 384, LIKELY_EDGES = 3, MAP_BYTES = 32 };
 
 void weft_builder_reserve(weft_builder *b, int n_tensors, int n_nodes)
 {
-    size_t tensor_bytes = sizeof(weft_tensor) + LIKELY_NAME_BYTES + 3 * sizeof(int);
-    size_t node_bytes = sizeof(weft_node) + LIKELY_NAME_BYTES + 8 * LIKELY_EDGES * sizeof(int);
+    size_t tensor_bytes = sizeof(weft_tensor) + LIKELY_BYTES + 3 * sizeof(int);
+    size_t node_bytes = sizeof(weft_node) + LIKELY_BYTES + 8 * LIKELY_EDGES * sizeof(int);
 
     weft_arena_reserve(b->arena, (size_t)n_tensors * tensor_bytes + (size_t)n_nodes * node_bytes);
     WEFT_RESERVE(b->arena, b->tensor, n_tensors);
@@ -202,7 +205,7 @@ static int end_tensor(weft_builder *b)
 
     t->producer = -1;
     b->has_nameless = b->has_nameless || t->name == NULL || *t->name == '\0';
-    WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0, false}));
+    WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0}));
     return b->tensor.n - 1;
 }
 
@@ -344,7 +347,7 @@ static int again(weft_builder *b, const weft_again *a, int n_args)
     tensor->value = NULL;
     tensor->producer = u;
     b->has_nameless = b->has_nameless || *a->result_name == '\0';
-    b->flow.at[b->flow.n++] = (flow){u, 0, 0, false};
+    b->flow.at[b->flow.n++] = (flow){u, 0, 0};
     *node = b->node.at[a->earlier];
     node->name = a->name;
     for (int i = 0; i < n_args; i++) {
@@ -369,11 +372,25 @@ bool weft_builder_again(weft_builder *b, const weft_again *a, int *result)
     return true;
 }
 
+/* Room to mark one more tensor as an output; twice as much as before if that is more. */
+static void mark_up_to(weft_builder *b, int tensor)
+{
+    int n = b->n_marked > tensor / 2 ? 2 * b->n_marked : tensor + 1;
+    bool *marks = WEFT_NEW(b->scratch, bool, n);
+
+    if (b->n_marked > 0)
+        memcpy(marks, b->is_output, (size_t)b->n_marked * sizeof *marks);
+    b->is_output = marks;
+    b->n_marked = n;
+}
+
 void weft_builder_output(weft_builder *b, int tensor)
 {
-    if (b->flow.at[tensor].is_output)
+    if (tensor >= b->n_marked)
+        mark_up_to(b, tensor);
+    if (b->is_output[tensor])
         return;
-    b->flow.at[tensor].is_output = true;
+    b->is_output[tensor] = true;
     WEFT_PUSH(b->arena, b->output, tensor);
 }
 
@@ -640,7 +657,7 @@ static void freeze_tensors(weft_builder *b, int *number, weft_graph *g)
             WEFT_PUSH(g->arena, input, n);
         g->n_edges += x->producer >= 0 ? n_reads : 0;
         use_at[n] = n_uses;
-        b->flow.at[n] = (flow){x->producer, n_uses, 0, false};
+        b->flow.at[n] = (flow){x->producer, n_uses, 0};
         n_uses += n_reads;
         if (n < t)
             b->tensor.at[n] = *x;

@@ -24,8 +24,7 @@ static double element_bytes(const weft_tensor *t)
 
 static weft_tensor_rule whole(const weft_tensor *t)
 {
-    return (weft_tensor_rule){.whole = weft_box_whole(t->shape),
-                              .element_bytes = element_bytes(t)};
+    return (weft_tensor_rule){.whole = weft_box_whole(t->shape), .element_bytes = element_bytes(t)};
 }
 
 static weft_dim_rule range(int64_t lo, int64_t hi, int64_t size)

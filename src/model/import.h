@@ -8,7 +8,8 @@
 /* What a form of the document (onnx.h) is in the main graph, made when it is first met. */
 typedef struct weft_import_form {
     bool is_made;
-    bool is_operator, is_control, is_constant; /* a call of a function is neither of the first two */
+    bool is_operator, is_control,
+        is_constant;                    /* a call of a function is neither of the first two */
     const weft_onnx_function *function; /* that it calls, or NULL */
     int64_t n_elements;                 /* of constants, once one of them is imported */
     weft_net_op op;                     /* of operators: what all of them have in common */

@@ -133,8 +133,7 @@ WEFT_CHECKED weft_status weft_onnx_field_bytes(const weft_wire_field *f, weft_sl
 WEFT_CHECKED weft_status weft_onnx_field_int32(const weft_wire_field *f, int *out);
 WEFT_CHECKED weft_status weft_onnx_field_entry(const weft_wire_field *f, weft_onnx_entry *out);
 
-/* Reads a TensorProto into *out, which is all zero, and compares the size of its data with its type
- * and dims. */
+/* Reads a TensorProto and compares the size of its data with its type and dims. */
 WEFT_CHECKED weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *out);
 
 #endif

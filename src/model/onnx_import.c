@@ -665,7 +665,7 @@ static void reserve(weft_import *m, weft_scope *s)
                                      (size_t)n_values * MAP_BYTES +
                                      (size_t)n_operands * sizeof(int));
     m->form = WEFT_NEW(m->arena, weft_import_form, m->doc->n_forms + 1);
-    m->place = WEFT_NEW(m->arena, weft_import_place, g->n_nodes + 1);
+    m->place = WEFT_NEW_RAW(m->arena, weft_import_place, g->n_nodes + 1);
     WEFT_RESERVE(m->arena, s->operand, n_operands);
     weft_net_reserve(s->net, n_values, g->n_nodes);
     weft_map_reserve(s->values, n_values);

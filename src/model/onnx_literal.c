@@ -371,7 +371,7 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     weft_wire_field f;
     bool more = true;
 
-    out->external_offset = out->external_length = -1;
+    *out = (weft_onnx_tensor){.external_offset = -1, .external_length = -1};
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (more)

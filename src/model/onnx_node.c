@@ -99,7 +99,7 @@ static weft_status attr_field(const weft_wire_field *f, weft_onnx_attr *out, att
 
 static weft_status read_attr_tensor(weft_reader *r, weft_wire w, weft_onnx_attr *out)
 {
-    weft_onnx_tensor *tensor = WEFT_NEW(r->arena, weft_onnx_tensor, 1);
+    weft_onnx_tensor *tensor = WEFT_NEW_RAW(r->arena, weft_onnx_tensor, 1);
 
     out->tensor = tensor;
     return weft_onnx_tensor_read(w, r->arena, tensor);

@@ -218,12 +218,12 @@ static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], 
     weft_arena *a = r->arena;
     graph_parts p = {0};
 
-    /* In one piece: the arrays and, for the operands of nodes and the like, as much as the file. */
+    /* In one piece: the arrays and, for operands, forms and the like, half as much as the file. */
     weft_arena_reserve(a, (size_t)n[ONNX_GRAPH_NODE] * sizeof *p.node +
                               (size_t)n[ONNX_GRAPH_INITIALIZER] * sizeof *p.initializer +
-                              (n_bytes < MOST_RESERVED ? n_bytes : MOST_RESERVED));
+                              (n_bytes / 2 < MOST_RESERVED ? n_bytes / 2 : MOST_RESERVED));
     out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
-    out->initializer = p.initializer = WEFT_NEW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
+    out->initializer = p.initializer = WEFT_NEW_RAW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
     out->input = p.input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
     out->output = p.output = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_OUTPUT]);
     out->value = p.value = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_VALUE]);

@@ -74,9 +74,8 @@ static bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx
     int before_twin = n->twin < 0 ? -1 : m->doc->graph->node[n->twin].twin;
 
     return before_twin >= 0 && m->form[n->form->number].is_operator && n->n_outputs == 1 &&
-           n->output[0].n > 0 && n->n_inputs <= s->operand.room - s->operand.n &&
-           m->n_budget > 0 && !is_declared(s, &n->output[0]) &&
-           follow_twins(m, s, n, before_twin);
+           n->output[0].n > 0 && n->n_inputs <= s->operand.room - s->operand.n && m->n_budget > 0 &&
+           !is_declared(s, &n->output[0]) && follow_twins(m, s, n, before_twin);
 }
 
 weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)

@@ -29,6 +29,7 @@ typedef struct reader {
     weft_cluster *cluster;
     weft_model *first; /* one sample */
     bool is_fixed;     /* the network has a batch of its own */
+    bool is_limited;   /* it cannot be given some larger batch */
     weft_units units;
     int n_widths, width[MOST_WIDTHS];
     int n_shares;
@@ -253,8 +254,10 @@ static weft_status add_share(reader *r, const weft_graph *g, int64_t samples, bo
     weft_units units = r->units;
     weft_steps *s;
 
-    if (r->n_shares > 0 && !move_units(r, g, r->a, &units))
+    if (r->n_shares > 0 && !move_units(r, g, r->a, &units)) {
+        r->is_limited = true;
         return WEFT_OK;
+    }
     WEFT_TRY(weft_steps_within(g, units.of_node, &s));
     fill_tables(r, &units, s, is_fitting);
     weft_steps_free(s);
@@ -276,8 +279,15 @@ static weft_status add_shares(reader *r)
         weft_model *m;
         weft_status status;
 
-        if (open_share(r, share[i], &m) != WEFT_OK)
-            break; /* it does not work on larger batches */
+        if (open_share(r, share[i], &m) != WEFT_OK) {
+            r->is_limited = true;
+            break;
+        }
+        if (weft_graph_hash(m->graph) == weft_graph_hash(r->first->graph)) { /* bound by --dim */
+            r->is_fixed = true;
+            weft_model_free(m);
+            break;
+        }
         status = add_share(r, m->graph, share[i], &is_fitting);
         weft_model_free(m);
         WEFT_TRY(status);
@@ -289,7 +299,7 @@ static weft_status add_shares(reader *r)
 
 static void add_warnings(const reader *r, weft_training *p)
 {
-    const char **warning = WEFT_NEW(p->arena, const char *, r->first->n_warnings + 1);
+    const char **warning = WEFT_NEW(p->arena, const char *, r->first->n_warnings + 2);
 
     for (int i = 0; i < r->first->n_warnings; i++)
         warning[p->n_warnings++] =
@@ -298,6 +308,11 @@ static void add_warnings(const reader *r, weft_training *p)
         warning[p->n_warnings++] = weft_arena_print(
             p->arena, "'%s' cannot be given another batch: its own batch counts as one sample",
             r->source);
+    if (r->is_limited)
+        warning[p->n_warnings++] = weft_arena_print(
+            p->arena, "'%s' cannot be given every batch: devices get up to %lld sample%s at once",
+            r->source, (long long)r->share[r->n_shares - 1],
+            r->share[r->n_shares - 1] == 1 ? "" : "s");
     p->warning = warning;
 }
 

@@ -72,21 +72,21 @@ int weft_stage_devices(const weft_stage *s)
     return n;
 }
 
-int weft_train_floors(const weft_train_floor *f, weft_floor_name out[WEFT_N_FLOORS])
+int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_FLOORS])
 {
+    const weft_train_floor *f = &s->log.floor;
     const weft_floor_name list[WEFT_N_FLOORS] = {
         {"arithmetic",       "compute_s",  f->compute_s },
         {"memory bandwidth", "memory_s",   f->memory_s  },
         {"communication",    "send_s",     f->send_s    },
         {"pipeline",         "pipeline_s", f->pipeline_s},
     };
-    int largest = 0;
 
     memcpy(out, list, sizeof list);
-    for (int i = 1; i < WEFT_N_FLOORS; i++)
-        if (list[i].seconds > list[largest].seconds)
-            largest = i;
-    return largest;
+    for (int i = 0; i < WEFT_N_FLOORS; i++)
+        if (list[i].seconds > 0 && list[i].seconds >= s->proof.bound * (1 - 1e-9))
+            return i;
+    return -1;
 }
 
 /* --- text ------------------------------------------------------------------------------------ */

@@ -55,12 +55,13 @@ bool weft_train_report_has_plan(const weft_train_report *r);
 int weft_train_stage_of(const weft_train_report *r, int job);
 /* Devices of a stage. */
 int weft_stage_devices(const weft_stage *s);
-/* Names of the lower bounds as people read them, and which is the largest. */
+/* Names of the lower bounds as people read them. Returns the one that the bound of the proof is, or
+ * -1. */
 enum { WEFT_N_FLOORS = 4 };
 typedef struct weft_floor_name {
     const char *name, *key;
     double seconds;
 } weft_floor_name;
-int weft_train_floors(const weft_train_floor *f, weft_floor_name out[WEFT_N_FLOORS]);
+int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_FLOORS]);
 
 #endif

@@ -63,9 +63,10 @@ static void print_title(page *g)
                  platform);
     weft_shorten(o && o->solver ? o->solver : "", MOST_NAME, solver);
     weft_print_wrapped(g->to, 0, g->width,
-                       weft_arena_print(g->a, "%s trained on %s, shortest step of %s samples%s%s",
+                       weft_arena_print(g->a, "%s trained on %s, shortest step of %s sample%s%s%s",
                                         model, platform, whole(g, g->p->ask.batch),
-                                        *solver ? ", solver " : "", solver));
+                                        g->p->ask.batch == 1 ? "" : "s", *solver ? ", solver " : "",
+                                        solver));
     fputc('\n', g->to);
 }
 
@@ -73,28 +74,30 @@ static void print_bound(page *g)
 {
     const weft_proof *proof = g->proof;
     const char *bound = seconds(g, proof->bound);
+    const char *by = proof->method ? weft_arena_print(g->a, "  (%s)", proof->method) : "";
 
     if (!(proof->bound > 0))
         field(g, "bound", "none is known");
     else if (proof->outcome == WEFT_OPTIMAL)
-        field(g, "bound", weft_arena_print(g->a, "%s  no plan of the space is better", bound));
+        field(g, "bound",
+              weft_arena_print(g->a, "%s%s  no plan of the space is better", bound, by));
     else
-        field(g, "bound", weft_arena_print(g->a, "%s  gap %.1f\t%%", bound, 100 * proof->gap));
+        field(g, "bound",
+              weft_arena_print(g->a, "%s%s  gap %.1f\t%%", bound, by, 100 * proof->gap));
 }
 
 static void print_floors(page *g)
 {
     weft_floor_name list[WEFT_N_FLOORS];
-    int largest = weft_train_floors(&g->r->solution->log.floor, list);
+    int binding = weft_train_floors(g->r->solution, list);
     const char *text = "";
 
-    if (!(list[largest].seconds > 0)) /* solvers without bounds of their own leave them out */
-        return;
     for (int i = 0; i < WEFT_N_FLOORS; i++)
         if (list[i].seconds > 0)
-            text = weft_arena_print(g->a, "%s%s%s %s", text, *text ? ", " : "", list[i].name,
-                                    seconds(g, list[i].seconds));
-    field(g, "at least", weft_arena_print(g->a, "%s: %s binds", text, list[largest].name));
+            text = weft_arena_print(g->a, "%s%s%s %s%s", text, *text ? ", " : "", list[i].name,
+                                    seconds(g, list[i].seconds), i == binding ? "\t(binds)" : "");
+    if (*text)
+        field(g, "at least", text);
 }
 
 double weft_train_speed_up(const weft_train_report *r)
@@ -114,12 +117,11 @@ static void print_equal(page *g)
     if (g->r->equal == NULL)
         return;
     if (isnan(speed_up))
-        field(g, "equal", "treating all devices as equal gives no plan");
+        field(g, "equal", "a planner for equal devices finds no plan");
     else
         field(g, "equal",
               weft_arena_print(g->a,
-                               "%.2fx as fast as the best plan that treats all devices as "
-                               "equal (%s)",
+                               "%.2fx as fast as the plan of a planner for equal devices (%s)",
                                speed_up, seconds(g, g->r->equal->measures.step_s)));
 }
 
@@ -158,7 +160,7 @@ static void print_shape(page *g)
                            whole(g, devices_there(g->p->cluster)),
                            isnan(g->m->flops_utilisation)
                                ? ""
-                               : weft_arena_print(g->a, ", %.1f\t%% of their peak",
+                               : weft_arena_print(g->a, ", %.1f\t%% of their usable peak",
                                                   100 * g->m->flops_utilisation)));
 }
 
@@ -419,10 +421,21 @@ static void print_no_plan(page *g)
 {
     weft_print_wrapped(g->to, 0, g->width,
                        g->proof->outcome == WEFT_INFEASIBLE
-                           ? "  There is no plan: this is proved."
+                           ? "  There is no plan in the space that is searched: this is proved."
                            : "  No plan was found; whether there is one is not known.");
     if (g->proof->reason != NULL)
         weft_print_wrapped(g->to, 2, g->width, weft_arena_print(g->a, "  %s", g->proof->reason));
+}
+
+/* Of reading the network: what counts as a sample may not be one. */
+static void print_warnings(page *g)
+{
+    for (int i = 0; i < g->p->n_warnings; i++) {
+        if (i == 0)
+            fputc('\n', g->to);
+        weft_print_wrapped(g->to, 2, g->width,
+                           weft_arena_print(g->a, "  warning: %s", g->p->warning[i]));
+    }
 }
 
 static void print_plan(page *g, bool with_all)
@@ -458,5 +471,6 @@ void weft_train_report_text(const weft_train_report *r, bool with_all, int width
         print_plan(&g, with_all);
     else
         print_no_plan(&g);
+    print_warnings(&g);
     weft_arena_free(g.a);
 }

@@ -97,10 +97,20 @@ static void add_share(const share *x, const weft_work *node, weft_op_total *row,
     }
 }
 
+/* How many nodes have work that no earlier one has. */
+static int count_different(const weft_graph *g)
+{
+    int n = 0;
+
+    for (int u = 0; u < g->n_nodes; u++)
+        n += g->like[u] == u;
+    return n;
+}
+
 static void sum_nodes(const weft_graph *g, weft_arena *a, weft_summary *s)
 {
     weft_work *node = WEFT_NEW_RAW(a, weft_work, g->n_nodes);
-    weft_op_total *op = WEFT_NEW_RAW(a, weft_op_total, g->n_nodes);
+    weft_op_total *op = WEFT_NEW_RAW(a, weft_op_total, count_different(g));
     share *shared = WEFT_NEW_RAW(a, share, g->n_nodes);
     weft_map *rows = weft_map_new(a);
 

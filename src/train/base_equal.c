@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* base_equal.c: the best plan that treats all devices as equal; what planners for identical devices
- * give on a mixed fleet.
+/* base_equal.c: the best plan that treats all devices it uses as equal; what planners for identical
+ * devices give on a mixed fleet.
  *
- * 1. All devices become one class. A unit takes the time of the mean speed: N / sum over devices of
- *    1 / seconds; it needs the most bytes of any class; memory is that of the smallest device. Links
- *    stay as they are, islands follow from them.
+ * 1. The devices of some classes become one class, those of the others are left out. A unit takes
+ *    the time of the mean speed: N / sum over devices of 1 / seconds; it needs the most bytes of
+ *    any class; memory is that of the smallest device. Links stay as they are, islands follow from
+ *    them.
  * 2. For these devices the best uniform plan is searched (pipe_solve.c, without teams).
- * 3. Its decisions, microbatch, cuts, widths, replicas, equal shares, schedule and recomputation, are
- *    put on the real devices in all orders of classes in which every stage has blocks of one class,
- *    in both layouts (at most MOST_ORDERS), and along the list of all blocks for all orders of the
- *    classes, a stage taking the next blocks whatever their class. The quickest counts.
+ * 3. Its decisions, microbatch, cuts, widths, replicas, equal shares, schedule and recomputation,
+ *    are put on the real devices in all orders of classes in which every stage has blocks of one
+ *    class, in both layouts (at most MOST_ORDERS), and along the list of all blocks for all orders
+ *    of the classes, a stage taking the next blocks whatever their class. The quickest counts.
  * 4. Blocks of that width may not be there on the real devices: then again with half the width.
+ * 5. All sets of classes are tried (of more than MOST_SUBSETS classes: the fastest ones, 1, 2, ..):
+ *    who plans for equal devices would leave out those that only slow the others down.
  *
  * With one class it is the search of 2 itself. No guarantee; the bound is the floor. */
 #include <math.h>
@@ -19,11 +22,21 @@
 #include "misfit.h"
 #include "pipe_solve.h"
 
-enum { MOST_ORDERS = 5000 };
+enum { MOST_ORDERS = 5000, MOST_SUBSETS = 4, STEPS = 4000000 };
+
+static const char *const over = "the search ended before it found a plan";
+
+/* Which classes are used: bits. */
+typedef unsigned class_set;
+
+static bool has(class_set set, int class_id)
+{
+    return set >> class_id & 1;
+}
 
 /* --- equal devices --------------------------------------------------------------------------- */
 
-static weft_platform equal_platform(const weft_training *p, weft_arena *a)
+static weft_platform equal_platform(const weft_training *p, class_set set, weft_arena *a)
 {
     const weft_cluster *c = p->cluster;
     weft_platform f = *c->platform;
@@ -31,22 +44,25 @@ static weft_platform equal_platform(const weft_training *p, weft_arena *a)
     double least_bytes = INFINITY;
 
     for (int k = 0; k < c->n_classes; k++)
-        least_bytes = fmin(least_bytes, c->classes[k].memory_bytes);
+        if (has(set, k))
+            least_bytes = fmin(least_bytes, c->classes[k].memory_bytes);
     for (int d = 0; d < f.n_devices; d++)
         if (c->class_of[d] >= 0) {
-            device[d].kind = "device";
+            device[d].kind = has(set, c->class_of[d]) ? "device" : "unused";
             device[d].memory_bytes = least_bytes;
         }
     f.device = device;
     return f;
 }
 
-/* One number of all classes: the time of the mean speed, or the most. */
-static double merge(const weft_cluster *c, const double *value, bool is_time)
+/* One number of all classes of the set: the time of the mean speed, or the most. */
+static double merge(const weft_cluster *c, class_set set, const double *value, bool is_time)
 {
     double devices = 0, speed = 0, most = 0;
 
     for (int k = 0; k < c->n_classes; k++) {
+        if (!has(set, k))
+            continue;
         devices += c->classes[k].n_devices;
         speed += value[k] > 0 ? c->classes[k].n_devices / value[k] : INFINITY;
         most = fmax(most, value[k]);
@@ -56,17 +72,32 @@ static double merge(const weft_cluster *c, const double *value, bool is_time)
     return speed < INFINITY ? devices / speed : 0;
 }
 
-/* Rows of n numbers, one for each unit: those of every class into one. is_time: [n]. */
-static void *merge_rows(const weft_training *p, const double *const *from, int n,
-                        const bool *is_time, weft_arena *a)
-{
-    double *to = WEFT_NEW(a, double, (size_t)p->units.n_units * (size_t)n);
-    double *value = WEFT_NEW(a, double, p->cluster->n_classes);
+/* Tables of the real classes that become one. */
+typedef struct merger {
+    const weft_training *p;
+    class_set set;
+    const void *const *table;
+    int stride;              /* tables of a class */
+    int n;                   /* numbers of a unit */
+    bool (*is_time)(size_t); /* of a number */
+    weft_arena *a;
+} merger;
 
-    for (int i = 0; i < p->units.n_units * n; i++) {
-        for (int k = 0; k < p->cluster->n_classes; k++)
-            value[k] = from[k][i];
-        to[i] = merge(p->cluster, value, is_time[i % n]);
+/* Table i of every class as one; NULL: a class does not have it. */
+static void *merge_table(const merger *m, int i)
+{
+    const weft_cluster *c = m->p->cluster;
+    size_t n = (size_t)m->p->units.n_units * (size_t)m->n;
+    double *to = WEFT_NEW(m->a, double, n), *value = WEFT_NEW(m->a, double, c->n_classes);
+
+    for (int k = 0; k < c->n_classes; k++)
+        if (has(m->set, k) && m->table[(size_t)k * (size_t)m->stride + (size_t)i] == NULL)
+            return NULL;
+    for (size_t q = 0; q < n; q++) {
+        for (int k = 0; k < c->n_classes; k++)
+            if (has(m->set, k))
+                value[k] = ((const double *)m->table[(size_t)k * (size_t)m->stride + (size_t)i])[q];
+        to[q] = merge(c, m->set, value, m->is_time(q % (size_t)m->n));
     }
     return to;
 }
@@ -86,29 +117,30 @@ static bool is_time_of_state(size_t place)
     return place * sizeof(double) == offsetof(weft_unit_state, update_s);
 }
 
-/* Table i of every class as one; NULL: a class does not have it. `stride`: tables of a class. */
-static void *merge_table(const weft_training *p, const void *const *table, int i, int stride, int n,
-                         bool (*is_time)(size_t), weft_arena *a)
+/* The place of the class of devices that are used. */
+static weft_status find_class(const weft_platform *f, int *place, int *n_classes)
 {
-    const double **from = WEFT_NEW(a, const double *, p->cluster->n_classes);
-    bool *times = WEFT_NEW(a, bool, n);
+    weft_cluster *c;
 
-    for (int k = 0; k < p->cluster->n_classes; k++) {
-        from[k] = table[(size_t)k * (size_t)stride + (size_t)i];
-        if (from[k] == NULL)
-            return NULL;
-    }
-    for (int k = 0; k < n; k++)
-        times[k] = is_time((size_t)k);
-    return merge_rows(p, from, n, times, a);
+    WEFT_TRY(weft_cluster_new(f, &c));
+    *n_classes = c->n_classes;
+    *place = 0;
+    for (int k = 0; k < c->n_classes; k++)
+        if (strcmp(c->classes[k].kind, "device") == 0)
+            *place = k;
+    weft_cluster_free(c);
+    return WEFT_OK;
 }
 
-static weft_status equal_training(const weft_training *p, const weft_platform *f, int most_width,
-                                  weft_arena *a, weft_training **out)
+static weft_status equal_training(const weft_training *p, class_set set, const weft_platform *f,
+                                  int most_width, weft_arena *a, weft_training **out)
 {
-    int n_tables = p->n_widths * p->n_shares;
-    const weft_unit_cost **cost = WEFT_NEW(a, const weft_unit_cost *, n_tables);
-    const weft_unit_state **state = WEFT_NEW(a, const weft_unit_state *, p->n_widths);
+    int n_tables = p->n_widths * p->n_shares, place, n_classes;
+    merger costs = {p, set, (const void *const *)p->cost, n_tables, N_COST, is_time_of_cost, a};
+    merger states = {p, set, (const void *const *)p->state, p->n_widths, N_STATE, is_time_of_state,
+                     a};
+    const weft_unit_cost **cost;
+    const weft_unit_state **state;
     weft_training_spec s = {.name = p->name,
                             .platform = f,
                             .units = p->units,
@@ -116,16 +148,17 @@ static weft_status equal_training(const weft_training *p, const weft_platform *f
                             .n_widths = p->n_widths,
                             .n_shares = p->n_shares,
                             .width = p->width,
-                            .share = p->share,
-                            .cost = cost,
-                            .state = state};
+                            .share = p->share};
 
+    WEFT_TRY(find_class(f, &place, &n_classes));
+    cost = WEFT_NEW(a, const weft_unit_cost *, n_classes *n_tables);
+    state = WEFT_NEW(a, const weft_unit_state *, n_classes * p->n_widths);
     for (int i = 0; i < n_tables; i++)
-        cost[i] = merge_table(p, (const void *const *)p->cost, i, n_tables, N_COST,
-                              is_time_of_cost, a);
+        cost[place * n_tables + i] = merge_table(&costs, i);
     for (int i = 0; i < p->n_widths; i++)
-        state[i] = merge_table(p, (const void *const *)p->state, i, p->n_widths, N_STATE,
-                               is_time_of_state, a);
+        state[place * p->n_widths + i] = merge_table(&states, i);
+    s.cost = cost;
+    s.state = state;
     s.ask.most_width = most_width;
     return weft_training_make(&s, out);
 }
@@ -135,6 +168,7 @@ static weft_status equal_training(const weft_training *p, const weft_platform *f
 /* A plan for equal devices on its way to real ones. */
 typedef struct settling {
     const weft_training *p;
+    class_set set;
     const weft_pipeline *equal;
     int d, width; /* replicas and width of every stage */
     weft_pipeline plan, best;
@@ -147,11 +181,14 @@ typedef struct settling {
 
 static void try_plan(settling *s)
 {
+    size_t mark = weft_arena_mark(s->a);
     weft_breach breach;
+    bool is_legal = weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) == 0;
     double step_s;
 
+    weft_arena_rewind(s->a, mark);
     s->n_tried++;
-    if (weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) != 0)
+    if (!is_legal)
         return;
     step_s = weft_pipe_plan_s(s->p, &s->plan, s->a);
     if (step_s < s->best_s) {
@@ -168,6 +205,7 @@ static void start_stage(const settling *s, int i)
 
 static void try_layout(settling *s, weft_pipe_layout layout)
 {
+    size_t mark = weft_arena_mark(s->a);
     int *seen = WEFT_NEW(s->a, int, s->p->cluster->n_classes);
 
     for (int i = s->plan.n_stages - 1; i >= 0; i--) {
@@ -183,6 +221,7 @@ static void try_layout(settling *s, weft_pipe_layout layout)
                                                     .samples = s->equal->stage[i].part[0].samples};
     }
     try_plan(s);
+    weft_arena_rewind(s->a, mark);
 }
 
 /* All sequences of classes from stage i on. */
@@ -197,7 +236,8 @@ static void try_orders(settling *s, int i)
         return;
     }
     for (int k = 0; k < s->p->cluster->n_classes; k++) {
-        if ((s->n_stages[k] + 1) * s->d > weft_class_blocks(&s->p->cluster->classes[k], s->width))
+        if (!has(s->set, k) ||
+            (s->n_stages[k] + 1) * s->d > weft_class_blocks(&s->p->cluster->classes[k], s->width))
             continue;
         s->class_of[i] = k;
         s->n_stages[k]++;
@@ -217,7 +257,8 @@ static void try_row(settling *s, const int *order)
         start_stage(s, i);
         while (left > 0 && k < n_classes) {
             weft_stage *to = &s->plan.stage[i];
-            int n = weft_class_blocks(&s->p->cluster->classes[order[k]], s->width) - used;
+            const weft_class *c = &s->p->cluster->classes[order[k]];
+            int n = has(s->set, order[k]) ? weft_class_blocks(c, s->width) - used : 0;
 
             n = n < left ? n : left;
             if (n > 0 && to->n_parts < WEFT_MAX_PARTS)
@@ -270,12 +311,13 @@ static weft_pipeline new_plan(const weft_pipeline *like, weft_arena *a)
     return plan;
 }
 
-/* The best way to put the plan on the real devices; false: there is none. */
-static bool settle(const weft_training *p, const weft_pipeline *equal, weft_arena *a,
-                   weft_pipeline *out, weft_train_log *log)
+/* The best way to put the plan on the real devices; its seconds, INFINITY: there is none. */
+static double settle(const weft_training *p, class_set set, const weft_pipeline *equal,
+                     weft_arena *a, weft_pipeline *out, weft_train_log *log)
 {
     int n_classes = p->cluster->n_classes, *order = WEFT_NEW(a, int, n_classes);
     settling s = {.p = p,
+                  .set = set,
                   .equal = equal,
                   .d = equal->stage[0].part[0].n_blocks,
                   .width = equal->stage[0].width,
@@ -288,13 +330,11 @@ static bool settle(const weft_training *p, const weft_pipeline *equal, weft_aren
 
     for (int k = 0; k < n_classes; k++)
         order[k] = k;
-    for (int k = 0; k < equal->n_stages; k++)
-        s.class_of[k] = -1;
     try_orders(&s, 0);
     try_rows(&s, order, 0);
     log->n_plans_tried += s.n_tried;
     *out = s.best;
-    return s.best_s < INFINITY;
+    return s.best_s;
 }
 
 /* --- solver ---------------------------------------------------------------------------------- */
@@ -305,30 +345,62 @@ static void add_log(weft_train_log *log, const weft_pipe_result *r)
     log->n_plans_tried += r->n_plans_tried;
 }
 
-static weft_status solve_mixed(const weft_training *p, weft_run *run, weft_pipeline *plan,
-                               weft_proof *proof, weft_train_log *log)
+/* The best of what is known so far. */
+typedef struct choice {
+    double best_s;
+    weft_pipeline plan;
+} choice;
+
+static weft_status try_set(const weft_training *p, weft_run *run, class_set set, choice *best,
+                           weft_train_log *log)
 {
-    weft_pipe_effort effort = {.is_uniform = true, .steps = run->steps};
-    weft_platform platform = equal_platform(p, run->scratch);
+    weft_pipe_effort effort = {.is_uniform = true, .steps = run->steps > 0 ? run->steps : STEPS};
+    weft_platform platform = equal_platform(p, set, run->scratch);
     int width = p->width[p->n_widths - 1];
+    double step_s = INFINITY;
 
     if (p->ask.most_width > 0 && p->ask.most_width < width)
         width = p->ask.most_width;
-    for (bool is_placed = false; width > 0 && !is_placed; width /= 2) {
+    for (; width > 0 && !(step_s < INFINITY); width /= 2) {
         weft_training *equal;
         weft_pipe_result r;
+        weft_pipeline plan;
 
-        WEFT_TRY(equal_training(p, &platform, width, run->scratch, &equal));
+        if (equal_training(p, set, &platform, width, run->scratch, &equal) != WEFT_OK)
+            return WEFT_OK; /* no table that all classes have */
         weft_pipe_search(equal, run, &effort, run->scratch, &r);
         weft_training_free(equal);
         add_log(log, &r);
-        is_placed = r.value_s < INFINITY && settle(p, &r.plan, run->scratch, plan, log);
-        if (is_placed)
-            proof->outcome = WEFT_BOUNDED;
+        if (!(r.value_s < INFINITY))
+            return WEFT_OK;
+        step_s = settle(p, set, &r.plan, run->scratch, &plan, log);
+        if (step_s < best->best_s)
+            *best = (choice){step_s, plan};
     }
-    if (proof->outcome != WEFT_BOUNDED)
+    return WEFT_OK;
+}
+
+static weft_status solve_mixed(const weft_training *p, weft_run *run, weft_pipeline *plan,
+                               weft_proof *proof, weft_train_log *log)
+{
+    int n = p->cluster->n_classes < WEFT_MAX_PARTS ? p->cluster->n_classes : WEFT_MAX_PARTS;
+    choice best = {.best_s = INFINITY};
+
+    for (class_set set = 1; set < 1u << n; set++) {
+        bool is_front = (set & (set + 1)) == 0; /* the fastest classes */
+
+        if (n <= MOST_SUBSETS || is_front)
+            WEFT_TRY(try_set(p, run, set, &best, log));
+    }
+    if (best.best_s < INFINITY) {
+        *plan = best.plan;
+        proof->outcome = WEFT_BOUNDED;
+    } else if (weft_run_is_over(run)) {
+        proof->reason = over;
+    } else {
         proof->reason = "devices treated as equal, all as small as the smallest, have no plan that "
                         "can be put on the real ones";
+    }
     return WEFT_OK;
 }
 
@@ -345,6 +417,8 @@ static weft_status solve(const weft_training *p, weft_run *run, weft_pipeline *p
     if (r.value_s < INFINITY) {
         *plan = r.plan;
         proof->outcome = WEFT_BOUNDED;
+    } else if (r.bound_s < INFINITY) {
+        proof->reason = over;
     } else {
         proof->reason = weft_pipe_misfit(p, run, run->scratch);
     }
@@ -353,6 +427,6 @@ static weft_status solve(const weft_training *p, weft_run *run, weft_pipeline *p
 
 const weft_train_solver weft_train_equal = {
     .name = "equal",
-    .summary = "the best uniform plan that takes all devices for equal, on the real ones",
+    .summary = "the best uniform plan that takes the devices it uses for equal ones",
     .solve = solve,
 };

@@ -9,13 +9,13 @@
  *    microbatches in flight), then backward and forward in turn. So, for m > K,
  *      - between forward 1 and backward 1 it has K - 1 forwards to do, and idles R - (K-1) f;
  *      - between forward m and backward m it has K - 1 backwards, and idles R - (K-1) b;
- *      - between forward k and backward k, k = 1 + K, 1 + 2K, .. <= m - K, it has K - 1 of both, and
- *        idles R - (K-1) l.
+ *      - between forward k and backward k, k = 1 + K, 1 + 2K, .. <= m - K, it has K - 1 of both,
+ *        and idles R - (K-1) l.
  *    Backward k comes before forward k + K in its order, so these times do not overlap, and
  *      own = m l + (R - (K-1) f)+ + n (R - (K-1) l)+ + (R - (K-1) b)+,  n = floor((m-K-1) / K).
- *    For m <= K the first two overlap: the larger one counts, with m for K. Under gpipe all forwards
- *    of the last stage come before its backwards, hence own = m l + R: f of all later stages follow
- *    its last forward, b of them come before its first backward.
+ *    For m <= K the first two overlap: the larger one counts, with m for K. Under gpipe all
+ *    forwards of the last stage come before its backwards, hence own = m l + R: f of all later
+ *    stages follow its last forward, b of them come before its first backward.
  * 2. Fill. By 1 each stage has m l_i <= T - P_i with P_i = sum_{j<i} l_j, so
  *    P_{i+1} <= P_i (1 - 1/m) + T/m, hence sum l <= T (1 - (1 - 1/m)^s): T >= sum l / that.
  * 3. Work. Let c_kq be the least seconds of a device of class k for one sample of unit q (over
@@ -40,13 +40,11 @@ double weft_pipe_own_s(weft_schedule schedule, int64_t m, int64_t in_flight, dou
     if (schedule == WEFT_GPIPE)
         return (double)m * l + rest_s;
     if (m <= in_flight)
-        return (double)m * l +
-               fmax(0, rest_s - (double)(m - 1) * fmin(forward_s, backward_s));
+        return (double)m * l + fmax(0, rest_s - (double)(m - 1) * fmin(forward_s, backward_s));
     first_s = fmax(0, rest_s - k * forward_s);
     last_s = fmax(0, rest_s - k * backward_s);
     middle_s = fmax(0, rest_s - k * l);
-    return (double)m * l + first_s + last_s +
-           (double)((m - in_flight - 1) / in_flight) * middle_s;
+    return (double)m * l + first_s + last_s + (double)((m - in_flight - 1) / in_flight) * middle_s;
 }
 
 double weft_pipe_fill_s(double l, int64_t m, int s)
@@ -100,20 +98,19 @@ static pool pool_of(const weft_pipe_costs *c, const weft_pipe_family *f, int kin
     const weft_training *p = c->p;
     pool out = {.n_classes = c->n_classes, .n_units = p->units.n_units};
 
-    out.c = WEFT_NEW(a, double, out.n_classes * out.n_units);
+    out.c = WEFT_NEW(a, double, out.n_classes *out.n_units);
     for (int i = 0; i < out.n_classes * out.n_units; i++)
         out.c[i] = INFINITY;
     for (int k = 0; k < c->n_classes; k++) {
         out.n_devices[k] = p->cluster->classes[k].n_devices;
         if (f != NULL)
-            out.n_devices[k] =
-                f->width[k] < 0 ? 0 : (double)f->n_blocks[k] * p->width[f->width[k]];
+            out.n_devices[k] = f->width[k] < 0 ? 0 : (double)f->n_blocks[k] * p->width[f->width[k]];
         for (int w = 0; w < p->n_widths; w++)
             for (int x = 0; x < p->n_shares; x++)
-                if (f == NULL ? p->ask.most_width == 0 || p->width[w] <= p->ask.most_width
-                              : f->width[k] == w && p->share[x] <= f->microbatch &&
-                                    (f->replicas == 0 ||
-                                     p->share[x] * f->replicas == f->microbatch))
+                if (f == NULL
+                        ? p->ask.most_width == 0 || p->width[w] <= p->ask.most_width
+                        : f->width[k] == w && p->share[x] <= f->microbatch &&
+                              (f->replicas == 0 || p->share[x] * f->replicas == f->microbatch))
                     take_table(c, kind, k, w, x, &out);
     }
     return out;

@@ -2,19 +2,20 @@
 /* pipe_close.c: all pipelines of one node of a family (so many blocks of each class, so many
  * stages), one layout, one schedule, by branch and bound.
  *
- * 1. Stages are chosen from the front to the end, depth first. Blocks, shares and recomputation of a
- *    stage follow from the space, its hops from the stage before: all figures of the beginning are
- *    exact.
+ * 1. Stages are chosen from the front to the end, depth first. Blocks, shares and recomputation of
+ *    a stage follow from the space, its hops from the stage before: all figures of the beginning
+ *    are exact.
  * 2. A child is bounded by the bounds of pipe_bound.c, 1 for each of its stages, later stages
  *    counting with the least sum of the table (pipe_search.c), and by the table's bound for the
  *    rest; with the sum of gradients and the update of the first stage (or, for stage i, its own
- *    after its last backward, without the way back), and the least time of a shared value's way from
- *    the first stage.
- * 3. Children at or above the target are dropped, the others are tried in the order of their bounds.
+ *    after its last backward, without the way back), and the least time of a shared value's way
+ *    from the first stage.
+ * 3. Children at or above the target are dropped, the others are tried in the order of their
+ *    bounds.
  * 4. A complete pipeline is timed exactly (pipe_time.c); the best is kept.
  *
- * Guarantee: if all is closed, no plan of the node is better than the best by more than the rounding
- * in the target. If steps run out, the least bound of what was not tried is returned. */
+ * Guarantee: if all is closed, no plan of the node is better than the best by more than the
+ * rounding in the target. If steps run out, the least bound of what was not tried is returned. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -167,8 +168,9 @@ static double bound_of(const closing *k, const place *x)
     int n_cuts = k->p->units.n_cuts, next = t->nodes->move[x->move].next;
     size_t rest = (size_t)next * (size_t)n_cuts + (size_t)x->outer;
     double l = x->stage.forward_s + x->stage.backward_s;
-    double hop_s = weft_affine_s(&t->links->least_send[x->move], k->p->units.leave_bytes[x->outer]) +
-                   weft_affine_s(&t->links->least_back[x->move], k->p->units.back_bytes[x->outer]);
+    double hop_s =
+        weft_affine_s(&t->links->least_send[x->move], k->p->units.leave_bytes[x->outer]) +
+        weft_affine_s(&t->links->least_back[x->move], k->p->units.back_bytes[x->outer]);
     double first_s = first_tail_s(k, k->n_path > 0 ? &k->path[0] : x);
     double rest_s = next == 0 ? 0 : hop_s + t->sum_s[rest], own_s = own_of(k, x, rest_s);
     double bound_s = x->before_s + own_s + first_s;
@@ -251,8 +253,7 @@ static bool add_child(closing *k, place x, int outer, double parent_s, child_lis
 
     if (!(t->bound_s[(size_t)move->next * (size_t)n_cuts + (size_t)outer] < INFINITY))
         return true;
-    if (!weft_pipe_stage_of(k->best->costs, crew,
-                            &(weft_pipe_span){x.inner, outer, x.in_flight},
+    if (!weft_pipe_stage_of(k->best->costs, crew, &(weft_pipe_span){x.inner, outer, x.in_flight},
                             target_s / (double)t->family->n_microbatches, &x.stage))
         return false;
     x.outer = outer;
@@ -274,8 +275,8 @@ static void add_children(closing *k, int node, int inner, double parent_s, child
     const weft_pipe_costs *c = k->best->costs;
     const weft_pipe_nodes *nodes = k->t->nodes;
     int last = k->p->units.n_cuts - 1;
-    int64_t in_flight = weft_pipe_in_flight(k->t->schedule, nodes->n_stages[node],
-                                            k->t->family->n_microbatches);
+    int64_t in_flight =
+        weft_pipe_in_flight(k->t->schedule, nodes->n_stages[node], k->t->family->n_microbatches);
 
     for (int move = nodes->move_at[node]; move < nodes->move_at[node + 1]; move++) {
         place x = {.move = move, .inner = inner, .in_flight = in_flight};
@@ -357,11 +358,10 @@ static void bound_shared(closing *k)
             for (int o = 0; o < first; o++) {
                 place x = {.move = t}, y = {.move = o};
                 weft_stage owner = stage_at(k, &x), other = stage_at(k, &y);
-                int state = owner.width > other.width
-                                ? owner.part[0].class_id * k->p->n_widths +
-                                      weft_width_place(k->p, owner.width)
-                                : other.part[0].class_id * k->p->n_widths +
-                                      weft_width_place(k->p, other.width);
+                int state = owner.width > other.width ? owner.part[0].class_id * k->p->n_widths +
+                                                            weft_width_place(k->p, owner.width)
+                                                      : other.part[0].class_id * k->p->n_widths +
+                                                            weft_width_place(k->p, other.width);
 
                 least_s = fmin(least_s, weft_shared_s(k->p, &owner, &other, false,
                                                       weft_shared_bytes(k->p, i, state)));

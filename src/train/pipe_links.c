@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pipe_links.c: hops between stages and sums of gradients, for all moves of a family.
  *
- * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages and
- * their shares (pipeline_links.c): two look-ups tell both.
+ * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages
+ * and their shares (pipeline_links.c): two look-ups tell both.
  *
  *  - Uniform: blocks and shares follow from the move, the move after it, and the layout. Exact.
  *  - Teams: shares depend on cuts. A lower bound instead: some receiver gets at least 1 / blocks of
@@ -154,12 +154,12 @@ weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_fam
     const weft_affine *line = f->replicas > 0 ? NULL : class_lines(c, a);
 
     l.is_exact = f->replicas > 0;
-    for (int node = 1; node <= root; node++)
+    for (int node = 1; node <= (root < 0 ? nodes->n_nodes - 1 : root); node++)
         for (int t = nodes->move_at[node]; t < nodes->move_at[node + 1]; t++) {
             int next = nodes->move[t].next;
             weft_stage here;
 
-            if (!is_part(nodes, node, root))
+            if (root >= 0 && !is_part(nodes, node, root))
                 continue;
             here = weft_pipe_stage_at(c->p, f, nodes, layout, root, t, 0);
             l.n_lines[t] = weft_sync_lines(c->p, &here, &l.line[2 * t]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pipe_search.c: lower bounds for all suffixes of the pipelines of a family, by dynamic programming.
+/* pipe_search.c: lower bounds for all suffixes of the pipelines of a family, by dynamic
+ * programming.
  *
  * A suffix is a cut (the units outside it are staged) and a node (what these stages use). From the
  * end to the front, over all stages that may come first, between the cuts I and J:
@@ -64,7 +65,9 @@ static bool take_stage(row *r, int outer)
     hop_s = weft_affine_s(&t->links->least_send[r->move], p->units.leave_bytes[outer]) +
             weft_affine_s(&t->links->least_back[r->move], p->units.back_bytes[outer]);
     sum_s = hop_s + t->sum_s[(size_t)move->next * (size_t)p->units.n_cuts + (size_t)outer];
-    own_s = weft_pipe_own_s(t->schedule, r->m, r->in_flight, s.forward_s, s.backward_s, sum_s);
+    own_s = t->is_relaxed ? (double)r->m * l
+                          : weft_pipe_own_s(t->schedule, r->m, r->in_flight, s.forward_s,
+                                            s.backward_s, sum_s);
     r->sum_s = fmin(r->sum_s, l + sum_s);
     r->bound_s = fmin(r->bound_s, fmax(own_s, l + hop_s + rest_s));
     return true;
@@ -137,8 +140,8 @@ bool weft_pipe_suffixes(weft_pipe_best *best, weft_pipe_table *t, int root, weft
     int n_cuts = best->costs->p->units.n_cuts;
     int n_nodes = root < 0 ? t->nodes->n_nodes : root + 1;
 
-    t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
-    t->sum_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes * (size_t)n_cuts);
+    t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes *(size_t)n_cuts);
+    t->sum_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes *(size_t)n_cuts);
     t->first = WEFT_NEW(a, int, n_nodes);
     t->last = WEFT_NEW(a, int, n_nodes);
     for (size_t i = 0; i < (size_t)n_nodes * (size_t)n_cuts; i++)

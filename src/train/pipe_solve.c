@@ -2,17 +2,19 @@
 /* pipe_solve.c: the search over all families and schedules.
  *
  * 1. Every family gets a floor from bounds 2 and 3 of pipe_bound.c. Tasks are a family with a
- *    schedule, in the order of floors.
- * 2. A task: the table of suffixes without hops bounds all its nodes at once. A node below the
+ *    schedule, in the order of floors, uniform ones before teams.
+ * 2. First plans, so that there is a target: plans of one stage; and, if the units are no chain,
+ *    all tasks with the cuts of one line only, with half of the steps.
+ * 3. A task: the table of suffixes without hops bounds all its nodes at once. A node below the
  *    target gets a table with its hops, in both layouts, and a first look (pipe_close.c) with few
- *    steps: that finds plans early. Interleaved: all plans (pipe_chunks.c).
- * 3. A floor at or above the target closes all tasks that follow.
- * 4. Nodes that are still open are searched again in the order of their bounds, each round with
+ *    steps. Teams get a bound for all schedules before. Interleaved: all plans (pipe_chunks.c).
+ * 4. A floor at or above the target closes all tasks that follow.
+ * 5. Nodes that are still open are searched again in the order of their bounds, each round with
  *    more steps, until nothing is open or the steps are used up.
  *
- * Guarantee: the bound is the least of the best value and the bounds of all that is open; if nothing
- * is, the plan is the best of the space (to the rounding in weft_pipe_target_s), or there is none.
- * Without a deadline all depends on steps only, never on the clock. */
+ * Guarantee: the bound is the least of the best value and the bounds of all that is open; if
+ * nothing is, the plan is the best of the space (to the rounding in weft_pipe_target_s), or there
+ * is none. Without a deadline all depends on steps only, never on the clock. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,8 @@
 
 enum {
     MOST_NODES = 20000,
-    DEFAULT_STEPS = 40000000, /* stages evaluated, in about as many 1e-7 s */
+    MOST_ENTRIES = 10000000,  /* of a table */
+    DEFAULT_STEPS = 30000000, /* most of them stages evaluated */
     FIRST_LOOK = 2000,        /* steps */
     GROWTH = 8,               /* of steps from round to round */
 };
@@ -49,7 +52,8 @@ typedef struct searcher {
     weft_pipe_chunks chunks;
     const weft_pipe_effort *effort;
     open_list open;
-    double lost_s; /* bound of what cannot be searched */
+    double lost_s;     /* bound of what cannot be searched */
+    double *relaxed_s; /* [families] of teams, for all schedules; 0: not made yet */
     int n_done, *done; /* (class, width, replicas, share) whose chunks were tried */
     int n_tasks;
     task *task;
@@ -58,25 +62,56 @@ typedef struct searcher {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* Bounds 2 and 3. */
-static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f)
+/* Bound 3 of the family before, which often has the same classes, widths and share: pools of
+ * devices and work do not depend on replicas. When time is up, that of all families together does.
+ */
+typedef struct work_memo {
+    const weft_pipe_family *of; /* NULL: none yet */
+    double work_s;
+    double all_s; /* of all families; negative: not known yet */
+} work_memo;
+
+static int64_t share_of(const weft_pipe_family *f)
 {
-    double least_s = INFINITY;
+    return f->replicas > 0 ? f->microbatch / f->replicas : -f->microbatch;
+}
 
-    for (int k = 0; k < f->n_crews; k++) {
-        const weft_pipe_crew *crew = &f->crew[k];
+static bool is_same_pool(const weft_pipe_family *f, const weft_pipe_family *g)
+{
+    return share_of(f) == share_of(g) && memcmp(f->width, g->width, sizeof f->width) == 0 &&
+           memcmp(f->n_blocks, g->n_blocks, sizeof f->n_blocks) == 0;
+}
 
-        for (int i = 0; i < crew->n_mixes * crew->n_parts; i++) {
-            int class_id = crew->class_id[i % crew->n_parts];
+static double work_of(searcher *s, const weft_pipe_family *f, work_memo *memo)
+{
+    const weft_pipe_costs *c = s->best.costs;
 
-            least_s = fmin(least_s, c->row[weft_training_table(c->p, class_id, crew->width,
-                                                               crew->mix[i])]
-                                        .least_s);
-        }
+    if (memo->of != NULL && is_same_pool(memo->of, f))
+        return memo->work_s;
+    if (weft_run_is_over(s->best.run)) {
+        if (memo->all_s < 0)
+            memo->all_s = weft_pipe_work_s(c, NULL, 0);
+        return memo->all_s;
     }
-    if (c->n_classes == 1 && f->replicas > 0)
-        return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
-    return weft_pipe_work_s(c, f, 0);
+    memo->of = f;
+    memo->work_s = weft_pipe_work_s(c, f, 0);
+    return memo->work_s;
+}
+
+/* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
+ * chunk, and for them all work over the most stages counts. With one class, uniform families have
+ * one crew with one share. */
+static double floor_of(searcher *s, const weft_pipe_family *f, bool is_chunks, work_memo *memo)
+{
+    const weft_pipe_costs *c = s->best.costs;
+    double least_s;
+
+    if (c->n_classes > 1 || f->replicas == 0)
+        return work_of(s, f, memo);
+    least_s = c->row[weft_training_table(c->p, 0, f->crew->width, f->crew->mix[0])].least_s;
+    if (is_chunks)
+        return (double)f->n_microbatches * least_s / f->most_stages;
+    return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
 }
 
 static int by_floor(const void *a, const void *b)
@@ -93,6 +128,7 @@ static int by_floor(const void *a, const void *b)
 static void list_tasks(searcher *s)
 {
     const weft_pipe_costs *c = s->best.costs;
+    work_memo memo = {.all_s = -1};
 
     s->task = WEFT_NEW(s->a, task, s->families.n * WEFT_N_SCHEDULES + 1);
     for (int i = 0; i < s->families.n; i++) {
@@ -100,14 +136,15 @@ static void list_tasks(searcher *s)
 
         if (s->effort->is_uniform && f->replicas == 0)
             continue;
-        f->floor_s = floor_of(c, f);
+        f->floor_s = floor_of(s, f, false, &memo);
         for (int k = 0; k < WEFT_N_SCHEDULES; k++) {
             bool is_chunks = k == WEFT_INTERLEAVED;
 
             if (!(c->p->ask.schedules >> k & 1) ||
                 (is_chunks && (f->replicas == 0 || !c->p->units.is_chain)))
                 continue;
-            s->task[s->n_tasks++] = (task){i, (weft_schedule)k, f->floor_s};
+            s->task[s->n_tasks++] =
+                (task){i, (weft_schedule)k, is_chunks ? floor_of(s, f, true, &memo) : f->floor_s};
         }
     }
     qsort(s->task, (size_t)s->n_tasks, sizeof *s->task, by_floor);
@@ -115,21 +152,30 @@ static void list_tasks(searcher *s)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
+/* Hops and sums of gradients take time to find out, too. */
+static weft_pipe_links find_links(searcher *s, const weft_pipe_family *f,
+                                  const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root)
+{
+    int end = nodes->move_at[root < 0 ? nodes->n_nodes : root + 1];
+    int64_t width = f->replicas > 0 ? f->replicas : 1;
+
+    (void)weft_pipe_spend(&s->best, end * width);
+    return weft_pipe_links_of(s->best.costs, f, nodes, layout, root, s->scratch);
+}
+
 /* One node with its hops: a table and a search of so many steps. */
 static double search_node(searcher *s, const open_node *n, const weft_pipe_nodes *nodes,
                           int64_t steps)
 {
     size_t mark = weft_arena_mark(s->scratch);
     const weft_pipe_family *f = &s->families.at[n->family];
-    weft_pipe_links links =
-        weft_pipe_links_of(s->best.costs, f, nodes, n->layout, n->root, s->scratch);
-    weft_pipe_table table = {
-        .family = f, .nodes = nodes, .links = &links, .schedule = n->schedule};
+    weft_pipe_links links = find_links(s, f, nodes, n->layout, n->root);
+    weft_pipe_table table = {.family = f, .nodes = nodes, .links = &links, .schedule = n->schedule};
     double open_s = n->bound_s;
 
     if (weft_pipe_suffixes(&s->best, &table, n->root, s->scratch))
-        open_s = fmax(open_s, weft_pipe_close(&s->best, &table, n->layout, n->root, steps,
-                                              s->scratch));
+        open_s =
+            fmax(open_s, weft_pipe_close(&s->best, &table, n->layout, n->root, steps, s->scratch));
     weft_arena_rewind(s->scratch, mark);
     return open_s;
 }
@@ -191,39 +237,106 @@ static void lose(searcher *s, double bound_s)
     s->lost_s = fmin(s->lost_s, bound_s);
 }
 
-static void run_plain(searcher *s, const task *t)
+/* A first look at the nodes of a list. Wide layouts and teams have one table for all of them. */
+static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, open_list *list)
 {
-    size_t mark = weft_arena_mark(s->scratch);
     const weft_pipe_family *f = &s->families.at[t->family];
-    weft_pipe_nodes *nodes = weft_pipe_nodes_of(f, MOST_NODES, s->scratch);
-    weft_pipe_links links;
-    weft_pipe_table table;
-    open_list list;
+    int n_cuts = s->best.costs->p->units.n_cuts;
+    weft_pipe_links links = find_links(s, f, nodes, WEFT_PIPE_WIDE, -1);
+    weft_pipe_table wide = {.family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
+    bool is_whole = !s->best.is_over && weft_pipe_suffixes(&s->best, &wide, -1, s->scratch);
 
-    if (nodes == NULL) {
-        lose(s, t->floor_s);
-        weft_arena_rewind(s->scratch, mark);
-        return;
-    }
-    links = weft_pipe_links_free(nodes, s->scratch);
-    table = (weft_pipe_table){
-        .family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
-    if (!weft_pipe_suffixes(&s->best, &table, -1, s->scratch)) {
-        lose(s, t->floor_s);
-        weft_arena_rewind(s->scratch, mark);
-        return;
-    }
-    list = nodes_below(s, t, nodes, &table);
-    for (int i = 0; i < list.n; i++) {
-        open_node *n = &list.at[i];
+    for (int i = 0; i < list->n; i++) {
+        open_node *n = &list->at[i];
+        bool is_wide = n->layout == WEFT_PIPE_WIDE && is_whole;
 
+        if (is_wide)
+            n->bound_s = fmax(n->bound_s, wide.bound_s[(size_t)n->root * (size_t)n_cuts]);
         if (n->bound_s >= weft_pipe_target_s(&s->best))
             continue;
-        if (!s->best.is_over)
+        if (is_wide && !s->best.is_over)
+            n->bound_s = fmax(n->bound_s, weft_pipe_close(&s->best, &wide, n->layout, n->root,
+                                                          FIRST_LOOK, s->scratch));
+        else if (!s->best.is_over)
             n->bound_s = search_node(s, n, nodes, FIRST_LOOK);
         if (n->bound_s < weft_pipe_target_s(&s->best))
             WEFT_PUSH(s->a, s->open, *n);
     }
+}
+
+/* May the table of a task use up too much memory, or too many of the steps? In a chain it takes far
+ * fewer than the number of pairs says. */
+static bool is_too_large(const searcher *s, const weft_pipe_nodes *nodes)
+{
+    const weft_pipe_costs *c = s->best.costs;
+    int64_t n_pairs = c->outer == NULL ? 0 : c->outer_at[c->p->units.n_cuts];
+
+    return (int64_t)nodes->n_nodes * c->p->units.n_cuts > MOST_ENTRIES ||
+           n_pairs * nodes->move_at[nodes->n_nodes] > s->best.most_steps / 4;
+}
+
+/* A bound for all schedules of a family of teams, found once: as if one microbatch were in flight.
+ * The floor, if there is none. */
+static double relaxed_bound(searcher *s, int family)
+{
+    size_t mark = weft_arena_mark(s->scratch);
+    const weft_pipe_family *f = &s->families.at[family];
+    int n_cuts = s->best.costs->p->units.n_cuts;
+    weft_pipe_nodes *nodes;
+    double bound_s = INFINITY;
+
+    if (s->relaxed_s[family] > 0)
+        return s->relaxed_s[family];
+    nodes = weft_pipe_flat_nodes_of(f, MOST_NODES, s->scratch);
+    if (nodes != NULL && !is_too_large(s, nodes)) {
+        weft_pipe_links links = weft_pipe_links_free(nodes, s->scratch);
+        weft_pipe_table table = {.family = f,
+                                 .nodes = nodes,
+                                 .links = &links,
+                                 .schedule = WEFT_ONE_F_ONE_B,
+                                 .is_relaxed = true};
+
+        if (!weft_pipe_suffixes(&s->best, &table, -1, s->scratch))
+            bound_s = 0;
+        for (int i = 1; i < nodes->n_nodes; i++)
+            bound_s = fmin(bound_s, table.bound_s[(size_t)i * (size_t)n_cuts]);
+    } else {
+        bound_s = 0;
+    }
+    s->relaxed_s[family] = fmax(bound_s, f->floor_s);
+    weft_arena_rewind(s->scratch, mark);
+    return s->relaxed_s[family];
+}
+
+static void run_plain(searcher *s, const task *whole)
+{
+    size_t mark = weft_arena_mark(s->scratch);
+    const weft_pipe_family *f = &s->families.at[whole->family];
+    task tight = *whole, *t = &tight;
+    weft_pipe_nodes *nodes;
+    bool is_lost;
+
+    if (f->replicas == 0 && f->most_stages > 1)
+        tight.floor_s = relaxed_bound(s, t->family);
+    if (tight.floor_s >= weft_pipe_target_s(&s->best))
+        return;
+    nodes = weft_pipe_nodes_of(f, MOST_NODES, s->scratch);
+    is_lost = nodes == NULL || is_too_large(s, nodes);
+    if (!is_lost) {
+        weft_pipe_links links = weft_pipe_links_free(nodes, s->scratch);
+        weft_pipe_table table = {
+            .family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
+
+        is_lost = !weft_pipe_suffixes(&s->best, &table, -1, s->scratch);
+        if (!is_lost) {
+            open_list list = nodes_below(s, t, nodes, &table);
+
+            if (list.n > 0)
+                look_at(s, t, nodes, &list);
+        }
+    }
+    if (is_lost)
+        lose(s, t->floor_s);
     weft_arena_rewind(s->scratch, mark);
 }
 
@@ -309,10 +422,91 @@ static double open_bound(const searcher *s)
     return bound_s;
 }
 
+/* --- first plans ----------------------------------------------------------------------------- */
+
+/* Forgets what is open: only the plan counts. */
+static void forget(searcher *s, int64_t most_steps)
+{
+    s->open.n = s->n_done = 0;
+    s->lost_s = INFINITY;
+    memset(s->relaxed_s, 0, sizeof *s->relaxed_s * (size_t)s->families.n);
+    s->best.most_steps = most_steps;
+    s->best.is_over = s->best.n_steps >= most_steps || weft_run_is_over(s->best.run);
+}
+
+/* Plans of one stage. */
+static void run_singles(searcher *s)
+{
+    int64_t most_steps = s->best.most_steps;
+
+    for (int i = 0; i < s->n_tasks && !s->best.is_over; i++) {
+        weft_pipe_family *f = &s->families.at[s->task[i].family];
+        int most_stages = f->most_stages;
+
+        if (s->task[i].schedule == WEFT_INTERLEAVED ||
+            s->task[i].floor_s >= weft_pipe_target_s(&s->best))
+            continue;
+        f->most_stages = 1;
+        run_plain(s, &s->task[i]);
+        f->most_stages = most_stages;
+    }
+    forget(s, most_steps);
+}
+
+/* The next cut of one line through all: the smallest that contains it, of these the one that fewest
+ * bytes leave. */
+static int next_in_line(const weft_pipe_costs *c, int cut)
+{
+    const weft_units *u = &c->p->units;
+    int best = -1;
+
+    for (int k = c->outer_at[cut]; k < c->outer_at[cut + 1]; k++) {
+        int other = c->outer[k];
+
+        if (best < 0 || weft_cut_within(u, other, best) ||
+            (!weft_cut_within(u, best, other) && u->leave_bytes[other] < u->leave_bytes[best]))
+            best = other;
+    }
+    return best;
+}
+
+/* Pipelines between the cuts of one line only, as if the units were a chain. */
+static void run_line(searcher *s)
+{
+    weft_pipe_costs *c = s->best.costs;
+    const int *outer_at = c->outer_at, *outer = c->outer;
+    int n_cuts = c->p->units.n_cuts, n_line = 0, n = 0;
+    int *line = WEFT_NEW(s->a, int, n_cuts), *at = WEFT_NEW(s->a, int, n_cuts + 1), *list;
+    int64_t most_steps = s->best.most_steps;
+
+    for (int cut = 0; cut >= 0; cut = next_in_line(c, cut))
+        line[n_line++] = cut;
+    list = WEFT_NEW(s->a, int, n_line *n_line + 1);
+    for (int cut = 0, k = 0; cut < n_cuts; cut++) {
+        at[cut] = n;
+        if (k < n_line && line[k] == cut)
+            for (int i = ++k; i < n_line; i++)
+                list[n++] = line[i];
+    }
+    at[n_cuts] = n;
+    c->outer_at = at;
+    c->outer = list;
+    s->best.most_steps = s->best.n_steps + (most_steps - s->best.n_steps) / 2;
+    run_tasks(s, false);
+    run_tasks(s, true);
+    c->outer_at = outer_at;
+    c->outer = outer;
+    forget(s, most_steps);
+}
+
 static void search(searcher *s)
 {
     list_tasks(s);
     s->done = WEFT_NEW(s->a, int, 4 * (size_t)s->families.n * WEFT_MAX_PARTS + 4);
+    s->relaxed_s = WEFT_NEW(s->a, double, s->families.n + 1);
+    run_singles(s);
+    if (s->best.costs->outer != NULL)
+        run_line(s);
     if (!s->families.is_complete)
         s->lost_s = 0;
     run_tasks(s, false);
@@ -326,10 +520,8 @@ void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_eff
                       weft_arena *a, weft_pipe_result *out)
 {
     weft_pipe_costs costs;
-    searcher s = {.effort = effort,
-                  .lost_s = INFINITY,
-                  .a = weft_arena_new(),
-                  .scratch = weft_arena_new()};
+    searcher s = {
+        .effort = effort, .lost_s = INFINITY, .a = weft_arena_new(), .scratch = weft_arena_new()};
 
     weft_pipe_costs_new(p, s.a, &costs);
     s.best = (weft_pipe_best){.costs = &costs,
@@ -340,7 +532,7 @@ void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_eff
     s.families = weft_pipe_families_of(&costs, s.a);
     s.chunks = (weft_pipe_chunks){
         .best = &s.best,
-        .least = WEFT_NEW(s.a, const double *, costs.n_classes *p->n_widths *p->n_shares),
+        .least = WEFT_NEW(s.a, const double *, costs.n_classes * p->n_widths * p->n_shares),
         .a = s.a,
         .scratch = s.scratch};
     search(&s);

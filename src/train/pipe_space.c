@@ -18,13 +18,16 @@
  *               plus backward seconds; of equal ones that which needs less of a device's memory;
  *  - for every stage the quickest recomputation that is allowed and fits (weft_pipe_stage_of);
  *  - interleaved only: see pipe_chunks.c.
- * Limits on width, replicas (blocks of a stage) and stages are kept.
+ * Limits on width, replicas (blocks of a stage) and stages are kept; microbatches times stages are
+ * at most what can be simulated (weft_pipeline_most_chunks).
  *
  * A family is what shares B, the widths, and d (or teams). Suffixes of its pipelines are nodes of a
  * graph: what they use of each class, and how many stages they have. A move puts a stage in front.
  */
+#include <assert.h>
 #include <string.h>
 
+#include "pipeline_draft.h"
 #include "space.h"
 
 enum { MOST_TEAMS = 100, MOST_FAMILIES = 100000 };
@@ -88,8 +91,7 @@ static weft_pipe_family family_with(const maker *k, const int *at)
         f.width[i] = -1;
         if (i < k->c->n_classes && k->n_choices[i] > 0) {
             f.width[i] = k->choice[i][at[i]];
-            f.n_blocks[i] =
-                weft_class_blocks(&k->p->cluster->classes[i], k->p->width[f.width[i]]);
+            f.n_blocks[i] = weft_class_blocks(&k->p->cluster->classes[i], k->p->width[f.width[i]]);
         }
     }
     return f;
@@ -107,6 +109,8 @@ static void limit_stages(const maker *k, weft_pipe_family *f, int unit)
         n = k->p->units.n_units;
     if (k->p->ask.most_stages > 0 && n > k->p->ask.most_stages)
         n = k->p->ask.most_stages;
+    if (n > weft_pipeline_most_chunks(k->p, f->microbatch))
+        n = weft_pipeline_most_chunks(k->p, f->microbatch);
     f->most_stages = (int)n;
 }
 
@@ -136,9 +140,8 @@ static void add_uniform(maker *k, const int *at, int d, int x)
     int n_crews = 0;
 
     for (int i = 0; i < k->c->n_classes; i++) {
-        bool is_part =
-            f.width[i] >= 0 && f.n_blocks[i] >= d &&
-            k->c->row[weft_training_table(k->p, i, f.width[i], x)].is_there;
+        bool is_part = f.width[i] >= 0 && f.n_blocks[i] >= d &&
+                       k->c->row[weft_training_table(k->p, i, f.width[i], x)].is_there;
 
         if (!is_part && at[i] > 0)
             return;
@@ -253,6 +256,7 @@ static void add_team_families(maker *k, const int *at)
     weft_pipe_family f = family_with(k, at);
     int64_t product = 1, most = 0;
 
+    assert(k->c->n_classes <= WEFT_MAX_PARTS);
     for (int i = 0; i < k->c->n_classes; i++) {
         if (product <= MOST_TEAMS)
             product *= f.n_blocks[i] + 1;
@@ -285,9 +289,9 @@ typedef struct step {
 
 typedef struct node_maker {
     const weft_pipe_family *f;
-    int unit;                    /* blocks are used by so many at a time */
-    int radix[WEFT_MAX_PARTS];   /* of the key of what is used */
-    int n_keys, *node_of;        /* [n_keys] of this number of stages; -1: none */
+    int unit;                  /* blocks are used by so many at a time */
+    int radix[WEFT_MAX_PARTS]; /* of the key of what is used */
+    int n_keys, *node_of;      /* [n_keys] of this number of stages; -1: none */
     WEFT_VEC(int) used, stages;
     WEFT_VEC(step) steps;
     weft_arena *a;
@@ -378,6 +382,37 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
     return finish_nodes(&k);
 }
 
+weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a)
+{
+    node_maker k = {.f = f, .unit = f->replicas > 0 ? f->replicas : 1, .a = a};
+    int used[WEFT_MAX_PARTS] = {0};
+    int64_t n_keys = 1;
+
+    for (int i = 0; i < WEFT_MAX_PARTS; i++) {
+        k.radix[i] = f->n_blocks[i] / k.unit + 1;
+        n_keys *= k.radix[i];
+        if (n_keys > most)
+            return NULL;
+    }
+    k.node_of = WEFT_NEW(a, int, n_keys);
+    for (int key = 0; key < n_keys; key++) { /* what is within a node has a lower key */
+        int left = key;
+
+        k.node_of[key] = key;
+        for (int i = WEFT_MAX_PARTS - 1; i >= 0; i--) {
+            used[i] = left % k.radix[i] * k.unit;
+            left /= k.radix[i];
+        }
+        for (int i = 0; i < WEFT_MAX_PARTS; i++)
+            WEFT_PUSH(a, k.used, used[i]);
+        WEFT_PUSH(a, k.stages, key > 0);
+    }
+    for (int key = 0; key < n_keys; key++)
+        for (int c = 0; c < f->n_crews; c++)
+            (void)grow(&k, key, c);
+    return finish_nodes(&k);
+}
+
 /* --- stages ---------------------------------------------------------------------------------- */
 
 weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
@@ -386,7 +421,7 @@ weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
 {
     const weft_pipe_crew *crew = &f->crew[nodes->move[move].crew];
     const int *used = nodes->used + (size_t)nodes->move[move].next * WEFT_MAX_PARTS;
-    const int *all = nodes->used + (size_t)root * WEFT_MAX_PARTS;
+    const int *all = layout == WEFT_PIPE_NEAR ? nodes->used + (size_t)root * WEFT_MAX_PARTS : NULL;
     weft_stage s = {.width = p->width[crew->width], .n_parts = crew->n_parts};
 
     for (int i = 0; i < crew->n_parts; i++) {

@@ -41,8 +41,10 @@ weft_pipe_beat weft_pipe_beat_new(int n_stages, int n_chunks, int n_shared, weft
 
 /* --- the end of a step ------------------------------------------------------------------------ */
 
-/* last_s: [n_stages] end of the last backward. */
-static double finish(const weft_pipe_beat *b, const double *last_s, weft_arena *scratch)
+/* last_s: [n_stages] end of the last backward; chunk_s: [chunks] the same of each chunk, which may
+ * have given its gradients before its stage is through. */
+static double finish(const weft_pipe_beat *b, const double *last_s, const double *chunk_s,
+                     weft_arena *scratch)
 {
     double *ready_s = WEFT_NEW(scratch, double, b->n_stages), end_s = 0;
 
@@ -51,7 +53,7 @@ static double finish(const weft_pipe_beat *b, const double *last_s, weft_arena *
     for (int k = 0; k < b->n_shared; k++) {
         const weft_pipe_shared *s = &b->shared[k];
 
-        ready_s[s->owner] = fmax(ready_s[s->owner], last_s[s->other] + s->gradient_s);
+        ready_s[s->owner] = fmax(ready_s[s->owner], chunk_s[s->other] + s->gradient_s);
     }
     for (int i = 0; i < b->n_stages; i++) {
         ready_s[i] += b->sync_s[i] + b->update_s[i];
@@ -121,7 +123,7 @@ static double plain_step(const weft_pipe_beat *b, weft_arena *scratch)
     }
     for (int i = 0; i < b->n_stages; i++)
         last_s[i] = l[i].free_s;
-    return finish(b, last_s, scratch);
+    return finish(b, last_s, last_s, scratch);
 }
 
 /* --- several chunks a stage ------------------------------------------------------------------- */
@@ -160,6 +162,8 @@ static bool run_next(weave *w, int stage)
 static double woven_step(const weft_pipe_beat *b, weft_arena *scratch)
 {
     int64_t n_jobs = b->n_microbatches * b->n_stages * b->n_chunks;
+    int n_chunks = b->n_stages * b->n_chunks;
+    double *chunk_s = WEFT_NEW(scratch, double, n_chunks);
     weave w = {.b = b};
     bool is_moving = true;
 
@@ -182,7 +186,9 @@ static double woven_step(const weft_pipe_beat *b, weft_arena *scratch)
     for (int i = 0; i < b->n_stages; i++)
         if (w.at[i] < w.n_order)
             return INFINITY; /* the orders contradict each other */
-    return finish(b, w.free_s, scratch);
+    for (int c = 0; c < n_chunks; c++)
+        chunk_s[c] = w.backward_end_s[(c + 1) * b->n_microbatches - 1];
+    return finish(b, w.free_s, chunk_s, scratch);
 }
 
 double weft_pipe_step_s(const weft_pipe_beat *b, weft_arena *scratch)
@@ -226,9 +232,9 @@ static weft_pipe_beat beat_of(const weft_pipeline_draft *d, weft_arena *a)
     }
     b.n_shared = d->n_moves;
     for (int k = 0; k < d->n_moves; k++)
-        b.shared[k] = (weft_pipe_shared){weft_chunk_stage(d, d->move[k].owner_chunk),
-                                         weft_chunk_stage(d, d->move[k].other_chunk),
-                                         d->move[k].gradient_s, d->move[k].value_s};
+        b.shared[k] =
+            (weft_pipe_shared){weft_chunk_stage(d, d->move[k].owner_chunk), d->move[k].other_chunk,
+                               d->move[k].gradient_s, d->move[k].value_s};
     return b;
 }
 

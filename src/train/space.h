@@ -16,7 +16,7 @@ typedef struct weft_pipe_row {
     double *backward_s[WEFT_N_RECOMPUTES];  /* [n_cuts] */
     double *stash_bytes[WEFT_N_RECOMPUTES]; /* [n_cuts] */
     double most_work_bytes[WEFT_N_RECOMPUTES];
-    double least_s; /* all units, the quickest allowed recomputation: forward and backward */
+    double least_s; /* all units, each with its quickest allowed recomputation */
 } weft_pipe_row;
 
 /* What a device of a class holds at a width: sums over the units of cuts. */
@@ -29,7 +29,7 @@ typedef struct weft_pipe_store {
 
 typedef struct weft_pipe_costs {
     const weft_training *p;
-    int n_classes; /* of the cluster, at most WEFT_MAX_PARTS: the first ones */
+    int n_classes;          /* of the cluster, at most WEFT_MAX_PARTS: the first ones */
     weft_pipe_row *row;     /* [tables] */
     weft_pipe_store *store; /* [class * n_widths + width] */
     int n_recomputes;
@@ -80,7 +80,7 @@ double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, 
 
 /* A parameter that two stages read. */
 typedef struct weft_pipe_shared {
-    int owner, other;          /* stages */
+    int owner, other;           /* stage that updates it; chunk that reads it too */
     double gradient_s, value_s; /* to the owner; back */
 } weft_pipe_shared;
 
@@ -146,10 +146,12 @@ typedef struct weft_pipe_families {
 weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a);
 /* NULL: more than `most` nodes. */
 weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_arena *a);
+/* The same whatever the number of stages, for bounds: n_stages is 1. */
+weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a);
 
 typedef enum weft_pipe_layout { WEFT_PIPE_WIDE, WEFT_PIPE_NEAR } weft_pipe_layout;
 
-/* The stage of a move as it stands in a plan. `root`: the node of the whole pipeline (near only). */
+/* The stage of a move as it stands in a plan. `root`: node of the whole pipeline (near only). */
 weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
                               const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                               int move, int mix);
@@ -172,14 +174,15 @@ double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int
 /* Hops and sums of gradients of the moves of a family, for one layout. Pairs: move t and each move
  * of the node it leads to. */
 typedef struct weft_pipe_links {
-    bool is_exact;   /* hops of pairs are the real ones; else lower bounds */
-    int *pair_at;    /* [n_moves] */
-    weft_affine *send, *back; /* [n_pairs] of the bytes of one sample */
+    bool is_exact;                        /* hops of pairs are the real ones; else lower bounds */
+    int *pair_at;                         /* [n_moves] */
+    weft_affine *send, *back;             /* [n_pairs] of the bytes of one sample */
     weft_affine *least_send, *least_back; /* [n_moves] over what may come next */
     int *n_lines;                         /* [n_moves] */
     weft_affine *line;                    /* [2 * n_moves] sums of gradients */
 } weft_pipe_links;
 
+/* For suffixes that are part of `root`; wide and teams: -1 for all. */
 weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_family *f,
                                    const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                                    weft_arena *a);
@@ -213,8 +216,9 @@ typedef struct weft_pipe_table {
     const weft_pipe_nodes *nodes;
     const weft_pipe_links *links;
     weft_schedule schedule;
-    double *bound_s; /* from the first forward to the last backward of the suffix */
-    double *sum_s;   /* least sum of forward, backward and hops there and back */
+    bool is_relaxed;   /* whatever the schedule and the stages behind: one microbatch in flight */
+    double *bound_s;   /* from the first forward to the last backward of the suffix */
+    double *sum_s;     /* least sum of forward, backward and hops there and back */
     int *first, *last; /* [node] cuts with a bound; first > last: none */
 } weft_pipe_table;
 

@@ -3,9 +3,10 @@
  *
  * 1. Every table is turned into arrays over cuts, backward with what is computed again. A stage is
  *    the difference of two sums: O(parts * ways to share * recomputations).
- * 2. Memory of a device: weights, gradients (of a parameter that two units of the stage share once),
- *    moments, the microbatches in flight times the stash, and the largest work_bytes of a unit. That
- *    maximum is looked for only if the largest of all units does not fit and none would.
+ * 2. Memory of a device: weights, gradients (of a parameter that two units of the stage share
+ *    once), moments, the microbatches in flight times the stash, and the largest work_bytes of a
+ *    unit. That maximum is looked for only if the largest of all units does not fit and none
+ *    would.
  * 3. Of the ways that fit, the one with the least forward plus backward seconds is taken.
  *
  * In a chain both times and memory rise with the outer cut, so a stage that does not fit, or is too
@@ -21,16 +22,20 @@ static const double tie = 1e-12; /* ways whose seconds differ by less are equall
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-static double row_least_s(const weft_pipe_costs *c, const weft_pipe_row *row, int inner, int outer)
+/* Stages may differ in what they compute again: the quickest for each unit, so that no cuts give
+ * less. */
+static double row_least_s(const weft_pipe_costs *c, const weft_unit_cost *cost)
 {
-    double least_s = INFINITY;
+    double sum_s = 0;
 
-    for (int r = 0; r < c->n_recomputes; r++) {
-        const double *b = row->backward_s[c->recompute[r]];
+    for (int u = 0; u < c->p->units.n_units; u++) {
+        double again_s = INFINITY;
 
-        least_s = fmin(least_s, b[outer] - b[inner]);
+        for (int r = 0; r < c->n_recomputes; r++)
+            again_s = fmin(again_s, cost[u].again_s[c->recompute[r]]);
+        sum_s += cost[u].forward_s + cost[u].backward_s + again_s;
     }
-    return row->forward_s[outer] - row->forward_s[inner] + least_s;
+    return sum_s;
 }
 
 static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
@@ -57,7 +62,7 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
             row->most_work_bytes[r] =
                 fmax(row->most_work_bytes[r], p->cost[table][u].work_bytes[r]);
     }
-    row->least_s = row_least_s(c, row, 0, n - 1);
+    row->least_s = row_least_s(c, p->cost[table]);
 }
 
 static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
@@ -316,8 +321,8 @@ static bool single_stage(const weft_pipe_costs *c, const weft_pipe_crew *crew, c
             continue;
         h.recompute = c->recompute[r];
         bytes = kept_bytes(&h);
-        if (bytes > room || (bytes + row->most_work_bytes[h.recompute] > room &&
-                             bytes + largest_work(&h) > room) ||
+        if (bytes > room ||
+            (bytes + row->most_work_bytes[h.recompute] > room && bytes + largest_work(&h) > room) ||
             (backward_s == best_s && bytes >= best_bytes))
             continue;
         best_s = backward_s;
@@ -336,7 +341,7 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const we
     way w = {.inner = span->inner, .outer = span->outer, .in_flight = span->in_flight}, best = w;
     double best_s = INFINITY;
 
-    c->n_tried++;
+    c->n_tried += crew->n_mixes;
     if (crew->n_parts == 1 && crew->n_mixes == 1)
         return single_stage(c, crew, &w, most_s, out);
     for (w.mix = 0; w.mix < crew->n_mixes; w.mix++)
@@ -373,8 +378,9 @@ double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int 
             w.recompute = c->recompute[r];
             for (int i = 0; i < crew->n_parts; i++) {
                 holding h = holding_of(c, crew, &w, i);
-                double over = kept_bytes(&h) + largest_work(&h) - room_bytes(&h);
+                double over = kept_bytes(&h) - room_bytes(&h);
 
+                over += over < least ? largest_work(&h) : 0;
                 if (over > most) {
                     most = over;
                     fullest = crew->class_id[i];
@@ -394,8 +400,7 @@ double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_crew *crew
     double most = 0;
 
     for (int i = 0; i < crew->n_parts; i++) {
-        const weft_pipe_store *s =
-            &c->store[crew->class_id[i] * c->p->n_widths + crew->width];
+        const weft_pipe_store *s = &c->store[crew->class_id[i] * c->p->n_widths + crew->width];
 
         most = fmax(most, s->sync_bytes[outer] - s->sync_bytes[inner]);
     }
@@ -408,8 +413,7 @@ double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, 
     double most_s = 0;
 
     for (int i = 0; i < crew->n_parts; i++) {
-        const weft_pipe_store *s =
-            &c->store[crew->class_id[i] * c->p->n_widths + crew->width];
+        const weft_pipe_store *s = &c->store[crew->class_id[i] * c->p->n_widths + crew->width];
 
         most_s = fmax(most_s, s->update_s[outer] - s->update_s[inner]);
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* train_floor.c: lower bounds on a step without any search, for anybody to compute again.
  *
- *  compute  all work at the peak of all devices, memory_s the same for memory traffic, work the same
- *           for the seconds that units take: bound 3 of pipe_bound.c over all widths and shares.
- *  send     0 if one block can hold the network with one microbatch in flight. Otherwise a plan has
- *           two stages, so one sample at least hops over a cut, whole; or two replicas, which sum all
- *           gradients: 2 (n-1) latencies and 2 (n-1)/n of the bytes, at least 2 and 1. All at the
- *           best link of the platform.
+ *  compute  all work at the peak of all devices, memory_s the same for memory traffic, work the
+ *           same for the seconds that units take: bound 3 of pipe_bound.c over all widths and
+ *           shares.
+ *  send     0 if one block can hold the network with one microbatch in flight. Otherwise a plan
+ *           has two stages, so one sample at least hops over a cut, whole; or two replicas, which
+ *           sum all gradients: 2 (n-1) latencies and 2 (n-1)/n of the bytes, at least 2 and 1. All
+ *           at the best link of the platform.
  *
  * The largest counts. Cost O(tables * units + links). */
 #include <math.h>

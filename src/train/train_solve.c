@@ -2,12 +2,12 @@
 /* train_solve.c: the driver of solvers of training plans, as solve.c.
  *
  * 1. The solver returns decisions, perhaps a bound. Its scratch memory is dropped.
- * 2. The plan is checked, then simulated: its value is the simulator's. A plan that exceeds a memory
- *    is dropped: the outcome is unknown, the reason says by how much. Any other breach is the
- *    solver's error and is reported as such.
- * 3. The larger of the solver's bound and the floor (weft_train_bound) is kept; what is certified is
- *    the floor, which anybody can compute again. Value = bound is a proof that the plan is optimal;
- *    a bound above the value is an error, never a result.
+ * 2. The plan is checked, then simulated: its value is the simulator's. A plan that exceeds a
+ *    memory is dropped: the outcome is unknown, the reason says by how much. Any other breach is
+ *    the solver's error and is reported as such.
+ * 3. The larger of the solver's bound and the floor (weft_train_bound) is kept; what is certified
+ *    is the floor, which anybody can compute again. Value = bound is a proof that the plan is
+ *    optimal; a bound above the value is an error, never a result.
  *
  * Without a plan, value and gap are INFINITY and the plan is empty. */
 #include <math.h>

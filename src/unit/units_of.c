@@ -20,6 +20,7 @@
  *
  * There are at most two heavy units for each 1 / parts, as each has its share of arithmetic or of
  * weights. Time O(passes (nodes + edges) + cuts (units + tensors that cross)). */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -472,10 +473,7 @@ weft_status weft_units_of(const weft_graph *g, const weft_unit_options *o, weft_
     o = o ? o : &fallback;
     m.net = weft_unit_net_new(g, m.scratch);
     m.light = 1 / fmin(o->parts, (double)o->max_cuts / 8); /* so that the order alone fits */
-    if (m.net.n == 0) {
-        weft_arena_free(m.scratch);
-        return weft_fail(WEFT_E_INPUT, "the network has no operators to place");
-    }
+    assert(m.net.n > 0); /* graphs are not empty, and backward nodes have forward ones */
     join_all_sides(&m);
     find_stretches(&m);
     join_followers(&m);

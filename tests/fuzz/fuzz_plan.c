@@ -2,9 +2,9 @@
 /* fuzz_plan.c: plan files from anywhere.
  *
  * The bytes become a file in memory, beside a file of three tasks that stands in for whatever model
- * the plan names; for plans of sharded networks, a small network and a platform of two accelerators
- * do. The plan is read, and verified against those: both end with an answer, and whoever verifies
- * twice hears the same. A plan without a fault is legal by the rules too. */
+ * the plan names; for plans of sharded networks and of training, a small network and a platform of
+ * two accelerators do. The plan is read, and verified against those: both end with an answer, and
+ * whoever verifies twice hears the same. A plan without a fault is legal by the rules too. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdint.h>
@@ -29,6 +29,7 @@ static const char tasks[] = "{\"schema\": \"weft.tasks/1\", \"name\": \"three\",
 
 /* Sharded: the network and the platform that the plans among the seeds are of. */
 static const char network[] = "alexnet";
+static const char trained[] = "gpt2:layers=2,hidden=64,heads=4,seq=16,vocab=100";
 static const char machine[] =
     "schema: weft.platform/1\nname: pair\nhost: cpu\ndevices:\n"
     "  - {name: cpu, model: roofline, peak_flops: 1e9, memory_bandwidth: 10GB/s}\n"
@@ -76,6 +77,8 @@ static int judge(const char *plan, const stand_in *x)
         expect(n > 0 || v.has_solution);
         if (n == 0 && v.is_shard)
             expect(weft_shards_check(c.shard.sharding, &v.shards.plan, &breach, 1, a) == 0);
+        else if (n == 0 && v.is_train)
+            expect(weft_pipeline_check(c.train.training, &v.training.plan, &breach, 1, a) == 0);
         else if (n == 0)
             expect(weft_plan_check(c.problem, &v.solution.plan, &breach, 1, a) == 0);
         weft_case_close(&c);
@@ -84,19 +87,22 @@ static int judge(const char *plan, const stand_in *x)
     return n;
 }
 
-/* No file is of both kinds. */
-static void try_plan(const char *plan, const stand_in *place, const stand_in *shard)
+/* No file is of two kinds. */
+static void try_plan(const char *plan, const stand_in *place, const stand_in *shard,
+                     const stand_in *train)
 {
     weft_arena *a = weft_arena_new();
     weft_plan_file file;
     weft_shards_file shards;
+    weft_pipeline_file pipeline;
     bool is_place = weft_plan_read(plan, a, &file) == WEFT_OK;
     bool is_shard = weft_shards_read(plan, a, &shards) == WEFT_OK;
-    const stand_in *x = is_shard ? shard : place;
+    bool is_train = weft_pipeline_read(plan, a, &pipeline) == WEFT_OK;
+    const stand_in *x = is_shard ? shard : is_train ? train : place;
     int n = judge(plan, x);
 
-    expect(!is_place || !is_shard);
-    expect(is_place || is_shard || n < 0);
+    expect(is_place + is_shard + is_train <= 1);
+    expect(is_place || is_shard || is_train || n < 0);
     expect(judge(plan, x) == n);
     weft_arena_free(a);
 }
@@ -108,11 +114,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *plan = weft_arena_print(a, "%s/plan.json", folder);
     stand_in place = {weft_arena_print(a, "%s/tasks.json", folder), NULL};
     stand_in shard = {network, weft_arena_print(a, "%s/pair.yaml", folder)};
+    stand_in train = {trained, shard.platform};
 
     expect(weft_file_write(plan, data, size) == WEFT_OK);
     expect(weft_file_write(place.model, tasks, strlen(tasks)) == WEFT_OK);
     expect(weft_file_write(shard.platform, machine, strlen(machine)) == WEFT_OK);
-    try_plan(plan, &place, &shard);
+    try_plan(plan, &place, &shard, &train);
     unlink(plan);
     unlink(place.model);
     unlink(shard.platform);

@@ -801,8 +801,8 @@ static int64_t start_of(const subject *x, bool is_join, int k, int axis)
     int64_t start = 0;
 
     for (int i = 0; i < k; i++)
-        start +=
-            x->g->tensor[is_join ? x->step->operand[i].tensor : x->step->result[i]].shape->dim[axis];
+        start += x->g->tensor[is_join ? x->step->operand[i].tensor : x->step->result[i]]
+                     .shape->dim[axis];
     return start;
 }
 

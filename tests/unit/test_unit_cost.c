@@ -665,6 +665,43 @@ TEST(networks_may_differ_with_one_sample)
     }
 }
 
+/* The file joins a constant of one sample to its values: it works on one at a time only. */
+TEST(networks_for_one_sample_say_so)
+{
+    weft_platform *p;
+    weft_training *t = problem(WEFT_TEST_DATA "/models/vit_b_16.onnx", "cluster-32",
+                               (weft_train_ask){.batch = 4, .most_width = 1}, &p);
+
+    CHECK_INT(t->n_shares, 1);
+    CHECK_INT(t->n_warnings, 1);
+    CHECK(strstr(t->warning[0], "up to 1 sample at once") != NULL);
+    weft_training_free(t);
+    weft_platform_free(p);
+}
+
+/* A batch that has a name is that of the share; one that is given by that name is one sample. */
+TEST(networks_with_a_symbolic_batch_get_any)
+{
+    const char *source = WEFT_TEST_DATA "/models/resnet50_dynN.onnx";
+    weft_dim_binding four = {"N", 4};
+    weft_model_options o = {.dtype = WEFT_F16, .optimizer = WEFT_ADAM, .n_dims = 1, .dim = &four};
+    weft_train_ask ask = {.batch = 4, .schedules = 1, .recomputes = 1, .most_width = 1};
+    weft_platform *p;
+    weft_training *t = problem(source, "cluster-32", ask, &p), *fixed;
+
+    check_list(t->share, t->n_shares, (const int64_t[]){1, 2, 4}, 3);
+    CHECK_INT(t->n_warnings, 0);
+    CHECK_OK(weft_training_new(source, &o, p, &ask, &fixed));
+    CHECK_INT(fixed->n_shares, 1);
+    CHECK_INT(fixed->n_warnings, 1);
+    CHECK(strstr(fixed->warning[0], "counts as one sample") != NULL);
+    check_close(fixed->cost_sum[0][fixed->units.n_cuts - 1].forward_s,
+                t->cost_sum[2][t->units.n_cuts - 1].forward_s, 1e-9);
+    weft_training_free(fixed);
+    weft_training_free(t);
+    weft_platform_free(p);
+}
+
 /* 80 GB hold no unit of this one with four samples, even if all is computed again. */
 TEST(shares_that_fit_nowhere_are_left_out)
 {
@@ -754,6 +791,8 @@ int main(void)
         cmocka_unit_test(problems_have_tables_for_what_the_machine_has),
         cmocka_unit_test(shares_and_widths_are_those_asked_for),
         cmocka_unit_test(networks_may_differ_with_one_sample),
+        cmocka_unit_test(networks_for_one_sample_say_so),
+        cmocka_unit_test(networks_with_a_symbolic_batch_get_any),
         cmocka_unit_test(shares_that_fit_nowhere_are_left_out),
         cmocka_unit_test(work_taken_apart_costs_the_same),
     };
