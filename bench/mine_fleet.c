@@ -66,8 +66,8 @@ static int count_designs(const weft_fleet_plan *p)
         bool is_new = true;
 
         for (int k = 0; k < i; k++)
-            is_new = is_new && memcmp(&p->stage[i].point, &p->stage[k].point,
-                                      sizeof p->stage[i].point) != 0;
+            is_new = is_new &&
+                     memcmp(&p->stage[i].point, &p->stage[k].point, sizeof p->stage[i].point) != 0;
         n += is_new;
     }
     return n;

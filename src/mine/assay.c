@@ -4,7 +4,7 @@
  * 1. A batch of designs: known ones are looked up, then the ledger is asked; the rest is shared out
  *    to processes (item i to process i mod n) and, inside each, to threads, which ask their own
  *    mills. The ledger gets all results in one piece.
- * 2. Results are merged in the order of the batch; equal values go to the smaller number. Nothing
+ * 2. Results are merged in the order of the batch; of equal values the cheaper design wins. Nothing
  *    depends on which thread or process did what: any number of them gives the same answer.
  * 3. A design from the ledger counts as an evaluation too, so that a search that is resumed ends
  *    where it would have ended.
@@ -185,6 +185,19 @@ static void make_slots(weft_assay *s, int n)
         s->slot[slot_of(s, s->tried.at[i].index)] = i;
 }
 
+/* Of two designs with the same value: the one with less power, then less area, then first. */
+static bool is_cheaper(const weft_assay *s, int64_t a, int64_t b)
+{
+    const weft_template *t = s->quest.template_;
+    weft_point p = weft_point_at(t, a), q = weft_point_at(t, b);
+    double watts = weft_point_tdp_w(t, &p) - weft_point_tdp_w(t, &q);
+    double mm2 = weft_point_area_mm2(t, &p) - weft_point_area_mm2(t, &q);
+
+    if (watts != 0)
+        return watts < 0;
+    return mm2 != 0 ? mm2 < 0 : a < b;
+}
+
 static void remember(weft_assay *s, const weft_tried *t)
 {
     double best = weft_assay_best(s);
@@ -194,7 +207,7 @@ static void remember(weft_assay *s, const weft_tried *t)
     s->slot[slot_of(s, t->index)] = s->tried.n;
     WEFT_PUSH(s->arena, s->tried, *t);
     if (t->value > best ||
-        (t->value > 0 && t->value == best && t->index < s->tried.at[s->best].index))
+        (t->value > 0 && t->value == best && is_cheaper(s, t->index, s->tried.at[s->best].index)))
         s->best = s->tried.n - 1;
 }
 

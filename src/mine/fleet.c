@@ -54,7 +54,8 @@ void weft_fleet_loads(const weft_fleet_search *s, int net, int point, weft_fleet
         load[v] = weft_fleet_load_of(x, &x->variant[v], time);
 }
 
-/* --- what is asked ----------------------------------------------------------------------------- */
+/* --- what is asked -----------------------------------------------------------------------------
+ */
 
 static weft_status check_fleet(const weft_fleet *f)
 {
@@ -71,7 +72,8 @@ static weft_status check_fleet(const weft_fleet *f)
         return weft_fail(WEFT_E_INPUT, "no way is allowed to keep results for backward");
     if (!(f->between.bytes_per_s > 0) || !(f->inside.bytes_per_s > 0) ||
         !(f->between.latency_s >= 0) || !(f->inside.latency_s >= 0))
-        return weft_fail(WEFT_E_INPUT, "links need a bandwidth above 0 and a latency of at least 0");
+        return weft_fail(WEFT_E_INPUT,
+                         "links need a bandwidth above 0 and a latency of at least 0");
     return WEFT_OK;
 }
 
@@ -80,16 +82,18 @@ static weft_status check(const weft_fleet_quest *q)
     if (q->n_nets < 1)
         return weft_fail(WEFT_E_INPUT, "no network is given");
     if (q->is_per_stage && q->n_nets > 1)
-        return weft_fail(WEFT_E_INPUT, "a design for each stage can be asked for one network only, "
-                                       "%d are given",
+        return weft_fail(WEFT_E_INPUT,
+                         "a design for each stage can be asked for one network only, "
+                         "%d are given",
                          q->n_nets);
     if (!(q->limits.area_mm2 > 0) || !(q->limits.tdp_w > 0))
         return weft_fail(WEFT_E_INPUT, "the limits are %g mm2 and %g W, both must be positive",
                          q->limits.area_mm2, q->limits.tdp_w);
     if (!q->template_->has_power &&
         (q->metric == WEFT_METRIC_PER_TDP || q->limits.tdp_w < INFINITY))
-        return weft_fail(WEFT_E_INPUT, "the template '%s' says nothing of power: neither limit it "
-                                       "nor divide by it, or take another template",
+        return weft_fail(WEFT_E_INPUT,
+                         "the template '%s' says nothing of power: neither limit it "
+                         "nor divide by it, or take another template",
                          q->template_->name);
     if (!(q->least_throughput >= 0) ||
         (q->metric == WEFT_METRIC_PER_TDP && q->least_throughput == 0))
@@ -104,7 +108,8 @@ static weft_status check(const weft_fleet_quest *q)
     return check_fleet(&q->fleet);
 }
 
-/* --- designs ----------------------------------------------------------------------------------- */
+/* --- designs -----------------------------------------------------------------------------------
+ */
 
 static weft_status list_points(weft_fleet_search *s)
 {
@@ -134,7 +139,8 @@ static weft_status list_points(weft_fleet_search *s)
     return WEFT_OK;
 }
 
-/* --- networks ---------------------------------------------------------------------------------- */
+/* --- networks ----------------------------------------------------------------------------------
+ */
 
 static weft_status add_net(weft_fleet_search *s, int i)
 {
@@ -156,8 +162,7 @@ static void add_reference(weft_fleet_search *s)
         double bound_s;
 
         weft_fleet_loads(s, i, s->n_points, load);
-        s->reference_s[i] =
-            weft_fleet_partition(&s->desk[i], load, &cuts, &bound_s, &s->n_plans);
+        s->reference_s[i] = weft_fleet_partition(&s->desk[i], load, &cuts, &bound_s, &s->n_plans);
     }
     s->least_throughput =
         s->q->least_throughput * (s->q->n_nets > 1 ? 1 : weft_fleet_throughput(s, s->reference_s));
@@ -185,7 +190,8 @@ static weft_status prepare(weft_fleet_search *s)
     return WEFT_OK;
 }
 
-/* --- what is answered -------------------------------------------------------------------------- */
+/* --- what is answered --------------------------------------------------------------------------
+ */
 
 static weft_fleet_stage stage_of(const weft_fleet_search *s, int net, int i)
 {

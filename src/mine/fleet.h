@@ -5,7 +5,8 @@
 
 #include "weft/mine.h"
 
-/* --- times of kinds of units on designs (fleet_time.c) ----------------------------------------- */
+/* --- times of kinds of units on designs (fleet_time.c) -----------------------------------------
+ */
 
 /* Seconds of one kind of units on one design. */
 typedef struct weft_fleet_time {
@@ -17,7 +18,8 @@ typedef struct weft_fleet_time {
 weft_fleet_time *weft_fleet_times(const weft_template *t, const weft_unit_work *w, int n_points,
                                   const weft_point *point, weft_arena *a);
 
-/* --- stages (fleet_space.c) -------------------------------------------------------------------- */
+/* --- stages (fleet_space.c) --------------------------------------------------------------------
+ */
 
 /* What a stage consists of, as far as time goes. */
 typedef struct weft_fleet_variant {
@@ -71,7 +73,8 @@ typedef struct weft_fleet_load {
 weft_fleet_load weft_fleet_load_of(const weft_fleet_space *s, const weft_fleet_variant *v,
                                    const weft_fleet_time *time);
 
-/* --- partitions with given loads (fleet_plan.c) ------------------------------------------------ */
+/* --- partitions with given loads (fleet_plan.c) ------------------------------------------------
+ */
 
 /* Pairs of a plan: stage i is pair[i]. */
 typedef struct weft_fleet_cuts {
@@ -111,7 +114,8 @@ double weft_fleet_partition(weft_fleet_desk *d, const weft_fleet_load *load, wef
 bool weft_fleet_close(weft_fleet_desk *d, const weft_fleet_load *load, int64_t most_steps,
                       weft_fleet_cuts *cuts, double *step_s, int64_t *n_plans);
 
-/* --- searches (fleet_common.c, fleet_stages.c) ------------------------------------------------- */
+/* --- searches (fleet_common.c, fleet_stages.c) -------------------------------------------------
+ */
 
 /* The best so far: of each network cuts and step; of each stage the design (common: all the same),
  * a place in the list of points. */

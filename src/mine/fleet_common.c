@@ -118,8 +118,8 @@ static double try_point(weft_fleet_search *s, look *k, int point)
     if (top <= s->best.value * (1 + EXACT))
         return 0;
     for (int i = 0; i < n; i++) {
-        k->step_s[i] = weft_fleet_partition(&s->desk[i], k->load[i], &k->cuts[i], &k->bound_s[i],
-                                            &s->n_plans);
+        k->step_s[i] =
+            weft_fleet_partition(&s->desk[i], k->load[i], &k->cuts[i], &k->bound_s[i], &s->n_plans);
         if (!weft_fleet_close(&s->desk[i], k->load[i], DIVE, &k->cuts[i], &k->step_s[i],
                               &s->n_plans))
             is_closed = false;
@@ -139,8 +139,8 @@ static candidate *rank_all(weft_fleet_search *s)
     for (int p = 0; p < s->n_points; p++) {
         for (int i = 0; i < s->q->n_nets; i++)
             step_s[i] = floor_s(s, i, p);
-        c[p] = (candidate){
-            weft_fleet_metric(s, weft_fleet_throughput(s, step_s), power_of(s, p)), p};
+        c[p] =
+            (candidate){weft_fleet_metric(s, weft_fleet_throughput(s, step_s), power_of(s, p)), p};
     }
     qsort(c, (size_t)s->n_points, sizeof *c, by_top);
     return c;

@@ -12,14 +12,16 @@
 
 weft_fleet weft_fleet_default(void)
 {
-    return (weft_fleet){.n_stages = 1,
-                        .width = 1,
-                        .replicas = 1,
-                        .batch = 1,
-                        .microbatch = 1,
-                        .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
-                        .inside = {.latency_s = 1e-6, .bytes_per_s = 300e9},
-                        .between = {.latency_s = 5e-6, .bytes_per_s = 25e9}};
+    return (weft_fleet){
+        .n_stages = 1,
+        .width = 1,
+        .replicas = 1,
+        .batch = 1,
+        .microbatch = 1,
+        .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
+        .inside = {.latency_s = 1e-6, .bytes_per_s = 300e9},
+        .between = {.latency_s = 5e-6, .bytes_per_s = 25e9 }
+    };
 }
 
 static void by_sample(weft_units *u, int64_t samples, weft_arena *a)
@@ -52,12 +54,11 @@ static double parameter_bytes(const weft_graph *g)
 /* What the optimizer keeps of the parameters that a unit owns. */
 static void set_moments(weft_unit_work *w, double element_bytes, double state_bytes, weft_arena *a)
 {
-    weft_unit_kind *kind =
-        weft_arena_copy(a, w->kind, (size_t)w->n_kinds * sizeof *w->kind);
+    weft_unit_kind *kind = weft_arena_copy(a, w->kind, (size_t)w->n_kinds * sizeof *w->kind);
 
     for (int k = 0; k < w->n_kinds && element_bytes > 0; k++)
-        kind[k].state.moment_bytes = fmax(0, state_bytes - 2 * element_bytes) *
-                                     kind[k].state.sync_bytes / element_bytes;
+        kind[k].state.moment_bytes =
+            fmax(0, state_bytes - 2 * element_bytes) * kind[k].state.sync_bytes / element_bytes;
     w->kind = kind;
 }
 

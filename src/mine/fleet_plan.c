@@ -72,7 +72,8 @@ static void read_cuts(const weft_fleet_desk *d, weft_fleet_cuts *out)
     }
 }
 
-/* --- bound ------------------------------------------------------------------------------------- */
+/* --- bound -------------------------------------------------------------------------------------
+ */
 
 static double larger(double a, double b)
 {
@@ -84,8 +85,8 @@ static double own_s(const weft_fleet_space *s, const weft_fleet_load *l, int lef
 {
     int64_t m = s->n_microbatches, k = left < m ? left : m;
 
-    return larger((double)m * l->load_s, weft_pipe_own_s(WEFT_ONE_F_ONE_B, m, k, l->forward_s,
-                                                         l->backward_s, rest_s));
+    return larger((double)m * l->load_s,
+                  weft_pipe_own_s(WEFT_ONE_F_ONE_B, m, k, l->forward_s, l->backward_s, rest_s));
 }
 
 double weft_fleet_tail_s(const weft_fleet_pair *p, const weft_fleet_load *l)
@@ -145,7 +146,8 @@ double weft_fleet_bound_s(weft_fleet_desk *d, const weft_fleet_load *load, weft_
     return larger(value, d->end_s[s->n_stages * s->n_cuts]);
 }
 
-/* --- plans ------------------------------------------------------------------------------------- */
+/* --- plans -------------------------------------------------------------------------------------
+ */
 
 double weft_fleet_least_sum(weft_fleet_desk *d, const weft_fleet_load *load, double most_s,
                             weft_fleet_cuts *cuts)
@@ -201,17 +203,18 @@ static int list_loads(weft_fleet_desk *d, const weft_fleet_load *load)
     return n;
 }
 
-/* --- events ------------------------------------------------------------------------------------ */
+/* --- events ------------------------------------------------------------------------------------
+ */
 
 static int stage_of(const weft_fleet_space *s, const weft_fleet_cuts *cuts, int unit)
 {
     const weft_units *u = &s->net->units;
     int i = 0;
 
-    while (u->is_chain ? unit >= s->pair[cuts->pair[i]].outer
-                       : !weft_bit_get(u->cut + (size_t)s->pair[cuts->pair[i]].outer *
-                                                    (size_t)u->n_words,
-                                       unit))
+    while (u->is_chain
+               ? unit >= s->pair[cuts->pair[i]].outer
+               : !weft_bit_get(u->cut + (size_t)s->pair[cuts->pair[i]].outer * (size_t)u->n_words,
+                               unit))
         i++;
     return i;
 }
@@ -286,7 +289,8 @@ static double variants_step_s(weft_fleet_desk *d, const weft_fleet_load *load,
     return step_s;
 }
 
-/* --- a good partition -------------------------------------------------------------------------- */
+/* --- a good partition --------------------------------------------------------------------------
+ */
 
 typedef struct hunt {
     weft_fleet_desk *d;
@@ -358,7 +362,8 @@ double weft_fleet_partition(weft_fleet_desk *d, const weft_fleet_load *load, wef
     return h.best_s;
 }
 
-/* --- depth first ------------------------------------------------------------------------------- */
+/* --- depth first -------------------------------------------------------------------------------
+ */
 
 typedef struct dive {
     hunt h;
@@ -402,9 +407,11 @@ bool weft_fleet_close(weft_fleet_desk *d, const weft_fleet_load *load, int64_t m
                       weft_fleet_cuts *cuts, double *step_s, int64_t *n_plans)
 {
     size_t mark = weft_arena_mark(d->a);
-    dive x = {.h = {d, load, *step_s, cuts, 0},
-              .now = weft_fleet_cuts_new(d->space, d->a),
-              .most_steps = most_steps};
+    dive x = {
+        .h = {d, load, *step_s, cuts, 0},
+        .now = weft_fleet_cuts_new(d->space, d->a),
+        .most_steps = most_steps
+    };
 
     go(&x, d->space->n_stages, 0, 0, 0);
     *step_s = x.h.best_s;

@@ -29,15 +29,16 @@ typedef struct sums {
 
 static bool has_unit(const weft_units *u, int cut, int unit)
 {
-    return u->is_chain ? unit < cut
-                       : weft_bit_get(u->cut + (size_t)cut * (size_t)u->n_words, unit);
+    return u->is_chain ? unit < cut : weft_bit_get(u->cut + (size_t)cut * (size_t)u->n_words, unit);
 }
 
 static sums sums_of(const weft_fleet_net *net, weft_arena *a)
 {
     const weft_units *u = &net->units;
-    sums s = {WEFT_NEW(a, double, u->n_cuts), WEFT_NEW(a, double, u->n_cuts),
-              WEFT_NEW(a, double, u->n_cuts), {NULL},
+    sums s = {WEFT_NEW(a, double, u->n_cuts),
+              WEFT_NEW(a, double, u->n_cuts),
+              WEFT_NEW(a, double, u->n_cuts),
+              {NULL},
               WEFT_NEW(a, int, u->n_cuts * net->work.n_kinds)};
 
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
@@ -59,7 +60,8 @@ static sums sums_of(const weft_fleet_net *net, weft_arena *a)
     return s;
 }
 
-/* --- shared parameters ------------------------------------------------------------------------- */
+/* --- shared parameters -------------------------------------------------------------------------
+ */
 
 static bool is_inside(const weft_units *u, int unit, int inner, int outer)
 {
@@ -93,7 +95,8 @@ double weft_fleet_shared_bytes(const weft_fleet_net *net, int shared)
     return fmax(0, s->gradient_bytes - s->sync_bytes) / n;
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------
+ */
 
 static double work_bytes(const weft_fleet_net *net, int inner, int outer, int r)
 {
@@ -126,8 +129,8 @@ double weft_fleet_memory(const weft_fleet_space *x, int inner, int outer, int re
     const weft_units *u = &net->units;
     weft_arena *a = weft_arena_new();
     sums s = sums_of(net, a);
-    double bytes = fixed_bytes(x->fleet, net, &s, inner, outer) +
-                   work_bytes(net, inner, outer, recompute);
+    double bytes =
+        fixed_bytes(x->fleet, net, &s, inner, outer) + work_bytes(net, inner, outer, recompute);
 
     for (int q = 0; q < u->n_units; q++)
         if (is_inside(u, q, inner, outer))
@@ -137,7 +140,8 @@ double weft_fleet_memory(const weft_fleet_space *x, int inner, int outer, int re
     return bytes;
 }
 
-/* --- pairs and variants ------------------------------------------------------------------------ */
+/* --- pairs and variants ------------------------------------------------------------------------
+ */
 
 typedef struct maker {
     weft_fleet_space *out;
@@ -176,8 +180,7 @@ static int recompute_of(const maker *m, int inner, int outer, double fixed, int6
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
         double stash = m->sum.stash_bytes[r][outer] - m->sum.stash_bytes[r][inner];
 
-        if (f->recomputes >> r & 1 &&
-            fixed + (double)in_flight * stash <= m->memory_bytes &&
+        if (f->recomputes >> r & 1 && fixed + (double)in_flight * stash <= m->memory_bytes &&
             fixed + (double)in_flight * stash + work_bytes(m->out->net, inner, outer, r) <=
                 m->memory_bytes)
             return r;
@@ -204,10 +207,10 @@ static bool add_pair(maker *m, int inner, int outer)
     if (r < 0)
         return false;
     WEFT_PUSH(m->a, m->pair,
-              ((weft_fleet_pair){inner, outer,
-                                 ring_s(m->out->fleet, m->sum.sync_bytes[outer] -
-                                                           m->sum.sync_bytes[inner]),
-                                 m->variant_of.n}));
+              ((weft_fleet_pair){
+                  inner, outer,
+                  ring_s(m->out->fleet, m->sum.sync_bytes[outer] - m->sum.sync_bytes[inner]),
+                  m->variant_of.n}));
     for (int k = 0; k <= s; k++)
         WEFT_PUSH(m->a, m->variant_of, -1);
     for (; left <= s && r >= 0; left++) {

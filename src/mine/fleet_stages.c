@@ -30,8 +30,8 @@
  *    tried for c; each gives a bound of the range, the largest counts.
  * 4. All plans met on the way are run by events, unless their product looks far too large; the
  *    best is improved stage by stage.
- * 5. With `bound` A <= T, so the least product over all ranges is a lower bound of T W. The bound of
- *    all steps, as for throughput, helps where ends of steps count more than loads.
+ * 5. With `bound` A <= T, so the least product over all ranges is a lower bound of T W. The bound
+ * of all steps, as for throughput, helps where ends of steps count more than loads.
  *
  * It starts from the plan with one design for all, so it is never worse.
  *
@@ -49,7 +49,7 @@ enum {
     MOST_CLASSES = 12,
 };
 static const double PART[] = {0, 0.2, 0.5, 1}; /* of the most that c may be */
-static const double RANGE = 1.002; /* hi / lo */
+static const double RANGE = 1.002;             /* hi / lo */
 static const double NEAR = 1.01;
 static const double FAR = 1.05; /* forms are off by less than that, as a rule */
 static const double EXACT = 1e-9;
@@ -84,13 +84,13 @@ typedef struct stager {
     weft_fleet_search *s;
     const weft_fleet_space *x;
     weft_fleet_desk *d;
-    int *by_tdp;           /* points */
-    option **option;       /* [n_variants] by rising TDP, falling load */
-    int *n_options;        /* [n_variants] */
+    int *by_tdp;            /* points */
+    option **option;        /* [n_variants] by rising TDP, falling load */
+    int *n_options;         /* [n_variants] */
     weft_fleet_load *least; /* [n_variants] over all designs */
     double tail_s;          /* of the first stage, at least */
     double floor_s, most_s; /* a step takes at least; may take */
-    bool is_bound; /* the form in use */
+    bool is_bound;          /* the form in use */
     double lo_s, hi_s;
     int n_classes; /* of numbers of stages from the largest one to the end */
     tail after[MOST_CLASSES];
@@ -101,7 +101,8 @@ typedef struct stager {
     weft_fleet_load *load; /* [n_stages] scratch */
 } stager;
 
-/* --- options ----------------------------------------------------------------------------------- */
+/* --- options -----------------------------------------------------------------------------------
+ */
 
 typedef struct ranked {
     double tdp_w;
@@ -132,8 +133,7 @@ static void sort_points(stager *g)
 
 static weft_fleet_load load_at(const stager *g, int variant, int point)
 {
-    return weft_fleet_load_of(g->x, &g->x->variant[variant],
-                              weft_fleet_times_at(g->s, 0, point));
+    return weft_fleet_load_of(g->x, &g->x->variant[variant], weft_fleet_times_at(g->s, 0, point));
 }
 
 static double least_of(double a, double b)
@@ -170,7 +170,8 @@ static const option *quickest(const stager *g, int v)
     return &g->option[v][g->n_options[v] - 1];
 }
 
-/* --- plans by events --------------------------------------------------------------------------- */
+/* --- plans by events ---------------------------------------------------------------------------
+ */
 
 static int variant_of(const stager *g, const weft_fleet_cuts *cuts, int i)
 {
@@ -267,7 +268,8 @@ static void improve(stager *g)
     }
 }
 
-/* --- throughput -------------------------------------------------------------------------------- */
+/* --- throughput --------------------------------------------------------------------------------
+ */
 
 /* Each variant on its quickest design. */
 static void try_quickest(stager *g)
@@ -286,7 +288,8 @@ static void try_quickest(stager *g)
     try_plan(g, &cuts, point);
 }
 
-/* --- the dynamic program of ranges ------------------------------------------------------------- */
+/* --- the dynamic program of ranges -------------------------------------------------------------
+ */
 
 /* The option with the least weight * load + power for each variant, of those with a load from
  * lo_s on; shift is added. */
@@ -399,9 +402,7 @@ static void read_draft(const stager *g, draft *out)
         int p = t != NULL ? t->next[at] : g->next[at];
         int v = weft_fleet_variant_of(s, &s->pair[p], left);
         bool is_largest = t == NULL && g->is_at[at], is_before = t == NULL && !is_largest;
-        const option *o = is_largest  ? g->at.at[v]
-                          : is_before ? g->before.at[v]
-                                      : t->picks.at[v];
+        const option *o = is_largest ? g->at.at[v] : is_before ? g->before.at[v] : t->picks.at[v];
 
         cut = s->pair[p].outer;
         out->cuts.pair[i] = p;
@@ -474,7 +475,8 @@ static void set_bound_form(stager *g, double lo_s, double part)
     }
 }
 
-/* --- corners ----------------------------------------------------------------------------------- */
+/* --- corners -----------------------------------------------------------------------------------
+ */
 
 /* T W of the best plan. */
 static double best_product(const stager *g)
@@ -574,8 +576,8 @@ static double search_corner(stager *g, const line *l, const line *r, double targ
 static double search_range(stager *g, double target)
 {
     size_t mark = weft_arena_mark(g->s->a);
-    double scale = (double)g->x->n_microbatches * g->lo_s /
-                   (g->x->n_stages * g->s->tdp_w[g->by_tdp[0]]);
+    double scale =
+        (double)g->x->n_microbatches * g->lo_s / (g->x->n_stages * g->s->tdp_w[g->by_tdp[0]]);
     double product;
     line quick, thrifty;
 
@@ -590,7 +592,8 @@ static double search_range(stager *g, double target)
     return product;
 }
 
-/* --- throughput / TDP -------------------------------------------------------------------------- */
+/* --- throughput / TDP --------------------------------------------------------------------------
+ */
 
 /* The least largest load of any plan. */
 static double least_load_s(stager *g)
@@ -667,11 +670,12 @@ static void search_thrifty(stager *g)
     find_thrifty(g, first_s, last_s);
     product = bound_product(g, first_s, last_s);
     improve(g); /* plans of the bound were tried, too */
-    g->s->bound = fmax(g->s->best.value, (double)g->x->fleet->batch /
-                                             (product * weft_fleet_devices(g->x->fleet)));
+    g->s->bound = fmax(g->s->best.value,
+                       (double)g->x->fleet->batch / (product * weft_fleet_devices(g->x->fleet)));
 }
 
-/* --- all --------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------------------
+ */
 
 static stager new_stager(weft_fleet_search *s)
 {

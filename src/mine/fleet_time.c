@@ -38,7 +38,8 @@ weft_design weft_point_design(const weft_template *t, const weft_point *p)
     return d;
 }
 
-/* --- rows of all keys -------------------------------------------------------------------------- */
+/* --- rows of all keys --------------------------------------------------------------------------
+ */
 
 typedef struct desk {
     const weft_template *t;
@@ -71,18 +72,18 @@ static const double *tensor_row(desk *d, const weft_point *p)
 static const double *vector_row(desk *d, const weft_point *p)
 {
     const weft_template *t = d->t;
-    int at = p->at[WEFT_KNOB_LANES] * t->n_sizes[WEFT_KNOB_VECTOR_CORES] +
-             p->at[WEFT_KNOB_VECTOR_CORES];
+    int at =
+        p->at[WEFT_KNOB_LANES] * t->n_sizes[WEFT_KNOB_VECTOR_CORES] + p->at[WEFT_KNOB_VECTOR_CORES];
     double clock = t->constant[WEFT_CLOCK].value * t->constant[WEFT_DERATE].value, *row;
 
     if (d->vector[at] != NULL)
         return d->vector[at];
     d->vector[at] = row = WEFT_NEW(d->a, double, d->w->n_keys + 1);
     for (int k = 0; k < d->w->n_keys; k++)
-        row[k] = weft_cycles_vector(&d->w->key[k],
-                                    weft_knob_size(t, p, WEFT_KNOB_LANES) *
-                                        weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES)) /
-                 clock;
+        row[k] =
+            weft_cycles_vector(&d->w->key[k], weft_knob_size(t, p, WEFT_KNOB_LANES) *
+                                                  weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES)) /
+            clock;
     return row;
 }
 
@@ -90,8 +91,8 @@ static const double *memory_row(desk *d, const weft_point *p)
 {
     const weft_template *t = d->t;
     int at = p->at[WEFT_KNOB_BUFFER];
-    double *row, rate = t->constant[WEFT_HBM_BANDWIDTH].value *
-                        t->constant[WEFT_HBM_EFFICIENCY].value;
+    double *row,
+        rate = t->constant[WEFT_HBM_BANDWIDTH].value * t->constant[WEFT_HBM_EFFICIENCY].value;
 
     if (d->memory[at] != NULL)
         return d->memory[at];
@@ -101,7 +102,8 @@ static const double *memory_row(desk *d, const weft_point *p)
     return row;
 }
 
-/* --- a kind on a design ------------------------------------------------------------------------ */
+/* --- a kind on a design ------------------------------------------------------------------------
+ */
 
 /* Seconds of all keys on a design. */
 static void fill_keys(desk *d, const weft_point *p, double *key_s)
@@ -142,15 +144,16 @@ weft_fleet_time *weft_fleet_times(const weft_template *t, const weft_unit_work *
                                   const weft_point *point, weft_arena *a)
 {
     const int *n = t->n_sizes;
-    weft_fleet_time *time =
-        WEFT_NEW_RAW(a, weft_fleet_time, (int64_t)n_points * w->n_kinds + 1);
+    weft_fleet_time *time = WEFT_NEW_RAW(a, weft_fleet_time, (int64_t)n_points * w->n_kinds + 1);
     weft_arena *rows = weft_arena_new();
     double *key_s = WEFT_NEW(rows, double, w->n_keys + 1);
-    desk d = {t, w,
+    desk d = {t,
+              w,
               WEFT_NEW(rows, const double *,
                        n[WEFT_KNOB_ROWS] * n[WEFT_KNOB_COLS] * n[WEFT_KNOB_TENSOR_CORES]),
               WEFT_NEW(rows, const double *, n[WEFT_KNOB_LANES] * n[WEFT_KNOB_VECTOR_CORES]),
-              WEFT_NEW(rows, const double *, n[WEFT_KNOB_BUFFER]), rows};
+              WEFT_NEW(rows, const double *, n[WEFT_KNOB_BUFFER]),
+              rows};
 
     for (int i = 0; i < n_points; i++) {
         fill_keys(&d, &point[i], key_s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Designs for the devices of pipelines, on small chains and small lattices: all partitions, all ways
- * to recompute, all designs of all stages, by events. One design for all is the best there is; one
- * for each stage is no better than the best, no worse than one for all, and the bound holds. What
- * is said of a plan is what the simulator says. */
+/* Designs for the devices of pipelines, on small chains and small lattices: all partitions, all
+ * ways to recompute, all designs of all stages, by events. One design for all is the best there is;
+ * one for each stage is no better than the best, no worse than one for all, and the bound holds.
+ * What is said of a plan is what the simulator says. */
 #include <stdio.h>
 
 #include "check.h"
@@ -13,7 +13,8 @@
 
 enum { MOST_UNITS = 6, MOST_STAGES = 3, MOST_DESIGNS = 9, MOST_JOBS = 6 };
 
-/* --- made-up networks -------------------------------------------------------------------------- */
+/* --- made-up networks --------------------------------------------------------------------------
+ */
 
 static double draw(weft_rng *r, double least, double most)
 {
@@ -28,8 +29,15 @@ static weft_work_key draw_key(weft_rng *r)
     k.element_bytes = 2;
     if (weft_rng_below(r, 3) > 0) {
         k.n_layers = 1;
-        k.layer[0] = (weft_layer){1,  1, 16 + weft_rng_below(r, 400), 16 + weft_rng_below(r, 400),
-                                  16 + weft_rng_below(r, 400), 1, 1, 1, 1};
+        k.layer[0] = (weft_layer){1,
+                                  1,
+                                  16 + weft_rng_below(r, 400),
+                                  16 + weft_rng_below(r, 400),
+                                  16 + weft_rng_below(r, 400),
+                                  1,
+                                  1,
+                                  1,
+                                  1};
     } else {
         k.points = 1000 + weft_rng_below(r, 200000);
         k.flops = k.points * (1 + weft_rng_below(r, 4));
@@ -107,7 +115,8 @@ static weft_fleet_net *draw_net(bool is_dag, bool has_shared, weft_rng *r)
     return n;
 }
 
-/* --- a quest on a small lattice ---------------------------------------------------------------- */
+/* --- a quest on a small lattice ----------------------------------------------------------------
+ */
 
 typedef struct small {
     weft_template *template_;
@@ -167,8 +176,8 @@ static small small_new(uint64_t seed)
     f.between = (weft_span){draw(&r, 0, 1e-5), draw(&r, 5e9, 5e11)};
     s.q = (weft_fleet_quest){.template_ = s.template_, .fleet = f, .n_nets = 1};
     s.template_->hbm_bytes = draw(&r, 20, 120) * 2 / f.n_stages;
-    s.q.reference = weft_point_at(s.template_, weft_rng_below(&r, 3) % (int)weft_template_points(
-                                                                          s.template_));
+    s.q.reference =
+        weft_point_at(s.template_, weft_rng_below(&r, 3) % (int)weft_template_points(s.template_));
     limit(&s);
     return s;
 }
@@ -179,7 +188,8 @@ static void small_free(small *s)
     weft_template_free(s->template_);
 }
 
-/* --- brute force ------------------------------------------------------------------------------- */
+/* --- brute force -------------------------------------------------------------------------------
+ */
 
 /* A unit on a design, by the cost model itself. */
 static weft_unit_cost cost_on(const small *s, const weft_design *d, int unit, double *update_s)
@@ -303,8 +313,8 @@ static void run_plan(brute *b)
     beat.n_microbatches = f->batch / f->microbatch / f->replicas;
     for (int i = 0; i < f->n_stages; i++) {
         fill_stage(b, i, &beat);
-        power += f->width * f->replicas *
-                 weft_point_tdp_w(b->s->template_, &b->point[b->design[i]]);
+        power +=
+            f->width * f->replicas * weft_point_tdp_w(b->s->template_, &b->point[b->design[i]]);
     }
     if (u->n_shared > 0 && !in_stage(b, f->n_stages - 1, 0)) {
         const weft_unit_state *x = &b->s->net->work.kind[b->s->net->work.n_kinds - 1].state;
@@ -350,8 +360,14 @@ static void try_stage(brute *b, int i)
 static brute brute_of(const small *s, int n_points, const weft_point *point, bool is_common,
                       weft_metric metric, double most_s, weft_arena *a)
 {
-    brute b = {.s = s, .n_points = n_points, .point = point, .is_common = is_common,
-               .metric = metric, .most_s = most_s, .a = a, .best_s = INFINITY};
+    brute b = {.s = s,
+               .n_points = n_points,
+               .point = point,
+               .is_common = is_common,
+               .metric = metric,
+               .most_s = most_s,
+               .a = a,
+               .best_s = INFINITY};
 
     for (int p = 0; p < n_points; p++) {
         weft_design d = weft_point_design(s->template_, &point[p]);
@@ -363,7 +379,8 @@ static brute brute_of(const small *s, int n_points, const weft_point *point, boo
     return b;
 }
 
-/* --- comparisons ------------------------------------------------------------------------------- */
+/* --- comparisons -------------------------------------------------------------------------------
+ */
 
 typedef struct tally {
     int n_plans, n_none, n_exact;
@@ -425,7 +442,8 @@ TEST(designs_are_those_of_brute_force)
     for (uint64_t seed = 0; seed < N_DRAWN(300); seed++) {
         weft_arena *a = weft_arena_new();
         small s = small_new(seed);
-        brute reference = brute_of(&s, 1, &s.q.reference, true, WEFT_METRIC_THROUGHPUT, INFINITY, a);
+        brute reference =
+            brute_of(&s, 1, &s.q.reference, true, WEFT_METRIC_THROUGHPUT, INFINITY, a);
 
         for (int m = 0; m < 2; m++) {
             weft_metric metric = m ? WEFT_METRIC_PER_TDP : WEFT_METRIC_THROUGHPUT;
@@ -459,7 +477,8 @@ TEST(designs_are_those_of_brute_force)
     }
 }
 
-/* --- what the simulator says ------------------------------------------------------------------- */
+/* --- what the simulator says -------------------------------------------------------------------
+ */
 
 /* A class of devices for each stage, in the order of stages. */
 static weft_platform *platform_of(const small *s, weft_arena *a)
@@ -496,11 +515,17 @@ static weft_training *training_of(const small *s, const weft_platform *p,
     int64_t share[2] = {1, f->microbatch};
     int n_shares = f->microbatch > 1 ? 2 : 1, n = s->net->units.n_units;
     int n_states = f->n_stages * n_widths;
-    const weft_unit_cost **cost = WEFT_NEW(a, const weft_unit_cost *, n_states * n_shares);
+    const weft_unit_cost **cost = WEFT_NEW(a, const weft_unit_cost *, n_states *n_shares);
     const weft_unit_state **state = WEFT_NEW(a, const weft_unit_state *, n_states);
-    weft_training_spec spec = {.name = "fleet", .platform = p, .units = s->net->units,
-                               .n_widths = n_widths, .n_shares = n_shares, .width = width,
-                               .share = share, .cost = cost, .state = state};
+    weft_training_spec spec = {.name = "fleet",
+                               .platform = p,
+                               .units = s->net->units,
+                               .n_widths = n_widths,
+                               .n_shares = n_shares,
+                               .width = width,
+                               .share = share,
+                               .cost = cost,
+                               .state = state};
     weft_training *t = NULL;
 
     spec.ask = (weft_train_ask){.batch = f->batch,
@@ -542,8 +567,8 @@ static void check_simulated(const small *s, const weft_fleet_plan *plan, weft_ar
     for (int i = 0; i < f->n_stages; i++) {
         x.cut[i + 1] = plan->stage[i].last_cut;
         CHECK_INT(x.cut[i], plan->stage[i].first_cut);
-        x.stage[i] = (weft_stage){.width = f->width, .n_parts = 1,
-                                  .recompute = plan->stage[i].recompute};
+        x.stage[i] =
+            (weft_stage){.width = f->width, .n_parts = 1, .recompute = plan->stage[i].recompute};
         x.stage[i].part[0] = (weft_team_part){i, f->replicas, 0, 1, f->microbatch};
     }
     CHECK_OK(weft_pipeline_evaluate(t, &x, a, &m));
@@ -567,8 +592,8 @@ TEST(plans_are_worth_what_the_simulator_says)
     for (uint64_t seed = 1000; seed < 1000 + N_DRAWN(200); seed++) {
         weft_arena *a = weft_arena_new();
         small s = small_new(seed);
-        weft_fleet_found out = found(&s, seed % 2, seed % 3 ? WEFT_METRIC_PER_TDP
-                                                            : WEFT_METRIC_THROUGHPUT, a);
+        weft_fleet_found out =
+            found(&s, seed % 2, seed % 3 ? WEFT_METRIC_PER_TDP : WEFT_METRIC_THROUGHPUT, a);
 
         if (out.plan != NULL) {
             double power = 0;
@@ -586,7 +611,8 @@ TEST(plans_are_worth_what_the_simulator_says)
     CHECK(!IS_THOROUGH || n_plans > 100);
 }
 
-/* --- several networks -------------------------------------------------------------------------- */
+/* --- several networks --------------------------------------------------------------------------
+ */
 
 TEST(several_networks_share_a_design_by_their_geometric_mean)
 {
