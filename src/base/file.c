@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c: files as a whole: mapped for reading, replaced at once when written. */
+/* file.c: files as a whole: small ones are read, large ones mapped; replaced at once when written.
+ */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "weft/base.h"
 
@@ -11,7 +12,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static weft_status map_file(int fd, const char *path, weft_file *out)
+enum { MOST_READ_BYTES = 1 << 20 }; /* up to this a copy costs less than mapping page by page */
+
+static weft_status read_all(int fd, const char *path, weft_file *out)
+{
+    uint8_t *data = malloc(out->size);
+    size_t at = 0;
+
+    if (data == NULL)
+        abort();
+    while (at < out->size) {
+        ssize_t n = read(fd, data + at, out->size - at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            free(data);
+            return weft_fail(WEFT_E_INPUT, "%s: cannot be read: %s", path,
+                             n < 0 ? strerror(errno) : "it has become shorter");
+        }
+        at += (size_t)n;
+    }
+    out->data = data;
+    return WEFT_OK;
+}
+
+static weft_status read_or_map(int fd, const char *path, weft_file *out)
 {
     struct stat s;
     void *data;
@@ -26,6 +52,8 @@ static weft_status map_file(int fd, const char *path, weft_file *out)
     out->size = (size_t)s.st_size;
     if (out->size == 0)
         return WEFT_OK;
+    if (out->size <= MOST_READ_BYTES)
+        return read_all(fd, path, out);
     data = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED)
         return weft_fail(WEFT_E_INPUT, "%s: cannot be mapped: %s", path, strerror(errno));
@@ -40,15 +68,19 @@ weft_status weft_file_open(const char *path, weft_file *out)
 
     if (fd < 0)
         return weft_fail(WEFT_E_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
-    status = map_file(fd, path, out);
+    status = read_or_map(fd, path, out);
     close(fd);
     return status;
 }
 
 void weft_file_close(weft_file *f)
 {
-    if (f->data)
-        munmap((void *)(uintptr_t)f->data, f->size);
+    void *data = (void *)(uintptr_t)f->data;
+
+    if (f->size <= MOST_READ_BYTES)
+        free(data);
+    else if (data)
+        munmap(data, f->size);
     *f = (weft_file){NULL, 0};
 }
 

@@ -54,8 +54,9 @@ static uint64_t short_word(const char *key, size_t n)
     return word;
 }
 
-/* Sixteen bytes a multiplication: names of tensors are long and looked up often. The last words
- * overlap those before them. The constants have no meaning but to be odd and without pattern. */
+/* Sixteen bytes a multiplication, none of which waits for another: names of tensors are long and
+ * looked up often. The last words overlap those before them. The constants have no meaning but to
+ * be odd and without pattern. */
 static inline uint32_t hash_of(const char *key, size_t n)
 {
     const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
@@ -63,9 +64,9 @@ static inline uint32_t hash_of(const char *key, size_t n)
 
     if (n < 8)
         return (uint32_t)mix(short_word(key, n) ^ h, second);
-    for (size_t i = 0; i + 16 < n; i += 16)
-        h = mix(word_at(key + i) ^ h, word_at(key + i + 8) ^ second);
     h = mix(word_at(key + (n < 16 ? 0 : n - 16)) ^ h, word_at(key + n - 8) ^ second);
+    for (size_t i = 0; i + 16 < n; i += 16)
+        h += mix(word_at(key + i) ^ (first + i), word_at(key + i + 8) ^ second);
     return (uint32_t)(h ^ h >> 32);
 }
 

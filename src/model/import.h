@@ -18,6 +18,7 @@ typedef struct weft_import_form {
 /* Where a node of the main graph went, as far as nodes were imported as they stand. */
 typedef struct weft_import_place {
     int operand; /* its first one in the list of its scope */
+    int before;  /* the same of its twin, or -1 */
     int op;      /* number of the operator in the net */
 } weft_import_place;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An ONNX document as plain arrays. Text and data point into the mapped file: nothing is copied
+/* An ONNX document as plain arrays. Text and data point into the file as read: nothing is copied
  * but repeated numbers. Field names follow onnx.proto3. */
 #ifndef WEFT_ONNX_H
 #define WEFT_ONNX_H

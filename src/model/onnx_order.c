@@ -101,28 +101,21 @@ static bool is_made(const weft_scope *s, weft_slice name)
     return false;
 }
 
-/* The operands of a node of the main graph, or NULL. */
-static const int *operands_of(const weft_import *m, const weft_scope *s, int u)
-{
-    return u < 0 ? NULL : s->operand.at + m->place[u].operand;
-}
-
 /* The same for a node that is not in a sub-graph and has no body; its operands are kept for the
  * import. An operand that moved on by a step from the twin of the twin to the twin (onnx_node.c)
  * has most likely moved on by another: it is looked for there first. */
 static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    const weft_onnx_node *node = m->doc->graph->node;
     bool is_main = s->depth == 0;
-    int twin = is_main ? n->twin : -1;
-    const int *last = operands_of(m, s, twin);
-    const int *before = operands_of(m, s, twin < 0 ? -1 : node[twin].twin);
+    const weft_import_place *twin = is_main && n->twin >= 0 ? &m->place[n->twin] : NULL;
 
     s->first = s->operand.n = is_main ? s->operand.n : 0;
     s->n_args = 0;
     for (int i = 0; i < n->n_inputs; i++) {
         weft_slice name = n->input[i];
-        int guess = before ? 2 * last[i] - before[i] : -1;
+        int guess = twin && twin->before >= 0
+                        ? 2 * s->operand.at[twin->operand + i] - s->operand.at[twin->before + i]
+                        : -1;
         int value = name.n > 0 ? weft_map_guess(s->values, guess, name.at, name.n) : -1;
 
         if (name.n > 0 && value < 0)
@@ -131,7 +124,8 @@ static bool find_operands(weft_import *m, weft_scope *s, const weft_onnx_node *n
         s->n_args = value >= 0 ? i + 1 : s->n_args; /* trailing ones left out do not count */
     }
     if (is_main)
-        m->place[n - node] = (weft_import_place){s->first, weft_net_n_nodes(s->net)};
+        m->place[n - m->doc->graph->node] =
+            (weft_import_place){s->first, twin ? twin->operand : -1, weft_net_n_nodes(s->net)};
     s->ready = n;
     return true;
 }

@@ -22,11 +22,10 @@ void weft_import_add_constant(weft_import *m, const weft_import_form *form)
 }
 
 /* Puts the operands behind those of the nodes before; false if one of them is not there. */
-static bool follow_twins(const weft_import *m, const weft_scope *s, const weft_onnx_node *n,
-                         int before_twin)
+static bool follow_twins(const weft_import_place *twin, const weft_scope *s,
+                         const weft_onnx_node *n)
 {
-    const int *last = s->operand.at + m->place[n->twin].operand;
-    const int *before = s->operand.at + m->place[before_twin].operand;
+    const int *last = s->operand.at + twin->operand, *before = s->operand.at + twin->before;
     int *arg = s->operand.at + s->operand.n;
 
     for (int i = 0; i < n->n_inputs; i++) {
@@ -71,11 +70,11 @@ static const char *copy_names(weft_import *m, const weft_onnx_node *n, weft_net_
  * there. */
 static bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
 {
-    int before_twin = n->twin < 0 ? -1 : m->doc->graph->node[n->twin].twin;
+    const weft_import_place *twin = n->twin < 0 ? NULL : &m->place[n->twin];
 
-    return before_twin >= 0 && m->form[n->form->number].is_operator && n->n_outputs == 1 &&
+    return twin && twin->before >= 0 && m->form[n->form->number].is_operator && n->n_outputs == 1 &&
            n->output[0].n > 0 && n->n_inputs <= s->operand.room - s->operand.n && m->n_budget > 0 &&
-           !is_declared(s, &n->output[0]) && follow_twins(m, s, n, before_twin);
+           !is_declared(s, &n->output[0]) && follow_twins(twin, s, n);
 }
 
 weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
@@ -94,7 +93,7 @@ weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
         op->n_results = 1;
         op->result_name = &name;
         op->twin = m->place[n->twin].op + 1;
-        m->place[*u] = (weft_import_place){s->operand.n, n_ops++};
+        m->place[*u] = (weft_import_place){s->operand.n, m->place[n->twin].operand, n_ops++};
         s->operand.n += n->n_inputs;
         m->n_budget--;
         WEFT_TRY(weft_net_node(s->net, op, &result));
