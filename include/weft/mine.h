@@ -360,11 +360,11 @@ typedef struct weft_fleet_plan {
 } weft_fleet_plan;
 
 typedef struct weft_fleet_found {
-    double value;      /* of the metric; larger is better; 0: none found */
-    double throughput; /* samples/s; of several networks relative to the reference */
-    double tdp_w;      /* of all devices */
-    double bound;      /* no designs within the limits, and no partition, have more */
-    double gap;        /* bound / value - 1 */
+    double value;                /* of the metric; larger is better; 0: none found */
+    double throughput;           /* samples/s; of several networks relative to the reference */
+    double tdp_w;                /* of all devices */
+    double bound;                /* no designs within the limits, and no partition, have more */
+    double gap;                  /* bound / value - 1 */
     double reference_throughput; /* the same partitioned for the reference; 0: it has no plan */
     weft_outcome outcome;
     const char *reason;          /* without a plan: why; or NULL */

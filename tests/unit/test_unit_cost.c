@@ -714,7 +714,8 @@ TEST(shares_that_fit_nowhere_are_left_out)
     weft_platform_free(p);
 }
 
-/* --- work taken apart -------------------------------------------------------------------------- */
+/* --- work taken apart --------------------------------------------------------------------------
+ */
 
 /* Seconds of a kind of units from its jobs and collectives. */
 static weft_unit_cost put_together(const weft_unit_work *w, const weft_unit_kind *k,
