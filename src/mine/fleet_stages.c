@@ -460,7 +460,8 @@ static void set_bound_form(stager *g, double lo_s, double part)
     g->is_bound = true;
     g->lo_s = lo_s;
     g->hi_s = lo_s * RANGE;
-    for (g->n_classes = 0; g->n_classes == 0 || g->after[g->n_classes - 1].most < s;) {
+    g->n_classes = 0;
+    do {
         tail *t = &g->after[g->n_classes++];
 
         most = g->n_classes == MOST_CLASSES || 2 * most > s ? s : 2 * most;
@@ -472,7 +473,7 @@ static void set_bound_form(stager *g, double lo_s, double part)
             t->weight = 2 + c;
             t->shift = -(1 + c) * lo_s;
         }
-    }
+    } while (most < s);
 }
 
 /* --- corners -----------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ static const double *tensor_row(weft_mill *m, int rows, int cols, int g)
     int n_cols = m->template_->n_sizes[WEFT_KNOB_COLS];
     double **row = place(m, &m->tables.tensor[rows * n_cols + cols], m->tables.most_tensor + 1, g);
 
-    if (*row)
+    if (*row != NULL)
         return *row;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
     for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++)
@@ -113,7 +113,7 @@ static const double *vector_row(weft_mill *m, int lanes, int v)
 {
     double **row = place(m, &m->tables.vector[lanes], m->tables.most_vector + 1, v);
 
-    if (*row)
+    if (*row != NULL)
         return *row;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
     for (int c = m->ops.kind_at[WEFT_MILL_BOTH]; c < m->ops.kind_at[WEFT_MILL_MEMORY]; c++)
@@ -131,7 +131,7 @@ static const double *bytes_row(weft_mill *m, int buffer, int count, int way)
     int n = count_at(m, WEFT_KNOB_TENSOR_CORES, count);
     double share;
 
-    if (*row)
+    if (*row != NULL)
         return *row;
     share = size_at(m, WEFT_KNOB_BUFFER, buffer) * weft_mill_ways_of(n).cores[way] / n;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
