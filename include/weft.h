@@ -7,6 +7,7 @@
 #include "weft/base.h"
 #include "weft/cost.h"
 #include "weft/graph.h"
+#include "weft/mine.h"
 #include "weft/mode.h"
 #include "weft/model.h"
 #include "weft/ops.h"

@@ -3,6 +3,7 @@
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
+#include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
 #include "weft/train.h"
@@ -54,6 +55,65 @@ typedef struct weft_train_case {
 
 WEFT_CHECKED weft_status weft_train_case_open(const weft_train_request *r, weft_train_case *out);
 void weft_train_case_close(weft_train_case *c);
+
+/* Networks to be trained on an accelerator that is to be chosen. */
+typedef struct weft_mine_network {
+    const char *model; /* a file or a built-in model */
+    int64_t batch;     /* samples of a step */
+    double weight;     /* in the geometric mean */
+} weft_mine_network;
+
+typedef struct weft_mine_request {
+    int n_networks;
+    const weft_mine_network *network;
+    weft_model_options options; /* batch: that of each network; train: true */
+    const char *template_;      /* a preset or a file */
+    /* "600mm2", "280W", or the name of a design of the template: no more than it takes. NULL or
+     * empty: no limit, which one of them must have. */
+    const char *area, *power;
+    const char *memory; /* of a device: "32GiB"; NULL or empty: as the template says */
+    weft_metric metric;
+    weft_blend blend;
+    double least_throughput; /* relative to the reference; 0: 0.5 per TDP, else none */
+    int n_threads;
+    bool has_forward;        /* the networks without training too, for the search "inference" */
+    const weft_fleet *fleet; /* devices of a pipeline; NULL: one device */
+    bool is_per_stage;       /* of a fleet: a design for each stage, else one for all */
+} weft_mine_request;
+
+/* What a network takes, apart from any design. */
+typedef struct weft_mine_need {
+    double memory_bytes; /* that training holds at least */
+    bool fits;           /* into the memory of the template */
+    int n_operators;     /* after fusion */
+    double macs;         /* of a step */
+} weft_mine_need;
+
+typedef struct weft_mine_case {
+    weft_template *template_;
+    weft_quest quest;           /* without reference_s and ranks */
+    const weft_mine_need *need; /* [n_workloads] */
+    weft_workshop workshop;     /* valid while the case stays where it is */
+    weft_model **trained, **plain;
+    int n_threads;
+    weft_arena *arena, *shop;
+} weft_mine_case;
+
+/* A network that does not fit into the memory of one device is searched for all the same, and
+ * `need` says so: its parts would have to be spread, or results computed again. */
+WEFT_CHECKED weft_status weft_mine_case_open(const weft_mine_request *r, weft_mine_case *out);
+void weft_mine_case_close(weft_mine_case *c);
+
+/* The same for the devices of a pipeline; batch and options.batch are those of the fleet. */
+typedef struct weft_fleet_case {
+    weft_template *template_;
+    weft_fleet_net **net;
+    weft_fleet_quest quest;
+    weft_arena *arena;
+} weft_fleet_case;
+
+WEFT_CHECKED weft_status weft_fleet_case_open(const weft_mine_request *r, weft_fleet_case *out);
+void weft_fleet_case_close(weft_fleet_case *c);
 
 typedef struct weft_case {
     weft_model *model;       /* NULL for task files */

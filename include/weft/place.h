@@ -38,17 +38,17 @@ double weft_bound_again(const weft_problem *p, const char *name);
 /* --- latency against throughput -------------------------------------------------------------- */
 
 /* A plan and what the simulator says of it. */
-typedef struct weft_point {
+typedef struct weft_tradeoff {
     double latency_s, period_s;
     weft_plan plan;
-} weft_point;
+} weft_tradeoff;
 
 /* Plans of which none is beaten in both latency and period, by rising latency, that keep the limits
  * of the problem. Found by sweeping limits of the period: a heuristic, the points are simulated and
  * legal, better ones may exist. Their number is *n; *out belongs
  * to `a`, which must not be run->scratch. */
 WEFT_CHECKED weft_status weft_place_front(const weft_problem *p, weft_run *run, weft_arena *a,
-                                          const weft_point **out, int *n);
+                                          const weft_tradeoff **out, int *n);
 
 #ifdef __cplusplus
 }

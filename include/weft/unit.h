@@ -160,6 +160,37 @@ typedef struct weft_unit_ask {
 bool weft_unit_costs(const weft_unit_ask *ask, weft_arena *scratch, weft_unit_cost *cost,
                      weft_unit_state *state);
 
+/* --- work: the same taken apart, for searches over designs ------------------------------------ */
+
+/* Nodes with equal work. */
+typedef struct weft_unit_job {
+    weft_phase phase;
+    bool is_again; /* forward: WEFT_KEEP_SOME computes it again */
+    int key, count;
+} weft_unit_job;
+
+/* Units that are alike. Operators are cut as is best on the design that was asked for; then seconds
+ * on any design are those of the jobs plus the collectives, which do not depend on it, nor does
+ * memory. */
+typedef struct weft_unit_kind {
+    int n_jobs;
+    const weft_unit_job *job;
+    double again_collective_s; /* part of forward_collective_s, with WEFT_KEEP_SOME */
+    weft_unit_cost cost;       /* on the design that was asked for */
+    weft_unit_state state;
+} weft_unit_kind;
+
+typedef struct weft_unit_work {
+    int n_kinds;
+    const weft_unit_kind *kind; /* in the order of their first units */
+    const int *kind_of;         /* [n_units] */
+    int n_keys;
+    const weft_work_key *key; /* distinct */
+} weft_unit_work;
+
+/* As weft_unit_costs. In `a`. */
+bool weft_unit_work_of(const weft_unit_ask *ask, weft_arena *a, weft_unit_work *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,8 @@
 /* train_case.c: opens what a request names and puts the problem of training together.
  *
  * The hash of the model is that of the network as it is opened with the options of the request,
- * without backward nodes, so that it does not depend on how steps are cut. */
+ * without backward nodes, so that it does not depend on how steps are cut; of one sample, if it has
+ * no batch of its own. */
 #include "weft/api.h"
 
 #include <string.h>
@@ -28,7 +29,10 @@ static weft_status hash_model(const weft_train_request *r, uint64_t *out)
     weft_model *model;
 
     options.train = false;
-    WEFT_TRY(weft_model_open(r->model, &options, &model));
+    if (weft_model_open(r->model, &options, &model) != WEFT_OK) {
+        options.batch = 1;
+        WEFT_TRY(weft_model_open(r->model, &options, &model));
+    }
     *out = weft_graph_hash(model->graph);
     weft_model_free(model);
     return WEFT_OK;

@@ -22,7 +22,7 @@ typedef struct weft_command {
 } weft_command;
 
 extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_inspect, weft_cmd_list,
-    weft_cmd_place, weft_cmd_shard, weft_cmd_train;
+    weft_cmd_mine, weft_cmd_place, weft_cmd_shard, weft_cmd_train;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
@@ -119,6 +119,7 @@ typedef struct weft_effort_flags {
 #define WEFT_USUAL_LIMIT "10s"
 #define WEFT_SHARD_LIMIT "50s"
 #define WEFT_TRAIN_LIMIT "10s"
+#define WEFT_MINE_LIMIT "60s"
 
 /* usual: the time limit where none is given, one of the above. */
 #define WEFT_EFFORT_FLAGS(type, usual)                                                             \
@@ -154,6 +155,7 @@ struct weft_run;
 WEFT_CHECKED weft_status weft_effort_read(const weft_effort_flags *f, const char *usual,
                                           weft_watch *w, struct weft_run *out);
 void weft_effort_end(weft_watch *w);
+bool weft_effort_is_stopped(void); /* by Ctrl-C */
 
 struct weft_request;
 WEFT_CHECKED weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
@@ -216,6 +218,27 @@ typedef struct weft_piper_flags {
 } weft_piper_flags;
 
 WEFT_CHECKED weft_status weft_train_piper(const weft_piper_flags *f, weft_arena *a, int *code);
+
+/* weft mine MODEL... */
+struct weft_mine_request;
+typedef struct weft_mine_flags {
+    const struct weft_mine_request *request;
+    const char *solver, *dtype, *optimizer;
+    const weft_effort_flags *effort;     /* steps: evaluations */
+    int n_processes;                     /* that mpirun has started; 1 without it */
+    int64_t sensitivity;                 /* draws; 0: none */
+    const char *study, *output, *pareto; /* empty: none */
+    bool json, quiet, verbose;
+} weft_mine_flags;
+
+WEFT_CHECKED weft_status weft_mine_search(const weft_mine_flags *f, weft_arena *a, int *code);
+/* weft mine MODEL... --stages N. */
+WEFT_CHECKED weft_status weft_mine_pipeline(const weft_mine_flags *f, weft_arena *a, int *code);
+/* Errors are not printed from now on: another process of this run does. */
+void weft_mute(void);
+/* weft mine --study FILE --show. */
+WEFT_CHECKED weft_status weft_mine_show(const char *study, bool json, bool with_all,
+                                        const char *output, weft_arena *a);
 
 /* A stream that collects text, and its hand-over to weft_emit. */
 typedef struct weft_collect {

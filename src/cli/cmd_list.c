@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c: weft list models|platforms|solvers|operators. */
+/* cmd_list.c: weft list models|platforms|templates|solvers|operators. */
 #include "cli.h"
+#include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
 #include "weft/train.h"
@@ -145,6 +146,23 @@ static weft_doc *platforms_doc(weft_arena *a)
     return list;
 }
 
+static void templates_text(FILE *to)
+{
+    fprintf(to, "Templates of accelerators; use as weft mine MODEL --template NAME\n\n");
+    for (int i = 0; i < weft_template_preset_count(); i++)
+        fprintf(to, "  %-18s %s\n", weft_template_preset_at(i)->name,
+                weft_template_preset_at(i)->summary);
+}
+
+static weft_doc *templates_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_template_preset_count(); i++)
+        add_row(a, list, weft_template_preset_at(i)->name, weft_template_preset_at(i)->summary);
+    return list;
+}
+
 static void solvers_text(FILE *to)
 {
     fprintf(to, "weft place --solver NAME:\n");
@@ -156,6 +174,9 @@ static void solvers_text(FILE *to)
     fprintf(to, "\nweft train --solver NAME:\n");
     for (int i = 0; i < weft_train_count(); i++)
         fprintf(to, "  %-14s %s\n", weft_train_at(i)->name, weft_train_at(i)->summary);
+    fprintf(to, "\nweft mine --solver NAME:\n");
+    for (int i = 0; i < weft_miner_count(); i++)
+        fprintf(to, "  %-14s %s\n", weft_miner_at(i)->name, weft_miner_at(i)->summary);
 }
 
 static void add_solver(weft_arena *a, weft_doc *list, const char *task, const char *name,
@@ -175,6 +196,8 @@ static weft_doc *solvers_doc(weft_arena *a)
         add_solver(a, list, "shard", weft_shard_at(i)->name, weft_shard_at(i)->summary);
     for (int i = 0; i < weft_train_count(); i++)
         add_solver(a, list, "train", weft_train_at(i)->name, weft_train_at(i)->summary);
+    for (int i = 0; i < weft_miner_count(); i++)
+        add_solver(a, list, "mine", weft_miner_at(i)->name, weft_miner_at(i)->summary);
     return list;
 }
 
@@ -189,6 +212,7 @@ typedef struct listing {
 static const listing listings[] = {
     {"models",    models_text,    models_doc   },
     {"platforms", platforms_text, platforms_doc},
+    {"templates", templates_text, templates_doc},
     {"solvers",   solvers_text,   solvers_doc  },
     {"operators", operators_text, operators_doc},
 };
@@ -219,21 +243,23 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     for (int i = 0; i < N_LISTINGS; i++)
         if (strcmp(operand[0], listings[i].name) == 0)
             return print(&listings[i], options);
-    return weft_fail(
-        WEFT_E_INPUT,
-        "list: '%s' cannot be listed, expected models, platforms, solvers or operators",
-        operand[0]);
+    return weft_fail(WEFT_E_INPUT,
+                     "list: '%s' cannot be listed, expected models, platforms, templates, "
+                     "solvers or operators",
+                     operand[0]);
 }
 
 const weft_command weft_cmd_list = {
     .name = "list",
-    .summary = "What weft brings along: models, platforms, solvers, operators",
-    .operands = "models|platforms|solvers|operators",
+    .summary = "What weft brings along: models, platforms, templates, solvers, operators",
+    .operands = "models|platforms|templates|solvers|operators",
     .description =
         "Lists what weft brings along: built-in models with their parameters and\n"
-        "defaults, platforms, solvers, and the operators whose shapes and work it knows.",
+        "defaults, platforms, templates of accelerators, solvers, and the operators whose shapes\n"
+        "and work it knows.",
     .examples = "  weft list models\n"
                 "  weft list platforms\n"
+                "  weft list templates\n"
                 "  weft list operators --json\n",
     .options = list_table,
     .options_size = sizeof(list_options),

@@ -86,6 +86,11 @@ void weft_effort_end(weft_watch *w)
         fprintf(stderr, "\r\033[K");
 }
 
+bool weft_effort_is_stopped(void)
+{
+    return is_interrupted;
+}
+
 double weft_peak_rss_bytes(void)
 {
     struct rusage usage;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const weft_command *const commands[] = {
-    &weft_cmd_inspect, &weft_cmd_place, &weft_cmd_shard, &weft_cmd_train,
-    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_list};
+    &weft_cmd_inspect, &weft_cmd_place,   &weft_cmd_shard, &weft_cmd_train,
+    &weft_cmd_mine,    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_list};
 
 enum { N_COMMANDS = (int)(sizeof commands / sizeof commands[0]) };
 
@@ -21,9 +21,17 @@ static void print_usage(FILE *to)
                 "3 internal error.\n");
 }
 
+static bool is_mute; /* of several processes one speaks */
+
+void weft_mute(void)
+{
+    is_mute = true;
+}
+
 static int complain(weft_status status)
 {
-    fprintf(stderr, "weft: %s\n", weft_message());
+    if (!is_mute)
+        fprintf(stderr, "weft: %s\n", weft_message());
     return status == WEFT_E_INTERNAL ? WEFT_EXIT_INTERNAL : WEFT_EXIT_WRONG;
 }
 

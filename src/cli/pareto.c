@@ -35,7 +35,7 @@ static int n_used(const weft_problem *p, const weft_plan *plan, weft_arena *a)
     return n;
 }
 
-static void print_front(const weft_problem *p, const weft_point *point, int n, weft_arena *a,
+static void print_front(const weft_problem *p, const weft_tradeoff *point, int n, weft_arena *a,
                         FILE *to)
 {
     bounds b = bounds_of(p, a);
@@ -61,7 +61,7 @@ static void print_front(const weft_problem *p, const weft_point *point, int n, w
 }
 
 /* The point as a plan of its own, which weft check can read. */
-static weft_doc *point_doc(const weft_problem *p, const weft_point *point,
+static weft_doc *point_doc(const weft_problem *p, const weft_tradeoff *point,
                            const weft_plan_origin *origin, const weft_proof *bound, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
@@ -83,7 +83,7 @@ static weft_doc *point_doc(const weft_problem *p, const weft_point *point,
     return d;
 }
 
-static weft_doc *front_doc(const weft_problem *p, const weft_point *point, int n,
+static weft_doc *front_doc(const weft_problem *p, const weft_tradeoff *point, int n,
                            const weft_plan_origin *origin, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
@@ -106,7 +106,7 @@ static weft_doc *front_doc(const weft_problem *p, const weft_point *point, int n
 weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *origin,
                              const weft_pareto_options *o, weft_arena *a, int *code)
 {
-    const weft_point *point;
+    const weft_tradeoff *point;
     weft_watch watch;
     weft_run run;
     weft_collect c;

@@ -20,8 +20,9 @@ static weft_status find_solver(const char *name, const weft_train_solver **out)
     return *out ? WEFT_OK : weft_unknown_solver(name, known, n);
 }
 
+/* What is left of the time limit after spent_s, but a quarter of it at least. */
 static weft_status run_solver(const weft_train_solver *s, const weft_training *p,
-                              const weft_effort_flags *effort, weft_arena *a,
+                              const weft_effort_flags *effort, double spent_s, weft_arena *a,
                               weft_train_solution *out)
 {
     weft_watch watch = {0};
@@ -29,6 +30,7 @@ static weft_status run_solver(const weft_train_solver *s, const weft_training *p
     weft_status status;
 
     WEFT_TRY(weft_effort_read(effort, WEFT_TRAIN_LIMIT, &watch, &run));
+    run.limit_s = fmax(run.limit_s - spent_s, run.limit_s / 4);
     run.scratch = weft_arena_new();
     status = weft_train_solve(s, p, &run, a, out);
     weft_arena_free(run.scratch);
@@ -91,15 +93,18 @@ static weft_status show(const weft_train_report *r, weft_doc *plan, const weft_t
     return weft_collect_emit(&c, NULL);
 }
 
-/* Only where devices differ does it say anything. */
+/* Only where devices differ does it say anything, and only if it has its time. */
 static weft_status set_beside(const weft_training *p, const weft_train_flags *f, weft_arena *a,
                               weft_train_solution *equal, weft_train_report *r)
 {
     const weft_train_solver *s = weft_train_find(beside);
 
-    if (p->cluster->n_classes < 2 || s == NULL || strcmp(f->solver, beside) == 0)
+    if (p->cluster->n_classes < 2 || s == NULL || strcmp(f->solver, beside) == 0 ||
+        weft_effort_is_stopped())
         return WEFT_OK;
-    WEFT_TRY(run_solver(s, p, f->effort, a, equal));
+    WEFT_TRY(run_solver(s, p, f->effort, r->solution->seconds, a, equal));
+    if (weft_effort_is_stopped())
+        return WEFT_OK;
     r->equal = equal;
     return WEFT_OK;
 }
@@ -118,7 +123,7 @@ static weft_status train(const weft_train_case *c, const weft_train_flags *f, we
     weft_doc *plan = NULL;
 
     WEFT_TRY(find_solver(f->solver, &solver));
-    WEFT_TRY(run_solver(solver, p, f->effort, a, &solution));
+    WEFT_TRY(run_solver(solver, p, f->effort, 0, a, &solution));
     r.solution = &solution;
     if (has_plan(&solution)) {
         plan =

@@ -25,6 +25,9 @@ double weft_cycles_winograd(const weft_design *d, const weft_layer *l);
 double weft_cycles_template(const weft_design *d, const weft_layer *l);
 /* Cycles of element-wise work on vector lanes. */
 double weft_cycles_vector(const weft_work_key *k, double lanes);
+/* Cycles of the products of an operator on tensor cores of rows x cols, ports included. */
+double weft_tensor_cycles(const weft_work_key *k, double rows, double cols, double cores,
+                          weft_dataflow dataflow);
 double weft_area_template(const weft_design *d);
 
 /* Traffic without reuse beyond one pass: operands once, results once. */

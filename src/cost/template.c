@@ -29,17 +29,25 @@ double weft_cycles_template(const weft_design *d, const weft_layer *l)
     return weft_cycles_systolic(d, l);
 }
 
+double weft_tensor_cycles(const weft_work_key *k, double rows, double cols, double cores,
+                          weft_dataflow dataflow)
+{
+    weft_array a = {rows, cols, 1, cores, dataflow, port_bytes(rows, cols), k->element_bytes};
+    double cycles = 0;
+
+    for (int i = 0; i < k->n_layers; i++)
+        cycles += weft_array_cycles(&a, &k->layer[i]);
+    return cycles;
+}
+
 weft_effort weft_effort_template(const weft_design *d, const weft_work_key *k)
 {
-    weft_array a = weft_array_of(d);
     double lanes = weft_count_of(d, WEFT_P_LANES) * weft_count_of(d, WEFT_P_VECTOR_CORES);
-    double tensor_cycles = 0, cycles;
+    double tensor_cycles = weft_tensor_cycles(
+        k, weft_count_of(d, WEFT_P_ROWS), weft_count_of(d, WEFT_P_COLS),
+        weft_count_of(d, WEFT_P_CORES), (weft_dataflow)(int)d->value[WEFT_P_DATAFLOW]);
+    double cycles = fmax(tensor_cycles, weft_cycles_vector(k, lanes));
 
-    a.port_bytes = port_bytes(a.rows, a.cols);
-    a.element_bytes = k->element_bytes;
-    for (int i = 0; i < k->n_layers; i++)
-        tensor_cycles += weft_array_cycles(&a, &k->layer[i]);
-    cycles = fmax(tensor_cycles, weft_cycles_vector(k, lanes));
     return (weft_effort){cycles > 0 ? cycles / d->value[WEFT_P_CLOCK] : 0,
                          weft_key_traffic(k, d->value[WEFT_P_SRAM])};
 }

@@ -469,7 +469,7 @@ static weft_status build_decoder(weft_net *net, const transformer_options *o,
 {
     weft_zoo z = weft_zoo_begin(net, common);
     int64_t rows = o->positions;
-    int ids, table, x;
+    int ids, table, place, x;
 
     if (rows == 0)
         rows = o->seq > d->context ? o->seq : d->context;
@@ -477,8 +477,9 @@ static weft_status build_decoder(weft_net *net, const transformer_options *o,
     WEFT_TRY(check_positions(d->name, rows, o->seq));
     ids = ids_input(&z, "input_ids", o->seq);
     table = weft_zoo_weight(&z, "embedding", 2, (int64_t[]){o->vocab, o->hidden});
-    x = add(&z, gather(&z, table, ids, 0),
-            position_rows(&z, rows + d->unused, d->unused, o->seq, o->hidden));
+    /* one after the other: the order of arguments is the compiler's, and names count nodes */
+    place = position_rows(&z, rows + d->unused, d->unused, o->seq, o->hidden);
+    x = add(&z, gather(&z, table, ids, 0), place);
     x = decoder_layers(&z, x, o, d);
     weft_zoo_output(&z, language_head(&z, x, o->tied ? table : -1, o->vocab));
     return z.status;
@@ -568,7 +569,8 @@ static int bert_embedding(weft_zoo *z, const transformer_options *o, int *mask)
     int types = ids_input(z, "token_type_ids", o->seq);
     int words = weft_zoo_weight(z, "embedding", 2, (int64_t[]){o->vocab, o->hidden});
     int kinds = weft_zoo_weight(z, "token_types", 2, (int64_t[]){2, o->hidden});
-    int x = add(z, gather(z, words, ids, 0), gather(z, kinds, types, 0));
+    int kind = gather(z, kinds, types, 0); /* before the words, whatever the compiler */
+    int x = add(z, gather(z, words, ids, 0), kind);
 
     *mask = padding_mask(z, attended);
     x = add(z, x, position_rows(z, o->positions, 0, o->seq, o->hidden));

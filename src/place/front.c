@@ -49,7 +49,7 @@ static void thin(weft_front *f)
 }
 
 /* A last look, as the driver takes it. */
-static bool is_legal(const weft_problem *p, weft_point *x, weft_arena *a)
+static bool is_legal(const weft_problem *p, weft_tradeoff *x, weft_arena *a)
 {
     size_t mark = weft_arena_mark(a);
     weft_breach breach;
@@ -65,7 +65,7 @@ static bool is_legal(const weft_problem *p, weft_point *x, weft_arena *a)
 }
 
 weft_status weft_place_front(const weft_problem *p, weft_run *run, weft_arena *a,
-                             const weft_point **out, int *n)
+                             const weft_tradeoff **out, int *n)
 {
     weft_domain m = weft_domain_new(p, run->scratch);
     weft_candidates found = weft_candidates_new(p->n_tasks, run->scratch);

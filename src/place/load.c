@@ -340,7 +340,7 @@ static bool choose_between(const weft_domain *m, const weft_candidates *found, w
 {
     const weft_problem *p = m->problem;
     weft_front front = weft_front_new(weft_arena_new());
-    const weft_point *best;
+    const weft_tradeoff *best;
 
     weft_trade_search(m, found, weft_trade_evaluations(p, run), run, &front);
     best = weft_front_best(&front, &p->ask);

@@ -66,7 +66,7 @@ static bool is_beaten(const weft_front *f, double latency_s, double period_s)
 
 bool weft_front_add(weft_front *f, double latency_s, double period_s, const weft_plan *plan)
 {
-    weft_point point = {latency_s, period_s, {0}};
+    weft_tradeoff point = {latency_s, period_s, {0}};
     int n = 0, at;
 
     if (is_beaten(f, latency_s, period_s))
@@ -83,12 +83,12 @@ bool weft_front_add(weft_front *f, double latency_s, double period_s, const weft
     return true;
 }
 
-const weft_point *weft_front_best(const weft_front *f, const weft_ask *ask)
+const weft_tradeoff *weft_front_best(const weft_front *f, const weft_ask *ask)
 {
-    const weft_point *best = NULL;
+    const weft_tradeoff *best = NULL;
 
     for (int i = 0; i < f->n; i++) {
-        const weft_point *x = &f->at[i];
+        const weft_tradeoff *x = &f->at[i];
 
         if (!weft_ask_allows(ask, x->latency_s, x->period_s))
             continue;

@@ -7,7 +7,7 @@
 
 typedef struct weft_front {
     int n, room;
-    weft_point *at; /* by rising latency and falling period */
+    weft_tradeoff *at; /* by rising latency and falling period */
     weft_arena *arena;
 } weft_front;
 
@@ -26,6 +26,6 @@ bool weft_trade_search(const weft_domain *m, const weft_candidates *found, int64
 int64_t weft_trade_evaluations(const weft_problem *p, const weft_run *run);
 
 /* The point of the front that is best for the goal and keeps the limits; NULL: none. */
-const weft_point *weft_front_best(const weft_front *f, const weft_ask *ask);
+const weft_tradeoff *weft_front_best(const weft_front *f, const weft_ask *ask);
 
 #endif

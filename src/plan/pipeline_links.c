@@ -16,6 +16,7 @@
  * of these sums and the largest latency. Same device: nothing moves.
  *
  * A shared parameter: pipeline.h. Time O(blocks * width). */
+#include <assert.h>
 #include <math.h>
 
 #include "pipeline.h"
@@ -356,6 +357,7 @@ double weft_shared_s(const weft_training *p, const weft_stage *owner, const weft
     int n_owner = weft_stage_blocks(owner), n_other = weft_stage_blocks(other);
     exchange x;
 
+    assert(n_owner > 0);
     if (!(bytes > 0))
         return 0.0;
     x = new_exchange(p, from, to);

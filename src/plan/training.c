@@ -283,6 +283,11 @@ static weft_status add_shares(reader *r)
             r->is_limited = true;
             break;
         }
+        if (weft_graph_hash(m->graph) == weft_graph_hash(r->first->graph)) { /* bound by --dim */
+            r->is_fixed = true;
+            weft_model_free(m);
+            break;
+        }
         status = add_share(r, m->graph, share[i], &is_fitting);
         weft_model_free(m);
         WEFT_TRY(status);

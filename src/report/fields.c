@@ -223,3 +223,24 @@ void weft_print_field(FILE *to, int width, const char *label, const char *text)
     fprintf(to, "  %-*s", WEFT_LABEL - 2, label);
     weft_print_wrapped(to, WEFT_LABEL, width, text);
 }
+
+/* --- accelerators ---------------------------------------------------------------------------- */
+
+const char *weft_limits_words(const weft_limits *l, weft_arena *a)
+{
+    if (!(l->tdp_w < INFINITY))
+        return weft_arena_print(a, "%.4g\tmm2", l->area_mm2);
+    if (!(l->area_mm2 < INFINITY))
+        return weft_arena_print(a, "%.4g\tW", l->tdp_w);
+    return weft_arena_print(a, "%.4g\tmm2 and %.4g\tW", l->area_mm2, l->tdp_w);
+}
+
+/* --- documents ------------------------------------------------------------------------------- */
+
+void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double x)
+{
+    if (fabs(x) < 1e15 && x == floor(x))
+        weft_put_int(a, map, key, (int64_t)x);
+    else
+        weft_put_real(a, map, key, x);
+}

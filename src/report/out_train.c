@@ -63,9 +63,10 @@ static void print_title(page *g)
                  platform);
     weft_shorten(o && o->solver ? o->solver : "", MOST_NAME, solver);
     weft_print_wrapped(g->to, 0, g->width,
-                       weft_arena_print(g->a, "%s trained on %s, shortest step of %s samples%s%s",
+                       weft_arena_print(g->a, "%s trained on %s, shortest step of %s sample%s%s%s",
                                         model, platform, whole(g, g->p->ask.batch),
-                                        *solver ? ", solver " : "", solver));
+                                        g->p->ask.batch == 1 ? "" : "s", *solver ? ", solver " : "",
+                                        solver));
     fputc('\n', g->to);
 }
 
@@ -116,12 +117,11 @@ static void print_equal(page *g)
     if (g->r->equal == NULL)
         return;
     if (isnan(speed_up))
-        field(g, "equal", "treating all devices as equal gives no plan");
+        field(g, "equal", "a planner for equal devices finds no plan");
     else
         field(g, "equal",
               weft_arena_print(g->a,
-                               "%.2fx as fast as the best plan that treats all devices as "
-                               "equal (%s)",
+                               "%.2fx as fast as the plan of a planner for equal devices (%s)",
                                speed_up, seconds(g, g->r->equal->measures.step_s)));
 }
 
@@ -421,10 +421,21 @@ static void print_no_plan(page *g)
 {
     weft_print_wrapped(g->to, 0, g->width,
                        g->proof->outcome == WEFT_INFEASIBLE
-                           ? "  There is no plan: this is proved."
+                           ? "  There is no plan in the space that is searched: this is proved."
                            : "  No plan was found; whether there is one is not known.");
     if (g->proof->reason != NULL)
         weft_print_wrapped(g->to, 2, g->width, weft_arena_print(g->a, "  %s", g->proof->reason));
+}
+
+/* Of reading the network: what counts as a sample may not be one. */
+static void print_warnings(page *g)
+{
+    for (int i = 0; i < g->p->n_warnings; i++) {
+        if (i == 0)
+            fputc('\n', g->to);
+        weft_print_wrapped(g->to, 2, g->width,
+                           weft_arena_print(g->a, "  warning: %s", g->p->warning[i]));
+    }
 }
 
 static void print_plan(page *g, bool with_all)
@@ -460,5 +471,6 @@ void weft_train_report_text(const weft_train_report *r, bool with_all, int width
         print_plan(&g, with_all);
     else
         print_no_plan(&g);
+    print_warnings(&g);
     weft_arena_free(g.a);
 }

@@ -128,6 +128,15 @@ static weft_doc *step_doc(const weft_train_report *r, weft_arena *a)
     return d;
 }
 
+static weft_doc *warnings_doc(const weft_training *p, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < p->n_warnings; i++)
+        weft_doc_add(a, list, weft_doc_new_text(a, p->warning[i]));
+    return list;
+}
+
 void weft_train_report_put(const weft_train_report *r, weft_doc *map, weft_arena *a)
 {
     bool has = weft_train_report_has_plan(r);
@@ -137,4 +146,5 @@ void weft_train_report_put(const weft_train_report *r, weft_doc *map, weft_arena
     weft_doc_put(a, map, "equal", equal_doc(r, a));
     weft_doc_put(a, map, "step", has ? step_doc(r, a) : weft_doc_new(a, WEFT_DOC_NULL));
     weft_doc_put(a, map, "stages", has ? stages_doc(r, a) : weft_doc_new(a, WEFT_DOC_NULL));
+    weft_doc_put(a, map, "warnings", warnings_doc(r->problem, a));
 }

@@ -60,6 +60,17 @@ static inline int weft_order_job(const weft_pipeline_draft *d, int stage, int64_
     return (int)(entry + 2 * d->n_microbatches * (stage + chunk * (d->plan->n_stages - 1)));
 }
 
+enum { WEFT_MOST_PIPELINE_JOBS = 1 << 24 }; /* of a step; about 200 bytes each */
+
+/* So many chunks in all can be simulated, whatever they send: 4 jobs for each microbatch, 2 for the
+ * last chunk, and the end of the step. */
+static inline int64_t weft_pipeline_most_chunks(const weft_training *p, int64_t microbatch)
+{
+    int64_t m = p->ask.batch / microbatch;
+
+    return (WEFT_MOST_PIPELINE_JOBS - 2 * p->units.n_shared + 2 * m) / (4 * m + 4);
+}
+
 /* Everything but order and jobs; the plan keeps the rules. In `a`. */
 void weft_pipeline_draft_figures(const weft_training *p, const weft_pipeline *plan, weft_arena *a,
                                  weft_pipeline_draft *out);

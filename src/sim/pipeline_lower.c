@@ -22,8 +22,6 @@
 
 #include "pipeline_draft.h"
 
-enum { MOST_JOBS = 1 << 24 }; /* about 200 bytes each */
-
 /* --- jobs ------------------------------------------------------------------------------------ */
 
 /* Jobs while they are written, in the order of their numbers. */
@@ -379,11 +377,12 @@ weft_status weft_pipeline_draft_new(const weft_training *p, const weft_pipeline 
         return weft_fail(WEFT_E_INPUT, "%s", breach.what);
     weft_pipeline_draft_figures(p, plan, a, out);
     WEFT_TRY(check_links(out));
-    if (out->n_microbatches > MOST_JOBS || count_jobs(out) > MOST_JOBS)
+    if (out->n_microbatches > WEFT_MOST_PIPELINE_JOBS || count_jobs(out) > WEFT_MOST_PIPELINE_JOBS)
         return weft_fail(WEFT_E_INPUT,
                          "%lld microbatches on %d stages are more than can be simulated (%d jobs): "
                          "larger microbatches are needed",
-                         (long long)out->n_microbatches, plan->n_stages, (int)MOST_JOBS);
+                         (long long)out->n_microbatches, plan->n_stages,
+                         (int)WEFT_MOST_PIPELINE_JOBS);
     out->order = WEFT_NEW(a, const int64_t *, plan->n_stages);
     for (int i = 0; i < plan->n_stages; i++)
         out->n_order = weft_schedule_order(plan->schedule, plan->n_stages, i, out->n_microbatches,

@@ -24,6 +24,8 @@
 
 enum { MOST_ORDERS = 5000, MOST_SUBSETS = 4, STEPS = 4000000 };
 
+static const char *const over = "the search ended before it found a plan";
+
 /* Which classes are used: bits. */
 typedef unsigned class_set;
 
@@ -393,6 +395,8 @@ static weft_status solve_mixed(const weft_training *p, weft_run *run, weft_pipel
     if (best.best_s < INFINITY) {
         *plan = best.plan;
         proof->outcome = WEFT_BOUNDED;
+    } else if (weft_run_is_over(run)) {
+        proof->reason = over;
     } else {
         proof->reason = "devices treated as equal, all as small as the smallest, have no plan that "
                         "can be put on the real ones";
@@ -413,6 +417,8 @@ static weft_status solve(const weft_training *p, weft_run *run, weft_pipeline *p
     if (r.value_s < INFINITY) {
         *plan = r.plan;
         proof->outcome = WEFT_BOUNDED;
+    } else if (r.bound_s < INFINITY) {
+        proof->reason = over;
     } else {
         proof->reason = weft_pipe_misfit(p, run, run->scratch);
     }

@@ -5,11 +5,15 @@
  * 1. The least overflow: over families and schedules, by dynamic programming over suffixes, the
  *    least over uniform plans of the most bytes that a stage is over. Stages that are over by more
  *    than the least so far are not looked at.
- * 2. Changes are tried in this order, and the first that fits is named: a recomputation that was
- *    not allowed; a smaller microbatch than the one asked for; moments split over replicas; more
- *    devices of a class, in islands like the largest it has, their number found by doubling and
- *    bisection. With a change the problem is the same but for the numbers changed; there is a plan
- *    if the suffix tables without hops reach the empty cut (pipe_search.c). */
+ * 2. Changes are tried in this order, and the first that fits is named: a recomputation, then a
+ *    schedule, that was not allowed; a smaller microbatch than the one asked for; moments split
+ *    over replicas; more devices of the class that is over, in islands like the largest it has,
+ *    their number found by doubling and bisection. With a change the problem is the same but for
+ *    the numbers changed; there is a plan if the suffix tables without hops reach the empty cut
+ *    (pipe_search.c).
+ *
+ * What is named fits. What is not named may fit: steps and time are limited, interleaved schedules
+ * are not looked at, and only telling families are (see there). The line says so. */
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +25,7 @@ typedef struct inquiry {
     const weft_training *p;
     weft_run *run;
     weft_arena *a;
+    bool is_cut; /* some answer was no because steps or time ended */
 } inquiry;
 
 /* --- the least overflow ---------------------------------------------------------------------- */
@@ -103,21 +108,44 @@ static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch
     }
 }
 
-/* Unless moments are split, neither replicas nor more samples make a stage need less memory: the
- * smallest microbatch without teams tells whether there is a plan, and how much it lacks. */
-static bool is_telling(const weft_training *p, const weft_pipe_families *all, int i)
+/* Which families are looked at. More samples make a stage need more memory, and replicas only
+ * divide moments that are split, so the smallest microbatch without teams tells most. But larger
+ * ones are fewer: where that leaves fewer of them in flight, replicas with the least share count
+ * too. */
+typedef struct telling {
+    bool has_uniform;
+    int64_t least_share, least_microbatch, most_microbatches;
+} telling;
+
+static telling tell_from(const weft_pipe_families *all)
 {
-    const weft_pipe_family *f = &all->at[i];
+    telling t = {.least_share = INT64_MAX, .least_microbatch = INT64_MAX};
 
-    for (int k = 0; k < all->n; k++) {
-        const weft_pipe_family *other = &all->at[k];
+    for (int i = 0; i < all->n; i++) {
+        const weft_pipe_family *f = &all->at[i];
+        int64_t share = f->replicas > 0 ? f->microbatch / f->replicas : f->microbatch;
 
-        if (other->replicas > 0 && f->replicas == 0)
-            return false;
-        if (other->microbatch < f->microbatch && !p->ask.is_split_moments)
-            return false;
+        t.has_uniform = t.has_uniform || f->replicas > 0;
+        if (share < t.least_share)
+            t.least_share = share;
+        if (f->microbatch < t.least_microbatch) {
+            t.least_microbatch = f->microbatch;
+            t.most_microbatches = f->n_microbatches;
+        }
     }
-    return true;
+    return t;
+}
+
+static bool is_telling(const weft_training *p, const telling *t, const weft_pipe_family *f,
+                       weft_schedule schedule)
+{
+    if (t->has_uniform && f->replicas == 0)
+        return false;
+    if (p->ask.is_split_moments || f->microbatch == t->least_microbatch)
+        return true;
+    return f->microbatch == t->least_share * f->replicas &&
+           weft_pipe_in_flight(schedule, f->most_stages, f->n_microbatches) <
+               weft_pipe_in_flight(schedule, f->most_stages, t->most_microbatches);
 }
 
 /* The least overflow of the space; INFINITY: no plan but for memory either. */
@@ -127,16 +155,18 @@ static double least_overflow(const inquiry *q, int *class_id)
     weft_pipe_costs c;
     weft_pipe_families families;
     overflow o = {.c = &c, .least = INFINITY, .least_class = -1};
+    telling t;
 
     weft_pipe_costs_new(q->p, a, &c);
     families = weft_pipe_families_of(&c, a);
+    t = tell_from(&families);
     for (int i = 0; i < families.n && c.n_tried < MOST_STEPS; i++)
         for (int s = 0; s < WEFT_INTERLEAVED; s++) {
             size_t mark = weft_arena_mark(scratch);
 
-            if (!(q->p->ask.schedules >> s & 1) || !is_telling(q->p, &families, i))
-                continue;
             o.f = &families.at[i];
+            if (!(q->p->ask.schedules >> s & 1) || !is_telling(q->p, &t, o.f, (weft_schedule)s))
+                continue;
             o.nodes = weft_pipe_nodes_of(o.f, MOST_NODES, scratch);
             if (o.nodes != NULL)
                 overflow_of(&o, (weft_schedule)s, scratch);
@@ -150,20 +180,24 @@ static double least_overflow(const inquiry *q, int *class_id)
 
 /* --- would it fit? --------------------------------------------------------------------------- */
 
-static bool family_fits(weft_pipe_best *best, const weft_pipe_family *f, weft_schedule schedule,
-                        weft_arena *scratch)
+static bool family_fits(inquiry *q, weft_pipe_best *best, const weft_pipe_family *f,
+                        weft_schedule schedule, weft_arena *scratch)
 {
     int n_cuts = best->costs->p->units.n_cuts;
     weft_pipe_nodes *nodes = weft_pipe_nodes_of(f, MOST_NODES, scratch);
     weft_pipe_links links;
     weft_pipe_table t;
 
-    if (nodes == NULL)
+    if (nodes == NULL) {
+        q->is_cut = true;
         return false;
+    }
     links = weft_pipe_links_free(nodes, scratch);
     t = (weft_pipe_table){.family = f, .nodes = nodes, .links = &links, .schedule = schedule};
-    if (!weft_pipe_suffixes(best, &t, -1, scratch))
+    if (!weft_pipe_suffixes(best, &t, -1, scratch)) {
+        q->is_cut = true;
         return false;
+    }
     for (int node = 1; node < nodes->n_nodes; node++)
         if (t.bound_s[(size_t)node * (size_t)n_cuts] < INFINITY)
             return true;
@@ -171,7 +205,7 @@ static bool family_fits(weft_pipe_best *best, const weft_pipe_family *f, weft_sc
 }
 
 /* Is there a plan of the problem? */
-static bool fits(const inquiry *q, const weft_training *p)
+static bool fits(inquiry *q, const weft_training *p)
 {
     weft_arena *a = weft_arena_new(), *scratch = weft_arena_new();
     weft_pipe_costs c;
@@ -179,15 +213,18 @@ static bool fits(const inquiry *q, const weft_training *p)
     weft_pipe_best best = {
         .costs = &c, .run = q->run, .value_s = INFINITY, .a = a, .most_steps = MOST_STEPS};
     bool is_found = false;
+    telling t;
 
     weft_pipe_costs_new(p, a, &c);
     families = weft_pipe_families_of(&c, a);
+    t = tell_from(&families);
+    q->is_cut = q->is_cut || !families.is_complete;
     for (int i = 0; i < families.n && !is_found && !best.is_over; i++)
         for (int s = 0; s < WEFT_INTERLEAVED && !is_found; s++) {
             size_t mark = weft_arena_mark(scratch);
 
-            if ((p->ask.schedules >> s & 1) && is_telling(p, &families, i))
-                is_found = family_fits(&best, &families.at[i], (weft_schedule)s, scratch);
+            if ((p->ask.schedules >> s & 1) && is_telling(p, &t, &families.at[i], (weft_schedule)s))
+                is_found = family_fits(q, &best, &families.at[i], (weft_schedule)s, scratch);
             weft_arena_rewind(scratch, mark);
         }
     weft_arena_free(scratch);
@@ -221,7 +258,7 @@ static weft_training with_devices(const weft_training *p, int class_id, int n,
     return changed;
 }
 
-static bool fits_with(const inquiry *q, int class_id, int n)
+static bool fits_with(inquiry *q, int class_id, int n)
 {
     size_t mark = weft_arena_mark(q->a);
     weft_cluster cluster;
@@ -232,8 +269,9 @@ static bool fits_with(const inquiry *q, int class_id, int n)
     return is_enough;
 }
 
-/* The least number of devices of a class with which there is a plan; 0: none is found. */
-static int devices_needed(const inquiry *q, int class_id)
+/* The least number of devices of a class with which there is a plan; 0: none is found. If an answer
+ * was cut short, fewer may do. */
+static int devices_needed(inquiry *q, int class_id)
 {
     int low = q->p->cluster->classes[class_id].n_devices, high = low;
 
@@ -255,8 +293,8 @@ static int devices_needed(const inquiry *q, int class_id)
 
 /* --- the line -------------------------------------------------------------------------------- */
 
-/* "; would fit with full recomputation", or NULL. */
-static const char *by_recomputing(const inquiry *q)
+/* "would fit with ...", or NULL. */
+static const char *by_recomputing(inquiry *q)
 {
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
         weft_training changed = *q->p;
@@ -271,8 +309,23 @@ static const char *by_recomputing(const inquiry *q)
     return NULL;
 }
 
+static const char *by_schedule(inquiry *q)
+{
+    for (int s = 0; s < WEFT_INTERLEAVED; s++) {
+        weft_training changed = *q->p;
+
+        if (q->p->ask.schedules >> s & 1)
+            continue;
+        changed.ask.schedules |= 1u << s;
+        if (fits(q, &changed))
+            return weft_arena_print(q->a, "would fit with schedule '%s'",
+                                    weft_schedule_name((weft_schedule)s));
+    }
+    return NULL;
+}
+
 /* The largest smaller microbatch that fits. */
-static const char *by_microbatch(const inquiry *q)
+static const char *by_microbatch(inquiry *q)
 {
     for (int64_t b = q->p->ask.microbatch - 1; b > 0; b--) {
         weft_training changed = *q->p;
@@ -289,7 +342,7 @@ static const char *by_microbatch(const inquiry *q)
     return NULL;
 }
 
-static const char *by_splitting(const inquiry *q)
+static const char *by_splitting(inquiry *q)
 {
     weft_training changed = *q->p;
 
@@ -299,51 +352,78 @@ static const char *by_splitting(const inquiry *q)
     return "would fit with the optimizer's state split over replicas";
 }
 
-static const char *by_devices(const inquiry *q, int class_id)
+static const char *by_devices(inquiry *q, int class_id)
 {
     const weft_class *c = &q->p->cluster->classes[class_id];
-    int n = devices_needed(q, class_id);
+    int n;
     char room[32];
 
+    q->is_cut = false;
+    n = devices_needed(q, class_id);
     if (n == 0)
         return NULL;
-    return weft_arena_print(q->a, "would fit with %d devices of %s instead of %d", n,
-                            weft_format_bytes(c->memory_bytes, room), c->n_devices);
+    return weft_arena_print(q->a, "would fit with %d devices of %s%s instead of %d", n,
+                            weft_format_bytes(c->memory_bytes, room),
+                            q->is_cut ? ", or fewer," : "", c->n_devices);
 }
 
-static const char *change_that_fits(const inquiry *q, int class_id)
+/* The first change that fits, or that none is known. */
+static const char *change_that_fits(inquiry *q, int class_id)
 {
     const char *text = by_recomputing(q);
+    bool is_cut;
 
+    if (text == NULL)
+        text = by_schedule(q);
     if (text == NULL)
         text = by_microbatch(q);
     if (text == NULL)
         text = by_splitting(q);
+    is_cut = q->is_cut;
     if (text == NULL)
         text = by_devices(q, class_id);
-    return text;
+    if (text != NULL)
+        return text;
+    if (is_cut || q->is_cut)
+        return "what would fit was not found within the limits of the search";
+    return weft_arena_print(q->a,
+                            "no other recomputation, schedule or microbatch, and no number of such "
+                            "devices up to %d, was found to help",
+                            MOST_DEVICES);
+}
+
+/* Nothing but interleaved schedules is allowed; these have rules of their own. */
+static const char *interleaved_misfit(inquiry *q)
+{
+    const char *change = by_schedule(q);
+
+    return weft_arena_print(
+        q->a,
+        "no interleaved plan fits: it takes a network that is a chain, memory for two or more "
+        "stages on devices of one class, and a number of microbatches that the stages divide; %s",
+        change != NULL ? change : "no other schedule was found to fit either");
 }
 
 const char *weft_pipe_misfit(const weft_training *p, weft_run *run, weft_arena *a)
 {
     inquiry q = {.p = p, .run = run, .a = a};
     const weft_class *c;
-    const char *change;
     int class_id;
-    double over = least_overflow(&q, &class_id);
+    double over;
     char room[32], more[32];
 
+    if (p->ask.schedules == 1u << WEFT_INTERLEAVED)
+        return interleaved_misfit(&q);
+    over = least_overflow(&q, &class_id);
     if (!(over < INFINITY))
         return "no stage can be formed within the limits on microbatch, width, replicas, stages "
-               "and schedules";
+               "and schedules, with as many microbatches as can be simulated";
     if (!(over > 0))
         return "no plan fits memory under the schedules that are allowed";
     c = &p->cluster->classes[class_id];
     weft_format_bytes(c->memory_bytes, room);
     weft_format_bytes(over, more);
-    change = change_that_fits(&q, class_id);
     return weft_arena_print(
         a, "no plan fits memory: devices of '%s' have %s, the best plan needs %s more; %s", c->kind,
-        room, more,
-        change != NULL ? change : "no recomputation, microbatch or number of devices helps");
+        room, more, change_that_fits(&q, class_id));
 }

@@ -253,13 +253,16 @@ double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, int 
     int table = weft_training_table(p, crew->class_id[0], crew->width, crew->mix[0]);
     int most = f->n_blocks[crew->class_id[0]] / crew->n_blocks;
     double l = k->best->costs->row[table].least_s, open_s = INFINITY;
+    int64_t most_chunks = weft_pipeline_most_chunks(p, f->microbatch);
 
+    if (most_chunks > p->units.n_units)
+        most_chunks = p->units.n_units;
     most = most < f->most_stages ? most : f->most_stages;
     for (int s = most; s >= 2; s--) {
         if (f->n_microbatches % s != 0 ||
             (double)f->n_microbatches * l / s >= weft_pipe_target_s(k->best))
             continue;
-        for (int v = 2; v <= p->ask.most_chunks && s * v <= p->units.n_units; v++)
+        for (int v = 2; v <= p->ask.most_chunks && s * v <= most_chunks; v++)
             open_s = fmin(open_s, try_shape(k, f, crew, s, v));
     }
     return open_s;

@@ -62,28 +62,56 @@ typedef struct searcher {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
- * chunk, and for them all work over the most stages counts. */
-static double floor_of(const weft_pipe_costs *c, const weft_pipe_family *f, bool is_chunks)
+/* Bound 3 of the family before, which often has the same classes, widths and share: pools of
+ * devices and work do not depend on replicas. When time is up, that of all families together does.
+ */
+typedef struct work_memo {
+    const weft_pipe_family *of; /* NULL: none yet */
+    double work_s;
+    double all_s; /* of all families; negative: not known yet */
+} work_memo;
+
+static int64_t share_of(const weft_pipe_family *f)
 {
-    double least_s = INFINITY;
+    return f->replicas > 0 ? f->microbatch / f->replicas : -f->microbatch;
+}
 
-    for (int k = 0; k < f->n_crews; k++) {
-        const weft_pipe_crew *crew = &f->crew[k];
+static bool is_same_pool(const weft_pipe_family *f, const weft_pipe_family *g)
+{
+    return share_of(f) == share_of(g) && memcmp(f->width, g->width, sizeof f->width) == 0 &&
+           memcmp(f->n_blocks, g->n_blocks, sizeof f->n_blocks) == 0;
+}
 
-        for (int i = 0; i < crew->n_mixes * crew->n_parts; i++) {
-            int class_id = crew->class_id[i % crew->n_parts];
+static double work_of(searcher *s, const weft_pipe_family *f, work_memo *memo)
+{
+    const weft_pipe_costs *c = s->best.costs;
 
-            least_s = fmin(
-                least_s,
-                c->row[weft_training_table(c->p, class_id, crew->width, crew->mix[i])].least_s);
-        }
+    if (memo->of != NULL && is_same_pool(memo->of, f))
+        return memo->work_s;
+    if (weft_run_is_over(s->best.run)) {
+        if (memo->all_s < 0)
+            memo->all_s = weft_pipe_work_s(c, NULL, 0);
+        return memo->all_s;
     }
-    if (c->n_classes == 1 && f->replicas > 0 && is_chunks)
+    memo->of = f;
+    memo->work_s = weft_pipe_work_s(c, f, 0);
+    return memo->work_s;
+}
+
+/* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
+ * chunk, and for them all work over the most stages counts. With one class, uniform families have
+ * one crew with one share. */
+static double floor_of(searcher *s, const weft_pipe_family *f, bool is_chunks, work_memo *memo)
+{
+    const weft_pipe_costs *c = s->best.costs;
+    double least_s;
+
+    if (c->n_classes > 1 || f->replicas == 0)
+        return work_of(s, f, memo);
+    least_s = c->row[weft_training_table(c->p, 0, f->crew->width, f->crew->mix[0])].least_s;
+    if (is_chunks)
         return (double)f->n_microbatches * least_s / f->most_stages;
-    if (c->n_classes == 1 && f->replicas > 0)
-        return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
-    return weft_pipe_work_s(c, f, 0);
+    return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
 }
 
 static int by_floor(const void *a, const void *b)
@@ -100,6 +128,7 @@ static int by_floor(const void *a, const void *b)
 static void list_tasks(searcher *s)
 {
     const weft_pipe_costs *c = s->best.costs;
+    work_memo memo = {.all_s = -1};
 
     s->task = WEFT_NEW(s->a, task, s->families.n * WEFT_N_SCHEDULES + 1);
     for (int i = 0; i < s->families.n; i++) {
@@ -107,7 +136,7 @@ static void list_tasks(searcher *s)
 
         if (s->effort->is_uniform && f->replicas == 0)
             continue;
-        f->floor_s = floor_of(c, f, false);
+        f->floor_s = floor_of(s, f, false, &memo);
         for (int k = 0; k < WEFT_N_SCHEDULES; k++) {
             bool is_chunks = k == WEFT_INTERLEAVED;
 
@@ -115,7 +144,7 @@ static void list_tasks(searcher *s)
                 (is_chunks && (f->replicas == 0 || !c->p->units.is_chain)))
                 continue;
             s->task[s->n_tasks++] =
-                (task){i, (weft_schedule)k, is_chunks ? floor_of(c, f, true) : f->floor_s};
+                (task){i, (weft_schedule)k, is_chunks ? floor_of(s, f, true, &memo) : f->floor_s};
         }
     }
     qsort(s->task, (size_t)s->n_tasks, sizeof *s->task, by_floor);

@@ -18,7 +18,8 @@
  *               plus backward seconds; of equal ones that which needs less of a device's memory;
  *  - for every stage the quickest recomputation that is allowed and fits (weft_pipe_stage_of);
  *  - interleaved only: see pipe_chunks.c.
- * Limits on width, replicas (blocks of a stage) and stages are kept.
+ * Limits on width, replicas (blocks of a stage) and stages are kept; microbatches times stages are
+ * at most what can be simulated (weft_pipeline_most_chunks).
  *
  * A family is what shares B, the widths, and d (or teams). Suffixes of its pipelines are nodes of a
  * graph: what they use of each class, and how many stages they have. A move puts a stage in front.
@@ -26,6 +27,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "pipeline_draft.h"
 #include "space.h"
 
 enum { MOST_TEAMS = 100, MOST_FAMILIES = 100000 };
@@ -107,6 +109,8 @@ static void limit_stages(const maker *k, weft_pipe_family *f, int unit)
         n = k->p->units.n_units;
     if (k->p->ask.most_stages > 0 && n > k->p->ask.most_stages)
         n = k->p->ask.most_stages;
+    if (n > weft_pipeline_most_chunks(k->p, f->microbatch))
+        n = weft_pipeline_most_chunks(k->p, f->microbatch);
     f->most_stages = (int)n;
 }
 

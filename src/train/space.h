@@ -16,7 +16,7 @@ typedef struct weft_pipe_row {
     double *backward_s[WEFT_N_RECOMPUTES];  /* [n_cuts] */
     double *stash_bytes[WEFT_N_RECOMPUTES]; /* [n_cuts] */
     double most_work_bytes[WEFT_N_RECOMPUTES];
-    double least_s; /* all units, the quickest allowed recomputation: forward and backward */
+    double least_s; /* all units, each with its quickest allowed recomputation */
 } weft_pipe_row;
 
 /* What a device of a class holds at a width: sums over the units of cuts. */

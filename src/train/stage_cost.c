@@ -22,16 +22,20 @@ static const double tie = 1e-12; /* ways whose seconds differ by less are equall
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-static double row_least_s(const weft_pipe_costs *c, const weft_pipe_row *row, int inner, int outer)
+/* Stages may differ in what they compute again: the quickest for each unit, so that no cuts give
+ * less. */
+static double row_least_s(const weft_pipe_costs *c, const weft_unit_cost *cost)
 {
-    double least_s = INFINITY;
+    double sum_s = 0;
 
-    for (int r = 0; r < c->n_recomputes; r++) {
-        const double *b = row->backward_s[c->recompute[r]];
+    for (int u = 0; u < c->p->units.n_units; u++) {
+        double again_s = INFINITY;
 
-        least_s = fmin(least_s, b[outer] - b[inner]);
+        for (int r = 0; r < c->n_recomputes; r++)
+            again_s = fmin(again_s, cost[u].again_s[c->recompute[r]]);
+        sum_s += cost[u].forward_s + cost[u].backward_s + again_s;
     }
-    return row->forward_s[outer] - row->forward_s[inner] + least_s;
+    return sum_s;
 }
 
 static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
@@ -58,7 +62,7 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
             row->most_work_bytes[r] =
                 fmax(row->most_work_bytes[r], p->cost[table][u].work_bytes[r]);
     }
-    row->least_s = row_least_s(c, row, 0, n - 1);
+    row->least_s = row_least_s(c, p->cost[table]);
 }
 
 static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)

@@ -38,12 +38,53 @@ static weft_status run_search(const weft_training *p, weft_run *run, const weft_
     return WEFT_OK;
 }
 
+/* Seconds of a plan that fits; INFINITY: it does not. */
+static double value_of(const weft_training *p, const weft_pipeline *plan, weft_arena *scratch)
+{
+    weft_train_measures m;
+
+    if (weft_pipeline_evaluate(p, plan, scratch, &m) != WEFT_OK || m.over_stage >= 0)
+        return INFINITY;
+    return m.step_s;
+}
+
+/* A search that is not through may not have seen what is found where devices count as equal. The
+ * bound is of the space, which need not hold that plan. */
+static weft_status try_equal(const weft_training *p, weft_run *run, double value_s,
+                             weft_pipeline *plan, weft_proof *proof, weft_train_log *log)
+{
+    weft_train_log more = {0};
+    weft_proof other = {.outcome = WEFT_UNKNOWN};
+    weft_pipeline equal;
+    double equal_s;
+
+    WEFT_TRY(weft_train_equal.solve(p, run, &equal, &other, &more));
+    log->n_stages_tried += more.n_stages_tried;
+    log->n_plans_tried += more.n_plans_tried;
+    equal_s = other.outcome == WEFT_BOUNDED ? value_of(p, &equal, run->scratch) : INFINITY;
+    if (!(equal_s < value_s))
+        return WEFT_OK;
+    *plan = equal;
+    proof->outcome = WEFT_BOUNDED;
+    proof->reason = NULL;
+    proof->bound = fmin(proof->bound, equal_s);
+    log->floor.pipeline_s = proof->bound;
+    return WEFT_OK;
+}
+
 static weft_status solve_auto(const weft_training *p, weft_run *run, weft_pipeline *plan,
                               weft_proof *proof, weft_train_log *log)
 {
     weft_pipe_effort effort = {.steps = run->steps};
+    double value_s = INFINITY;
 
-    return run_search(p, run, &effort, plan, proof, log);
+    WEFT_TRY(run_search(p, run, &effort, plan, proof, log));
+    if (proof->outcome == WEFT_BOUNDED)
+        value_s = value_of(p, plan, run->scratch);
+    if (p->cluster->n_classes < 2 || proof->outcome == WEFT_INFEASIBLE ||
+        proof->bound >= value_s * (1 - 1e-9))
+        return WEFT_OK;
+    return try_equal(p, run, value_s, plan, proof, log);
 }
 
 static weft_status solve_dp(const weft_training *p, weft_run *run, weft_pipeline *plan,

@@ -76,23 +76,21 @@ static void add_seconds(const weft_unit_part *p, const int *state, const bool *i
     cost->again_s[WEFT_KEEP_NONE] = cost->forward_s;
 }
 
-static bool measure(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_cost *cost,
-                    weft_unit_state *hold)
+bool weft_unit_solve(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_solved *out,
+                     weft_unit_cost *cost, weft_unit_state *hold)
 {
-    weft_unit_part p;
-    int *state;
-    bool *is_merged;
+    weft_unit_part *p = &out->part;
 
     *cost = (weft_unit_cost){0};
     *hold = (weft_unit_state){0};
-    if (!weft_unit_part_new(n, unit, a, &p))
+    if (!weft_unit_part_new(n, unit, a, p))
         return false;
-    state = WEFT_NEW(a, int, p.n_steps + 1);
-    is_merged = WEFT_NEW(a, bool, p.n_entries + 1);
-    weft_unit_choose(&p, a, state, is_merged);
-    add_seconds(&p, state, is_merged, cost, &hold->update_s);
-    weft_unit_memory(&p, state, cost);
-    weft_unit_hold(&p, state, hold);
+    out->state = WEFT_NEW(a, int, p->n_steps + 1);
+    out->is_merged = WEFT_NEW(a, bool, p->n_entries + 1);
+    weft_unit_choose(p, a, out->state, out->is_merged);
+    add_seconds(p, out->state, out->is_merged, cost, &hold->update_s);
+    weft_unit_memory(p, out->state, cost);
+    weft_unit_hold(p, out->state, hold);
     if (cost->backward_s <= 0) /* nothing is differentiated here */
         for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
             cost->again_s[r] = 0;
@@ -110,9 +108,10 @@ bool weft_unit_costs(const weft_unit_ask *ask, weft_arena *scratch, weft_unit_co
 
     for (int q = 0; q < ask->units->n_units && is_able; q++) {
         size_t here = weft_arena_mark(scratch);
+        weft_unit_solved solved;
 
         if (like[q] == q) {
-            is_able = measure(&n, q, scratch, &cost[q], &all[q]);
+            is_able = weft_unit_solve(&n, q, scratch, &solved, &cost[q], &all[q]);
         } else {
             cost[q] = cost[like[q]];
             all[q] = all[like[q]];

@@ -32,6 +32,7 @@ typedef struct weft_cost_net {
     weft_design free_memory;   /* the design, if memory cost no time */
     double memory_bytes_per_s;
     weft_unit_room *room;
+    struct weft_unit_log *log; /* NULL: what choices consist of is not written down */
 } weft_cost_net;
 
 /* False: a step has nodes of two units. Lives in `a`. */
@@ -41,6 +42,17 @@ int *weft_unit_likes(const weft_cost_net *n, weft_arena *a);
 bool weft_unit_is_forward_value(const weft_graph *g, int tensor);
 /* Forward nodes of other units read it. */
 bool weft_unit_leaves(const weft_cost_net *n, int unit, int tensor);
+
+/* The work of nodes in the order in which choices are priced. */
+typedef struct weft_unit_note {
+    weft_phase phase;
+    weft_work_key key;
+} weft_unit_note;
+
+typedef struct weft_unit_log {
+    WEFT_VEC(weft_unit_note) note;
+    weft_arena *arena;
+} weft_unit_log;
 
 /* --- parts of tensors ------------------------------------------------------------------------- */
 
@@ -75,6 +87,7 @@ typedef struct weft_unit_choice {
     double compute_s, memory_s; /* forward and backward */
     double extra_bytes;         /* sums before they are combined */
     double held_bytes;          /* weights and results: for ties */
+    int first_note, end_note;   /* its nodes in the log, if there is one */
 } weft_unit_choice;
 
 typedef struct weft_unit_step {
@@ -150,6 +163,15 @@ double weft_unit_leave_s(const weft_unit_part *p, int place, int operand,
 /* Does each member have the sum of the gradient already? If not, is it all of the tensor? */
 bool weft_unit_is_full(const weft_unit_part *p, int place, int operand, const weft_unit_choice *c);
 bool weft_unit_has_gradient(const weft_cost_net *n, const weft_step *s, const weft_step_operand *x);
+
+/* A unit with its best choices: choices in state, seconds and memory. False: as above. */
+typedef struct weft_unit_solved {
+    weft_unit_part part;
+    int *state;
+    bool *is_merged;
+} weft_unit_solved;
+bool weft_unit_solve(const weft_cost_net *n, int unit, weft_arena *a, weft_unit_solved *out,
+                     weft_unit_cost *cost, weft_unit_state *hold);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 

@@ -47,6 +47,8 @@ static bool add_work(const weft_cost_net *n, int u, const weft_work_key *k, weft
 
     if (!is_supported(n, u, k) || !isfinite(cost.seconds))
         return false;
+    if (n->log != NULL && !k->is_view)
+        WEFT_PUSH(n->log->arena, n->log->note, ((weft_unit_note){phase, *k}));
     *(phase == WEFT_FORWARD    ? &c->forward_s
       : phase == WEFT_BACKWARD ? &c->backward_s
                                : &c->update_s) += cost.seconds;
@@ -395,10 +397,17 @@ static void list_entries(weft_unit_part *p)
         }
 }
 
+static int n_notes(const weft_unit_part *p)
+{
+    return p->net->log != NULL ? p->net->log->note.n : 0;
+}
+
 static bool price_choice(const weft_unit_part *p, int v, weft_unit_choice *c)
 {
+    c->first_note = n_notes(p);
     if (!add_nodes(p, v, c) || !add_weights(p, v, c) || !add_results(p, v, c))
         return false;
+    c->end_note = n_notes(p);
     add_collectives(p, v, c);
     return true;
 }
@@ -406,9 +415,11 @@ static bool price_choice(const weft_unit_part *p, int v, weft_unit_choice *c)
 /* Nodes that go with no step are done whole by each member. */
 static bool add_fixed(weft_unit_part *p)
 {
+    p->fixed.first_note = n_notes(p);
     for (int i = 0; i < p->n_loose; i++)
         if (!p->loose[i].is_placed && !add_share(p->net, p->loose[i].node, 1, &p->fixed))
             return false;
+    p->fixed.end_note = n_notes(p);
     return true;
 }
 

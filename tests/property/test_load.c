@@ -502,7 +502,7 @@ TEST(the_front_of_latency_and_throughput)
 {
     weft_problem *p = fixture_tasks(fixture_heft);
     weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY};
-    const weft_point *point;
+    const weft_tradeoff *point;
     weft_arena *a;
     int n;
 

@@ -112,12 +112,15 @@ TEST(bounds_hold_and_more_steps_never_hurt)
 
         for (int64_t steps = 200; steps <= 200000; steps *= 10) {
             weft_arena *a = weft_arena_new();
-            weft_train_solution s, twice;
+            weft_train_solution s, twice, equal;
 
             CHECK_OK(solve("auto", d.training, steps, a, &s));
             CHECK_OK(solve("auto", d.training, steps, a, &twice));
             CHECK(s.proof.value == twice.proof.value && s.proof.bound == twice.proof.bound);
             CHECK(s.log.n_stages_tried == twice.log.n_stages_tried);
+            CHECK_OK(solve("equal", d.training, steps, a, &equal));
+            CHECK(s.proof.outcome != WEFT_BOUNDED ||
+                  s.proof.value <= equal.proof.value * (1 + 1e-9));
             value = fmin(value, s.proof.value);
             bound = fmax(bound, s.proof.bound);
             CHECK(s.proof.outcome == WEFT_INFEASIBLE || bound <= value * (1 + 1e-9));

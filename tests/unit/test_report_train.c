@@ -257,12 +257,34 @@ TEST(the_plan_for_equal_devices_is_set_beside)
     s.equal.measures.step_s = 1.5 * s.solution.measures.step_s;
     s.report.equal = &s.equal;
     CHECK_NEAR(weft_train_speed_up(&s.report), 1.5);
-    CHECK_INT(count(text_at(&s, false, 80), "1.50x as fast as the best plan"), 1);
+    CHECK_INT(count(text_at(&s, false, 80), "1.50x as fast as the plan of a planner"), 1);
     weft_train_report_put(&s.report, d, s.a);
     CHECK_NEAR(real_of(weft_doc_get(d, "equal"), "speed_up"), 1.5);
     s.equal.proof.outcome = WEFT_INFEASIBLE;
     CHECK(isnan(weft_train_speed_up(&s.report)));
-    CHECK_INT(count(text_at(&s, false, 80), "as equal gives no plan"), 1);
+    CHECK_INT(count(text_at(&s, false, 80), "a planner for equal devices finds no plan"), 1);
+    close_sample(&s);
+}
+
+TEST(warnings_of_the_network_are_shown)
+{
+    const char *list[] = {"its own batch counts as one sample"};
+    sample s;
+    weft_training copy;
+    weft_doc *d;
+
+    for (uint64_t seed = 1; !open_sample(&s, seed, WEFT_ONE_F_ONE_B); seed++)
+        close_sample(&s);
+    copy = *s.report.problem;
+    copy.n_warnings = 1;
+    copy.warning = list;
+    CHECK_INT(count(text_at(&s, false, 80), "warning:"), 0);
+    s.report.problem = &copy;
+    CHECK_INT(count(text_at(&s, false, 80), "\n\n  warning: its own batch counts as one sample\n"),
+              1);
+    d = weft_doc_new(s.a, WEFT_DOC_MAP);
+    weft_train_report_put(&s.report, d, s.a);
+    CHECK_INT(weft_doc_get(d, "warnings")->n, 1);
     close_sample(&s);
 }
 
@@ -276,8 +298,10 @@ TEST(without_a_plan_there_is_a_reason)
     s.solution = (weft_train_solution){
         .proof = {.outcome = WEFT_INFEASIBLE, .reason = "nothing fits"}
     };
-    CHECK_INT(count(text_at(&s, false, 80), "There is no plan: this is proved.\n  nothing fits\n"),
-              1);
+    CHECK_INT(
+        count(text_at(&s, false, 80),
+              "There is no plan in the space that is searched: this is proved.\n  nothing fits\n"),
+        1);
     d = weft_doc_new(s.a, WEFT_DOC_MAP);
     weft_train_report_put(&s.report, d, s.a);
     CHECK(weft_doc_get(d, "stages")->kind == WEFT_DOC_NULL);
@@ -294,6 +318,7 @@ int main(void)
         cmocka_unit_test(lines_fit_the_width),
         cmocka_unit_test(charts_show_every_stage),
         cmocka_unit_test(the_plan_for_equal_devices_is_set_beside),
+        cmocka_unit_test(warnings_of_the_network_are_shown),
         cmocka_unit_test(without_a_plan_there_is_a_reason),
     };
 

@@ -108,6 +108,43 @@ TEST(replicas_are_weighed_against_stages)
     drop(&quick);
 }
 
+/* The first unit is quick with "selective", the second with "full"; 9 s are computed again
+ * otherwise. One stage takes 6 + 9 s, two stages 3 s each. So many devices form no teams. */
+TEST(stages_differ_in_what_they_compute_again)
+{
+    static const int width[] = {1};
+    static const int64_t share[] = {1};
+    weft_unit_cost units[2] = {
+        {.forward_s = 1, .backward_s = 2},
+        {.forward_s = 1, .backward_s = 2}
+    };
+    weft_unit_state states[2] = {{.sync_bytes = 1}, {.sync_bytes = 1}};
+    const weft_unit_cost *cost[] = {units};
+    const weft_unit_state *held[] = {states};
+    hand h = {.arena = weft_arena_new()};
+    weft_training_spec s = {.name = "hand",
+                            .ask = plain,
+                            .n_widths = 1,
+                            .n_shares = 1,
+                            .width = width,
+                            .share = share,
+                            .cost = cost,
+                            .state = held};
+    weft_train_solution best;
+
+    CHECK_OK(weft_platform_notation("100*gpu(mem=100); *:1000", &h.platform));
+    s.platform = h.platform;
+    s.ask.batch = 1;
+    s.ask.recomputes = 1u << WEFT_KEEP_SOME | 1u << WEFT_KEEP_NONE;
+    units[0].again_s[WEFT_KEEP_NONE] = units[1].again_s[WEFT_KEEP_SOME] = 9;
+    weft_units_chain(2, h.arena, &s.units);
+    CHECK_OK(weft_training_make(&s, &h.training));
+    best = solve("auto", h.training, h.arena);
+    CHECK_INT(best.proof.outcome, WEFT_OPTIMAL);
+    CHECK_NEAR(best.proof.value, 6.0);
+    drop(&h);
+}
+
 /* 8 samples * 12 s of work over two devices. */
 TEST(the_floor_is_the_work_over_all_devices)
 {
@@ -181,6 +218,46 @@ TEST(reason_names_the_split_of_moments)
                  "would fit with the optimizer's state split over replicas");
 }
 
+/* Under gpipe 8 microbatches of two units with 2 B each are kept, 80 + 8 * 4 B; under 1f1b 2. */
+TEST(reason_names_a_schedule)
+{
+    weft_train_ask ask = plain;
+
+    ask.schedules = 1u << WEFT_GPIPE;
+    ask.recomputes = 7;
+    check_reason("2*gpu(mem=100); gpu0-gpu1:1", ask, "needs 12 B more",
+                 "would fit with schedule '1f1b'");
+}
+
+/* One stage: two replicas keep 4 microbatches each, 160 + 4 * 8 B; one keeps 8. */
+TEST(reason_counts_on_replicas)
+{
+    weft_train_ask ask = plain;
+
+    ask.schedules = 1u << WEFT_GPIPE;
+    ask.recomputes = 7;
+    ask.most_stages = 1;
+    check_reason("2*gpu(mem=180); gpu0-gpu1:1", ask, "needs 12 B more",
+                 "would fit with schedule '1f1b'");
+}
+
+/* One device has no two stages. */
+TEST(reason_knows_what_interleaved_plans_take)
+{
+    weft_train_ask ask = plain;
+
+    ask.schedules = 1u << WEFT_INTERLEAVED;
+    check_reason("gpu(mem=300)", ask, "no interleaved plan fits", "would fit with schedule '1f1b'");
+    check_reason("gpu(mem=20)", ask, "two or more stages", "no other schedule was found");
+}
+
+/* A unit needs 40 B without what is kept. */
+TEST(reason_admits_that_nothing_is_known_to_help)
+{
+    check_reason("gpu(mem=30)", plain, "no plan fits memory",
+                 "no number of such devices up to 4096, was found to help");
+}
+
 /* --- limits ---------------------------------------------------------------------------------- */
 
 TEST(stopping_leaves_a_valid_answer)
@@ -194,6 +271,21 @@ TEST(stopping_leaves_a_valid_answer)
     CHECK_OK(weft_train_solve(weft_train_find("auto"), h.training, &stopped, h.arena, &s));
     CHECK(s.proof.outcome != WEFT_INFEASIBLE);
     CHECK(s.proof.bound <= best * (1 + 1e-9) && s.proof.value >= best * (1 - 1e-9));
+    drop(&h);
+}
+
+/* A prime batch: a microbatch for each sample, more than the simulator takes. */
+TEST(plans_can_be_simulated)
+{
+    weft_train_ask ask = plain;
+    hand h;
+    weft_train_solution s;
+
+    ask.batch = 999999937;
+    h = equal_units(8, "8*gpu(mem=400); *:10", ask);
+    s = solve("auto", h.training, h.arena);
+    CHECK_INT(s.proof.outcome, WEFT_INFEASIBLE);
+    CHECK(strstr(s.proof.reason, "as many microbatches as can be simulated") != NULL);
     drop(&h);
 }
 
@@ -260,12 +352,18 @@ int main(void)
         cmocka_unit_test(solvers_are_found_by_name),
         cmocka_unit_test(equal_stages_take_the_time_of_the_closed_form),
         cmocka_unit_test(replicas_are_weighed_against_stages),
+        cmocka_unit_test(stages_differ_in_what_they_compute_again),
         cmocka_unit_test(the_floor_is_the_work_over_all_devices),
         cmocka_unit_test(reason_counts_devices),
         cmocka_unit_test(reason_names_a_recomputation),
         cmocka_unit_test(reason_names_a_microbatch),
         cmocka_unit_test(reason_names_the_split_of_moments),
+        cmocka_unit_test(reason_names_a_schedule),
+        cmocka_unit_test(reason_counts_on_replicas),
+        cmocka_unit_test(reason_knows_what_interleaved_plans_take),
+        cmocka_unit_test(reason_admits_that_nothing_is_known_to_help),
         cmocka_unit_test(stopping_leaves_a_valid_answer),
+        cmocka_unit_test(plans_can_be_simulated),
         cmocka_unit_test(limits_of_the_question_are_kept),
         cmocka_unit_test(unequal_devices_are_used_as_such),
         cmocka_unit_test(equal_devices_lose_nothing),

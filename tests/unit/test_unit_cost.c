@@ -679,6 +679,29 @@ TEST(networks_for_one_sample_say_so)
     weft_platform_free(p);
 }
 
+/* A batch that has a name is that of the share; one that is given by that name is one sample. */
+TEST(networks_with_a_symbolic_batch_get_any)
+{
+    const char *source = WEFT_TEST_DATA "/models/resnet50_dynN.onnx";
+    weft_dim_binding four = {"N", 4};
+    weft_model_options o = {.dtype = WEFT_F16, .optimizer = WEFT_ADAM, .n_dims = 1, .dim = &four};
+    weft_train_ask ask = {.batch = 4, .schedules = 1, .recomputes = 1, .most_width = 1};
+    weft_platform *p;
+    weft_training *t = problem(source, "cluster-32", ask, &p), *fixed;
+
+    check_list(t->share, t->n_shares, (const int64_t[]){1, 2, 4}, 3);
+    CHECK_INT(t->n_warnings, 0);
+    CHECK_OK(weft_training_new(source, &o, p, &ask, &fixed));
+    CHECK_INT(fixed->n_shares, 1);
+    CHECK_INT(fixed->n_warnings, 1);
+    CHECK(strstr(fixed->warning[0], "counts as one sample") != NULL);
+    check_close(fixed->cost_sum[0][fixed->units.n_cuts - 1].forward_s,
+                t->cost_sum[2][t->units.n_cuts - 1].forward_s, 1e-9);
+    weft_training_free(fixed);
+    weft_training_free(t);
+    weft_platform_free(p);
+}
+
 /* 80 GB hold no unit of this one with four samples, even if all is computed again. */
 TEST(shares_that_fit_nowhere_are_left_out)
 {
@@ -689,6 +712,67 @@ TEST(shares_that_fit_nowhere_are_left_out)
     CHECK(t->n_shares >= 1 && t->n_shares < 5);
     weft_training_free(t);
     weft_platform_free(p);
+}
+
+/* --- work taken apart --------------------------------------------------------------------------
+ */
+
+/* Seconds of a kind of units from its jobs and collectives. */
+static weft_unit_cost put_together(const weft_unit_work *w, const weft_unit_kind *k,
+                                   const weft_design *d, double *update_s)
+{
+    weft_unit_cost c = {.forward_s = k->cost.forward_collective_s,
+                        .backward_s = k->cost.backward_collective_s};
+    double *again_s = &c.again_s[WEFT_KEEP_SOME];
+
+    *again_s = k->again_collective_s;
+    *update_s = 0;
+    for (int i = 0; i < k->n_jobs; i++) {
+        const weft_unit_job *j = &k->job[i];
+        double s = j->count * weft_design_cost(d, &w->key[j->key]).seconds;
+
+        *(j->phase == WEFT_FORWARD    ? &c.forward_s
+          : j->phase == WEFT_BACKWARD ? &c.backward_s
+                                      : update_s) += s;
+        *again_s += j->is_again ? s : 0;
+    }
+    return c;
+}
+
+TEST(work_taken_apart_costs_the_same)
+{
+    const char *source[] = {"gpt2:layers=3,hidden=256,heads=8,seq=128,vocab=1000", "resnet18",
+                            "bert:layers=2,hidden=256,heads=4,seq=128,vocab=100"};
+
+    for (int i = 0; i < ITEMS(source); i++)
+        for (int width = 1; width <= 4; width *= 2) {
+            trained t = half(source[i], 2, "cluster-32");
+            weft_unit_ask ask = {.units = &t.units,
+                                 .graph = t.graph,
+                                 .steps = t.steps,
+                                 .design = t.platform->device[0].design,
+                                 .width = width,
+                                 .inside = nvlink};
+            weft_unit_work w;
+
+            CHECK(measured(&t, 0, width, nvlink));
+            CHECK(weft_unit_work_of(&ask, t.arena, &w));
+            CHECK(w.n_kinds > 0 && w.n_kinds <= t.units.n_units);
+            for (int q = 0; q < t.units.n_units; q++) {
+                const weft_unit_kind *k = &w.kind[w.kind_of[q]];
+                double update_s;
+                weft_unit_cost c = put_together(&w, k, ask.design, &update_s);
+
+                check_close(c.forward_s, t.cost[q].forward_s, 1e-9);
+                check_close(c.backward_s, t.cost[q].backward_s, 1e-9);
+                check_close(update_s, t.state[q].update_s, 1e-9);
+                if (t.cost[q].backward_s > 0)
+                    check_close(c.again_s[WEFT_KEEP_SOME], t.cost[q].again_s[WEFT_KEEP_SOME], 1e-9);
+                CHECK(memcmp(&k->cost, &t.cost[q], sizeof k->cost) == 0);
+                CHECK(memcmp(&k->state, &t.state[q], sizeof k->state) == 0);
+            }
+            closed(&t);
+        }
 }
 
 int main(void)
@@ -709,7 +793,9 @@ int main(void)
         cmocka_unit_test(shares_and_widths_are_those_asked_for),
         cmocka_unit_test(networks_may_differ_with_one_sample),
         cmocka_unit_test(networks_for_one_sample_say_so),
+        cmocka_unit_test(networks_with_a_symbolic_batch_get_any),
         cmocka_unit_test(shares_that_fit_nowhere_are_left_out),
+        cmocka_unit_test(work_taken_apart_costs_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

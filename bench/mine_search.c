@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* mine_search.c: what does a search of designs find, and after how many evaluations?
+ *
+ * mine_search TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL SEARCH... trains the network (Adam,
+ * batch 8, 16 bit) and runs each search with at most MOST evaluations (0: no limit) and the seeds 1
+ * .. SEEDS. One JSON line for each: the design, its throughput, the bounds, the numbers of designs
+ * in the limits, bounded and scheduled, seconds of the search, and the throughput relative to the
+ * reference design of the template. MODEL may be several names with '+' between them: geometric
+ * mean. Memory is not checked: the figures are of designs, not of batch sizes that fit.
+ *
+ * Searches behind the first one that proved an optimum also say after how many evaluations they had
+ * 99 % of it ("to_99", -1: never), the reference design included; with -s as the first argument
+ * they stop there, unless they are "fast", and the first search runs once and without limit. Exit
+ * code: 0, or 1. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weft/mine.h"
+#include "weft/model.h"
+
+enum { MOST_MODELS = 16, MOST_THREADS = 64, BATCH = 8 };
+
+typedef struct job {
+    weft_template *template_;
+    int n_threads, n_models;
+    weft_model *trained[MOST_MODELS], *plain[MOST_MODELS];
+    weft_mill *mill[MOST_MODELS][MOST_THREADS], *forward_mill[MOST_MODELS][MOST_THREADS];
+    weft_workload work[MOST_MODELS], forward[MOST_MODELS];
+    char name[MOST_MODELS][200];
+    bool stops;     /* at 99 % of the optimum */
+    double optimum; /* throughput; 0: not known */
+} job;
+
+/* Told of every evaluation, it watches for 99 % of the optimum. */
+typedef struct watch {
+    const weft_quest *quest; /* with reference_s */
+    double enough;           /* throughput; 0: not known */
+    bool stops;
+    int64_t n, n_enough; /* evaluations; n_enough -1: not yet */
+    volatile sig_atomic_t stop;
+} watch;
+
+static bool knows_nothing(void *context, int64_t index, double *step_s)
+{
+    (void)context, (void)index, (void)step_s;
+    return false;
+}
+
+static bool fits(const weft_quest *q, int64_t index)
+{
+    weft_point p = weft_point_at(q->template_, index);
+
+    return weft_point_area_mm2(q->template_, &p) <= q->limits.area_mm2 &&
+           weft_point_tdp_w(q->template_, &p) <= q->limits.tdp_w;
+}
+
+static weft_status look(void *context, int n, const int64_t *index, const double *step_s)
+{
+    watch *w = context;
+
+    for (int i = 0; i < n; i++) {
+        const double *seconds = step_s + (size_t)i * (size_t)w->quest->n_workloads;
+
+        w->n++;
+        if (w->enough > 0 && w->n_enough < 0 && fits(w->quest, index[i]) &&
+            weft_quest_throughput(w->quest, seconds) >= w->enough)
+            w->n_enough = w->n;
+    }
+    w->stop = w->stops && w->n_enough >= 0;
+    return WEFT_OK;
+}
+
+static int fail(void)
+{
+    fprintf(stderr, "mine_search: %s\n", weft_message());
+    return 1;
+}
+
+static weft_status add_mills(const job *j, const weft_graph *g, weft_mill **mill)
+{
+    for (int i = 0; i < j->n_threads; i++)
+        WEFT_TRY(weft_mill_new(g, j->template_, &mill[i]));
+    return WEFT_OK;
+}
+
+static weft_status add_model(job *j, const char *name, size_t n)
+{
+    int i = j->n_models++;
+    weft_model_options options = {.batch = BATCH, .dtype = WEFT_BF16};
+
+    snprintf(j->name[i], sizeof j->name[i], "%.*s", (int)n, name);
+    WEFT_TRY(weft_model_open(j->name[i], &options, &j->plain[i]));
+    options.train = true;
+    options.optimizer = WEFT_ADAM;
+    WEFT_TRY(weft_model_open(j->name[i], &options, &j->trained[i]));
+    WEFT_TRY(add_mills(j, j->trained[i]->graph, j->mill[i]));
+    WEFT_TRY(add_mills(j, j->plain[i]->graph, j->forward_mill[i]));
+    j->work[i] = (weft_workload){.name = j->name[i],
+                                 .timer = &weft_mill_timer,
+                                 .mill = (void *const *)j->mill[i],
+                                 .batch = BATCH,
+                                 .weight = 1};
+    j->forward[i] = j->work[i];
+    j->forward[i].mill = (void *const *)j->forward_mill[i];
+    return WEFT_OK;
+}
+
+static weft_status add_models(job *j, const char *text)
+{
+    while (*text != '\0') {
+        size_t n = strcspn(text, "+");
+
+        if (j->n_models == MOST_MODELS)
+            return weft_fail(WEFT_E_INPUT, "more than %d networks", MOST_MODELS);
+        WEFT_TRY(add_model(j, text, n));
+        text += n + (text[n] == '+');
+    }
+    return WEFT_OK;
+}
+
+static void print_found(const job *j, const weft_miner *m, int64_t seed, const weft_found *f,
+                        double reference, double seconds, int64_t to_99)
+{
+    char point[96];
+
+    printf("{\"template\": \"%s\", \"model\": \"%s\", \"search\": \"%s\", \"seed\": %lld, "
+           "\"status\": \"%s\", \"value\": %.9g, \"bound\": %.9g, \"schedule_bound\": %.9g, "
+           "\"of_reference\": %.6g, \"feasible\": %lld, \"bounded\": %lld, \"strong\": %lld, "
+           "\"evaluated\": %lld, \"to_99\": %lld, \"front\": %d, \"seconds\": %.3f, \"design\": "
+           "\"%s\"}\n",
+           j->template_->name, j->name[0], m->name, (long long)seed, weft_outcome_name(f->outcome),
+           f->value, f->bound, isfinite(f->schedule_bound) ? f->schedule_bound : -1,
+           f->throughput / reference, (long long)f->n_feasible, (long long)f->n_bounds,
+           (long long)f->n_strong, (long long)f->n_evaluated, (long long)to_99, f->n_front, seconds,
+           f->value > 0 ? weft_point_print(j->template_, &f->point, point) : "");
+    fflush(stdout);
+}
+
+static weft_status run_search(job *j, const weft_quest *q, const char *name, int64_t most,
+                              int64_t seed)
+{
+    const weft_miner *m = weft_miner_find(name);
+    weft_arena *a = weft_arena_new();
+    double step_s[MOST_MODELS], begin_s;
+    weft_quest scaled = *q;
+    watch w = {.quest = &scaled, .enough = 0.99 * j->optimum, .n_enough = -1};
+    weft_ledger ledger = {knows_nothing, look, &w};
+    weft_run run = {.seed = seed,
+                    .n_threads = j->n_threads,
+                    .limit_s = INFINITY,
+                    .scratch = a,
+                    .stop = &w.stop};
+    weft_found f;
+    weft_status status;
+
+    w.stops = j->stops && strcmp(name, "fast") != 0;
+    for (int i = 0; i < q->n_workloads; i++)
+        step_s[i] = weft_mill_step_s(j->mill[i][0], &q->reference);
+    scaled.reference_s = step_s;
+    begin_s = weft_wall_s();
+    status = m ? m->mine(q, &ledger, most, &run, a, &f)
+               : weft_fail(WEFT_E_INPUT, "no search is called '%s'", name);
+    if (status == WEFT_OK) {
+        print_found(j, m, seed, &f, weft_quest_throughput(&scaled, step_s), weft_wall_s() - begin_s,
+                    w.n_enough);
+        if (f.outcome == WEFT_OPTIMAL && j->optimum == 0)
+            j->optimum = f.throughput;
+    }
+    weft_arena_free(a);
+    return status;
+}
+
+static weft_status run_all(job *j, int argc, char **argv)
+{
+    weft_quest q = {.n_workloads = 0};
+
+    WEFT_TRY(weft_template_open(argv[1], &j->template_));
+    j->n_threads = atoi(argv[4]) < 1 ? 1 : atoi(argv[4]);
+    if (j->n_threads > MOST_THREADS)
+        return weft_fail(WEFT_E_INPUT, "more than %d threads", MOST_THREADS);
+    WEFT_TRY(add_models(j, argv[7]));
+    q = (weft_quest){
+        .template_ = j->template_,
+        .n_workloads = j->n_models,
+        .workload = j->work,
+        .forward = j->forward,
+        .limits = {atof(argv[2]), j->template_->has_power ? atof(argv[3]) : INFINITY},
+        .reference = j->template_->landmark[0].point
+    };
+    for (int i = 8; i < argc; i++) {
+        bool is_proof = j->stops && i == 8;
+        int n_seeds = is_proof ? 1 : atoi(argv[6]);
+
+        for (int64_t seed = 1; seed <= n_seeds; seed++)
+            WEFT_TRY(run_search(j, &q, argv[i], is_proof ? 0 : atoll(argv[5]), seed));
+    }
+    return WEFT_OK;
+}
+
+static void free_job(job *j)
+{
+    for (int i = 0; i < j->n_models; i++) {
+        for (int t = 0; t < j->n_threads; t++) {
+            weft_mill_free(j->mill[i][t]);
+            weft_mill_free(j->forward_mill[i][t]);
+        }
+        weft_model_free(j->trained[i]);
+        weft_model_free(j->plain[i]);
+    }
+    weft_template_free(j->template_);
+}
+
+int main(int argc, char **argv)
+{
+    static job j;
+    weft_status status;
+
+    if (argc > 1 && strcmp(argv[1], "-s") == 0) {
+        j.stops = true;
+        argv++;
+        argc--;
+    }
+    if (argc < 9) {
+        fprintf(stderr, "usage: mine_search [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL "
+                        "SEARCH...\n");
+        return 1;
+    }
+    status = run_all(&j, argc, argv);
+    free_job(&j);
+    return status == WEFT_OK ? 0 : fail();
+}

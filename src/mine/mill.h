@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* A mill: the operators of a network, their blocks, and tables of their times on designs. */
+#ifndef WEFT_MILL_H
+#define WEFT_MILL_H
+
+#include "weft/cost.h"
+#include "weft/mine.h"
+
+/* --- operators: weft_mill_fuse.c */
+
+/* What an operator occupies while it runs. Classes are numbered in this order. */
+typedef enum weft_mill_kind {
+    WEFT_MILL_TENSOR, /* tensor cores */
+    WEFT_MILL_BOTH,   /* tensor cores, and vector cores for what is fused behind */
+    WEFT_MILL_VECTOR,
+    WEFT_MILL_MEMORY, /* no cores: copies */
+    WEFT_MILL_N_KINDS
+} weft_mill_kind;
+
+/* Operators with the same work. */
+typedef struct weft_mill_class {
+    weft_mill_kind kind;
+    int n_keys;
+    const weft_work_key *const *key; /* of the nodes that are fused */
+    double saved_bytes;              /* of tensors that stay on the chip */
+} weft_mill_class;
+
+/* Fused operators in topological order. */
+typedef struct weft_mill_ops {
+    int n, n_classes;
+    const int *of_class;        /* [n] */
+    const int *first_node;      /* [n] */
+    const int *of_node;         /* [nodes] operator, or -1 */
+    const int *in_at, *in_from; /* ascending, each once */
+    const int *out_at, *out_to;
+    const bool *is_update;              /* [n] */
+    const weft_mill_class *class_;      /* [n_classes] by kind */
+    int kind_at[WEFT_MILL_N_KINDS + 1]; /* classes of a kind: kind_at[k] .. kind_at[k + 1] - 1 */
+} weft_mill_ops;
+
+WEFT_CHECKED weft_status weft_mill_fuse(const weft_graph *g, const weft_work_keys *keys,
+                                        weft_arena *a, weft_mill_ops *out);
+
+/* --- blocks: mill_blocks.c */
+
+/* A part of the series; equal parts are one block. Operators are numbered from 0 in it. */
+typedef struct weft_mill_block {
+    int n, n_copies;
+    const int *of_class; /* [n] */
+    const int *n_in;     /* [n] predecessors in the block */
+    const int *out_at, *out_to;
+    double macs, elements; /* of one copy: multiply-accumulates, element cycles of one lane */
+} weft_mill_block;
+
+typedef struct weft_mill_series {
+    int n;               /* blocks, equal ones included */
+    const int *block;    /* [n] */
+    const int *op_at;    /* [n + 1] operators of a part, in the order of its block */
+    const int *op;       /* [operators] */
+    int n_blocks, most;  /* different blocks; operators of the largest */
+    weft_mill_block *of; /* [n_blocks] */
+} weft_mill_series;
+
+weft_mill_series weft_mill_series_of(const weft_mill_ops *ops, weft_arena *a);
+
+/* --- times: mill_time.c */
+
+enum {
+    WEFT_MILL_MOST_WAYS = 24
+}; /* numbers of cores that an operator may get: 1, 2, 4, .. and all */
+
+typedef struct weft_mill_ways {
+    int n;
+    int cores[WEFT_MILL_MOST_WAYS]; /* ascending */
+} weft_mill_ways;
+
+/* Times of all classes on one design. A way is a place in `ways` of the class's kind. */
+typedef struct weft_mill_frame {
+    int n_tensor, n_vector; /* cores of the design */
+    weft_mill_ways ways[WEFT_MILL_N_KINDS];
+    int vector_of[WEFT_MILL_MOST_WAYS]; /* WEFT_MILL_BOTH: vector cores beside the tensor cores */
+    double *lat_s;                      /* [way * n_classes + class] */
+    double *bytes_s;                    /* the same: bytes by the bandwidth */
+    double *least_s;                    /* [class] of lat_s */
+    double *tensor_work_s, *vector_work_s; /* [class] least core seconds */
+    double *least_bytes_s;                 /* [class] */
+    uint8_t *thrifty, *fast;               /* [class] ways of the least work and time */
+} weft_mill_frame;
+
+/* Memoised rows of times, one double for each class; NULL until asked for. */
+typedef struct weft_mill_tables {
+    int most_tensor, most_vector; /* cores */
+    double ***tensor;             /* [rows * n_cols + cols][cores]: cycles of tensor cores */
+    double ***vector;             /* [lanes][cores]: cycles of vector cores */
+    double ***bytes;              /* [buffer * n_counts + count][way] */
+} weft_mill_tables;
+
+enum { WEFT_MILL_MOST_TRIES = 32 }; /* allotments of cores in a block */
+
+/* An operator in the windows of the head-tail bound. */
+typedef struct weft_mill_load {
+    double top_s, tail_s, work_s;
+} weft_mill_load;
+
+/* Room for the schedule of a block [most] and for paths of the whole network [operators]. */
+typedef struct weft_mill_room {
+    double *lat_s, *bottom_s, *top_s; /* longest paths from and before an operator */
+    double *start_s, *run_end_s;
+    int *n_tensor, *n_vector; /* cores */
+    int *order, *rank, *n_in, *run;
+    uint8_t *way, *best_way;
+    uint8_t *tried;            /* [try * operators of the block] ways */
+    double *bound_s;           /* [tries] */
+    uint64_t *ready, *of_kind; /* ranks; [kind * words] */
+    double *op_top_s, *op_bottom_s, *head_s;
+    weft_mill_load *load;
+} weft_mill_room;
+
+struct weft_mill {
+    const weft_graph *graph;
+    const weft_template *template_;
+    weft_arena *arena;
+    weft_work_keys *keys;
+    weft_mill_ops ops;
+    weft_mill_series series;
+    weft_mill_kind *kind; /* [n_classes] */
+    int *class_count;     /* [n_classes] operators */
+    double macs, memory_bytes;
+    weft_mill_tables tables;
+    weft_mill_frame frame;
+    weft_mill_frame box; /* least times of a box */
+    weft_mill_room room;
+};
+
+void weft_mill_tables_init(weft_mill *m);
+void weft_mill_frame_init(weft_mill *m, weft_mill_frame *f);
+/* Numbers of cores out of n. */
+weft_mill_ways weft_mill_ways_of(int n);
+/* Vector cores that an operator on g of n_tensor cores takes for its epilogue. */
+int weft_mill_vector_of(int g, int n_tensor, int n_vector);
+/* Fills the frame of the mill for a design. */
+const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p);
+/* The same for a box, of least times; n_tensor and n_vector: the largest counts. */
+const weft_mill_frame *weft_mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
+                                              int n_vector);
+
+/* --- the policy: mill_list.c */
+
+/* What a block takes by the policy. */
+typedef struct weft_mill_span {
+    double makespan_s, bytes_s, path_s;
+} weft_mill_span;
+
+/* Ways are left in room.best_way. */
+weft_mill_span weft_mill_block_run(weft_mill *m, const weft_mill_frame *f,
+                                   const weft_mill_block *b);
+/* Schedules a block with the ways of room.best_way: start_s, lat_s, cores, top_s and bottom_s. */
+void weft_mill_block_replay(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b);
+
+/* Cores of an operator of a class. */
+static inline int weft_mill_tensor_need(const weft_mill_frame *f, weft_mill_kind k, int way)
+{
+    return k <= WEFT_MILL_BOTH ? f->ways[k].cores[way] : 0;
+}
+static inline int weft_mill_vector_need(const weft_mill_frame *f, weft_mill_kind k, int way)
+{
+    if (k == WEFT_MILL_BOTH)
+        return f->vector_of[way];
+    return k == WEFT_MILL_VECTOR ? f->ways[k].cores[way] : 0;
+}
+
+#endif

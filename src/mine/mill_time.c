@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* mill_time.c: seconds of operators on the cores of a design, memoised.
+ *
+ *   tensor   first + max(cycles / (derate f), bytes / (eta BW))          on g tensor cores
+ *   both     the same, and no less than the vector cores need            on g and v(g) cores
+ *   vector   first + max(cycles / (derate f), bytes / (eta BW))          on g vector cores
+ *   memory   first + bytes / (eta BW); 0 without bytes                                    [s]
+ *
+ * g = 1, 2, 4, .. and all cores; v(g) = max(1, floor(g vector cores / tensor cores)), so that an
+ * operator on all tensor cores has all vector cores for what is fused behind. `first` is the first
+ * access to memory, 500 cycles (WHAM's public code), paid once by each operator. Cycles of products
+ * cut over g cores, with the ports of the shared buffer, and of vector work: cost/template.c,
+ * cost/vector.c. Bytes: the best tiling in the share S g / cores of the buffer (cost/traffic.c) for
+ * products, operands and results once for what else is fused, less what stays on the chip.
+ *
+ * With g = all cores and one node this is weft_design_cost() of the template model.
+ *
+ * Rows of all classes are memoised by (rows, cols, g), by (lanes, cores) and by (buffer, cores, g);
+ * a design is then a few passes over plain arrays. */
+#include "mill.h"
+
+#include "models.h"
+
+#include "arrays.h"
+
+#include <math.h>
+
+static const double first_cycles = 500;
+
+static double constant(const weft_mill *m, weft_constant_id id)
+{
+    return m->template_->constant[id].value;
+}
+
+static double cycle_s(const weft_mill *m)
+{
+    return 1 / (constant(m, WEFT_CLOCK) * constant(m, WEFT_DERATE));
+}
+
+static double byte_s(const weft_mill *m)
+{
+    return 1 / (constant(m, WEFT_HBM_BANDWIDTH) * constant(m, WEFT_HBM_EFFICIENCY));
+}
+
+static double size_at(const weft_mill *m, weft_knob k, int at)
+{
+    return m->template_->size[k][at];
+}
+
+static int count_at(const weft_mill *m, weft_knob k, int at)
+{
+    return (int)size_at(m, k, at);
+}
+
+weft_mill_ways weft_mill_ways_of(int n)
+{
+    weft_mill_ways w = {0, {0}};
+
+    for (int g = 1; g < n && w.n < WEFT_MILL_MOST_WAYS - 1; g *= 2)
+        w.cores[w.n++] = g;
+    w.cores[w.n++] = n;
+    return w;
+}
+
+int weft_mill_vector_of(int g, int n_tensor, int n_vector)
+{
+    int64_t v = (int64_t)g * n_vector / n_tensor;
+
+    return v > 1 ? (int)v : 1;
+}
+
+/* --- memoised rows */
+
+void weft_mill_tables_init(weft_mill *m)
+{
+    const weft_template *t = m->template_;
+    const int *n = t->n_sizes;
+
+    m->tables = (weft_mill_tables){
+        .most_tensor = count_at(m, WEFT_KNOB_TENSOR_CORES, n[WEFT_KNOB_TENSOR_CORES] - 1),
+        .most_vector = count_at(m, WEFT_KNOB_VECTOR_CORES, n[WEFT_KNOB_VECTOR_CORES] - 1),
+        .tensor = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_ROWS] * n[WEFT_KNOB_COLS]),
+        .vector = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_LANES]),
+        .bytes = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_BUFFER] * n[WEFT_KNOB_TENSOR_CORES])};
+}
+
+/* The place of a row, made if it is the first of its kind. */
+static double **place(weft_mill *m, double ***rows, int n, int at)
+{
+    if (*rows == NULL)
+        *rows = WEFT_NEW(m->arena, double *, n);
+    return &(*rows)[at];
+}
+
+static const double *tensor_row(weft_mill *m, int rows, int cols, int g)
+{
+    int n_cols = m->template_->n_sizes[WEFT_KNOB_COLS];
+    double **row = place(m, &m->tables.tensor[rows * n_cols + cols], m->tables.most_tensor + 1, g);
+
+    if (*row)
+        return *row;
+    *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
+    for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++)
+        for (int i = 0; i < m->ops.class_[c].n_keys; i++)
+            (*row)[c] += cycle_s(m) * weft_tensor_cycles(m->ops.class_[c].key[i],
+                                                         size_at(m, WEFT_KNOB_ROWS, rows),
+                                                         size_at(m, WEFT_KNOB_COLS, cols), g,
+                                                         m->template_->dataflow);
+    return *row;
+}
+
+static const double *vector_row(weft_mill *m, int lanes, int v)
+{
+    double **row = place(m, &m->tables.vector[lanes], m->tables.most_vector + 1, v);
+
+    if (*row)
+        return *row;
+    *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
+    for (int c = m->ops.kind_at[WEFT_MILL_BOTH]; c < m->ops.kind_at[WEFT_MILL_MEMORY]; c++)
+        for (int i = 0; i < m->ops.class_[c].n_keys; i++)
+            (*row)[c] += cycle_s(m) * weft_cycles_vector(m->ops.class_[c].key[i],
+                                                         size_at(m, WEFT_KNOB_LANES, lanes) * v);
+    return *row;
+}
+
+/* Of the way-th number of cores out of those of a count. */
+static const double *bytes_row(weft_mill *m, int buffer, int count, int way)
+{
+    int n_counts = m->template_->n_sizes[WEFT_KNOB_TENSOR_CORES];
+    double **row = place(m, &m->tables.bytes[buffer * n_counts + count], WEFT_MILL_MOST_WAYS, way);
+    int n = count_at(m, WEFT_KNOB_TENSOR_CORES, count);
+    double share;
+
+    if (*row)
+        return *row;
+    share = size_at(m, WEFT_KNOB_BUFFER, buffer) * weft_mill_ways_of(n).cores[way] / n;
+    *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
+    for (int c = 0; c < m->ops.n_classes; c++) {
+        const weft_mill_class *k = &m->ops.class_[c];
+        double bytes = -k->saved_bytes;
+
+        for (int i = 0; i < k->n_keys; i++)
+            bytes += k->key[i]->is_view ? 0 : weft_key_traffic(k->key[i], share);
+        (*row)[c] = byte_s(m) * (bytes > 0 ? bytes : 0);
+    }
+    return *row;
+}
+
+/* --- a design */
+
+void weft_mill_frame_init(weft_mill *m, weft_mill_frame *f)
+{
+    size_t n = (size_t)m->ops.n_classes + 1;
+
+    f->lat_s = WEFT_NEW(m->arena, double, n *WEFT_MILL_MOST_WAYS);
+    f->bytes_s = WEFT_NEW(m->arena, double, n *WEFT_MILL_MOST_WAYS);
+    f->least_s = WEFT_NEW(m->arena, double, n);
+    f->tensor_work_s = WEFT_NEW(m->arena, double, n);
+    f->vector_work_s = WEFT_NEW(m->arena, double, n);
+    f->least_bytes_s = WEFT_NEW(m->arena, double, n);
+    f->thrifty = WEFT_NEW(m->arena, uint8_t, n);
+    f->fast = WEFT_NEW(m->arena, uint8_t, n);
+}
+
+/* Cores that an operator of a kind takes in a way, for the least work. */
+typedef struct need {
+    double tensor, vector;
+} need;
+
+/* Takes the way into account in the minima of classes [from, to). */
+static void add_way(weft_mill_frame *f, int n_classes, int way, need cores, int from, int to)
+{
+    const double *lat_s = f->lat_s + (size_t)way * (size_t)n_classes;
+    const double *bytes_s = f->bytes_s + (size_t)way * (size_t)n_classes;
+    double main = cores.tensor > 0 ? cores.tensor : cores.vector;
+
+    for (int c = from; c < to; c++) {
+        double *work_s = cores.tensor > 0 ? &f->tensor_work_s[c] : &f->vector_work_s[c];
+
+        if (way == 0 || lat_s[c] < f->least_s[c]) {
+            f->least_s[c] = lat_s[c];
+            f->fast[c] = (uint8_t)way;
+        }
+        if (way == 0 || main * lat_s[c] < *work_s) {
+            *work_s = main * lat_s[c];
+            f->thrifty[c] = (uint8_t)way;
+        }
+        if (cores.tensor > 0 && (way == 0 || cores.vector * lat_s[c] < f->vector_work_s[c]))
+            f->vector_work_s[c] = cores.vector * lat_s[c];
+        if (way == 0 || bytes_s[c] < f->least_bytes_s[c])
+            f->least_bytes_s[c] = bytes_s[c];
+    }
+}
+
+static void fill_tensor(weft_mill *m, weft_mill_frame *f, const weft_point *p, int way)
+{
+    int n = m->ops.n_classes, both = m->ops.kind_at[WEFT_MILL_BOTH],
+        end = m->ops.kind_at[WEFT_MILL_VECTOR];
+    int g = f->ways[WEFT_MILL_TENSOR].cores[way], v = f->vector_of[way];
+    const double *core_s = tensor_row(m, p->at[WEFT_KNOB_ROWS], p->at[WEFT_KNOB_COLS], g);
+    const double *vector_s = vector_row(m, p->at[WEFT_KNOB_LANES], v);
+    const double *bytes_s =
+        bytes_row(m, p->at[WEFT_KNOB_BUFFER], p->at[WEFT_KNOB_TENSOR_CORES], way);
+    double first_s = first_cycles / constant(m, WEFT_CLOCK);
+    double *lat_s = f->lat_s + (size_t)way * (size_t)n;
+    double *moved_s = f->bytes_s + (size_t)way * (size_t)n;
+
+    for (int c = 0; c < end; c++) {
+        moved_s[c] = bytes_s[c];
+        lat_s[c] = core_s[c] > bytes_s[c] ? core_s[c] : bytes_s[c];
+    }
+    for (int c = both; c < end; c++)
+        lat_s[c] = lat_s[c] > vector_s[c] ? lat_s[c] : vector_s[c];
+    for (int c = 0; c < end; c++)
+        lat_s[c] += first_s;
+    add_way(f, n, way, (need){g, 0}, 0, both);
+    add_way(f, n, way, (need){g, v}, both, end);
+}
+
+/* Vector work, and copies in the first way. Bytes do not depend on the share of the buffer. */
+static void fill_vector(weft_mill *m, weft_mill_frame *f, const weft_point *p, int way)
+{
+    int n = m->ops.n_classes, from = m->ops.kind_at[WEFT_MILL_VECTOR], g;
+    int to = m->ops.kind_at[WEFT_MILL_MEMORY];
+    const double *core_s, *bytes_s = bytes_row(m, p->at[WEFT_KNOB_BUFFER], 0, 0);
+    double first_s = first_cycles / constant(m, WEFT_CLOCK);
+    double *lat_s = f->lat_s + (size_t)way * (size_t)n;
+    double *moved_s = f->bytes_s + (size_t)way * (size_t)n;
+
+    g = f->ways[WEFT_MILL_VECTOR].cores[way];
+    core_s = vector_row(m, p->at[WEFT_KNOB_LANES], g);
+    for (int c = from; c < to; c++) {
+        moved_s[c] = bytes_s[c];
+        lat_s[c] = first_s + (core_s[c] > bytes_s[c] ? core_s[c] : bytes_s[c]);
+    }
+    add_way(f, n, way, (need){0, g}, from, to);
+    if (way > 0)
+        return;
+    for (int c = to; c < n; c++) {
+        moved_s[c] = bytes_s[c];
+        lat_s[c] = bytes_s[c] > 0 ? first_s + bytes_s[c] : 0;
+    }
+    add_way(f, n, 0, (need){0, 0}, to, n);
+}
+
+const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p)
+{
+    weft_mill_frame *f = &m->frame;
+
+    f->n_tensor = count_at(m, WEFT_KNOB_TENSOR_CORES, p->at[WEFT_KNOB_TENSOR_CORES]);
+    f->n_vector = count_at(m, WEFT_KNOB_VECTOR_CORES, p->at[WEFT_KNOB_VECTOR_CORES]);
+    f->ways[WEFT_MILL_TENSOR] = f->ways[WEFT_MILL_BOTH] = weft_mill_ways_of(f->n_tensor);
+    f->ways[WEFT_MILL_VECTOR] = weft_mill_ways_of(f->n_vector);
+    f->ways[WEFT_MILL_MEMORY] = (weft_mill_ways){1, {0}};
+    for (int way = 0; way < f->ways[WEFT_MILL_TENSOR].n; way++) {
+        f->vector_of[way] =
+            weft_mill_vector_of(f->ways[WEFT_MILL_TENSOR].cores[way], f->n_tensor, f->n_vector);
+        fill_tensor(m, f, p, way);
+    }
+    for (int way = 0; way < f->ways[WEFT_MILL_VECTOR].n; way++)
+        fill_vector(m, f, p, way);
+    return f;
+}
+
+/* --- a box */
+
+/* Numbers of cores from..to, treated alike: times as if all were `to`, cores as if `from`. */
+typedef struct span {
+    int from, to;
+} span;
+
+enum { MOST_POWERS = 23, MOST_SPANS = MOST_POWERS + 16 };
+
+/* Numbers of cores that operators of some design of the box may have: powers of two, and all
+ * counts of the box up to `most`, the latter in at most 16 spans. */
+static int spans_of(const weft_mill *m, const weft_space_box *b, weft_knob knob, int most,
+                    span out[MOST_SPANS])
+{
+    int n = 0, lo = b->lo.at[knob], hi = b->hi.at[knob], step;
+
+    for (int g = 1; g <= most && n < MOST_POWERS; g *= 2)
+        out[n++] = (span){g, g};
+    while (hi > lo && count_at(m, knob, hi) > most)
+        hi--;
+    step = (hi - lo) / 16 + 1;
+    for (int i = lo; i <= hi; i += step)
+        out[n++] =
+            (span){count_at(m, knob, i), count_at(m, knob, i + step - 1 < hi ? i + step - 1 : hi)};
+    return n;
+}
+
+static void lessen(double *a, double b)
+{
+    *a = b < *a ? b : *a;
+}
+
+/* Least cycles over the rows and columns of the box. */
+static void least_tensor(weft_mill *m, const weft_space_box *b, int g, double *out)
+{
+    int end = m->ops.kind_at[WEFT_MILL_VECTOR];
+
+    for (int c = 0; c < end; c++)
+        out[c] = INFINITY;
+    for (int r = b->lo.at[WEFT_KNOB_ROWS]; r <= b->hi.at[WEFT_KNOB_ROWS]; r++)
+        for (int k = b->lo.at[WEFT_KNOB_COLS]; k <= b->hi.at[WEFT_KNOB_COLS]; k++) {
+            const double *row = tensor_row(m, r, k, g);
+
+            for (int c = 0; c < end; c++)
+                lessen(&out[c], row[c]);
+        }
+}
+
+static void box_tensor(weft_mill *m, weft_mill_frame *f, const weft_space_box *b, span g)
+{
+    const double *vector_s = vector_row(m, b->hi.at[WEFT_KNOB_LANES], f->n_vector);
+    double first_s = first_cycles / constant(m, WEFT_CLOCK), *core_s = f->lat_s;
+    int low_v = count_at(m, WEFT_KNOB_VECTOR_CORES, b->lo.at[WEFT_KNOB_VECTOR_CORES]);
+
+    least_tensor(m, b, g.to, core_s);
+    for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++) {
+        bool is_both = c >= m->ops.kind_at[WEFT_MILL_BOTH];
+        double lat_s =
+            first_s + fmax(fmax(core_s[c], f->least_bytes_s[c]), is_both ? vector_s[c] : 0);
+
+        lessen(&f->least_s[c], lat_s);
+        lessen(&f->tensor_work_s[c], g.from * lat_s);
+        lessen(&f->vector_work_s[c],
+               is_both ? weft_mill_vector_of(g.from, f->n_tensor, low_v) * lat_s : 0);
+    }
+}
+
+static void box_vector(weft_mill *m, weft_mill_frame *f, const weft_space_box *b, span g)
+{
+    const double *core_s = vector_row(m, b->hi.at[WEFT_KNOB_LANES], g.to);
+    double first_s = first_cycles / constant(m, WEFT_CLOCK);
+
+    for (int c = m->ops.kind_at[WEFT_MILL_VECTOR]; c < m->ops.kind_at[WEFT_MILL_MEMORY]; c++) {
+        double lat_s = first_s + fmax(core_s[c], f->least_bytes_s[c]);
+
+        lessen(&f->least_s[c], lat_s);
+        lessen(&f->vector_work_s[c], g.from * lat_s);
+    }
+}
+
+const weft_mill_frame *weft_mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
+                                              int n_vector)
+{
+    weft_mill_frame *f = &m->box;
+    span spans[MOST_SPANS];
+    double first_s = first_cycles / constant(m, WEFT_CLOCK);
+    int all = b->lo.at[WEFT_KNOB_TENSOR_CORES], n;
+    const double *bytes_s = /* all cores have all of the buffer */
+        bytes_row(m, b->hi.at[WEFT_KNOB_BUFFER], all,
+                  weft_mill_ways_of(count_at(m, WEFT_KNOB_TENSOR_CORES, all)).n - 1);
+
+    f->n_tensor = n_tensor;
+    f->n_vector = n_vector;
+    for (int c = 0; c < m->ops.n_classes; c++) {
+        f->least_bytes_s[c] = bytes_s[c];
+        f->least_s[c] = f->tensor_work_s[c] = f->vector_work_s[c] = INFINITY;
+    }
+    for (int c = m->ops.kind_at[WEFT_MILL_MEMORY]; c < m->ops.n_classes; c++)
+        f->least_s[c] = bytes_s[c] > 0 ? first_s + bytes_s[c] : 0;
+    n = spans_of(m, b, WEFT_KNOB_TENSOR_CORES, n_tensor, spans);
+    for (int i = 0; i < n; i++)
+        box_tensor(m, f, b, spans[i]);
+    n = spans_of(m, b, WEFT_KNOB_VECTOR_CORES, n_vector, spans);
+    for (int i = 0; i < n; i++)
+        box_vector(m, f, b, spans[i]);
+    for (int c = m->ops.kind_at[WEFT_MILL_VECTOR]; c < m->ops.n_classes; c++)
+        f->tensor_work_s[c] = 0;
+    for (int c = m->ops.kind_at[WEFT_MILL_MEMORY]; c < m->ops.n_classes; c++)
+        f->vector_work_s[c] = 0;
+    return f;
+}
