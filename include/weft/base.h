@@ -266,8 +266,7 @@ const char *weft_format_integer(int64_t value, char to[32]);
 
 /* --- whole files ----------------------------------------------------------------------------- */
 
-/* The bytes of a regular file, large ones mapped, not copied; an empty file has data NULL, size 0.
- */
+/* The bytes of a regular file, large ones mapped; an empty file has data NULL and size 0. */
 typedef struct weft_file {
     const uint8_t *data;
     size_t size;

@@ -19,7 +19,7 @@ enum { PER_LAYER = 6, MOST_LAYERS = 12, MOST_NODES = PER_LAYER * MOST_LAYERS, TE
 typedef struct described {
     const char *op;
     int n_inputs;
-    char input[2][TEXT], output[TEXT], name[TEXT];
+    char input[2][TEXT], output[TEXT], name[TEXT + 2];
     int axis;     /* of Softmax */
     double value; /* of Constant */
 } described;
@@ -41,7 +41,7 @@ static described *add_node(network *n, const char *op, const char *out, const ch
     if (b)
         snprintf(d->input[1], TEXT, "%s", b);
     snprintf(d->output, TEXT, "%s", out);
-    snprintf(d->name, TEXT, "n/%s", out);
+    snprintf(d->name, sizeof d->name, "n/%s", out);
     return d;
 }
 
@@ -417,7 +417,7 @@ static void change_something(network *n, weft_rng *r)
         d->value = weft_rng_below(r, 3);
         break;
     case 2:
-        snprintf(d->name, TEXT, "%s", weft_rng_below(r, 2) ? other.name : "");
+        snprintf(d->name, sizeof d->name, "%s", weft_rng_below(r, 2) ? other.name : "");
         break;
     case 3:
         snprintf(n->bias[weft_rng_below(r, n->n_layers)], TEXT, "%s",
