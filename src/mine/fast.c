@@ -63,10 +63,9 @@ static bool is_progress(double score, double before)
 /* --- counts ---------------------------------------------------------------------------------- */
 
 typedef struct step {
+    double top, area_mm2;
     weft_point point;
-    double top;
     bool is_wanted; /* operators wait for it */
-    double area_mm2;
 } step;
 
 static bool comes_before(const step *a, const step *b)

@@ -62,7 +62,7 @@ static inline int weft_fleet_variant_of(const weft_fleet_space *s, const weft_fl
 /* Bytes that two stages exchange of a shared parameter, each way. */
 double weft_fleet_shared_bytes(const weft_fleet_net *net, int shared);
 /* Bytes of a device of the stage, with the work of its largest unit. */
-double weft_fleet_memory(const weft_fleet_space *s, int inner, int outer, int recompute,
+double weft_fleet_memory(const weft_fleet_space *x, int inner, int outer, int recompute,
                          int64_t in_flight);
 
 /* Seconds of a variant; update_s of all its units. */

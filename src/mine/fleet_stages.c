@@ -649,9 +649,9 @@ static double bound_range(stager *g, double lo_s, double target)
 /* No plan has a smaller T W. */
 static double bound_product(stager *g, double first_s, double last_s)
 {
-    double m = (double)g->x->n_microbatches, best = best_product(g), bound = best;
+    double m = (double)g->x->n_microbatches, best = best_product(g), bound = best, lo = first_s;
 
-    for (double lo = first_s; lo <= last_s; lo *= RANGE) {
+    while (lo <= last_s) {
         double least = m * lo * g->x->n_stages * g->s->tdp_w[g->by_tdp[0]];
 
         if (least >= bound)
@@ -659,6 +659,7 @@ static double bound_product(stager *g, double first_s, double last_s)
         if (weft_run_is_over(g->s->run))
             return least_of(bound, least);
         bound = least_of(bound, bound_range(g, lo, bound));
+        lo *= RANGE;
     }
     return bound;
 }

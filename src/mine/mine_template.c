@@ -23,24 +23,24 @@ static const double LARGEST = 1e15; /* of any size */
 
 typedef struct constant_row {
     const char *section, *key; /* section NULL: at the top */
-    weft_unit unit;
-    double fallback; /* NAN: required */
+    double fallback;           /* NAN: required */
     double highest;
+    weft_unit unit;
     bool is_positive; /* 0 is refused */
 } constant_row;
 
 static const constant_row constant_rows[WEFT_N_CONSTANTS] = {
-    [WEFT_AREA_FIXED] = {"area",  "fixed",        WEFT_UNIT_MM2,         NAN, 1e6,  false},
-    [WEFT_AREA_PE] = {"area",  "pe",           WEFT_UNIT_MM2,         NAN, 1e3,  true },
-    [WEFT_AREA_LANE] = {"area",  "lane",         WEFT_UNIT_MM2,         NAN, 1e3,  true },
-    [WEFT_AREA_SRAM] = {"area",  "sram_per_MiB", WEFT_UNIT_MM2,         NAN, 1e6,  true },
-    [WEFT_POWER_FIXED] = {"power", "fixed",        WEFT_UNIT_WATTS,       NAN, 1e6,  false},
-    [WEFT_POWER_MAC] = {"power", "mac",          WEFT_UNIT_JOULES,      NAN, 1e-3, false},
-    [WEFT_POWER_LANE] = {"power", "lane",         WEFT_UNIT_JOULES,      NAN, 1e-3, false},
-    [WEFT_HBM_BANDWIDTH] = {"hbm",   "bandwidth",    WEFT_UNIT_BYTES_PER_S, NAN, 1e18, true },
-    [WEFT_HBM_EFFICIENCY] = {"hbm",   "efficiency",   WEFT_UNIT_NONE,        1,   1,    true },
-    [WEFT_CLOCK] = {NULL,    "clock",        WEFT_UNIT_HERTZ,       NAN, 1e12, true },
-    [WEFT_DERATE] = {NULL,    "derate",       WEFT_UNIT_NONE,        1,   1,    true },
+    [WEFT_AREA_FIXED] = {"area",  "fixed",        NAN, 1e6,  WEFT_UNIT_MM2,         false},
+    [WEFT_AREA_PE] = {"area",  "pe",           NAN, 1e3,  WEFT_UNIT_MM2,         true },
+    [WEFT_AREA_LANE] = {"area",  "lane",         NAN, 1e3,  WEFT_UNIT_MM2,         true },
+    [WEFT_AREA_SRAM] = {"area",  "sram_per_MiB", NAN, 1e6,  WEFT_UNIT_MM2,         true },
+    [WEFT_POWER_FIXED] = {"power", "fixed",        NAN, 1e6,  WEFT_UNIT_WATTS,       false},
+    [WEFT_POWER_MAC] = {"power", "mac",          NAN, 1e-3, WEFT_UNIT_JOULES,      false},
+    [WEFT_POWER_LANE] = {"power", "lane",         NAN, 1e-3, WEFT_UNIT_JOULES,      false},
+    [WEFT_HBM_BANDWIDTH] = {"hbm",   "bandwidth",    NAN, 1e18, WEFT_UNIT_BYTES_PER_S, true },
+    [WEFT_HBM_EFFICIENCY] = {"hbm",   "efficiency",   1,   1,    WEFT_UNIT_NONE,        true },
+    [WEFT_CLOCK] = {NULL,    "clock",        NAN, 1e12, WEFT_UNIT_HERTZ,       true },
+    [WEFT_DERATE] = {NULL,    "derate",       1,   1,    WEFT_UNIT_NONE,        true },
 };
 
 static const char *const dataflow_names[] = {"best", "ws", "os", "is"};

@@ -372,7 +372,7 @@ TEST(bounds_oracle_and_policy_keep_their_order)
         CHECK(simple_s > 0 && simple_s <= headtail_s);
         CHECK(simple_s <= floor_s * (1 + 1e-9));
         CHECK(floor_s <= step_s);
-        CHECK_OK(weft_mill_oracle(m, &p, 5, &value_s, &bound_s));
+        CHECK_OK(weft_mill_oracle(m, &p, 2, &value_s, &bound_s));
         CHECK(headtail_s <= value_s * (1 + 1e-9) && bound_s <= value_s);
         CHECK(value_s <= step_s * (1 + 1e-9));
         sum_all += step_s / fmax(bound_s, headtail_s);
