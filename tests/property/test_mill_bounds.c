@@ -388,8 +388,8 @@ TEST(bounds_oracle_and_policy_keep_their_order)
     print_message("policy / optimum: %d of %.0f proved, mean %.4f, worst %.3f, equal %d; policy / "
                   "bound of all: mean %.4f\n",
                   n_proved, n_drawn, sum / n_proved, worst, n_equal, sum_all / n_drawn);
-    if (IS_THOROUGH)
-        CHECK(n_proved >= 200);
+    if (IS_THOROUGH) /* how many depends on the machine: the oracle has a limit in seconds */
+        CHECK(n_proved >= n_drawn / 2);
     CHECK(sum / n_proved <= 1.05 && sum_all / n_drawn <= 1.05); /* those not proved count, too */
     weft_template_free(t);
 }
