@@ -358,7 +358,7 @@ TEST(bounds_oracle_and_policy_keep_their_order)
 {
     weft_template *t = read_template();
     int n_proved = 0, n_equal = 0;
-    double sum = 0, sum_all = 0, worst = 1, n_drawn = N_DRAWN(260);
+    double sum = 0, sum_all = 0, worst = 1, n_drawn = N_DRAWN(210);
 
     for (uint64_t seed = 1; seed <= (uint64_t)n_drawn; seed++) {
         weft_rng r = weft_rng_seed(seed);
@@ -426,7 +426,7 @@ TEST(schedules_are_legal_and_those_of_a_plain_list_scheduler)
 {
     weft_template *t = read_template();
 
-    for (uint64_t seed = 1; seed <= N_DRAWN(400); seed++) {
+    for (uint64_t seed = 1; seed <= N_DRAWN(150); seed++) {
         weft_rng r = weft_rng_seed(seed);
         net_fixture f = random_net(&r, 4 + weft_rng_below(&r, 40));
         weft_mill *m = new_mill(f.graph, t);
