@@ -9,9 +9,8 @@
  * Times are whole nanoseconds, as viewers keep them; exact seconds are in the arguments.
  *
  * Time O(n log n + n * threads) in jobs. */
-#include "fields.h"
+#include "trace.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { COMPUTING = 1, MOST_LANES = 256 };
@@ -20,8 +19,7 @@ typedef struct tracing {
     const weft_shard_report *r;
     const weft_shards *s;
     const weft_shards_measures *m;
-    weft_arena *a; /* of the document */
-    weft_doc *events;
+    weft_trace trace;
 } tracing;
 
 /* A job on its thread. */
@@ -30,39 +28,9 @@ typedef struct bar {
     double start_s;
 } bar;
 
-static double whole_ns(double seconds)
-{
-    return floor(seconds * 1e9 + 0.5);
-}
-
 static int pid_of_set(int k)
 {
     return k + 1; /* viewers keep 0 for themselves */
-}
-
-static weft_doc *add_event(tracing *t, const char *phase, const char *name, int pid, int tid)
-{
-    weft_doc *e = weft_doc_new(t->a, WEFT_DOC_MAP);
-
-    weft_put_text(t->a, e, "ph", phase);
-    weft_put_text(t->a, e, "name", name);
-    weft_put_int(t->a, e, "pid", pid);
-    weft_put_int(t->a, e, "tid", tid);
-    weft_doc_add(t->a, t->events, e);
-    return e;
-}
-
-static weft_doc *put_args(tracing *t, weft_doc *event)
-{
-    weft_doc *args = weft_doc_new(t->a, WEFT_DOC_MAP);
-
-    weft_doc_put(t->a, event, "args", args);
-    return args;
-}
-
-static void add_name(tracing *t, const char *what, int pid, int tid, const char *name)
-{
-    weft_put_text(t->a, put_args(t, add_event(t, "M", what, pid, tid)), "name", name);
 }
 
 static void add_job(tracing *t, int job, int set, int thread)
@@ -71,18 +39,19 @@ static void add_job(tracing *t, int job, int set, int thread)
     double start_s = t->m->timeline->start_s[job], end_s = t->m->timeline->end_s[job];
     int v = t->m->jobs->task[job];
     const char *step = weft_step_name(steps, v), *part = weft_shard_part_name(t->m->part[job]);
-    const char *name = thread == COMPUTING ? step : weft_arena_print(t->a, "%s: %s", part, step);
-    weft_doc *e = add_event(t, "X", name, pid_of_set(set), thread), *args;
+    const char *name =
+        thread == COMPUTING ? step : weft_arena_print(t->trace.a, "%s: %s", part, step);
+    weft_doc *e = weft_trace_event(&t->trace, "X", name, pid_of_set(set), thread), *args;
     char text[128];
 
     weft_split_print(steps, v, &t->s->split[v], text);
-    weft_put_text(t->a, e, "cat", part);
-    weft_put_real(t->a, e, "ts", whole_ns(start_s) / 1e3);
-    weft_put_real(t->a, e, "dur", (whole_ns(end_s) - whole_ns(start_s)) / 1e3);
-    args = put_args(t, e);
-    weft_put_text(t->a, args, "step", step);
-    weft_put_text(t->a, args, "split", weft_arena_print(t->a, "%s", text));
-    weft_put_real(t->a, args, "seconds", t->m->jobs->duration_s[job]);
+    weft_put_text(t->trace.a, e, "cat", part);
+    weft_put_real(t->trace.a, e, "ts", weft_trace_ns(start_s) / 1e3);
+    weft_put_real(t->trace.a, e, "dur", (weft_trace_ns(end_s) - weft_trace_ns(start_s)) / 1e3);
+    args = weft_trace_args(&t->trace, e);
+    weft_put_text(t->trace.a, args, "step", step);
+    weft_put_text(t->trace.a, args, "split", weft_arena_print(t->trace.a, "%s", text));
+    weft_put_real(t->trace.a, args, "seconds", t->m->jobs->duration_s[job]);
 }
 
 static void add_set(tracing *t, int k)
@@ -93,19 +62,22 @@ static void add_set(tracing *t, int k)
     const char *design = weft_team_design(t->r->problem, team)->name;
     int pid = pid_of_set(k), d = team->member[0];
 
-    add_name(t, "process_name", pid, 0,
-             team->n == 1
-                 ? weft_arena_print(t->a, "set %d: %s as %s", k, first, design)
-                 : weft_arena_print(t->a, "set %d: %d devices as %s, %s .. %s", k, team->n, design,
-                                    first, p->device[team->member[team->n - 1]].name));
-    weft_put_int(t->a, put_args(t, add_event(t, "M", "process_sort_index", pid, 0)), "sort_index",
-                 pid);
-    add_name(t, "thread_name", pid, COMPUTING, "computing");
+    weft_trace_name(&t->trace, "process_name", pid, 0,
+                    team->n == 1
+                        ? weft_arena_print(t->trace.a, "set %d: %s as %s", k, first, design)
+                        : weft_arena_print(t->trace.a, "set %d: %d devices as %s, %s .. %s", k,
+                                           team->n, design, first,
+                                           p->device[team->member[team->n - 1]].name));
+    weft_put_int(
+        t->trace.a,
+        weft_trace_args(&t->trace, weft_trace_event(&t->trace, "M", "process_sort_index", pid, 0)),
+        "sort_index", pid);
+    weft_trace_name(&t->trace, "thread_name", pid, COMPUTING, "computing");
     for (int i = 0; i < t->m->n_memory[d]; i++) {
-        weft_doc *e = add_event(t, "C", "memory of a member", pid, 0);
+        weft_doc *e = weft_trace_event(&t->trace, "C", "memory of a member", pid, 0);
 
-        weft_put_real(t->a, e, "ts", whole_ns(t->m->memory[d][i].at_s) / 1e3);
-        weft_put_real(t->a, put_args(t, e), "bytes", t->m->memory[d][i].bytes);
+        weft_put_real(t->trace.a, e, "ts", weft_trace_ns(t->m->memory[d][i].at_s) / 1e3);
+        weft_put_real(t->trace.a, weft_trace_args(&t->trace, e), "bytes", t->m->memory[d][i].bytes);
     }
 }
 
@@ -135,8 +107,9 @@ static void add_lanes(tracing *t, const bar *b, int n)
         while (lane < n_lanes && lane < MOST_LANES - 1 && until_s[lane] > b[i].start_s)
             lane++;
         if (lane == n_lanes)
-            add_name(t, "thread_name", pid_of_set(b[i].set), COMPUTING + 1 + n_lanes++,
-                     lane == 0 ? "sending" : weft_arena_print(t->a, "sending (%d)", lane + 1));
+            weft_trace_name(
+                &t->trace, "thread_name", pid_of_set(b[i].set), COMPUTING + 1 + n_lanes++,
+                lane == 0 ? "sending" : weft_arena_print(t->trace.a, "sending (%d)", lane + 1));
         until_s[lane] = t->m->timeline->end_s[b[i].job];
         add_job(t, b[i].job, b[i].set, COMPUTING + 1 + lane);
     }
@@ -169,8 +142,7 @@ weft_doc *weft_shard_report_trace(const weft_shard_report *r, weft_arena *a)
         .r = r,
         .s = &r->solution->plan,
         .m = &r->solution->measures,
-        .a = a,
-        .events = weft_doc_new(a, WEFT_DOC_LIST),
+        .trace = {a, weft_doc_new(a, WEFT_DOC_LIST)},
     };
 
     if (weft_shard_report_has_plan(r)) {
@@ -178,7 +150,7 @@ weft_doc *weft_shard_report_trace(const weft_shard_report *r, weft_arena *a)
             add_set(&t, k);
         add_jobs(&t);
     }
-    weft_doc_put(a, d, "traceEvents", t.events);
+    weft_doc_put(a, d, "traceEvents", t.trace.events);
     weft_put_text(a, d, "displayTimeUnit", "ms");
     return d;
 }

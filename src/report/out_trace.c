@@ -16,9 +16,8 @@
  * Of a mix of ways the one that takes longest is shown.
  *
  * Time O(n log n) in jobs, hops and readers. */
-#include "fields.h"
+#include "trace.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* A transfer on one thread of process D + 1. */
@@ -34,9 +33,8 @@ typedef struct tracing {
     const weft_problem *p;
     const weft_plan *plan;
     const weft_measures *m;
-    weft_arena *a;       /* of the document */
+    weft_trace trace;
     weft_arena *scratch; /* rest */
-    weft_doc *events;
     const char *const *label;
     int *job_of; /* [n_tasks] */
     int n_hops;
@@ -46,11 +44,6 @@ typedef struct tracing {
 } tracing;
 
 enum { TASKS = 1 }; /* the thread of a device */
-
-static double whole_ns(double seconds)
-{
-    return floor(seconds * 1e9 + 0.5);
-}
 
 static int pid_of_device(int d)
 {
@@ -64,52 +57,28 @@ static int pid_of_links(const tracing *t)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static weft_doc *add_event(tracing *t, const char *phase, const char *name, int pid, int tid)
-{
-    weft_doc *e = weft_doc_new(t->a, WEFT_DOC_MAP);
-
-    weft_put_text(t->a, e, "ph", phase);
-    weft_put_text(t->a, e, "name", name);
-    weft_put_int(t->a, e, "pid", pid);
-    weft_put_int(t->a, e, "tid", tid);
-    weft_doc_add(t->a, t->events, e);
-    return e;
-}
-
-static weft_doc *put_args(tracing *t, weft_doc *event)
-{
-    weft_doc *args = weft_doc_new(t->a, WEFT_DOC_MAP);
-
-    weft_doc_put(t->a, event, "args", args);
-    return args;
-}
-
 static void put_time(tracing *t, weft_doc *event, double start_s)
 {
-    weft_put_real(t->a, event, "ts", whole_ns(start_s) / 1e3);
+    weft_put_real(t->trace.a, event, "ts", weft_trace_ns(start_s) / 1e3);
 }
 
 static weft_doc *add_span(tracing *t, weft_doc *event, const char *category, int job)
 {
     double start_s = t->m->timeline->start_s[job], end_s = t->m->timeline->end_s[job];
 
-    weft_put_text(t->a, event, "cat", category);
+    weft_put_text(t->trace.a, event, "cat", category);
     put_time(t, event, start_s);
-    weft_put_real(t->a, event, "dur", (whole_ns(end_s) - whole_ns(start_s)) / 1e3);
-    return put_args(t, event);
-}
-
-/* What viewers call a process or thread, and where they put it. */
-static void add_name(tracing *t, const char *what, int pid, int tid, const char *name)
-{
-    weft_put_text(t->a, put_args(t, add_event(t, "M", what, pid, tid)), "name", name);
+    weft_put_real(t->trace.a, event, "dur", (weft_trace_ns(end_s) - weft_trace_ns(start_s)) / 1e3);
+    return weft_trace_args(&t->trace, event);
 }
 
 static void add_process(tracing *t, int pid, const char *name)
 {
-    add_name(t, "process_name", pid, 0, name);
-    weft_put_int(t->a, put_args(t, add_event(t, "M", "process_sort_index", pid, 0)), "sort_index",
-                 pid);
+    weft_trace_name(&t->trace, "process_name", pid, 0, name);
+    weft_put_int(
+        t->trace.a,
+        weft_trace_args(&t->trace, weft_trace_event(&t->trace, "M", "process_sort_index", pid, 0)),
+        "sort_index", pid);
 }
 
 /* --- devices --------------------------------------------------------------------------------- */
@@ -117,21 +86,22 @@ static void add_process(tracing *t, int pid, const char *name)
 static void add_task(tracing *t, int job)
 {
     int u = t->m->jobs->task[job];
-    weft_doc *e = add_event(t, "X", t->p->task_name[u], pid_of_device(t->plan->device[u]), TASKS);
+    weft_doc *e = weft_trace_event(&t->trace, "X", t->p->task_name[u],
+                                   pid_of_device(t->plan->device[u]), TASKS);
     weft_doc *args = add_span(t, e, "compute", job);
 
-    weft_put_text(t->a, args, "task", t->p->task_name[u]);
-    weft_put_text(t->a, args, "operator", t->p->task_kind[u]);
-    weft_put_real(t->a, args, "seconds", t->m->jobs->duration_s[job]);
+    weft_put_text(t->trace.a, args, "task", t->p->task_name[u]);
+    weft_put_text(t->trace.a, args, "operator", t->p->task_kind[u]);
+    weft_put_real(t->trace.a, args, "seconds", t->m->jobs->duration_s[job]);
 }
 
 static void add_memory(tracing *t, int d)
 {
     for (int i = 0; t->m->memory != NULL && i < t->m->n_memory[d]; i++) {
-        weft_doc *e = add_event(t, "C", "memory", pid_of_device(d), 0);
+        weft_doc *e = weft_trace_event(&t->trace, "C", "memory", pid_of_device(d), 0);
 
         put_time(t, e, t->m->memory[d][i].at_s);
-        weft_put_real(t->a, put_args(t, e), "bytes", t->m->memory[d][i].bytes);
+        weft_put_real(t->trace.a, weft_trace_args(&t->trace, e), "bytes", t->m->memory[d][i].bytes);
     }
 }
 
@@ -142,7 +112,7 @@ static void add_devices(tracing *t)
     t->job_of = WEFT_NEW(t->scratch, int, t->p->n_tasks);
     for (int d = 0; d < t->p->n_devices; d++) {
         add_process(t, pid_of_device(d), t->p->device_name[d]);
-        add_name(t, "thread_name", pid_of_device(d), TASKS, "tasks");
+        weft_trace_name(&t->trace, "thread_name", pid_of_device(d), TASKS, "tasks");
         add_memory(t, d);
     }
     for (int i = 0; i < j->n_jobs; i++)
@@ -253,11 +223,11 @@ static void name_threads(tracing *t, const hop *h, int n)
     if (p->transfer == WEFT_CONTEND && h->group < p->n_links)
         name = p->link_name[h->group];
     else
-        name = weft_arena_print(t->a, "%s>%s", p->device_name[j->from[h->job]],
+        name = weft_arena_print(t->trace.a, "%s>%s", p->device_name[j->from[h->job]],
                                 p->device_name[j->to[h->job]]);
     for (int i = 0; i < n; i++)
-        add_name(t, "thread_name", pid_of_links(t), t->n_threads + 1 + i,
-                 i == 0 ? name : weft_arena_print(t->a, "%s (%d)", name, i + 1));
+        weft_trace_name(&t->trace, "thread_name", pid_of_links(t), t->n_threads + 1 + i,
+                        i == 0 ? name : weft_arena_print(t->trace.a, "%s (%d)", name, i + 1));
     t->n_threads += n;
 }
 
@@ -288,26 +258,26 @@ static void add_transfer(tracing *t, const hop *h)
 {
     const weft_jobs *j = t->m->jobs;
     int tensor = j->tensor[h->job];
-    weft_doc *e = add_event(t, "X", t->label[tensor], pid_of_links(t), h->thread);
+    weft_doc *e = weft_trace_event(&t->trace, "X", t->label[tensor], pid_of_links(t), h->thread);
     weft_doc *args = add_span(t, e, "transfer", h->job);
 
-    weft_put_text(t->a, args, "tensor", t->label[tensor]);
-    weft_put_text(t->a, args, "from", t->p->device_name[j->from[h->job]]);
-    weft_put_text(t->a, args, "to", t->p->device_name[j->to[h->job]]);
-    weft_put_real(t->a, args, "bytes", t->p->amount[tensor]);
-    weft_put_real(t->a, args, "seconds", j->duration_s[h->job]);
+    weft_put_text(t->trace.a, args, "tensor", t->label[tensor]);
+    weft_put_text(t->trace.a, args, "from", t->p->device_name[j->from[h->job]]);
+    weft_put_text(t->trace.a, args, "to", t->p->device_name[j->to[h->job]]);
+    weft_put_real(t->trace.a, args, "bytes", t->p->amount[tensor]);
+    weft_put_real(t->trace.a, args, "seconds", j->duration_s[h->job]);
 }
 
 /* One end of an arrow. It belongs to the event around its time: the start, since an event does not
  * contain its end. */
 static void add_arrow_end(tracing *t, const char *phase, int pid, int tid, int job)
 {
-    weft_doc *e = add_event(t, phase, "send", pid, tid);
+    weft_doc *e = weft_trace_event(&t->trace, phase, "send", pid, tid);
 
-    weft_put_text(t->a, e, "cat", "send");
-    weft_put_int(t->a, e, "id", t->n_flows);
+    weft_put_text(t->trace.a, e, "cat", "send");
+    weft_put_int(t->trace.a, e, "id", t->n_flows);
     put_time(t, e, t->m->timeline->start_s[job]);
-    weft_put_text(t->a, e, "bp", "e");
+    weft_put_text(t->trace.a, e, "bp", "e");
 }
 
 static void add_task_end(tracing *t, const char *phase, int u)
@@ -368,16 +338,15 @@ weft_doc *weft_report_trace(const weft_report *r, weft_arena *a)
         .p = r->problem,
         .plan = &view,
         .m = &r->solution->measures,
-        .a = a,
+        .trace = {a, weft_doc_new(a, WEFT_DOC_LIST)},
         .scratch = weft_arena_new(),
-        .events = weft_doc_new(a, WEFT_DOC_LIST),
     };
 
     if (weft_report_has_plan(r) && t.m->jobs != NULL && t.m->timeline != NULL) {
         add_devices(&t);
         add_links(&t);
     }
-    weft_doc_put(a, d, "traceEvents", t.events);
+    weft_doc_put(a, d, "traceEvents", t.trace.events);
     weft_put_text(a, d, "displayTimeUnit", "ms");
     weft_arena_free(t.scratch);
     return d;

@@ -10,9 +10,8 @@
  * arguments.
  *
  * Time O(n log n + n * threads) in jobs. */
-#include "fields.h"
+#include "trace.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { COMPUTING = 1, MOST_LANES = 256 };
@@ -20,8 +19,7 @@ enum { COMPUTING = 1, MOST_LANES = 256 };
 typedef struct tracing {
     const weft_train_report *r;
     const weft_train_measures *m;
-    weft_arena *a; /* of the document */
-    weft_doc *events;
+    weft_trace trace;
 } tracing;
 
 /* A transfer on its thread. */
@@ -30,39 +28,9 @@ typedef struct bar {
     double start_s;
 } bar;
 
-static double whole_ns(double seconds)
-{
-    return floor(seconds * 1e9 + 0.5);
-}
-
 static int pid_of_stage(int i)
 {
     return i + 1; /* viewers keep 0 for themselves */
-}
-
-static weft_doc *add_event(tracing *t, const char *phase, const char *name, int pid, int tid)
-{
-    weft_doc *e = weft_doc_new(t->a, WEFT_DOC_MAP);
-
-    weft_put_text(t->a, e, "ph", phase);
-    weft_put_text(t->a, e, "name", name);
-    weft_put_int(t->a, e, "pid", pid);
-    weft_put_int(t->a, e, "tid", tid);
-    weft_doc_add(t->a, t->events, e);
-    return e;
-}
-
-static weft_doc *put_args(tracing *t, weft_doc *event)
-{
-    weft_doc *args = weft_doc_new(t->a, WEFT_DOC_MAP);
-
-    weft_doc_put(t->a, event, "args", args);
-    return args;
-}
-
-static void add_name(tracing *t, const char *what, int pid, int tid, const char *name)
-{
-    weft_put_text(t->a, put_args(t, add_event(t, "M", what, pid, tid)), "name", name);
 }
 
 static bool is_sent(weft_train_part part)
@@ -75,23 +43,25 @@ static const char *job_name(tracing *t, int job)
     const char *part = weft_train_part_name(t->m->part[job]);
     int item = t->m->jobs->item[job];
 
-    return item < 0 ? part : weft_arena_print(t->a, "%s %d", part, item);
+    return item < 0 ? part : weft_arena_print(t->trace.a, "%s %d", part, item);
 }
 
 static void add_job(tracing *t, int job, int stage, int thread)
 {
     double start_s = t->m->timeline->start_s[job], end_s = t->m->timeline->end_s[job];
-    weft_doc *e = add_event(t, "X", job_name(t, job), pid_of_stage(stage), thread), *args;
+    weft_doc *e = weft_trace_event(&t->trace, "X", job_name(t, job), pid_of_stage(stage), thread),
+             *args;
 
-    weft_put_text(t->a, e, "cat", weft_train_part_name(t->m->part[job]));
-    weft_put_real(t->a, e, "ts", whole_ns(start_s) / 1e3);
-    weft_put_real(t->a, e, "dur", (whole_ns(end_s) - whole_ns(start_s)) / 1e3);
-    args = put_args(t, e);
+    weft_put_text(t->trace.a, e, "cat", weft_train_part_name(t->m->part[job]));
+    weft_put_real(t->trace.a, e, "ts", weft_trace_ns(start_s) / 1e3);
+    weft_put_real(t->trace.a, e, "dur", (weft_trace_ns(end_s) - weft_trace_ns(start_s)) / 1e3);
+    args = weft_trace_args(&t->trace, e);
     if (t->m->jobs->item[job] >= 0) {
-        weft_put_int(t->a, args, "microbatch", t->m->jobs->item[job]);
-        weft_put_int(t->a, args, "chunk", t->m->jobs->task[job] / t->r->solution->plan.n_stages);
+        weft_put_int(t->trace.a, args, "microbatch", t->m->jobs->item[job]);
+        weft_put_int(t->trace.a, args, "chunk",
+                     t->m->jobs->task[job] / t->r->solution->plan.n_stages);
     }
-    weft_put_real(t->a, args, "seconds", t->m->jobs->duration_s[job]);
+    weft_put_real(t->trace.a, args, "seconds", t->m->jobs->duration_s[job]);
 }
 
 static void add_stage(tracing *t, int i)
@@ -99,16 +69,18 @@ static void add_stage(tracing *t, int i)
     const weft_stage *s = &t->r->solution->plan.stage[i];
     int pid = pid_of_stage(i), n = weft_stage_devices(s);
 
-    add_name(t, "process_name", pid, 0,
-             weft_arena_print(t->a, "stage %d: %d device%s", i, n, n == 1 ? "" : "s"));
-    weft_put_int(t->a, put_args(t, add_event(t, "M", "process_sort_index", pid, 0)), "sort_index",
-                 pid);
-    add_name(t, "thread_name", pid, COMPUTING, "computing");
+    weft_trace_name(&t->trace, "process_name", pid, 0,
+                    weft_arena_print(t->trace.a, "stage %d: %d device%s", i, n, n == 1 ? "" : "s"));
+    weft_put_int(
+        t->trace.a,
+        weft_trace_args(&t->trace, weft_trace_event(&t->trace, "M", "process_sort_index", pid, 0)),
+        "sort_index", pid);
+    weft_trace_name(&t->trace, "thread_name", pid, COMPUTING, "computing");
     for (int k = 0; k < t->m->n_memory[i]; k++) {
-        weft_doc *e = add_event(t, "C", "memory of the fullest device", pid, 0);
+        weft_doc *e = weft_trace_event(&t->trace, "C", "memory of the fullest device", pid, 0);
 
-        weft_put_real(t->a, e, "ts", whole_ns(t->m->memory[i][k].at_s) / 1e3);
-        weft_put_real(t->a, put_args(t, e), "bytes", t->m->memory[i][k].bytes);
+        weft_put_real(t->trace.a, e, "ts", weft_trace_ns(t->m->memory[i][k].at_s) / 1e3);
+        weft_put_real(t->trace.a, weft_trace_args(&t->trace, e), "bytes", t->m->memory[i][k].bytes);
     }
 }
 
@@ -138,8 +110,9 @@ static void add_lanes(tracing *t, const bar *b, int n)
         while (lane < n_lanes && lane < MOST_LANES - 1 && until_s[lane] > b[i].start_s)
             lane++;
         if (lane == n_lanes)
-            add_name(t, "thread_name", pid_of_stage(b[i].stage), COMPUTING + 1 + n_lanes++,
-                     lane == 0 ? "sending" : weft_arena_print(t->a, "sending (%d)", lane + 1));
+            weft_trace_name(
+                &t->trace, "thread_name", pid_of_stage(b[i].stage), COMPUTING + 1 + n_lanes++,
+                lane == 0 ? "sending" : weft_arena_print(t->trace.a, "sending (%d)", lane + 1));
         until_s[lane] = t->m->timeline->end_s[b[i].job];
         add_job(t, b[i].job, b[i].stage, COMPUTING + 1 + lane);
     }
@@ -170,8 +143,7 @@ weft_doc *weft_train_report_trace(const weft_train_report *r, weft_arena *a)
     tracing t = {
         .r = r,
         .m = &r->solution->measures,
-        .a = a,
-        .events = weft_doc_new(a, WEFT_DOC_LIST),
+        .trace = {a, weft_doc_new(a, WEFT_DOC_LIST)},
     };
 
     if (weft_train_report_has_plan(r)) {
@@ -179,7 +151,7 @@ weft_doc *weft_train_report_trace(const weft_train_report *r, weft_arena *a)
             add_stage(&t, i);
         add_jobs(&t);
     }
-    weft_doc_put(a, d, "traceEvents", t.events);
+    weft_doc_put(a, d, "traceEvents", t.trace.events);
     weft_put_text(a, d, "displayTimeUnit", "ms");
     return d;
 }
