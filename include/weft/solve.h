@@ -50,6 +50,12 @@ static inline bool weft_solver_applies(const weft_solver *s, const weft_problem 
     return s->applies == NULL || s->applies(p);
 }
 
+/* The larger bound with its method; certificates are those of the floor. */
+void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor);
+/* What the simulator says of the plan of a solver: value, gap, and whether it is optimal (a gap of
+ * 1e-9 at most). A bound above the value is an internal error. */
+WEFT_CHECKED weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver);
+
 typedef struct weft_solution {
     weft_plan plan;
     weft_proof proof;

@@ -16,41 +16,10 @@
 
 #include "weft/shard.h"
 
-static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
-
 static void drop_plan(weft_shard_solution *out)
 {
     out->plan = (weft_shards){0};
     out->proof.value = out->proof.gap = INFINITY;
-}
-
-/* The larger bound with its method; certificates are those of the floor. */
-static void take_floor(weft_proof *proof, const weft_proof *floor)
-{
-    if (!(proof->bound > floor->bound) || proof->method == NULL) {
-        proof->bound = floor->bound;
-        proof->method = floor->method;
-    }
-    proof->certified = floor->certified;
-    proof->again = floor->again;
-}
-
-static weft_status fill_proof(const weft_shard_solver *s, weft_shard_solution *out)
-{
-    weft_proof *proof = &out->proof;
-    double value = out->measures.latency_s;
-
-    if (proof->bound > value * (1 + EXACT))
-        return weft_fail(WEFT_E_INTERNAL,
-                         "internal error: the plan of solver '%s' takes %.17g seconds, less than "
-                         "the lower bound %.17g by '%s'",
-                         s->name, value, proof->bound, proof->method);
-    proof->value = value;
-    proof->bound = fmin(proof->bound, value);
-    proof->certified = fmin(proof->certified, proof->bound);
-    proof->gap = value > 0 ? (value - proof->bound) / value : 0;
-    proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
-    return WEFT_OK;
 }
 
 static const char *memory_reason(const weft_sharding *p, const weft_shards_measures *m,
@@ -93,7 +62,7 @@ static weft_status judge(const weft_shard_solver *s, const weft_sharding *p, wef
         return WEFT_OK;
     }
     WEFT_TRY(check_rules(s, p, &out->plan, a));
-    return fill_proof(s, out);
+    return weft_proof_settle(&out->proof, out->measures.latency_s, s->name);
 }
 
 static weft_status run_solver(const weft_shard_solver *s, const weft_sharding *p,
@@ -136,7 +105,7 @@ weft_status weft_shard_solve(const weft_shard_solver *s, const weft_sharding *p,
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
-    take_floor(&out->proof, &floor);
+    weft_proof_take_floor(&out->proof, &floor);
     if (has_plan(out))
         return judge(s, p, a, out);
     drop_plan(out);

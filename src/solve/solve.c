@@ -138,16 +138,13 @@ static weft_status check_rules(const weft_solver *s, const weft_problem *p, cons
                      breach.what);
 }
 
-static weft_status fill_proof(const weft_solver *s, const weft_problem *p, weft_solution *out)
+weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver)
 {
-    weft_proof *proof = &out->proof;
-    double value = weft_goal_value(p, &out->measures);
-
     if (proof->bound > value * (1 + EXACT))
         return weft_fail(WEFT_E_INTERNAL,
                          "internal error: the plan of solver '%s' takes %.17g seconds, less than "
                          "the lower bound %.17g by '%s'",
-                         s->name, value, proof->bound,
+                         solver, value, proof->bound,
                          proof->method == NULL ? "none" : proof->method);
     proof->value = value;
     proof->bound = fmin(proof->bound, value);
@@ -155,6 +152,16 @@ static weft_status fill_proof(const weft_solver *s, const weft_problem *p, weft_
     proof->gap = value > 0 ? (value - proof->bound) / value : 0;
     proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
     return WEFT_OK;
+}
+
+void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor)
+{
+    if (!(proof->bound > floor->bound) || proof->method == NULL) {
+        proof->bound = floor->bound;
+        proof->method = floor->method;
+    }
+    proof->certified = floor->certified;
+    proof->again = floor->again;
 }
 
 /* --- why a plan is dropped ------------------------------------------------------------------- */
@@ -270,7 +277,7 @@ static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena
         return WEFT_OK;
     }
     WEFT_TRY(check_rules(s, p, &out->plan, a));
-    return fill_proof(s, p, out);
+    return weft_proof_settle(&out->proof, weft_goal_value(p, &out->measures), s->name);
 }
 
 weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *options,

@@ -15,8 +15,6 @@
 
 #include "weft/train.h"
 
-static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
-
 static void drop_plan(weft_train_solution *out)
 {
     out->plan = (weft_pipeline){0};
@@ -26,35 +24,6 @@ static void drop_plan(weft_train_solution *out)
 static bool has_plan(const weft_train_solution *s)
 {
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
-}
-
-/* The larger bound with its method; certificates are those of the floor. */
-static void take_floor(weft_proof *proof, const weft_proof *floor)
-{
-    if (!(proof->bound > floor->bound) || proof->method == NULL) {
-        proof->bound = floor->bound;
-        proof->method = floor->method;
-    }
-    proof->certified = floor->certified;
-    proof->again = floor->again;
-}
-
-static weft_status fill_proof(const weft_train_solver *s, weft_train_solution *out)
-{
-    weft_proof *proof = &out->proof;
-    double value = out->measures.step_s;
-
-    if (proof->bound > value * (1 + EXACT))
-        return weft_fail(WEFT_E_INTERNAL,
-                         "internal error: the plan of solver '%s' takes %.17g seconds, less than "
-                         "the lower bound %.17g by '%s'",
-                         s->name, value, proof->bound, proof->method);
-    proof->value = value;
-    proof->bound = fmin(proof->bound, value);
-    proof->certified = fmin(proof->certified, proof->bound);
-    proof->gap = value > 0 ? (value - proof->bound) / value : 0;
-    proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
-    return WEFT_OK;
 }
 
 static const char *memory_reason(const weft_training *p, const weft_pipeline *plan,
@@ -90,7 +59,7 @@ static weft_status judge(const weft_train_solver *s, const weft_training *p, wef
         drop_plan(out);
         return WEFT_OK;
     }
-    return fill_proof(s, out);
+    return weft_proof_settle(&out->proof, out->measures.step_s, s->name);
 }
 
 /* A plan may lie in scratch memory. */
@@ -127,7 +96,7 @@ weft_status weft_train_solve(const weft_train_solver *s, const weft_training *p,
     WEFT_TRY(status);
     floor.pipeline_s = out->log.floor.pipeline_s;
     out->log.floor = floor;
-    take_floor(&out->proof, &bound);
+    weft_proof_take_floor(&out->proof, &bound);
     if (has_plan(out))
         return judge(s, p, a, out);
     drop_plan(out);
