@@ -6,6 +6,7 @@
 #include "weft/api.h"
 #include "weft/base.h"
 #include "weft/cost.h"
+#include "weft/explain.h"
 #include "weft/graph.h"
 #include "weft/mine.h"
 #include "weft/mode.h"

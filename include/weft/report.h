@@ -3,6 +3,7 @@
 #ifndef WEFT_REPORT_H
 #define WEFT_REPORT_H
 
+#include "weft/explain.h"
 #include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
@@ -188,6 +189,36 @@ const char *weft_fleet_unit(const weft_fleet_quest *q);
 /* The fronts of what a study holds, for a terminal and as a document (schema weft.study/1). */
 void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);
 weft_doc *weft_study_doc(const weft_study_part *part, int n_parts, weft_arena *a);
+
+/* --- the page -------------------------------------------------------------------------------- */
+
+/* What a page shows besides the report. */
+typedef struct weft_page_more {
+    const weft_graph *graph;       /* the network; NULL: a file of tasks */
+    const weft_platform *platform; /* NULL likewise */
+    const weft_why *why;           /* what bound and value are made of; NULL: not shown */
+    const weft_doc *compare;       /* what `weft compare --json` printed; NULL */
+    const weft_doc *explain;       /* what `weft explain --json` printed; NULL */
+    const char *command;           /* lines that make the page again */
+} weft_page_more;
+
+/* Everything on the page, as data (schema weft.page/1: docs/formats.md). */
+weft_doc *weft_report_page(const weft_report *r, const weft_page_more *more, weft_arena *a);
+weft_doc *weft_shard_report_page(const weft_shard_report *r, const weft_page_more *more,
+                                 weft_arena *a);
+weft_doc *weft_train_report_page(const weft_train_report *r, const weft_page_more *more,
+                                 weft_arena *a);
+weft_doc *weft_mine_report_page(const weft_mine_report *r, const weft_page_more *more,
+                                weft_arena *a);
+weft_doc *weft_fleet_report_page(const weft_fleet_report *r, const weft_page_more *more,
+                                 weft_arena *a);
+/* The page itself: a fixed file with the data in it. */
+void weft_page_html(const weft_doc *page, weft_arena *a, FILE *to);
+/* Drawings for papers; false: the page has none of that kind. */
+bool weft_page_timeline_svg(const weft_doc *page, FILE *to);
+bool weft_page_graph_svg(const weft_doc *page, FILE *to);
+/* One of the "tables" of the page as comma-separated values. */
+void weft_page_table_csv(const weft_doc *table, FILE *to);
 
 /* Devices, links and the matrix of bandwidths of a platform. */
 void weft_platform_text(const weft_platform *p, FILE *to);
