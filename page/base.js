@@ -129,9 +129,17 @@ function tickTexts(at, unit) {
     if (unit === "%")
         return at.map(x => (100 * x).toFixed(clamp(digits - 2, 0, 9)) + suffix);
     return at.map(x => {
+        if (Math.abs(x) < step * 1e-6)
+            return "0";
         const text = (x / power).toFixed(digits);
         return (Math.abs(x / power) >= 1e4 ? grouped(x / power) : text) + suffix;
     });
+}
+
+/* A name of at most n characters, cut in the middle: beginnings of names are often equal. */
+function shortened(text, n) {
+    return text.length <= n ? text : text.slice(0, Math.floor((n - 1) / 3)) + "\u2026" +
+        text.slice(text.length - Math.ceil(2 * (n - 1) / 3));
 }
 
 /* --- selection and marks ----------------------------------------------------------------------- */

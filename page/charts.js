@@ -55,7 +55,7 @@ class MemoryChart {
 
     showScale() {
         if (this.scale)
-            this.scale.textContent = this.isToCapacity ? "to peak" : "to capacity";
+            this.scale.textContent = this.isToCapacity ? "scale to peak" : "scale to capacity";
     }
 
     top() {
@@ -103,7 +103,7 @@ class MemoryChart {
     }
 
     drawAxes(c, width, height, x, y, top) {
-        const across = ticks(0, this.end, (width - LEFT) / 90), up = ticks(0, top, 4);
+        const across = ticks(0, this.end, (width - LEFT) / 90), up = ticks(0, top, 5);
         const xTexts = tickTexts(across, "s"), yTexts = tickTexts(up, "B");
 
         c.font = "11px " + FONT;

@@ -16,6 +16,7 @@ class Graph {
         this.data = data;
         this.nodes = data.nodes;
         this.n = data.nodes.name.length;
+        data.nodes.op = data.nodes.op ? data.nodes.op.map(op => op || "") : data.nodes.name.map(() => "");
         this.view = {x: 0, y: 0, k: 1}; /* points at the middle of the canvas; pixels for a point */
         this.by = "device";
         this.hovered = -1;
@@ -368,8 +369,10 @@ class Graph {
     }
 
     describe(node) {
-        const n = this.nodes, lines = [n.name[node], ["operator", n.op[node]]];
+        const n = this.nodes, lines = [n.name[node]];
 
+        if (n.op[node])
+            lines.push(["operator", n.op[node]]);
         if (n.device[node] >= 0)
             lines.push([this.deviceWord, this.data.devices[n.device[node]]]);
         if (isNumber(n.seconds[node]))

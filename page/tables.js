@@ -4,21 +4,14 @@
 
 /* --- facts ------------------------------------------------------------------------------------- */
 
-/* The raw number behind a fact: that of the result with its key. */
-function rawFact(key, result) {
-    const value = key.split(".").reduce((at, part) => at && typeof at === "object" ? at[part] : undefined, result || {});
-
-    return isNumber(value) ? value : null;
-}
-
 function factCard(fact, result) {
-    const raw = isNumber(fact.value) ? fact.value : rawFact(fact.key, result);
-    const isProved = fact.key === "gap" && result && (result.is_optimal === true || result.gap === 0);
+    const isProof = fact.key === "value" || fact.key === "gap";
+    const isProved = isProof && result && result.status === "optimal";
 
-    return el("div", {class: "card" + (isProved ? " good" : "") + (fact.key === "value" ? " first" : ""),
+    return el("div", {class: "card" + (fact.key === "value" ? " first" : "") + (isProved ? " good" : ""),
         "data-key": fact.key},
     el("dt", {text: fact.label}),
-    el("dd", {class: "big", text: fact.text, "data-value": raw}),
+    el("dd", {class: "big", text: fact.text, "data-value": fact.number}),
     fact.note ? el("dd", {class: "note", text: fact.note}) : null);
 }
 
@@ -125,11 +118,11 @@ class Table {
     }
 
     csv() {
-        const unit = c => c.unit && c.unit !== "text" && c.unit !== "count" ? ` (${c.unit === "%" ? "share" : c.unit})` : "";
+        const unit = c => c.unit && c.unit !== "text" && c.unit !== "count" ? ` (${c.unit === "%" ? "share of 1" : c.unit})` : "";
         const lines = [this.data.columns.map(c => csvField(c.name + unit(c))),
             ...this.order.map(row => this.data.rows[row].map(csvField))];
 
-        return lines.map(line => line.join(",")).join("\r\n") + "\r\n";
+        return lines.map(line => line.join(",")).join("\n") + "\n";
     }
 }
 
@@ -233,7 +226,7 @@ function whySection(data) {
 
 /* --- what is selected -------------------------------------------------------------------------- */
 
-const MOST_LINKS = 12;
+const MOST_LINKS = 12, NAME_LENGTH = 36;
 
 function selectNode(node, from) {
     select(node, node >= 0 && page.timeline ? page.timeline.barOfNode(node) : -1, from);
@@ -276,7 +269,7 @@ class Inspector {
         this.body.replaceChildren(el("p", {class: "note", text: "Select a bar of the timeline" +
             (this.graph ? " or a node of the network" : "") + " to see what it is."}),
         el("h3", {text: heading}), el("ol", {class: "links"}, ...top.map(i => el("li", {},
-            button(names[i], names[i], () => this.graph ? selectNode(i, "panel") :
+            button(shortened(names[i], NAME_LENGTH), names[i], () => this.graph ? selectNode(i, "panel") :
                 select(this.timeline.bars.node[i], i, "panel"), {class: "link"}),
             el("span", {class: "number", text: seconds(values[i])})))));
     }
@@ -313,15 +306,16 @@ class Inspector {
         if (!costs || !costs.seconds[node])
             return [];
         const row = costs.seconds[node], known = row.filter(isNumber), best = Math.min(...known), most = Math.max(...known);
-        const joules = costs.joules ? costs.joules[node] : null, runs = this.graph.data.devices[device];
+        const joules = costs.joules ? costs.joules[node] : null;
+        const runs = device < 0 ? -1 : costs.of ? costs.of[device] : costs.on.indexOf(this.graph.data.devices[device]);
         const lines = row.map((s, i) => {
             const cell = el("td", {class: "number", text: s === null ? "cannot" : seconds(s), "data-value": s === null ? "" : s});
             const bar = el("span", {class: "gauge", "aria-hidden": "true"});
             bar.style.setProperty("--share", isNumber(s) && most > 0 ? s / most : 0);
-            return el("tr", {class: costs.on[i] === runs ? "runs" : null},
-                el("th", {scope: "row", class: "text"}, costs.on[i], costs.on[i] === runs ? el("em", {text: " runs here"}) : null),
+            return el("tr", {class: i === runs ? "runs" : null},
+                el("th", {scope: "row", class: "text"}, costs.on[i], i === runs ? el("em", {text: " runs here"}) : null),
                 cell, joules ? el("td", {class: "number", text: joules[i] === null ? "" : show(joules[i], "J")}) : null,
-                el("td", {class: "bar"}, bar, isNumber(s) && s === best ? el("em", {class: "best", text: "best"}) : null));
+                el("td", {class: "scale"}, bar), el("td", {}, isNumber(s) && s === best ? el("em", {class: "best", text: "best"}) : null));
         });
 
         return [el("h3", {text: "Costs on each device"}), el("table", {class: "costs"}, el("tbody", {}, ...lines))];
@@ -333,7 +327,8 @@ class Inspector {
         const b = this.timeline.bars;
 
         return [el("h3", {text: `Its ${grouped(list.length)} bars`}), this.links(list, i => [
-            b.name[i] + " \u00b7 " + this.timeline.data.rows[b.row[i]].name, seconds(b.end[i] - b.start[i]),
+            this.timeline.data.rows[b.row[i]].name + " \u00b7 " + (b.name[i] === this.graph.nodes.name[b.node[i]] ?
+                this.timeline.data.kinds[b.kind[i]] : b.name[i]), seconds(b.end[i] - b.start[i]),
             () => select(b.node[i], i, "panel"), i === bar])];
     }
 
@@ -350,7 +345,7 @@ class Inspector {
         const rest = list.length - MOST_LINKS;
         const item = x => {
             const [text, value, f, isNow] = describe(x);
-            return el("li", {}, button(text, text, f, {class: "link", "aria-current": isNow ? "true" : null}),
+            return el("li", {}, button(shortened(text, NAME_LENGTH), text, f, {class: "link", "aria-current": isNow ? "true" : null}),
                 el("span", {class: "number", text: value}));
         };
         const made = el("ul", {class: "links"}, ...list.slice(0, MOST_LINKS).map(item));

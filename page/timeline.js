@@ -67,7 +67,10 @@ class Timeline {
 
     /* The bar that stands for a node: the first one that is not sent over a link. */
     barOfNode(node) {
-        const bars = this.barsOf.get(node) || [];
+        const bars = this.barsOf.get(node) || [], said = this.nodes && this.nodes.bar ? this.nodes.bar[node] : -1;
+
+        if (said >= 0)
+            return said;
         const own = bars.find(i => this.data.rows[this.bars.row[i]].kind !== "link");
 
         return own === undefined ? (bars.length ? bars[0] : -1) : own;
@@ -152,7 +155,7 @@ class Timeline {
         const idle = this.nIdle === 0 ? "" : this.nIdle === 1 ? " One link carries nothing and has no row." :
             ` ${this.nIdle} links carry nothing and have no row.`;
 
-        return "Click into the chart, then scroll to zoom and drag to move; or Ctrl + wheel. Keys: " +
+        return (this.data.note ? "Shown: " + this.data.note + ". " : "") + "Click into the chart, then scroll to zoom and drag to move; or Ctrl + wheel. Keys: " +
             "\u2190 \u2192 + \u2212 0. Drag over the strip to choose a span." + idle;
     }
 
@@ -624,7 +627,7 @@ class Timeline {
                 c.strokeStyle = ink.text;
                 c.strokeRect(x + 0.5, y + 1.5, Math.max(w - 1.6, 1), height - 1);
             }
-            if (w > 26 && !isBack)
+            if (w > 16 && !isBack)
                 this.drawName(c, bar, Math.max(x, this.gutter), Math.min(x + w, width), y + lane.height / 2 + 0.5,
                     colour);
         }
@@ -632,11 +635,13 @@ class Timeline {
     }
 
     drawName(c, bar, x, right, y, colour) {
-        const text = right - x > 26 ? fitted(c, this.bars.name[bar] || "", right - x - 8) : "";
+        const name = this.bars.name[bar] || "", kind = this.data.kinds[this.bars.kind[bar]] + " ";
+        const isShort = !this.isByRow && name.startsWith(kind) && c.measureText(name).width > right - x - 8;
+        const text = right - x > 12 ? fitted(c, isShort ? name.slice(kind.length) : name, right - x - 6) : "";
 
         if (text) {
             c.fillStyle = textOn(colour);
-            c.fillText(text, x + 4, y);
+            c.fillText(text, x + 3, y);
         }
     }
 
@@ -653,14 +658,21 @@ class Timeline {
             right: this.gutter + (this.bars.end[bar] - from) * scale, y: y + each / 2, top: y, height: each};
     }
 
+    /* Lines from row to row along the chain; so many that they hide the bars are left out. */
     drawChain(c, width, top) {
+        const lines = [];
+
+        for (let i = 1; i < this.data.chain.length; i++) {
+            const a = this.place(this.data.chain[i - 1], width, top), b = this.place(this.data.chain[i], width, top);
+            if (a && b && a.top !== b.top && b.left >= 0 && a.right <= width)
+                lines.push([a, b]);
+        }
+        if (lines.length > width / 12)
+            return;
         c.strokeStyle = ink.alert;
         c.lineWidth = 1.5;
         c.beginPath();
-        for (let i = 1; i < this.data.chain.length; i++) {
-            const a = this.place(this.data.chain[i - 1], width, top), b = this.place(this.data.chain[i], width, top);
-            if (!a || !b || a.top === b.top || b.left < 0 || a.right > width)
-                continue;
+        for (const [a, b] of lines) {
             c.moveTo(a.right, a.y);
             c.lineTo(b.left, b.y);
         }

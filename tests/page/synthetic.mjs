@@ -139,7 +139,7 @@ export function placeData(n, nDevices = 3, seed = 1) {
         .slice(0, nDevices);
     const graph = graphOf(n, devices, next), timeline = timelineOf(graph), end = timeline.end;
     const busy = devices.map((_, d) => graph.nodes.seconds.reduce((s, x, i) => s + (graph.nodes.device[i] === d ? x : 0), 0));
-    const result = {value: end, bound: end * 0.94, gap: 0.0638, is_optimal: false};
+    const result = {value: end, bound: end * 0.94, gap: 0.0638, status: "feasible"};
 
     return {
         schema: "weft.page/1", kind: "place", title: "made-up network on made-up machine", subtitle: "lowest latency, solver auto",
