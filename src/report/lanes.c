@@ -134,8 +134,8 @@ static size_t most_hops(const weft_problem *p, const weft_jobs *j)
 
 static void add_hop(weft_hops *h, const weft_timeline *t, int job, int row)
 {
-    h->hop[h->n++] = (weft_lane){
-        .row = row, .job = job, .start_s = t->start_s[job], .end_s = t->end_s[job]};
+    h->hop[h->n++] =
+        (weft_lane){.row = row, .job = job, .start_s = t->start_s[job], .end_s = t->end_s[job]};
 }
 
 /* Rows are links, then pairs of devices. */

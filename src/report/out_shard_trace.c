@@ -4,9 +4,9 @@
  *
  * A set is a process, since its members do the same at the same time: thread 1 computes, the
  * threads behind it rotate shards, combine sums, and bring operands and outputs along. Viewers want
- * events of a thread not to cross: jobs of communication are on as many threads as the set has lanes
- * (lanes.c). A counter shows the memory of one member.
- * Times are whole nanoseconds, as viewers keep them; exact seconds are in the arguments.
+ * events of a thread not to cross: jobs of communication are on as many threads as the set has
+ * lanes (lanes.c). A counter shows the memory of one member. Times are whole nanoseconds, as
+ * viewers keep them; exact seconds are in the arguments.
  *
  * Time O(n log n) in jobs. */
 #include "lanes.h"

@@ -52,8 +52,7 @@ weft_doc *weft_page_texts(const char *const *x, int n, weft_arena *a)
     weft_doc *list = weft_doc_new(a, x ? WEFT_DOC_LIST : WEFT_DOC_NULL);
 
     for (int i = 0; x != NULL && i < n; i++)
-        weft_doc_add(a, list,
-                     x[i] ? weft_doc_new_text(a, x[i]) : weft_doc_new(a, WEFT_DOC_NULL));
+        weft_doc_add(a, list, x[i] ? weft_doc_new_text(a, x[i]) : weft_doc_new(a, WEFT_DOC_NULL));
     return list;
 }
 
@@ -117,8 +116,9 @@ void weft_page_fact(weft_page *g, const char *key, const char *label, const char
 static const char *gap_text(const weft_proof *proof, weft_arena *a)
 {
     double percent = 100 * proof->gap;
+    bool is_small = proof->outcome != WEFT_OPTIMAL && percent < 0.05;
 
-    return weft_arena_print(a, percent > 0 && percent < 0.05 ? "%.1g %%" : "%.1f %%", percent);
+    return weft_arena_print(a, is_small ? "%.1g %%" : "%.1f %%", percent);
 }
 
 void weft_page_proof_facts(weft_page *g, const char *label, const char *text,
@@ -128,14 +128,16 @@ void weft_page_proof_facts(weft_page *g, const char *label, const char *text,
     const char *gap = gap_text(proof, g->a);
 
     weft_page_fact(g, "value", label, text,
-                   is_optimal          ? "proved optimal"
-                   : proof->bound > 0 ? weft_arena_print(g->a, "the best possible is at most %s lower", gap)
-                                       : "no bound is known",
+                   is_optimal ? "proved optimal"
+                   : proof->bound > 0
+                       ? weft_arena_print(g->a, "the best possible is at most %s lower", gap)
+                       : "no bound is known",
                    proof->value);
     if (proof->bound > 0) {
         weft_page_fact(g, "bound", "bound", weft_glued_seconds(g->a, proof->bound),
-                       proof->method ? weft_arena_print(g->a, "no plan is below it (%s)", proof->method)
-                                     : "no plan is below it",
+                       proof->method
+                           ? weft_arena_print(g->a, "no plan is below it (%s)", proof->method)
+                           : "no plan is below it",
                        proof->bound);
         weft_page_fact(g, "gap", "gap", gap,
                        is_optimal ? "no plan is better" : "between the value and the bound",

@@ -15,8 +15,8 @@ typedef struct placing {
     const weft_page_more *more;
     const weft_problem *p;
     const weft_measures *m;
-    weft_plan plan;  /* the way that is drawn */
-    weft_arena *a;   /* scratch */
+    weft_plan plan; /* the way that is drawn */
+    weft_arena *a;  /* scratch */
     weft_hops hops;
     weft_page_time time;
     int *first_bar; /* [n_jobs] of a transfer one a hop */
@@ -62,11 +62,10 @@ static void add_value(placing *t)
     }
     weft_page_proof_facts(&t->g, "time per item", seconds(t, proof->value), proof);
     if (t->m->period_s > 0)
-        weft_page_fact(&t->g, "per_second", "throughput",
-                       weft_arena_print(t->a, "%s items/s",
-                                        weft_format_count(1 / t->m->period_s, rate)),
-                       weft_arena_print(t->a, "limited by %s", t->m->bottleneck),
-                       1 / t->m->period_s);
+        weft_page_fact(
+            &t->g, "per_second", "throughput",
+            weft_arena_print(t->a, "%s items/s", weft_format_count(1 / t->m->period_s, rate)),
+            weft_arena_print(t->a, "limited by %s", t->m->bottleneck), 1 / t->m->period_s);
     weft_page_fact(&t->g, "latency", "latency", seconds(t, t->m->makespan_s),
                    t->m->n_ways > 1 ? "one item alone, on the longest way" : "one item alone",
                    t->m->makespan_s);
@@ -92,10 +91,10 @@ static void add_speed_up(placing *t)
                                     t->r->best_single, seconds(t, single_s), most),
                    single_s / value);
     if (!isnan(t->r->heft_s))
-        weft_page_fact(&t->g, "heft", "over HEFT",
-                       weft_arena_print(t->a, "%.2fx", t->r->heft_s / value),
-                       weft_arena_print(t->a, "the list scheduler takes %s", seconds(t, t->r->heft_s)),
-                       t->r->heft_s / value);
+        weft_page_fact(
+            &t->g, "heft", "over HEFT", weft_arena_print(t->a, "%.2fx", t->r->heft_s / value),
+            weft_arena_print(t->a, "the list scheduler takes %s", seconds(t, t->r->heft_s)),
+            t->r->heft_s / value);
 }
 
 static void add_limits(placing *t)
@@ -108,12 +107,11 @@ static void add_limits(placing *t)
                        weft_arena_print(t->a, "the plan takes %s", seconds(t, t->m->makespan_s)),
                        ask->most_latency_s);
     if (ask->most_period_s > 0)
-        weft_page_fact(&t->g, "min_throughput", "least throughput",
-                       weft_arena_print(t->a, "%s items/s",
-                                        weft_format_count(1 / ask->most_period_s, rate)),
-                       weft_arena_print(t->a, "the plan takes %s an item",
-                                        seconds(t, t->m->period_s)),
-                       1 / ask->most_period_s);
+        weft_page_fact(
+            &t->g, "min_throughput", "least throughput",
+            weft_arena_print(t->a, "%s items/s", weft_format_count(1 / ask->most_period_s, rate)),
+            weft_arena_print(t->a, "the plan takes %s an item", seconds(t, t->m->period_s)),
+            1 / ask->most_period_s);
 }
 
 static void add_energy(placing *t)
@@ -124,8 +122,8 @@ static void add_energy(placing *t)
         return;
     weft_unit_print(t->m->energy_j, WEFT_UNIT_JOULES, all);
     weft_unit_print(t->m->idle_j, WEFT_UNIT_JOULES, idle);
-    weft_page_fact(&t->g, "energy", "energy", all,
-                   weft_arena_print(t->a, "of which %s idle", idle), t->m->energy_j);
+    weft_page_fact(&t->g, "energy", "energy", all, weft_arena_print(t->a, "of which %s idle", idle),
+                   t->m->energy_j);
 }
 
 static void add_facts(placing *t)
@@ -138,8 +136,7 @@ static void add_facts(placing *t)
     add_energy(t);
     weft_page_fact(&t->g, "sent", "sent",
                    n == 0 ? "nothing" : weft_glued_amount(t->r, t->m->sent_bytes, t->a),
-                   weft_arena_print(t->a, "%d transfer%s", n, n == 1 ? "" : "s"),
-                   t->m->sent_bytes);
+                   weft_arena_print(t->a, "%d transfer%s", n, n == 1 ? "" : "s"), t->m->sent_bytes);
 }
 
 /* --- timeline -------------------------------------------------------------------------------- */
@@ -388,10 +385,10 @@ static weft_doc *column_values(const double *x, const weft_problem *p, const int
         weft_doc *row = weft_doc_new(a, WEFT_DOC_LIST);
 
         for (int i = 0; i < n; i++)
-            weft_doc_add(a, row,
-                         weft_real_or_null(
-                             a, weft_page_rounded(
-                                    x[(size_t)u * (size_t)p->n_devices + (size_t)of[i]])));
+            weft_doc_add(
+                a, row,
+                weft_real_or_null(
+                    a, weft_page_rounded(x[(size_t)u * (size_t)p->n_devices + (size_t)of[i]])));
         weft_doc_add(a, list, row);
     }
     return list;
@@ -419,10 +416,10 @@ static weft_doc *costs_doc(placing *t)
     }
     for (int i = 0; i < n; i++)
         weft_doc_add(a, on,
-                     weft_doc_new_text(
-                         a, count[i] == 1 ? p->device_name[first[i]]
-                                          : weft_arena_print(a, "%s and %d equal",
-                                                             p->device_name[first[i]], count[i] - 1)));
+                     weft_doc_new_text(a, count[i] == 1 ? p->device_name[first[i]]
+                                                        : weft_arena_print(a, "%s and %d equal",
+                                                                           p->device_name[first[i]],
+                                                                           count[i] - 1)));
     weft_doc_put(a, d, "on", on);
     weft_doc_put(a, d, "of", weft_page_ints(of, p->n_devices, a));
     weft_doc_put(a, d, "seconds", column_values(p->seconds, p, first, n, a));
@@ -500,13 +497,14 @@ static void add_link_table(placing *t)
         if (!(t->m->link_s[k] > 0))
             continue;
         if (rows == NULL)
-            rows = weft_page_table(&t->g, &(weft_table){"links", "Links", "use",
-                                                        t->p->transfer == WEFT_CONTEND
-                                                            ? NULL
-                                                            : "Transfers do not wait for each other: a "
-                                                              "link may be used more than the "
-                                                              "whole time.",
-                                                        sizeof column / sizeof *column, column});
+            rows = weft_page_table(&t->g,
+                                   &(weft_table){"links", "Links", "use",
+                                                 t->p->transfer == WEFT_CONTEND
+                                                     ? NULL
+                                                     : "Transfers do not wait for each other: a "
+                                                       "link may be used more than the "
+                                                       "whole time.",
+                                                 sizeof column / sizeof *column, column});
         row = weft_page_row(&t->g, rows);
         weft_cell_text(&t->g, row, t->p->link_name[k]);
         weft_cell_real(&t->g, row, t->m->link_s[k]);
@@ -563,17 +561,16 @@ static void add_traffic_table(placing *t)
         {"sent",      "sent",      has_bytes ? "B" : "count"},
         {"seconds",   "time",      "s"                      },
     };
-    traffic *pair =
-        WEFT_NEW(t->a, traffic, (size_t)t->p->n_devices *(size_t)t->p->n_devices);
+    traffic *pair = WEFT_NEW(t->a, traffic, (size_t)t->p->n_devices * (size_t)t->p->n_devices);
     int n = sum_traffic(t, pair);
     weft_doc *rows;
 
     if (n == 0)
         return;
-    rows = weft_page_table(&t->g,
-                           &(weft_table){"traffic", "Traffic", "use",
-                                         t->m->n_ways > 1 ? "Of one item on the longest way." : NULL,
-                                         sizeof column / sizeof *column, column});
+    rows = weft_page_table(
+        &t->g, &(weft_table){"traffic", "Traffic", "use",
+                             t->m->n_ways > 1 ? "Of one item on the longest way." : NULL,
+                             sizeof column / sizeof *column, column});
     for (int i = 0; i < n; i++) {
         weft_doc *row = weft_page_row(&t->g, rows);
 
@@ -594,7 +591,8 @@ static const char *names_of_way(placing *t, const int *device)
         is_used[device[u]] = true;
     for (int d = 0; d < t->p->n_devices; d++)
         if (is_used[d])
-            names = weft_arena_print(t->a, "%s%s%s", names, *names ? ", " : "", t->p->device_name[d]);
+            names =
+                weft_arena_print(t->a, "%s%s%s", names, *names ? ", " : "", t->p->device_name[d]);
     return names;
 }
 
@@ -602,12 +600,12 @@ static const char *names_of_way(placing *t, const int *device)
 static void add_way_table(placing *t)
 {
     static const weft_column column[] = {
-        {"way",        "way",     "count"},
-        {"share",      "items",   "%"    },
-        {"devices",    "devices", "text" },
-        {"makespan_s", "latency", "s"    },
-        {"period_s",   "alone, time per item", "s"},
-        {"sent",       "sent",    "B"    },
+        {"way",        "way",                  "count"},
+        {"share",      "items",                "%"    },
+        {"devices",    "devices",              "text" },
+        {"makespan_s", "latency",              "s"    },
+        {"period_s",   "alone, time per item", "s"    },
+        {"sent",       "sent",                 "B"    },
     };
     const weft_plan *plan = &t->r->solution->plan;
     weft_doc *rows;
@@ -645,8 +643,9 @@ static void add_assumptions(placing *t)
         [WEFT_OVERLAP] = "A transfer takes the latency of its route plus its bytes over the lowest "
                          "bandwidth on it, beside computation and without waiting for other "
                          "transfers.",
-        [WEFT_CONTEND] = "A link carries one transfer at a time in each direction, first come first "
-                         "served, beside computation.",
+        [WEFT_CONTEND] =
+            "A link carries one transfer at a time in each direction, first come first "
+            "served, beside computation.",
         [WEFT_BLOCK] = "A transfer occupies the device that sends and the one that receives.",
         [WEFT_CALLS] = "The host calls each accelerator once an item; a call reads all its inputs "
                        "first and writes its results last, through the memory of the host.",
@@ -660,8 +659,9 @@ static void add_assumptions(placing *t)
                                   "starts when its inputs are on its device.");
     weft_page_assume(&t->g, transfer[p->transfer]);
     if (p->host >= 0)
-        weft_page_assume(&t->g, weft_arena_print(t->a, "Inputs are on %s at the start; weights are "
-                                                       "where they are used.",
+        weft_page_assume(&t->g, weft_arena_print(t->a,
+                                                 "Inputs are on %s at the start; weights are "
+                                                 "where they are used.",
                                                  p->device_name[p->host]));
     weft_page_assume(&t->g, t->r->origin->platform
                                 ? "Times of operators come from the cost models of the devices, "
@@ -717,11 +717,8 @@ static void add_plan(placing *t)
 
 weft_doc *weft_report_page(const weft_report *r, const weft_page_more *more, weft_arena *a)
 {
-    placing t = {.r = r,
-                 .more = more,
-                 .p = r->problem,
-                 .m = &r->solution->measures,
-                 .a = weft_arena_new()};
+    placing t = {
+        .r = r, .more = more, .p = r->problem, .m = &r->solution->measures, .a = weft_arena_new()};
     weft_doc *page;
 
     weft_page_begin(&t.g, "place", a);
