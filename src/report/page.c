@@ -18,9 +18,9 @@
 
 #define EMBED(name, file)                                                                          \
     __asm__(".pushsection .rodata\n"                                                               \
-            ".globl weft_page_" name "\n"                                                          \
-            ".hidden weft_page_" name "\n"                                                         \
-            "weft_page_" name ": .incbin \"" WEFT_PAGE "/" file "\"\n"                             \
+            ".globl weft_page_file_" name "\n"                                                     \
+            ".hidden weft_page_file_" name "\n"                                                    \
+            "weft_page_file_" name ": .incbin \"" WEFT_PAGE "/" file "\"\n"                        \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
     _Static_assert(sizeof file > 1, "a file has a name")
@@ -34,26 +34,26 @@ EMBED("charts", "charts.js");
 EMBED("tables", "tables.js");
 EMBED("page", "page.js");
 
-extern const char weft_page_frame[] __attribute__((visibility("hidden")));
-extern const char weft_page_style[] __attribute__((visibility("hidden")));
-extern const char weft_page_base[] __attribute__((visibility("hidden")));
-extern const char weft_page_timeline[] __attribute__((visibility("hidden")));
-extern const char weft_page_graph[] __attribute__((visibility("hidden")));
-extern const char weft_page_charts[] __attribute__((visibility("hidden")));
-extern const char weft_page_tables[] __attribute__((visibility("hidden")));
-extern const char weft_page_page[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_frame[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_style[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_base[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_timeline[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_graph[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_charts[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_tables[] __attribute__((visibility("hidden")));
+extern const char weft_page_file_page[] __attribute__((visibility("hidden")));
 
 /* Lines of the frame and what takes their place. */
 static const struct {
     const char *line, *text;
 } inserted[] = {
-    {"@page.css",    weft_page_style   },
-    {"@base.js",     weft_page_base    },
-    {"@timeline.js", weft_page_timeline},
-    {"@graph.js",    weft_page_graph   },
-    {"@charts.js",   weft_page_charts  },
-    {"@tables.js",   weft_page_tables  },
-    {"@page.js",     weft_page_page    },
+    {"@page.css",    weft_page_file_style   },
+    {"@base.js",     weft_page_file_base    },
+    {"@timeline.js", weft_page_file_timeline},
+    {"@graph.js",    weft_page_file_graph   },
+    {"@charts.js",   weft_page_file_charts  },
+    {"@tables.js",   weft_page_file_tables  },
+    {"@page.js",     weft_page_file_page    },
 };
 enum { N_INSERTED = sizeof inserted / sizeof inserted[0] };
 
@@ -83,7 +83,7 @@ static const char *file_for(const char *line, size_t n)
 
 void weft_page_html(const weft_doc *page, weft_arena *a, FILE *to)
 {
-    for (const char *line = weft_page_frame; *line;) {
+    for (const char *line = weft_page_file_frame; *line;) {
         size_t n = strcspn(line, "\n");
         const char *file = file_for(line, n);
 

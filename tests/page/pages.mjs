@@ -43,7 +43,8 @@ export function tasksFile(n, across, names = i => `task_${i}`) {
         for (const back of new Set([across, across - 1 + Math.floor(3 * next())]))
             if (i - back >= 0)
                 edges.push({from: names(i - back), to: names(i), amount: Math.round(1e5 * next())});
-    return {schema: "weft.tasks/1", devices: devices.map(name => ({name})), tasks, edges};
+    const matrix = value => devices.map((_, i) => devices.map((__, k) => i === k ? 0 : value));
+    return {schema: "weft.tasks/1", devices, tasks, edges, link: matrix(1e-10), latency: matrix(2e-6)};
 }
 
 async function makePlan(weft, folder, name, args) {
