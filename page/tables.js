@@ -137,20 +137,19 @@ function tableSection(id, title, tables) {
 
 const CHAIN_COLOURS = {compute: () => ink.series[0], transfer: () => ink.series[1], wait: () => ink.link};
 
-/* A highlight that a second click takes away. */
-function toggleMark(what) {
-    mark(marked && marked.key === what.key ? null : what);
-    if (marked && page.timeline && marked.bars.size > 0 && marked.isSpan)
-        page.timeline.showBars(marked.bars);
-}
+/* A button that highlights what `find` returns, {bars, nodes}; a second click takes it away. */
+function markButton(key, label, isSpan, find) {
+    const made = button("Show", "Highlight it in timeline and network", () => {
+        if (marked && marked.key === key) {
+            mark(null);
+            return;
+        }
+        const {bars, nodes} = find();
+        mark({key, label, bars: new Set(bars), nodes: new Set(nodes)});
+        if (isSpan && page.timeline && bars.length > 0)
+            page.timeline.showBars(bars);
+    }, {class: "small", "aria-pressed": "false", "aria-label": "Highlight: " + label});
 
-function markButton(key, label, bars, nodes, isSpan) {
-    const what = {key, label, bars: new Set(bars), nodes: new Set(nodes), isSpan};
-
-    if (what.bars.size + what.nodes.size === 0)
-        return null;
-    const made = button("Show", "Highlight it in timeline and network", () => toggleMark(what),
-        {class: "small", "aria-pressed": "false", "aria-label": "Highlight: " + label});
     on("mark", () => made.setAttribute("aria-pressed", Boolean(marked && marked.key === key)));
     return made;
 }
@@ -162,7 +161,7 @@ function nodesOfBars(bars) {
 }
 
 function barsOfNodes(nodes) {
-    return page.timeline ? nodes.flatMap(node => page.timeline.barsOf.get(node) || []) : [];
+    return page.timeline ? nodes.flatMap(node => page.timeline.barsOf(node)) : [];
 }
 
 function chainPart(chain) {
@@ -174,8 +173,8 @@ function chainPart(chain) {
         el("td", {}, swatch(CHAIN_COLOURS[part.kind] || CHAIN_COLOURS.wait), part.kind),
         el("td", {class: "number", text: seconds(part.end - part.start), "data-value": part.end - part.start}),
         el("td", {class: "text", text: part.text}),
-        el("td", {}, markButton("part" + i, "part of the chain: " + part.kind, part.bars || [],
-            nodesOfBars(part.bars || []), true))));
+        el("td", {}, part.bars && part.bars.length && page.timeline ? markButton("part" + i, "part of the chain: " + part.kind, true,
+            () => ({bars: part.bars, nodes: nodesOfBars(part.bars)})) : null)));
 
     for (const [kind, s] of sums) {
         const piece = el("span", {class: "piece", title: `${kind} ${seconds(s)}`});
@@ -187,7 +186,7 @@ function chainPart(chain) {
     }
     return el("div", {class: "reason", id: "chain"}, el("h3", {text: "What the value is made of"}),
         el("p", {class: "note", text: "The chain of steps that ends last; each one waits for the one before."}), stack,
-        el("p", {class: "legend"}, ...sums.map(([kind, s]) => el("span", {}, swatch(CHAIN_COLOURS[kind]), kind + " ",
+        el("p", {class: "legend"}, ...sums.filter(([, s]) => s > 0).map(([kind, s]) => el("span", {}, swatch(CHAIN_COLOURS[kind]), kind + " ",
             el("b", {text: seconds(s), "data-key": "chain." + kind + "_s", "data-value": s}), ` ${show(s / total, "%")}`))),
         rows.length ? el("div", {class: "wide list", tabindex: "0", role: "region", "aria-label": "Parts of the chain"},
             el("table", {}, el("thead", {}, el("tr", {}, el("th", {scope: "col", text: "part"}),
@@ -203,12 +202,13 @@ function boundPart(bound, value) {
         bar.style.setProperty("--share", (part.seconds || 0) / top);
         return el("tr", {}, el("td", {class: "text"}, el("b", {text: part.name})),
             el("td", {class: "number", text: seconds(part.seconds), "data-key": part.key, "data-value": part.seconds}),
-            el("td", {class: "text"}, bar, el("span", {class: "words", text: part.text || ""})),
-            el("td", {}, markButton("bound" + i, part.name, barsOfNodes(part.nodes || []), part.nodes || [], false)));
+            el("td", {class: "text"}, bar, el("span", {class: "words", text: sentence(part.text)})),
+            el("td", {}, part.nodes && part.nodes.length && (page.graph || page.timeline) ? markButton("bound" + i, part.name, false,
+                () => ({bars: barsOfNodes(part.nodes), nodes: part.nodes})) : null));
     });
 
     return el("div", {class: "reason", id: "bound"}, el("h3", {text: "What the bound is made of"}),
-        bound.text ? el("p", {class: "note", text: bound.text}) : null,
+        bound.text ? el("p", {class: "note", text: sentence(bound.text)}) : null,
         rows.length ? el("div", {class: "wide list", tabindex: "0", role: "region", "aria-label": "Reasons of the bound"},
             el("table", {}, el("thead", {}, el("tr", {}, el("th", {scope: "col", text: "no plan is faster because of"}),
                 el("th", {scope: "col", class: "number", text: "least"}), el("th", {scope: "col", text: "how it compares with the plan"}),
@@ -282,7 +282,7 @@ class Inspector {
     }
 
     fillNode(node, bar) {
-        const n = this.graph.nodes, device = n.device[node], list = this.timeline ? this.timeline.barsOf.get(node) || [] : [];
+        const n = this.graph.nodes, device = n.device[node], list = this.timeline ? this.timeline.barsOf(node) : [];
         const where = device >= 0 ? el("span", {}, swatchOnce(seriesColour(device)), this.graph.data.devices[device]) : null;
         const start = n.start && isNumber(n.start[node]) ? n.start[node] : bar >= 0 ? this.timeline.bars.start[bar] : null;
 
@@ -291,11 +291,11 @@ class Inspector {
                 ["takes", isNumber(n.seconds[node]) ? seconds(n.seconds[node]) : null, n.seconds[node]],
                 ["starts", start === null ? null : seconds(start), start],
                 ["memory", isNumber(n.bytes[node]) ? bytes(n.bytes[node]) : null, n.bytes[node]],
-                ["energy", n.joules && isNumber(n.joules[node]) ? show(n.joules[node], "J") : null, n.joules ? n.joules[node] : null],
+                ["energy", n.joules && n.joules[node] > 0 ? show(n.joules[node], "J") : null, n.joules ? n.joules[node] : null],
                 ["note", n.note ? n.note[node] : null]]),
             ...this.costs(node, device), ...this.bars(list, bar),
-            ...this.neighbours("Needs", this.graph.before[node], this.graph.data.edges.from),
-            ...this.neighbours("Needed by", this.graph.after[node], this.graph.data.edges.to));
+            ...this.neighbours("Needs", this.graph.before(node), this.graph.data.edges.from),
+            ...this.neighbours("Needed by", this.graph.after(node), this.graph.data.edges.to));
         say(`Selected ${n.op[node]} ${n.name[node]}` + (device >= 0 ? ` on ${this.graph.data.devices[device]}` : "") +
             (isNumber(n.seconds[node]) ? `, ${seconds(n.seconds[node])}` : ""));
     }
@@ -306,7 +306,7 @@ class Inspector {
         if (!costs || !costs.seconds[node])
             return [];
         const row = costs.seconds[node], known = row.filter(isNumber), best = Math.min(...known), most = Math.max(...known);
-        const joules = costs.joules ? costs.joules[node] : null;
+        const joules = costs.joules && costs.joules[node].some(j => j > 0) ? costs.joules[node] : null;
         const runs = device < 0 ? -1 : costs.of ? costs.of[device] : costs.on.indexOf(this.graph.data.devices[device]);
         const lines = row.map((s, i) => {
             const cell = el("td", {class: "number", text: s === null ? "cannot" : seconds(s), "data-value": s === null ? "" : s});
@@ -358,7 +358,7 @@ class Inspector {
     }
 
     fillBar(bar) {
-        const t = this.timeline, b = t.bars, row = t.data.rows[b.row[bar]], arrows = t.arrowsOf.get(bar) || [];
+        const t = this.timeline, b = t.bars, row = t.data.rows[b.row[bar]], arrows = t.arrowsOf(bar);
         const {from, to} = t.data.arrows || {from: [], to: []};
         const list = (title, bars) => bars.length ? [el("h3", {text: title}), this.links(bars, i => [
             b.name[i] + " \u00b7 " + t.data.rows[b.row[i]].name, seconds(b.end[i] - b.start[i]),

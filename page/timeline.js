@@ -24,7 +24,6 @@ class Timeline {
         this.hovered = -1;
         this.makeKinds();
         this.makeArrows();
-        this.makeBarsOfNodes();
         this.makeLanes();
         this.build();
     }
@@ -43,31 +42,15 @@ class Timeline {
 
     makeArrows() {
         const {from, to} = this.data.arrows || {from: [], to: []};
+        const out = positions(this.n, from), into = positions(this.n, to);
 
-        this.arrowsOf = new Map();
-        for (let i = 0; i < from.length; i++)
-            for (const bar of [from[i], to[i]]) {
-                if (!this.arrowsOf.has(bar))
-                    this.arrowsOf.set(bar, []);
-                this.arrowsOf.get(bar).push(i);
-            }
-    }
-
-    makeBarsOfNodes() {
-        this.barsOf = new Map();
-        for (let i = 0; i < this.n; i++) {
-            const node = this.bars.node[i];
-            if (node < 0)
-                continue;
-            if (!this.barsOf.has(node))
-                this.barsOf.set(node, []);
-            this.barsOf.get(node).push(i);
-        }
+        this.arrowsOf = bar => out(bar).concat(into(bar));
+        this.barsOf = positions(this.nodes ? this.nodes.name.length : 0, this.nodes ? this.bars.node : []);
     }
 
     /* The bar that stands for a node: the first one that is not sent over a link. */
     barOfNode(node) {
-        const bars = this.barsOf.get(node) || [], said = this.nodes && this.nodes.bar ? this.nodes.bar[node] : -1;
+        const bars = this.barsOf(node), said = this.nodes && this.nodes.bar ? this.nodes.bar[node] : -1;
 
         if (said >= 0)
             return said;
@@ -684,12 +667,12 @@ class Timeline {
 
         if (bar < 0 && selection.node < 0)
             return;
-        for (const other of this.barsOf.get(selection.node) || [])
+        for (const other of this.barsOf(selection.node))
             if (other !== bar)
                 this.outline(c, other, width, top, 1);
         if (bar < 0)
             return;
-        for (const i of this.arrowsOf.get(bar) || [])
+        for (const i of this.arrowsOf(bar))
             this.drawArrow(c, this.data.arrows.from[i], this.data.arrows.to[i], width, top);
         this.outline(c, bar, width, top, 2.5);
     }
