@@ -43,12 +43,12 @@ class Graph {
 
     /* Exchanges x and y, and stretches them so that boxes are as wide and high as names need. */
     turn() {
-        const {x, y, w, h} = this.nodes, middle = list => [...list].sort((a, b) => a - b)[list.length >> 1] || 1;
-        const along = BOX.width / middle(h), across = BOX.height / middle(w);
+        const {x, y, w, h} = this.nodes, at = (list, share) => [...list].sort((a, b) => a - b)[Math.floor(list.length * share)] || 1;
+        const along = BOX.width / at(h, 0.5), across = BOX.height / Math.max(at(w, 0.1), at(w, 0.5) / 2);
         const turned = line => line.map((_, i) => i % 2 === 0 ? line[i + 1] * along : line[i - 1] * across);
 
         this.nodes = {...this.nodes, x: y.map(v => v * along), y: x.map(v => v * across), w: h.map(v => v * along),
-            h: w.map(v => Math.min(v * across, BOX.height))};
+            h: w.map(v => clamp(v * across, BOX.height * 0.7, BOX.height))};
         this.data = {...this.data, width: this.data.height * along, height: this.data.width * across, nodes: this.nodes,
             edges: {...this.data.edges, points: (this.data.edges.points || []).map(line => line ? turned(line) : line)}};
     }
@@ -99,9 +99,9 @@ class Graph {
         if (this.isTurned) /* as high as it needs at the scale that can be read */
             this.canvas.style.height = clamp(Math.round(this.data.height * 0.9 + 2 * MARGIN), 200, 470) + "px";
         this.strip.style[this.isTurned ? "height" : "width"] = STRIP + "px";
-        this.key = el("span", {class: "legend"});
-        this.element = panel("network", "Network", this.colourChoice(), this.key, el("span", {class: "grow"}),
-            this.searchBox(), this.tools());
+        this.key = el("span", {class: "legend line"});
+        this.element = panel("network", "Network", this.colourChoice(), el("span", {class: "grow"}),
+            this.searchBox(), this.tools(), this.key);
         this.element.append(el("div", {class: this.isTurned ? "drawing turned" : "drawing"}, this.canvas, this.strip),
             el("p", {class: "hint", text: this.hint()}));
         this.surface = new Surface(this.canvas, (c, w, h) => this.draw(c, w, h));
@@ -558,8 +558,8 @@ class Graph {
     }
 
     drawText(c, i, colour) {
-        const {x, y, w, h, op, name} = this.nodes, size = Math.min(h[i] * 0.36, 11);
-        const isTwo = name[i] && name[i] !== op[i] && h[i] >= 22;
+        const {x, y, w, h, op, name} = this.nodes, isTwo = op[i] && name[i] !== op[i] && h[i] >= 26;
+        const size = Math.min(h[i] * (isTwo ? 0.36 : 0.55), 11);
 
         c.fillStyle = textOn(colour);
         c.textAlign = "center";

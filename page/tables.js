@@ -109,7 +109,8 @@ class Table {
     cell(value, column, i) {
         const isShare = column.unit === "%" && isNumber(value);
         const cell = el(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, text: show(value, column.unit),
-            class: (this.isText(i) ? "text" : "number") + (isShare ? " share" : ""), "data-key": column.key,
+            class: (this.isText(i) ? "text" : "number") + (isShare ? " share" : "") +
+                (typeof value === "string" && value.length > 40 ? " long" : ""), "data-key": column.key,
             "data-value": value === null || value === undefined ? "" : value});
 
         if (isShare)
