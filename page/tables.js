@@ -165,7 +165,7 @@ function barsOfNodes(nodes) {
     return page.timeline ? nodes.flatMap(node => page.timeline.barsOf(node)) : [];
 }
 
-function chainPart(chain) {
+function chainPart(chain, value) {
     const sums = [["compute", chain.compute_s], ["transfer", chain.transfer_s], ["wait", chain.wait_s]];
     const total = sums.reduce((sum, [, s]) => sum + (s || 0), 0) || 1;
     const stack = el("div", {class: "stack", role: "img",
@@ -185,7 +185,10 @@ function chainPart(chain) {
         if (s > 0)
             stack.append(piece);
     }
-    return el("div", {class: "reason", id: "chain"}, el("h3", {text: "What the value is made of"}),
+    const isValue = !isNumber(value) || Math.abs(total - value) <= 1e-3 * value;
+
+    return el("div", {class: "reason", id: "chain"},
+        el("h3", {text: isValue ? "What the value is made of" : "What the latency of one item is made of"}),
         el("p", {class: "note", text: "The chain of steps that ends last; each one waits for the one before."}), stack,
         el("p", {class: "legend"}, ...sums.filter(([, s]) => s > 0).map(([kind, s]) => el("span", {}, swatch(CHAIN_COLOURS[kind]), kind + " ",
             el("b", {text: seconds(s), "data-key": "chain." + kind + "_s", "data-value": s}), ` ${show(s / total, "%")}`))),
@@ -220,7 +223,7 @@ function whySection(data) {
     const section = panel("why", "Why is it not faster?");
     const value = isNumber(data.result && data.result.value) ? data.result.value : data.timeline ? data.timeline.end : 0;
 
-    section.append(el("div", {class: "reasons"}, data.chain ? chainPart(data.chain) : null,
+    section.append(el("div", {class: "reasons"}, data.chain ? chainPart(data.chain, value) : null,
         data.bound ? boundPart(data.bound, value) : null));
     return section;
 }
@@ -336,10 +339,10 @@ class Inspector {
     neighbours(title, edges, ends) {
         if (edges.length === 0)
             return [];
-        const n = this.graph.nodes, sent = this.graph.data.edges.bytes;
+        const n = this.graph.nodes, {bytes: sent, unit} = this.graph.data.edges;
 
-        return [el("h3", {text: title}), this.links(edges, e => [n.op[ends[e]] + " " + n.name[ends[e]],
-            sent && isNumber(sent[e]) ? bytes(sent[e]) : "", () => selectNode(ends[e], "panel"), false])];
+        return [el("h3", {text: title}), this.links(edges, e => [(n.op[ends[e]] + " " + n.name[ends[e]]).trim(),
+            sent && isNumber(sent[e]) ? show(sent[e], unit || "B") : "", () => selectNode(ends[e], "panel"), false])];
     }
 
     links(list, describe) {
