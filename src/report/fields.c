@@ -16,6 +16,24 @@ bool weft_report_has_plan(const weft_report *r)
     return r->solution->plan.device != NULL && r->solution->measures.busy_s != NULL;
 }
 
+weft_plan weft_shown_way(const weft_report *r)
+{
+    weft_plan view = r->solution->plan;
+    size_t first = (size_t)r->solution->measures.longest_way * (size_t)view.n_tasks;
+
+    if (view.n_ways > 1) {
+        view.device += first;
+        view.start_s += first;
+        view.n_ways = 1;
+    }
+    return view;
+}
+
+bool weft_report_has_bytes(const weft_report *r)
+{
+    return r->origin == NULL || r->origin->platform != NULL;
+}
+
 bool weft_shard_report_has_plan(const weft_shard_report *r)
 {
     return r->solution->plan.set_of != NULL && r->solution->measures.busy_s != NULL;
@@ -61,6 +79,11 @@ int weft_train_stage_of(const weft_train_report *r, int job)
     int task = m->jobs->task[job], n = r->solution->plan.n_stages;
 
     return m->part[job] == WEFT_TRAIN_SYNC || m->part[job] == WEFT_TRAIN_UPDATE ? task : task % n;
+}
+
+bool weft_train_is_sent(weft_train_part part)
+{
+    return part == WEFT_TRAIN_SEND || part == WEFT_TRAIN_RETURN || part == WEFT_TRAIN_SHARED;
 }
 
 int weft_stage_devices(const weft_stage *s)
@@ -210,6 +233,25 @@ const char *weft_glued_bytes(weft_arena *a, double bytes)
 
     weft_format_bytes(bytes, text);
     return glued(text);
+}
+
+const char *weft_glued_amount(const weft_report *r, double sent, weft_arena *a)
+{
+    char text[32];
+
+    if (weft_report_has_bytes(r))
+        return weft_glued_bytes(a, sent);
+    return weft_arena_print(a, "%s\tunit%s", weft_format_count(sent, text),
+                            sent < 1 || sent > 1 ? "s" : "");
+}
+
+const char *weft_unglued(weft_arena *a, const char *text)
+{
+    char *copy = weft_arena_text(a, text, strlen(text));
+
+    for (char *c = copy; *c; c++)
+        *c = *c == '\t' ? ' ' : *c;
+    return copy;
 }
 
 void weft_put_glued(FILE *to, const char *text)
