@@ -144,11 +144,50 @@ static weft_status make_place(reporting *t)
     return WEFT_OK;
 }
 
+static weft_status make_shard(reporting *t)
+{
+    const weft_shard_case *c = &t->c->shard;
+    weft_remake make = {&t->v->origin, t->plan, t->output};
+    weft_proof floor;
+
+    t->shard = (weft_shard_report){
+        .problem = c->sharding, .solution = &t->v->shards, .origin = &t->v->origin};
+    weft_shard_bound(c->sharding, t->a, &floor);
+    WEFT_TRY(weft_shard_baselines(c->sharding, &floor, t->a, &t->shard));
+    weft_shard_why(c->sharding, &t->v->shards, t->a, &t->why);
+    t->more.graph = c->model->graph;
+    t->more.platform = c->platform;
+    t->more.command = weft_remake_shard(&make, &c->sharding->ask, t->a);
+    t->page = weft_shard_report_page(&t->shard, &t->more, t->a);
+    return WEFT_OK;
+}
+
+/* What only the search that found the plan knows is not known here: the bound of pipelines, and how
+ * much was tried. */
+static weft_status make_train(reporting *t)
+{
+    const weft_train_case *c = &t->c->train;
+    weft_remake make = {&t->v->origin, t->plan, t->output};
+    weft_train_solution *s = WEFT_NEW(t->a, weft_train_solution, 1);
+    weft_proof bound;
+
+    *s = t->v->training;
+    weft_train_bound(c->training, t->a, &bound, &s->log.floor);
+    s->log.floor.pipeline_s = NAN;
+    s->log.n_stages_tried = s->log.n_plans_tried = -1;
+    t->train = (weft_train_report){.problem = c->training, .solution = s, .origin = &t->v->origin};
+    weft_train_why(c->training, s, t->a, &t->why);
+    t->more.platform = c->platform;
+    t->more.command = weft_remake_train(&make, &c->training->ask, t->a);
+    t->page = weft_train_report_page(&t->train, &t->more, t->a);
+    return WEFT_OK;
+}
+
 static weft_status make_page(reporting *t)
 {
     t->more.why = &t->why;
     t->more.version = WEFT_VERSION;
-    return make_place(t);
+    return t->v->is_shard ? make_shard(t) : t->v->is_train ? make_train(t) : make_place(t);
 }
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -206,7 +245,9 @@ static weft_status add_tables(reporting *t, makings *m)
 
 static weft_status add_trace(reporting *t, makings *m)
 {
-    weft_doc *trace = weft_report_trace(&t->place, t->a);
+    weft_doc *trace = t->v->is_shard   ? weft_shard_report_trace(&t->shard, t->a)
+                      : t->v->is_train ? weft_train_report_trace(&t->train, t->a)
+                                       : weft_report_trace(&t->place, t->a);
     const char *text = weft_doc_json(trace, 1, t->a);
 
     add_file(t, m, t->o->trace, text, strlen(text));

@@ -95,6 +95,39 @@ int weft_stage_devices(const weft_stage *s)
     return n;
 }
 
+int weft_pipeline_devices(const weft_pipeline *plan)
+{
+    int n = 0;
+
+    for (int i = 0; i < plan->n_stages; i++)
+        n += weft_stage_devices(&plan->stage[i]);
+    return n;
+}
+
+int weft_cluster_devices(const weft_cluster *c)
+{
+    int n = 0;
+
+    for (int k = 0; k < c->n_classes; k++)
+        n += c->classes[k].n_devices;
+    return n;
+}
+
+weft_chunk_figures weft_stage_figures(const weft_train_report *r, int stage)
+{
+    const weft_pipeline *plan = &r->solution->plan;
+    const weft_chunk_figures *figures = r->solution->measures.figures;
+    weft_chunk_figures sum = {0};
+
+    for (int c = stage; c < plan->n_stages * plan->n_chunks; c += plan->n_stages) {
+        sum.forward_s += figures[c].forward_s;
+        sum.backward_s += figures[c].backward_s;
+        sum.again_s += figures[c].again_s;
+        sum.collective_s += figures[c].collective_s;
+    }
+    return sum;
+}
+
 int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_FLOORS])
 {
     const weft_train_floor *f = &s->log.floor;

@@ -78,6 +78,11 @@ int weft_train_stage_of(const weft_train_report *r, int job);
 bool weft_train_is_sent(weft_train_part part);
 /* Devices of a stage. */
 int weft_stage_devices(const weft_stage *s);
+/* Devices of all stages; of all classes. */
+int weft_pipeline_devices(const weft_pipeline *plan);
+int weft_cluster_devices(const weft_cluster *c);
+/* Figures of all chunks of a stage together. */
+weft_chunk_figures weft_stage_figures(const weft_train_report *r, int stage);
 /* Names of the lower bounds as people read them. Returns the one that the bound of the proof is, or
  * -1. */
 enum { WEFT_N_FLOORS = 4 };

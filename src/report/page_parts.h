@@ -113,6 +113,21 @@ typedef struct weft_page_link {
 } weft_page_link;
 weft_doc *weft_page_chain(const weft_page_link *part, int n, weft_arena *a);
 
+/* The same where every job has one bar. */
+typedef struct weft_page_walk {
+    const weft_jobs *jobs;
+    const weft_timeline *run;
+    const int *bar; /* [n_jobs] */
+    bool (*is_compute)(const void *context, int job);
+    bool (*is_alike)(const void *context, int x, int y); /* neighbours that are one part */
+    const char *(*text)(void *context, const int *job, int n);
+    void *context;
+} weft_page_walk;
+/* Finds the chain of the run, and puts it into the timeline. */
+weft_doc *weft_page_walk_chain(const weft_page_walk *w, weft_page_time *t);
+/* From what jobs wait for to the jobs, where their bars are in different rows. */
+void weft_page_dep_arrows(weft_page_time *t, const weft_jobs *j, const int *bar);
+
 /* --- graph ----------------------------------------------------------------------------------- */
 
 /* Arrays by node and by edge; what may be NULL says so. */

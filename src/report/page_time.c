@@ -128,3 +128,52 @@ weft_doc *weft_page_chain(const weft_page_link *part, int n, weft_arena *a)
     weft_doc_put(a, d, "parts", parts);
     return d;
 }
+
+static bool joins(const weft_page_walk *w, int x, int y)
+{
+    return w->is_alike(w->context, x, y) && w->run->end_s[x] >= w->run->start_s[y];
+}
+
+weft_doc *weft_page_walk_chain(const weft_page_walk *w, weft_page_time *t)
+{
+    weft_arena *scratch = weft_arena_new();
+    const int *job;
+    int n_jobs = weft_job_chain(w->jobs, w->run, false, scratch, &job), n = 0;
+    weft_page_link *part = WEFT_NEW(scratch, weft_page_link, 2 * n_jobs + 1);
+    double until_s = 0;
+    weft_doc *d;
+
+    for (int i = 0; i < n_jobs; i++)
+        WEFT_PUSH(t->a, t->chain, w->bar[job[i]]);
+    for (int i = 0, k; i < n_jobs; i += k) {
+        double start_s = w->run->start_s[job[i]];
+
+        for (k = 1; i + k < n_jobs && joins(w, job[i + k - 1], job[i + k]); k++)
+            ;
+        if (start_s > until_s)
+            part[n++] = (weft_page_link){
+                .kind = "wait", .text = "nothing to do", .start_s = until_s, .end_s = start_s};
+        until_s = w->run->end_s[job[i + k - 1]];
+        part[n++] =
+            (weft_page_link){.kind = w->is_compute(w->context, job[i]) ? "compute" : "transfer",
+                             .text = w->text(w->context, job + i, k),
+                             .start_s = start_s,
+                             .end_s = until_s,
+                             .n = k,
+                             .bar = t->chain.at + i};
+    }
+    d = weft_page_chain(part, n, t->a);
+    weft_arena_free(scratch);
+    return d;
+}
+
+void weft_page_dep_arrows(weft_page_time *t, const weft_jobs *j, const int *bar)
+{
+    for (int i = 0; i < j->n_jobs; i++)
+        for (int k = j->dep_at[i]; k < j->dep_at[i + 1]; k++) {
+            int from = bar[j->dep[k]], to = bar[i];
+
+            if (t->bars.at[from].row != t->bars.at[to].row)
+                weft_page_add_arrow(t, from, to);
+        }
+}
