@@ -281,6 +281,8 @@ static void add_chain(placing *t)
         job += step[i].n;
     }
     t->g.chain = weft_page_chain(part, n, t->g.a);
+    if (is_stream(t))
+        weft_put_text(t->g.a, t->g.chain, "note", "one item alone");
 }
 
 /* --- graph ----------------------------------------------------------------------------------- */
