@@ -96,12 +96,15 @@ static weft_status read_beside(const reporting *t, const char *path, const char 
     return WEFT_OK;
 }
 
-/* A list of maps. */
-static weft_status check_rows(const weft_doc *list)
+/* The list of this name has maps only. */
+static weft_status check_rows(const weft_doc *map, const char *key)
 {
+    const weft_doc *list;
+
+    WEFT_TRY(weft_doc_need(map, key, WEFT_DOC_LIST, &list));
     for (int i = 0; i < list->n; i++)
         if (list->item[i]->kind != WEFT_DOC_MAP)
-            return weft_doc_fail(list->item[i], "is %s, expected a map",
+            return weft_doc_fail(list->item[i], "an entry of '%s' is %s, expected a map", key,
                                  weft_doc_kind_name(list->item[i]->kind));
     return WEFT_OK;
 }
@@ -109,15 +112,13 @@ static weft_status check_rows(const weft_doc *list)
 static weft_status check_comparison(const reporting *t, const weft_doc *d)
 {
     bool is_shard = is_same(weft_doc_get(d, "task"), "shard");
-    const weft_doc *list;
 
     if (t->v->is_train || is_shard != t->v->is_shard)
         return weft_doc_fail(d, "compares solvers of weft %s, which the plan is not of",
                              is_shard ? "shard" : "place");
     if (!is_shard)
         WEFT_TRY(check_name(d, "goal", weft_goal_name(t->c->problem->ask.goal)));
-    WEFT_TRY(weft_doc_need(d, "solvers", WEFT_DOC_LIST, &list));
-    return check_rows(list);
+    return check_rows(d, "solvers");
 }
 
 static const weft_proof *proof_of(const weft_verdict *v)
@@ -128,19 +129,17 @@ static const weft_proof *proof_of(const weft_verdict *v)
 static weft_status check_explanation(const reporting *t, const weft_doc *d)
 {
     double expected = proof_of(t->v)->value, value;
-    const weft_doc *list, *uncertainty = weft_doc_get(d, "uncertainty");
+    const weft_doc *uncertainty = weft_doc_get(d, "uncertainty");
 
     WEFT_TRY(check_name(d, "kind", t->v->is_shard ? "shard" : t->v->is_train ? "train" : "place"));
     WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &value));
     if (fabs(value - expected) > 1e-9 * expected)
         return weft_doc_fail(weft_doc_get(d, "value"),
                              "'value' is %.12g, that of the plan is %.12g", value, expected);
-    WEFT_TRY(weft_doc_need(d, "upgrades", WEFT_DOC_LIST, &list));
-    WEFT_TRY(check_rows(list));
+    WEFT_TRY(check_rows(d, "upgrades"));
     if (uncertainty == NULL || uncertainty->kind == WEFT_DOC_NULL)
         return WEFT_OK;
-    WEFT_TRY(weft_doc_need(uncertainty, "ranges", WEFT_DOC_LIST, &list));
-    return check_rows(list);
+    return check_rows(uncertainty, "ranges");
 }
 
 static weft_status read_documents(reporting *t)
