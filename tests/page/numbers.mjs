@@ -44,8 +44,8 @@ function checkFacts(cards, result) {
         check(/optimal|no plan is better|proved/.test(words), "nothing says that the plan is optimal: " + words);
 }
 
-// Cells of a table that the plan file has under the same names.
-function checkAgainstPlan(table, list) {
+// Cells of a table that a document has under the same names.
+function checkAgainst(table, list) {
     table.rows.forEach((row, i) => table.keys.forEach((key, k) => {
         const raw = list[i] ? list[i][key] : undefined;
         if (typeof raw === "number")
@@ -121,6 +121,12 @@ export function tests(pages) {
         const got = await tab.evaluate(read);
 
         checkPage(page, got);
+        for (const [id, list] of Object.entries(page.lists)) {
+            const table = got.tables.find(t => t.id === id);
+            check(table && table.rows.length > 0, `no table ${id}`);
+            equal(table.rows.length, list.length, `rows of ${id}`);
+            checkAgainst(table, list);
+        }
         if (!page.result)
             return;
         checkResult(page.result, got.result);
@@ -128,6 +134,6 @@ export function tests(pages) {
         const measures = page.result.plan ? page.result.plan.measures : null;
         for (const table of got.tables)
             if (measures && Array.isArray(measures[table.id]))
-                checkAgainstPlan(table, measures[table.id]);
+                checkAgainst(table, measures[table.id]);
     })]);
 }

@@ -47,19 +47,31 @@ export function tasksFile(n, across, names = i => `task_${i}`) {
     return {schema: "weft.tasks/1", devices, tasks, edges, link: matrix(1e-10), latency: matrix(2e-6)};
 }
 
-async function makePlan(weft, folder, name, args) {
-    const result = JSON.parse(run(weft, folder, [...args, "-o", `${name}.plan.json`, "--json"]));
+// more: flags of the report, and what the documents that they name say: {table: list of rows}.
+async function makePlan(weft, folder, name, args, more = {flags: [], lists: {}}) {
+    const plan = `${name}.plan.json`, result = JSON.parse(run(weft, folder, [...args, "-o", plan, "--json"]));
+    const data = JSON.parse(run(weft, folder, ["report", plan, "-o", `${name}.html`, "--json", ...more.flags]));
 
-    run(weft, folder, ["report", `${name}.plan.json`, "-o", `${name}.html`]);
-    return {name, file: join(folder, `${name}.html`), result, bytes: statSync(join(folder, `${name}.html`)).size,
-        data: JSON.parse(run(weft, folder, ["report", `${name}.plan.json`, "-o", `${name}.html`, "--json"]))};
+    return {name, file: join(folder, `${name}.html`), result, bytes: statSync(join(folder, `${name}.html`)).size, data,
+        lists: more.lists};
+}
+
+// What `weft compare` and `weft explain` say about the plan of this name.
+function documents(weft, folder, name, args) {
+    const compare = JSON.parse(run(weft, folder, ["compare", ...args.slice(1), "--time-limit", "500ms", "--json"]));
+    const explain = JSON.parse(run(weft, folder, ["explain", `${name}.plan.json`, "--steps", "2000", "--json"]));
+
+    writeFileSync(join(folder, "compare.json"), JSON.stringify(compare));
+    writeFileSync(join(folder, "explain.json"), JSON.stringify(explain));
+    return {flags: ["--compare", "compare.json", "--explain", "explain.json"],
+        lists: {compare: compare.solvers, upgrades: explain.upgrades}};
 }
 
 function makeUp(folder, name, made) {
     const file = join(folder, `${name}.html`);
 
     writeFileSync(file, pageOf(made));
-    return {name, file, data: made, result: null, bytes: statSync(file).size};
+    return {name, file, data: made, lists: {}, result: null, bytes: statSync(file).size};
 }
 
 export async function makePages(weft, folder) {
@@ -67,6 +79,8 @@ export async function makePages(weft, folder) {
 
     for (const [name, args] of PLANS)
         real.push(await makePlan(weft, folder, name, args));
+    const [name, args] = PLANS[0];
+    real[0] = await makePlan(weft, folder, name, args, documents(weft, folder, name, args));
     writeFileSync(join(folder, "large.tasks.json"), JSON.stringify(tasksFile(10000, 40)));
     writeFileSync(join(folder, "hostile.tasks.json"), JSON.stringify(tasksFile(12, 3, i => BAD + i)));
     return {
