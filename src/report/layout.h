@@ -28,8 +28,7 @@ weft_layout *weft_layout_new(const weft_sketch *s, weft_arena *a);
 /* The same with a limit of its own on the work that Graphviz is given, in units of about 20 us. */
 weft_layout *weft_layout_limited(const weft_sketch *s, double most_work, weft_arena *a);
 
-/* --- parts: shared by the files of the layout --------------------------------------------------
- */
+/* --- parts: shared by the files of the layout ------------------------------------------------ */
 
 /* A part of a drawing that is laid out at once. */
 typedef struct weft_layout_part {

@@ -55,8 +55,7 @@ int *weft_layout_depths(const weft_layout_part *p, weft_arena *a)
     return depth;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------ */
 
 typedef struct rows {
     const weft_sketch *s;
@@ -170,8 +169,7 @@ static void sort_rows(rows *r)
     }
 }
 
-/* --- lines of boxes
- * ------------------------------------------------------------------------------- */
+/* --- lines of boxes -------------------------------------------------------------------------- */
 
 /* Rows, the wide ones in several lines: offsets into r->node. */
 static int *make_lines(const rows *r, weft_arena *a, int *n_lines)
