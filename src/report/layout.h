@@ -40,7 +40,7 @@ static const double WEFT_LAYOUT_ROW_GAP = 24, WEFT_LAYOUT_BOX_GAP = 14; /* point
 
 /* [n_nodes] row of each node, children below their parents; sources just above their readers. */
 int *weft_layout_depths(const weft_layout_part *p, weft_arena *a);
-/* In rows by depth, lines straight. */
+/* In rows by depth, lines straight or bows. */
 weft_layout *weft_layout_rows(const weft_layout_part *p, weft_arena *a);
 
 /* Graphviz, loaded when it is first needed. */
