@@ -47,13 +47,23 @@ export function tasksFile(n, across, names = i => `task_${i}`) {
     return {schema: "weft.tasks/1", devices, tasks, edges, link: matrix(1e-10), latency: matrix(2e-6)};
 }
 
-// more: flags of the report, and what the documents that they name say: {table: list of rows}.
-async function makePlan(weft, folder, name, args, more = {flags: [], lists: {}}) {
-    const plan = `${name}.plan.json`, result = JSON.parse(run(weft, folder, [...args, "-o", plan, "--json"]));
-    const data = JSON.parse(run(weft, folder, ["report", plan, "-o", `${name}.html`, "--json", ...more.flags]));
+// The data in a page.
+function dataOf(html) {
+    const begin = '<script id="data" type="application/json">', from = html.indexOf(begin) + begin.length;
 
-    return {name, file: join(folder, `${name}.html`), result, bytes: statSync(join(folder, `${name}.html`)).size, data,
-        lists: more.lists};
+    return JSON.parse(html.slice(from, html.indexOf("</script>", from)));
+}
+
+// more: flags of the report, and what the documents that they name say: {table: list of rows}.
+function makePlan(weft, folder, name, args, more = {flags: [], lists: {}}) {
+    const plan = `${name}.plan.json`, page = `${name}.html`, file = join(folder, page);
+    /* Of a training plan, the command knows more than the file: what only its search knows. */
+    const isAtOnce = args[0] === "train";
+    const result = JSON.parse(run(weft, folder, [...args, "-o", plan, "--json", ...isAtOnce ? ["--report", page] : []]));
+
+    if (!isAtOnce)
+        run(weft, folder, ["report", plan, "-o", page, ...more.flags]);
+    return {name, file, result, bytes: statSync(file).size, data: dataOf(readFileSync(file, "utf8")), lists: more.lists};
 }
 
 // What `weft compare` and `weft explain` say about the plan of this name.
@@ -74,24 +84,22 @@ function makeUp(folder, name, made) {
     return {name, file, data: made, lists: {}, result: null, bytes: statSync(file).size};
 }
 
-export async function makePages(weft, folder) {
+export function makePages(weft, folder) {
     const real = [];
 
     for (const [name, args] of PLANS)
-        real.push(await makePlan(weft, folder, name, args));
+        real.push(makePlan(weft, folder, name, args));
     const [name, args] = PLANS[0];
-    real[0] = await makePlan(weft, folder, name, args, documents(weft, folder, name, args));
+    real[0] = makePlan(weft, folder, name, args, documents(weft, folder, name, args));
     writeFileSync(join(folder, "large.tasks.json"), JSON.stringify(tasksFile(10000, 40)));
     writeFileSync(join(folder, "hostile.tasks.json"), JSON.stringify(tasksFile(12, 3, i => BAD + i)));
     return {
         real,
-        large: await makePlan(weft, folder, "large", ["place", "large.tasks.json", "--solver", "heft"]),
-        resnet: await makePlan(weft, folder, "resnet50", ["place", "resnet50", "--on", "edge-soc", "--solver", "heft"]),
-        hostile: [await makePlan(weft, folder, "hostile", ["place", "hostile.tasks.json", "--solver", "heft"]),
+        large: makePlan(weft, folder, "large", ["place", "large.tasks.json", "--solver", "heft"]),
+        resnet: makePlan(weft, folder, "resnet50", ["place", "resnet50", "--on", "edge-soc", "--solver", "heft"]),
+        hostile: [makePlan(weft, folder, "hostile", ["place", "hostile.tasks.json", "--solver", "heft"]),
             makeUp(folder, "made-up-hostile", hostileData())],
         madeUp: [makeUp(folder, "made-up-place", placeData(120, 11)), makeUp(folder, "made-up-train", trainData(4, 8)),
             makeUp(folder, "made-up-mine", mineData(120))],
     };
 }
-
-export const source = file => readFileSync(file, "utf8");
