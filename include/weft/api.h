@@ -132,6 +132,7 @@ void weft_case_close(weft_case *c);
 
 /* The verdict on a plan file: one line for each thing that is wrong. */
 typedef struct weft_verdict {
+    weft_plan_origin origin; /* as the file has it */
     int n_wrong;
     const char *const *wrong; /* at most 100 of them */
     bool is_bound_checked;    /* the whole bound follows from certificates */
