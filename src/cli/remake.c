@@ -211,6 +211,15 @@ static void add_real(line *l, const char *flag, double value, const char *unit)
         add_flag(l, flag, weft_arena_print(l->a, "%.15g%s", value, unit));
 }
 
+/* Whole GiB, as a rule. */
+static void add_memory(line *l, double bytes)
+{
+    static const double gib = 1073741824;
+    bool is_whole = bytes == gib * (double)(int64_t)(bytes / gib);
+
+    add_real(l, "--memory", is_whole ? bytes / gib : bytes, is_whole ? "GiB" : "B");
+}
+
 static void add_design(line *l, const design_asked *q)
 {
     bool is_per_tdp = q->metric == WEFT_METRIC_PER_TDP;
@@ -219,7 +228,7 @@ static void add_design(line *l, const design_asked *q)
         add_flag(l, "--template", q->template_->source);
     add_real(l, "--area", q->limits->area_mm2, "mm2");
     add_real(l, "--power", q->limits->tdp_w, "W");
-    add_real(l, "--memory", q->template_->hbm_bytes, "B");
+    add_memory(l, q->template_->hbm_bytes);
     if (is_per_tdp)
         add_flag(l, "--metric", "perf-per-tdp");
     if (q->least_throughput != (is_per_tdp ? 0.5 : 0))
@@ -287,6 +296,7 @@ const char *weft_remake_fleet(const weft_remake *m, const weft_fleet_report *r, 
     const weft_fleet_quest *q = r->quest;
     const char *recompute = only(q->fleet.recomputes, recompute_word, WEFT_N_RECOMPUTES);
     double *weight = WEFT_NEW(a, double, q->n_nets);
+    weft_fleet usual = weft_fleet_default();
     line l = {"weft mine", a};
 
     for (int i = 0; i < q->n_nets; i++) {
@@ -303,8 +313,10 @@ const char *weft_remake_fleet(const weft_remake *m, const weft_fleet_report *r, 
         add_flag(&l, "--designs", "stages");
     if (recompute != NULL)
         add_flag(&l, "--recompute", recompute);
-    add_real(&l, "--inside", q->fleet.inside.bytes_per_s, "B/s");
-    add_real(&l, "--between", q->fleet.between.bytes_per_s, "B/s");
+    if (q->fleet.inside.bytes_per_s != usual.inside.bytes_per_s)
+        add_real(&l, "--inside", q->fleet.inside.bytes_per_s, "B/s");
+    if (q->fleet.between.bytes_per_s != usual.between.bytes_per_s)
+        add_real(&l, "--between", q->fleet.between.bytes_per_s, "B/s");
     add_design(&l, &(design_asked){q->template_, &q->limits, q->metric, q->least_throughput,
                                    r->options, r->dtype, r->optimizer});
     return end_design(&l, m);

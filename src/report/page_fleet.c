@@ -2,8 +2,9 @@
 /* page_fleet.c: the page of designs for the devices of a pipeline: stages, designs, and the step of
  * the first network under 1f1b, microbatch by microbatch.
  *
- * Rows of the timeline are stages: their devices do the same at the same time. Sums of gradients,
- * the update and what stages send are not drawn; they are in the step. */
+ * Rows of the timeline are stages, whose devices do the same at the same time, and what stages send
+ * to each other. */
+#include "fleet.h"
 #include "page_mine.h"
 #include "space.h"
 
@@ -96,11 +97,17 @@ static void add_facts(fleet_page *m)
 
 /* --- timeline -------------------------------------------------------------------------------- */
 
+enum { FORWARD, BACKWARD, SEND, SYNC, UPDATE, N_KINDS };
+
+static const char *const kind_name[N_KINDS] = {"forward", "backward", "send", "sync", "update"};
+
 static weft_pipe_beat beat_of(fleet_page *m)
 {
     const weft_fleet_plan *plan = &m->f->plan[0];
-    weft_pipe_beat b = weft_pipe_beat_new(plan->n_stages, 1, 0, m->a);
+    const weft_fleet_net *net = m->q->net[0];
+    weft_pipe_beat b = weft_pipe_beat_new(plan->n_stages, 1, net->units.n_shared, m->a);
     int64_t n = microbatches(m) * plan->n_stages;
+    int *outer = WEFT_NEW(m->a, int, plan->n_stages);
 
     b.schedule = WEFT_ONE_F_ONE_B;
     b.n_microbatches = microbatches(m);
@@ -115,58 +122,135 @@ static weft_pipe_beat beat_of(fleet_page *m)
         b.return_s[i] = s->return_s;
         b.sync_s[i] = s->sync_s;
         b.update_s[i] = s->update_s;
+        outer[i] = s->last_cut;
     }
+    weft_fleet_add_shared(m->x, net, outer, &b);
     return b;
 }
 
-static void add_bars(fleet_page *m, const weft_pipe_beat *b, weft_page_time *time)
+static void add_bar(weft_page_time *t, int row, int kind, double start_s, double seconds,
+                    const char *name)
 {
-    static const char *const name[] = {"forward", "backward"};
+    if (seconds > 0)
+        (void)weft_page_add_bar(t, &(weft_page_bar){.row = row,
+                                                    .kind = kind,
+                                                    .node = -1,
+                                                    .start_s = start_s,
+                                                    .end_s = start_s + seconds,
+                                                    .name = name});
+}
+
+static void add_microbatches(fleet_page *m, const weft_pipe_beat *b, weft_page_time *t)
+{
+    for (int i = 0; i < b->n_stages; i++)
+        for (int64_t j = 0; j < b->n_microbatches; j++) {
+            int64_t at = i * b->n_microbatches + j;
+
+            add_bar(t, i, FORWARD, b->forward_at_s[at], b->forward_s[i],
+                    weft_arena_print(m->a, "forward %" PRId64, j));
+            add_bar(t, i, BACKWARD, b->backward_at_s[at], b->backward_s[i],
+                    weft_arena_print(m->a, "backward %" PRId64, j));
+        }
+}
+
+/* Activations and gradients between two stages, each way a row. */
+static void add_sends(fleet_page *m, const weft_pipe_beat *b, weft_page_time *t)
+{
+    for (int i = 0; i + 1 < b->n_stages; i++) {
+        int row = t->rows.n;
+
+        weft_page_add_row(t, weft_arena_print(m->g.a, "stage %d to %d", i, i + 1), "link", 1);
+        weft_page_add_row(t, weft_arena_print(m->g.a, "stage %d to %d", i + 1, i), "link", 1);
+        for (int64_t j = 0; j < b->n_microbatches; j++) {
+            int64_t at = i * b->n_microbatches + j, next = at + b->n_microbatches;
+
+            add_bar(t, row, SEND, b->forward_at_s[at] + b->forward_s[i], b->send_s[i],
+                    weft_arena_print(m->a, "activations %" PRId64, j));
+            add_bar(t, row + 1, SEND, b->backward_at_s[next] + b->backward_s[i + 1], b->return_s[i],
+                    weft_arena_print(m->a, "gradients %" PRId64, j));
+        }
+    }
+}
+
+/* After the last backward, as train/pipe_time.c has it: owners of shared parameters wait for the
+ * gradients of the others, all sum and update, and owners send the new values back. */
+static void add_end(fleet_page *m, const weft_pipe_beat *b, weft_page_time *t)
+{
+    double *last_s = WEFT_NEW(m->a, double, b->n_stages);
+    double *ready_s = WEFT_NEW(m->a, double, b->n_stages);
 
     for (int i = 0; i < b->n_stages; i++)
-        for (int64_t j = 0; j < b->n_microbatches; j++)
-            for (int k = 0; k < 2; k++) {
-                int64_t at = i * b->n_microbatches + j;
-                double start_s = (k == 0 ? b->forward_at_s : b->backward_at_s)[at];
-                weft_page_bar bar = {.row = i,
-                                     .kind = k,
-                                     .node = -1,
-                                     .start_s = start_s,
-                                     .end_s = start_s + (k == 0 ? b->forward_s : b->backward_s)[i],
-                                     .name = weft_arena_print(m->g.a, "%s %" PRId64, name[k], j)};
+        last_s[i] = ready_s[i] =
+            b->backward_at_s[(i + 1) * b->n_microbatches - 1] + b->backward_s[i];
+    for (int k = 0; k < b->n_shared; k++) {
+        const weft_pipe_shared *x = &b->shared[k];
 
-                (void)weft_page_add_bar(time, &bar);
-            }
+        ready_s[x->owner] = fmax(ready_s[x->owner], last_s[x->other] + x->gradient_s);
+    }
+    for (int i = 0; i < b->n_stages; i++) {
+        add_bar(t, i, SYNC, ready_s[i], b->sync_s[i], "sums of gradients");
+        add_bar(t, i, UPDATE, ready_s[i] + b->sync_s[i], b->update_s[i], "update");
+        ready_s[i] += b->sync_s[i] + b->update_s[i];
+    }
+    for (int k = 0; k < b->n_shared; k++) {
+        const weft_pipe_shared *x = &b->shared[k];
+        int row = t->rows.n;
+
+        weft_page_add_row(t, weft_arena_print(m->g.a, "shared %d and %d", x->other, x->owner),
+                          "link", 1);
+        add_bar(t, row, SEND, last_s[x->other], x->gradient_s,
+                weft_arena_print(m->a, "gradients of shared parameters, to stage %d", x->owner));
+        add_bar(t, row, SEND, ready_s[x->owner], x->value_s,
+                weft_arena_print(m->a, "shared parameters, to stage %d", x->other));
+    }
+}
+
+/* Transfers of a row overlap where stages compute quicker than they send. */
+static void spread_lanes(fleet_page *m, weft_page_time *t)
+{
+    weft_lane *lane = WEFT_NEW(m->a, weft_lane, t->bars.n + 1);
+    int *n_lanes = WEFT_NEW(m->a, int, t->rows.n + 1);
+
+    for (int i = 0; i < t->bars.n; i++)
+        lane[i] = (weft_lane){.row = t->bars.at[i].row,
+                              .job = i,
+                              .start_s = t->bars.at[i].start_s,
+                              .end_s = t->bars.at[i].end_s};
+    weft_lanes_assign(lane, t->bars.n, t->rows.n, n_lanes);
+    for (int i = 0; i < t->bars.n; i++)
+        t->bars.at[lane[i].job].lane = lane[i].lane;
+    for (int i = 0; i < t->rows.n; i++)
+        t->rows.at[i].n_lanes = n_lanes[i];
 }
 
 static void add_timeline(fleet_page *m)
 {
-    static const char *const kinds[] = {"forward", "backward"};
     const weft_fleet_plan *plan = &m->f->plan[0];
     weft_pipe_beat b;
     weft_page_time time = {
         .a = m->g.a,
         .end_s = plan->step_s,
-        .n_kinds = 2,
-        .kinds = kinds,
+        .n_kinds = N_KINDS,
+        .kinds = kind_name,
         .colour_by = "kind",
-        .note = weft_arena_print(m->g.a,
-                                 "%s%sDevices of a stage do the same at the same time. Sums of "
-                                 "gradients, the update and transfers are in the step and not "
-                                 "drawn.",
+        .note = weft_arena_print(m->g.a, "%s%sdevices of a stage do the same at the same time",
                                  m->q->n_nets > 1 ? m->q->net[0]->name : "",
-                                 m->q->n_nets > 1 ? ". " : "")};
+                                 m->q->n_nets > 1 ? "; " : "")};
 
-    if (2 * microbatches(m) * plan->n_stages > MOST_BARS)
+    if (4 * microbatches(m) * plan->n_stages > MOST_BARS)
         return;
     b = beat_of(m);
     (void)weft_pipe_step_s(&b, m->a);
     for (int i = 0; i < plan->n_stages; i++)
-        weft_page_add_row(
-            &time,
-            weft_arena_print(m->g.a, "stage %d: %d devices", i, m->x->width * m->x->replicas),
-            "stage", 1);
-    add_bars(m, &b, &time);
+        weft_page_add_row(&time,
+                          weft_arena_print(m->g.a, "stage %d: %d device%s", i,
+                                           m->x->width * m->x->replicas,
+                                           m->x->width * m->x->replicas == 1 ? "" : "s"),
+                          "stage", 1);
+    add_microbatches(m, &b, &time);
+    add_sends(m, &b, &time);
+    add_end(m, &b, &time);
+    spread_lanes(m, &time);
     m->g.timeline = weft_page_timeline(&time);
 }
 
@@ -258,7 +342,7 @@ static void add_designs(fleet_page *m)
     weft_doc *rows;
 
     weft_size_columns(column + 2);
-    rows = weft_page_table(&m->g, &(weft_table){"designs", "Designs", "use",
+    rows = weft_page_table(&m->g, &(weft_table){"designs", "Designs", "front",
                                                 "The last one is the reference of the template.",
                                                 WEFT_SIZE_COLUMNS + 2, column});
     for (int i = 0; i <= m->x->n_stages; i++) {

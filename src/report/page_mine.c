@@ -190,17 +190,11 @@ static const char *bar_name(mining *m, const weft_lane *x)
 static const char *timeline_note(mining *m)
 {
     const weft_mill_schedule *s = &m->schedule;
-    const char *what = m->q->n_workloads > 1 ? weft_arena_print(m->g.a, "A training step of %s. ",
-                                                                m->q->workload[0].name)
-                                             : "";
 
-    return weft_arena_print(m->g.a,
-                            "%sOperators side by side share the cores; one on tensor and vector "
-                            "cores has a bar in both rows.%s",
-                            what,
-                            s->floor_s >= s->step_s
-                                ? " The bytes of all operators take longer than this schedule: "
-                                  "they are the step."
+    return weft_arena_print(
+        m->g.a, "%s%soperators side by side share the cores; one on both kinds has two bars%s",
+        m->q->n_workloads > 1 ? m->q->workload[0].name : "", m->q->n_workloads > 1 ? "; " : "",
+        s->floor_s >= s->step_s ? "; the bytes of all take longer than this, and are the step"
                                 : "");
 }
 
@@ -320,7 +314,7 @@ static void add_row(mining *m, weft_doc *rows, const char *name, const char *wha
 
 static void add_designs(mining *m)
 {
-    weft_doc *rows = new_table(m, "designs", "Designs", "use",
+    weft_doc *rows = new_table(m, "designs", "Beside others", "front",
                                "The design that was found beside those that the template names, in "
                                "the same cost model.");
 
@@ -367,7 +361,7 @@ static void add_sensitivity(mining *m)
         return;
     rows = weft_page_table(
         &m->g,
-        &(weft_table){"sensitivity", "If the cost model is wrong", "upgrades",
+        &(weft_table){"sensitivity", "If the cost model is wrong", "front",
                       weft_arena_print(m->a,
                                        "Each constant at both ends of its stated error. All drawn "
                                        "at once %d times: within 1 %% of the best in %d, breaks a "
