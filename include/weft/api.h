@@ -3,6 +3,7 @@
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
+#include "weft/explain.h"
 #include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
@@ -134,6 +135,7 @@ typedef struct weft_verdict {
     const char *const *wrong; /* at most 100 of them */
     bool is_bound_checked;    /* the whole bound follows from certificates */
     double certified;         /* the part of it that does; the rest was found by a search */
+    weft_plan_origin origin;  /* as the file says */
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;
@@ -148,6 +150,19 @@ typedef struct weft_verdict {
  * `a`; *c is to be closed. A file that cannot be read is an error, a wrong plan is a verdict. */
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
+
+/* Two plans to be set side by side, and their verdicts. */
+typedef struct weft_pair {
+    weft_case c[2];
+    weft_verdict verdict[2];
+    weft_side side[2]; /* valid while the pair stays where it is; of plans with nothing wrong */
+} weft_pair;
+
+/* Opens and verifies both as weft_verify does; those of different kinds are an error. All belongs
+ * to `a`; *out is to be closed. */
+WEFT_CHECKED weft_status weft_pair_open(const char *const path[2], const char *model,
+                                        const char *platform, weft_arena *a, weft_pair *out);
+void weft_pair_close(weft_pair *p);
 
 #ifdef __cplusplus
 }

@@ -229,6 +229,7 @@ static weft_status verify_place(const char *plan_path, const char *model, const 
     weft_request r;
 
     WEFT_TRY(weft_plan_read(plan_path, a, file));
+    out->origin = file->origin;
     r = (weft_request){model ? model : file->origin.model,
                        platform ? platform : file->origin.platform, file->origin.format,
                        file->origin.options, file->ask};

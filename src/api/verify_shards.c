@@ -131,6 +131,7 @@ weft_status weft_verify_shards(const char *plan_path, const char *model, const c
     weft_shard_request r;
 
     WEFT_TRY(weft_shards_read(plan_path, w->a, file));
+    out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
     r = request_of(file, model ? model : weft_beside(plan_path, file->origin.model, w->a),
