@@ -72,11 +72,11 @@ typedef struct weft_diff_figure {
 typedef struct weft_diff_place {
     const char *name;
     double busy_s[2], peak_bytes[2];
-    double sent_bytes[2];         /* sent from there */
-    double left_s, came_s;        /* tasks that run elsewhere in B; that ran elsewhere in A */
-    double stay_s[2], only_s[2];  /* tasks in both plans, here; tasks the other does not have */
-    double forward_s[2];          /* train: of a microbatch */
-    double backward_s[2];         /* with what is computed again */
+    double sent_bytes[2];        /* sent from there */
+    double left_s, came_s;       /* tasks that run elsewhere in B; that ran elsewhere in A */
+    double stay_s[2], only_s[2]; /* tasks in both plans, here; tasks the other does not have */
+    double forward_s[2];         /* train: of a microbatch */
+    double backward_s[2];        /* with what is computed again */
 } weft_diff_place;
 
 /* A task (shard: step, train: unit) that is not where it was, or not done as it was. */
@@ -84,7 +84,7 @@ typedef struct weft_diff_move {
     const char *name, *kind; /* kind: operator, or NULL */
     const char *at[2];       /* "gpu0"; "set 0 r=4 c=2"; "stage 1" */
     double seconds[2];
-    double effect_s; /* on the time of devices: both if it moved, their difference if not */
+    double effect_s;      /* on the time of devices: both if it moved, their difference if not */
     int n_gained, n_lost; /* transfers it takes part in: in B only, in A only */
     double gained_bytes, lost_bytes;
     int stretch;
@@ -108,19 +108,19 @@ typedef struct weft_diff {
     bool is_comparable; /* false: the goals differ */
     bool is_per_sample;
     double value[2], bound[2];
-    double ratio;        /* value of A / value of B: how many times as fast B is */
+    double ratio;         /* value of A / value of B: how many times as fast B is */
     bool is_same_problem; /* then the bound of one holds for the other */
-    bool is_same_plan;   /* the same decisions and times */
-    int better;          /* 0 or 1; -1: neither */
-    bool is_proved;      /* that no plan for the problem of the worse one is better than the better
-                            plan (of one problem: that no plan at all is) */
-    const char *claim;   /* what is proved, in words */
+    bool is_same_plan;    /* the same decisions and times */
+    int better;           /* 0 or 1; -1: neither */
+    bool is_proved;       /* that no plan for the problem of the worse one is better than the better
+                             plan (of one problem: that no plan at all is) */
+    const char *claim;    /* what is proved, in words */
     int n_settings, n_decisions, n_figures, n_links, n_parts, n_places;
-    const weft_diff_row *setting;     /* how the problems and searches differ */
-    const weft_diff_row *decision;    /* shard: sets; train: schedule, stages ... that differ */
-    const weft_diff_figure *figure;   /* of the whole plan */
-    const weft_diff_figure *link;     /* seconds of transfers; those that carry something */
-    const weft_diff_figure *part;     /* of the chain that explains the value: it is their sum */
+    const weft_diff_row *setting;   /* how the problems and searches differ */
+    const weft_diff_row *decision;  /* shard: sets; train: schedule, stages ... that differ */
+    const weft_diff_figure *figure; /* of the whole plan */
+    const weft_diff_figure *link;   /* seconds of transfers; those that carry something */
+    const weft_diff_figure *part;   /* of the chain that explains the value: it is their sum */
     const weft_diff_place *place;
     int n_moves, n_stretches;
     const weft_diff_move *move;       /* stretch by stretch, in the order of B's tasks */

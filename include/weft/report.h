@@ -190,6 +190,15 @@ const char *weft_fleet_unit(const weft_fleet_quest *q);
 void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);
 weft_doc *weft_study_doc(const weft_study_part *part, int n_parts, weft_arena *a);
 
+/* --- two plans side by side ------------------------------------------------------------------ */
+
+/* For a terminal, `width` columns wide: at most `top` stretches of what moved. */
+void weft_diff_text(const weft_diff *d, int top, int width, FILE *to);
+/* All of it (schema weft.diff/1: docs/formats.md). */
+weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a);
+/* What moved, as comma-separated values. */
+void weft_diff_csv(const weft_diff *d, FILE *to);
+
 /* --- the page -------------------------------------------------------------------------------- */
 
 /* What a page shows besides the report. */

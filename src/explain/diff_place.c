@@ -255,10 +255,12 @@ static void join_neighbours(placed *g, const weft_diff_move *move, int n, int *g
 
 static weft_diff_move move_of(const placed *g, int x, int y)
 {
-    weft_diff_move m = {.name = g->p[1]->task_name[y],
-                        .kind = g->p[1]->task_kind ? g->p[1]->task_kind[y] : NULL,
-                        .at = {place_text(g, 0, x), place_text(g, 1, y)},
-                        .seconds = {seconds_of(g, 0, x), seconds_of(g, 1, y)}};
+    weft_diff_move m = {
+        .name = g->p[1]->task_name[y],
+        .kind = g->p[1]->task_kind ? g->p[1]->task_kind[y] : NULL,
+        .at = {place_text(g, 0, x), place_text(g, 1, y)},
+        .seconds = {seconds_of(g, 0, x), seconds_of(g, 1, y)}
+    };
 
     m.effect_s = m.seconds[0] + m.seconds[1];
     return m;
@@ -350,7 +352,9 @@ static void list_links(placed *g)
                                     g->p[1]->n_links, g->d->a);
 
     for (int k = 0; k < m.n; k++) {
-        weft_diff_figure f = {.key = m.name[k], .name = m.name[k], .unit = "s", .value = {NAN, NAN}};
+        weft_diff_figure f = {
+            .key = m.name[k], .name = m.name[k], .unit = "s", .value = {NAN, NAN}
+        };
 
         for (int s = 0; s < 2; s++)
             if (m.of[s][k] >= 0)
@@ -367,12 +371,12 @@ static void list_figures(placed *g)
     const weft_measures *x = &g->s[0]->measures, *y = &g->s[1]->measures;
     const char *sent = g->d->side[0].platform || g->d->side[1].platform ? "B" : "units";
     const weft_diff_figure list[] = {
-        {"latency",   "latency",          "s",     {x->makespan_s, y->makespan_s}  },
-        {"period",    "time per item",    "s",     {x->period_s, y->period_s}      },
-        {"energy",    "energy",           "J",     {x->energy_j, y->energy_j}      },
-        {"sent",      "sent",             sent,    {x->sent_bytes, y->sent_bytes}  },
-        {"transfers", "transfers",        "count", {x->n_transfers, y->n_transfers}},
-        {"tasks",     "tasks",            "count", {g->p[0]->n_tasks, g->p[1]->n_tasks}},
+        {"latency",   "latency",       "s",     {x->makespan_s, y->makespan_s}      },
+        {"period",    "time per item", "s",     {x->period_s, y->period_s}          },
+        {"energy",    "energy",        "J",     {x->energy_j, y->energy_j}          },
+        {"sent",      "sent",          sent,    {x->sent_bytes, y->sent_bytes}      },
+        {"transfers", "transfers",     "count", {x->n_transfers, y->n_transfers}    },
+        {"tasks",     "tasks",         "count", {g->p[0]->n_tasks, g->p[1]->n_tasks}},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
@@ -436,7 +440,7 @@ void weft_differ_place(weft_differ *d)
     o->item = "task";
     o->is_comparable = g.p[0]->ask.goal == g.p[1]->ask.goal;
     o->is_per_sample = batch[0] > 0 && batch[1] > 0 && batch[0] != batch[1];
-    o->value_name = !o->is_comparable                      ? "value"
+    o->value_name = !o->is_comparable                     ? "value"
                     : g.p[0]->ask.goal == WEFT_THROUGHPUT ? "time per item"
                                                           : "latency";
     list_asks(&g);

@@ -30,7 +30,9 @@ static bool is_same_text(const char *a, const char *b)
 
 void weft_differ_setting(weft_differ *d, const char *name, const char *a, const char *b)
 {
-    weft_diff_row row = {name, {a, b}};
+    weft_diff_row row = {
+        name, {a, b}
+    };
 
     if (!is_same_text(a, b))
         WEFT_PUSH(d->a, d->settings, row);
@@ -38,7 +40,9 @@ void weft_differ_setting(weft_differ *d, const char *name, const char *a, const 
 
 void weft_differ_decision(weft_differ *d, const char *name, const char *a, const char *b)
 {
-    weft_diff_row row = {name, {a, b}};
+    weft_diff_row row = {
+        name, {a, b}
+    };
 
     if (!is_same_text(a, b))
         WEFT_PUSH(d->a, d->decisions, row);
@@ -167,7 +171,8 @@ static void differ_origins(weft_differ *d)
     weft_differ_setting(d, "batch", count_text(a, o->batch, "as the model says"),
                         count_text(a, q->batch, "as the model says"));
     weft_differ_setting(d, "sizes of dimensions", dims_text(a, o), dims_text(a, q));
-    weft_differ_setting(d, "element type", o->dtype ? weft_dtype_name(o->dtype) : "as the model says",
+    weft_differ_setting(d, "element type",
+                        o->dtype ? weft_dtype_name(o->dtype) : "as the model says",
                         q->dtype ? weft_dtype_name(q->dtype) : "as the model says");
     weft_differ_setting(d, "training step", o->train ? "yes" : "no", q->train ? "yes" : "no");
     weft_differ_setting(d, "optimizer", optimizer_text(o), optimizer_text(q));
@@ -198,13 +203,15 @@ static const char *claim_of_one(weft_differ *d)
     if (o->is_proved && o->better < 0)
         return "Both are for the same problem, and no plan for it is better: proved.";
     if (o->is_proved)
-        return weft_arena_print(d->a, "Both are for the same problem, and no plan for it is better "
-                                      "than %s: proved.",
+        return weft_arena_print(d->a,
+                                "Both are for the same problem, and no plan for it is better "
+                                "than %s: proved.",
                                 name_of(o->better));
     if (!(bound > 0))
         return "Both are for the same problem; no bound is known.";
-    return weft_arena_print(d->a, "Both are for the same problem, so each bound holds for both: no "
-                                  "plan takes less than %s, %.1f %% below %s.",
+    return weft_arena_print(d->a,
+                            "Both are for the same problem, so each bound holds for both: no "
+                            "plan takes less than %s, %.1f %% below %s.",
                             seconds(d->a, bound), 100 * (1 - bound / best),
                             o->better < 0 ? "them" : name_of(o->better));
 }
@@ -225,11 +232,13 @@ static const char *claim_of_two(weft_differ *d)
         return "The problems differ; which of them allows the faster plan is not proved.";
     o->is_proved = o->value[best] < o->bound[other] * (1 - WEFT_SAME);
     if (o->is_proved)
-        return weft_arena_print(d->a, "The problems differ. Proved: no plan for that of %s is as "
-                                      "fast as %s, it takes %s at least.",
+        return weft_arena_print(d->a,
+                                "The problems differ. Proved: no plan for that of %s is as "
+                                "fast as %s, it takes %s at least.",
                                 name_of(other), name_of(best), seconds(d->a, o->bound[other]));
-    return weft_arena_print(d->a, "The problems differ. Not proved which allows the faster plan: "
-                                  "one for that of %s may take as little as %s.",
+    return weft_arena_print(d->a,
+                            "The problems differ. Not proved which allows the faster plan: "
+                            "one for that of %s may take as little as %s.",
                             name_of(other), seconds(d->a, o->bound[other]));
 }
 

@@ -34,7 +34,10 @@ static bool is_near(double a, double b)
 static void add(platforms *g, const char *kind, const char *name, const char *key,
                 const char *const text[2])
 {
-    shared_row row = {kind, key, {text[0], text[1]}, name, 1};
+    shared_row row = {
+        kind, key, {text[0], text[1]},
+          name, 1
+    };
 
     for (int i = 0; i < g->rows.n; i++) {
         shared_row *r = &g->rows.at[i];
@@ -52,11 +55,10 @@ static void flush(platforms *g)
 {
     for (int i = 0; i < g->rows.n; i++) {
         const shared_row *r = &g->rows.at[i];
-        const char *who = r->n == 1 ? r->name
-                                    : weft_arena_print(g->d->a, "%s (%d %s)", r->kind, r->n, g->noun);
+        const char *who =
+            r->n == 1 ? r->name : weft_arena_print(g->d->a, "%s (%d %s)", r->kind, r->n, g->noun);
 
-        weft_differ_setting(g->d,
-                            *r->key ? weft_arena_print(g->d->a, "%s %s", who, r->key) : who,
+        weft_differ_setting(g->d, *r->key ? weft_arena_print(g->d->a, "%s %s", who, r->key) : who,
                             r->text[0], r->text[1]);
     }
     g->rows.n = 0;
@@ -219,8 +221,8 @@ static bool is_news(const platforms *g, const weft_platform *p, const weft_link 
 static void differ_links(platforms *g)
 {
     weft_arena *a = g->d->a;
-    weft_match m = weft_match_names(link_names(g, 0), g->p[0]->n_links, link_names(g, 1),
-                                    g->p[1]->n_links, a);
+    weft_match m =
+        weft_match_names(link_names(g, 0), g->p[0]->n_links, link_names(g, 1), g->p[1]->n_links, a);
 
     g->noun = "links";
     for (int k = 0; k < m.n; k++) {
@@ -231,8 +233,7 @@ static void differ_links(platforms *g)
         const weft_link *l = x ? x : y;
 
         if (strcmp(text[0], text[1]) != 0 && is_news(g, p, l))
-            add(g,
-                weft_arena_print(a, "link %s - %s", end_kind(p, l->a), end_kind(p, l->b)),
+            add(g, weft_arena_print(a, "link %s - %s", end_kind(p, l->a), end_kind(p, l->b)),
                 m.name[k], "", text);
     }
     flush(g);
@@ -245,7 +246,9 @@ static const char *host_text(const weft_platform *p)
 
 void weft_differ_platforms(weft_differ *d)
 {
-    platforms g = {.d = d, .p = {d->side[0].platform, d->side[1].platform}};
+    platforms g = {
+        .d = d, .p = {d->side[0].platform, d->side[1].platform}
+    };
 
     if (g.p[0] == NULL || g.p[1] == NULL || g.p[0]->hash == g.p[1]->hash)
         return;

@@ -4,7 +4,8 @@
  * Steps are matched by name. A step is done otherwise if its set has other members or another
  * design, or if its split differs; numbers of sets do not matter. The time of a step is the sum of
  * all its jobs: computing, rotation, sums, and the ways of its operands. One after the other these
- * add up to the latency. Steps that follow each other and change in the same way are one stretch. */
+ * add up to the latency. Steps that follow each other and change in the same way are one stretch.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -50,8 +51,8 @@ static void describe_set(sharded *g, int side, int k)
     g->set_text[side][k] =
         n == 0 ? NULL /* what nobody uses is no decision */
                : weft_arena_print(g->d->a, "%d device%s%s%s: %s; %d step%s", t->n,
-                                  t->n == 1 ? "" : "s", design ? " as " : "",
-                                  design ? design : "", names, n, n == 1 ? "" : "s");
+                                  t->n == 1 ? "" : "s", design ? " as " : "", design ? design : "",
+                                  names, n, n == 1 ? "" : "s");
 }
 
 static void describe_sets(sharded *g)
@@ -136,7 +137,7 @@ static void find_moves(sharded *g)
             .name = weft_step_name(g->p[1]->steps, y),
             .at = {weft_arena_print(g->d->a, "set %d%s%s", from, *before ? " " : "", before),
                    weft_arena_print(g->d->a, "set %d%s%s", to, *after ? " " : "", after)},
-            .seconds = {g->step_s[0][x], g->step_s[1][y]},
+            .seconds = {g->step_s[0][x],      g->step_s[1][y]          },
         };
         move[n].effect_s = is_there ? fabs(move[n].seconds[0] - move[n].seconds[1])
                                     : move[n].seconds[0] + move[n].seconds[1];
@@ -165,8 +166,7 @@ static void match_steps(sharded *g)
         for (int v = 0; v < g->p[s]->steps->n; v++)
             name[s][v] = weft_step_name(g->p[s]->steps, v);
     }
-    g->steps =
-        weft_match_names(name[0], g->p[0]->steps->n, name[1], g->p[1]->steps->n, g->d->a);
+    g->steps = weft_match_names(name[0], g->p[0]->steps->n, name[1], g->p[1]->steps->n, g->d->a);
 }
 
 /* --- the rest -------------------------------------------------------------------------------- */
@@ -212,7 +212,9 @@ static void list_chain(sharded *g)
     }
     for (int k = 0; k <= WEFT_N_PARTS; k++) {
         const char *name = k < WEFT_N_PARTS ? weft_shard_part_name((weft_shard_part)k) : "wait";
-        weft_diff_figure f = {name, name, "s", {wait_s[0], wait_s[1]}};
+        weft_diff_figure f = {
+            name, name, "s", {wait_s[0], wait_s[1]}
+        };
 
         if (k < WEFT_N_PARTS) {
             f.value[0] = part_s[0][k];

@@ -50,9 +50,8 @@ static const char *part_text(const trained *g, int side, const weft_stage *s,
     const weft_class *k = &g->p[side]->cluster->classes[t->class_id];
     int first = weft_class_block(k, s->width, t->first);
     int last = weft_class_block(k, s->width, t->first + (t->n_blocks - 1) * t->step) + s->width - 1;
-    const char *to = first == last ? ""
-                                   : weft_arena_print(g->d->a, " .. %s",
-                                                      device_name(g, side, k, last));
+    const char *to =
+        first == last ? "" : weft_arena_print(g->d->a, " .. %s", device_name(g, side, k, last));
 
     return weft_arena_print(g->d->a, "%d x%d %s, %" PRId64 " sample%s each, %s%s", t->n_blocks,
                             s->width, k->kind, t->samples, t->samples == 1 ? "" : "s",
@@ -100,9 +99,9 @@ static void describe_stages(trained *g, int side)
 
     g->stage_at[side] = WEFT_NEW(g->d->a, const char *, plan->n_stages + 1);
     for (int i = 0; i < plan->n_stages; i++)
-        g->stage_at[side][i] = weft_arena_print(
-            g->d->a, "stage %d\n%s\n%s", i, team_text(g, side, &plan->stage[i]),
-            weft_recompute_name(plan->stage[i].recompute));
+        g->stage_at[side][i] =
+            weft_arena_print(g->d->a, "stage %d\n%s\n%s", i, team_text(g, side, &plan->stage[i]),
+                             weft_recompute_name(plan->stage[i].recompute));
 }
 
 static const char *number(weft_arena *a, int64_t n)
@@ -118,11 +117,11 @@ static void list_decisions(trained *g)
 
     weft_differ_decision(g->d, "schedule", weft_schedule_name(x->schedule),
                          weft_schedule_name(y->schedule));
-    weft_differ_decision(g->d, "microbatch", weft_arena_print(a, "%" PRId64 " samples", x->microbatch),
+    weft_differ_decision(g->d, "microbatch",
+                         weft_arena_print(a, "%" PRId64 " samples", x->microbatch),
                          weft_arena_print(a, "%" PRId64 " samples", y->microbatch));
     weft_differ_decision(g->d, "stages", number(a, x->n_stages), number(a, y->n_stages));
-    weft_differ_decision(g->d, "chunks of a stage", number(a, x->n_chunks),
-                         number(a, y->n_chunks));
+    weft_differ_decision(g->d, "chunks of a stage", number(a, x->n_chunks), number(a, y->n_chunks));
     for (int i = 0; i < most; i++)
         weft_differ_decision(g->d, weft_arena_print(a, "stage %d", i),
                              i < x->n_stages ? stage_text(g, 0, i) : NULL,
@@ -145,7 +144,7 @@ static void stage_times(const trained *g, int side, int stage, weft_diff_place *
 static void list_stages(trained *g)
 {
     int most = g->s[0]->plan.n_stages > g->s[1]->plan.n_stages ? g->s[0]->plan.n_stages
-                                                                : g->s[1]->plan.n_stages;
+                                                               : g->s[1]->plan.n_stages;
 
     for (int i = 0; i < most; i++) {
         weft_diff_place place = weft_diff_nowhere(weft_arena_print(g->d->a, "stage %d", i));
@@ -176,9 +175,8 @@ static void time_units(trained *g, int side)
                 p->cost[weft_training_table(p, s->part[k].class_id, weft_width_place(p, s->width),
                                             weft_share_place(p, s->part[k].samples))];
 
-            g->unit_s[side][u] =
-                fmax(g->unit_s[side][u],
-                     cost[u].forward_s + cost[u].backward_s + cost[u].again_s[s->recompute]);
+            g->unit_s[side][u] = fmax(g->unit_s[side][u], cost[u].forward_s + cost[u].backward_s +
+                                                              cost[u].again_s[s->recompute]);
         }
     }
 }
@@ -231,7 +229,9 @@ static void list_chain(trained *g)
     for (int k = 0; k <= WEFT_N_TRAIN_PARTS; k++) {
         const char *name =
             k < WEFT_N_TRAIN_PARTS ? weft_train_part_name((weft_train_part)k) : "wait";
-        weft_diff_figure f = {name, name, "s", {wait_s[0], wait_s[1]}};
+        weft_diff_figure f = {
+            name, name, "s", {wait_s[0], wait_s[1]}
+        };
 
         if (k < WEFT_N_TRAIN_PARTS) {
             f.value[0] = part_s[0][k];
@@ -255,15 +255,15 @@ static void list_figures(trained *g)
 {
     const weft_train_measures *x = &g->s[0]->measures, *y = &g->s[1]->measures;
     const weft_diff_figure list[] = {
-        {"step",        "step",               "s",     {x->step_s, y->step_s}                      },
-        {"rate",        "samples a second",   "1/s",   {x->samples_per_s, y->samples_per_s}        },
-        {"bubble",      "stages without work", "%",    {x->bubble, y->bubble}                      },
-        {"utilisation", "of the usable peak", "%",     {x->flops_utilisation, y->flops_utilisation}},
-        {"devices",     "devices in use",     "count", {devices_of(&g->s[0]->plan),
-                                                        devices_of(&g->s[1]->plan)}                },
-        {"sent",        "sent",               "B",     {x->sent_bytes, y->sent_bytes}              },
-        {"units",       "units",              "count", {g->p[0]->units.n_units,
-                                                        g->p[1]->units.n_units}                    },
+        {"step",        "step",                "s",     {x->step_s, y->step_s}                          },
+        {"rate",        "samples a second",    "1/s",   {x->samples_per_s, y->samples_per_s}            },
+        {"bubble",      "stages without work", "%",     {x->bubble, y->bubble}                          },
+        {"utilisation", "of the usable peak",  "%",     {x->flops_utilisation, y->flops_utilisation}    },
+        {"devices",
+         "devices in use",                     "count",
+         {devices_of(&g->s[0]->plan), devices_of(&g->s[1]->plan)}                                       },
+        {"sent",        "sent",                "B",     {x->sent_bytes, y->sent_bytes}                  },
+        {"units",       "units",               "count", {g->p[0]->units.n_units, g->p[1]->units.n_units}},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
