@@ -43,6 +43,7 @@ void weft_train_why(const weft_training *p, const weft_train_solution *s, weft_a
 /* A plan with all that belongs to it; of the three kinds of problems one is there. */
 typedef struct weft_side {
     const char *file; /* what people call the plan */
+    double samples;   /* that its value is of; NAN: not known */
     const weft_plan_origin *origin;
     const weft_platform *platform; /* NULL: a file of tasks */
     const weft_problem *problem;   /* place */

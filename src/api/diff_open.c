@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_open.c: two plan files, opened and verified, to be set side by side. */
+#include <math.h>
 #include <string.h>
 
 #include "weft/api.h"
 
-static weft_side side_of(const char *path, const weft_case *c, const weft_verdict *v)
+/* Built-in models are made for one sample unless something else was asked for; how many a file is
+ * for is not known. */
+static double samples_of(const weft_plan_origin *o, weft_arena *a)
 {
-    weft_side s = {.file = path, .origin = &v->origin};
+    if (o->options.batch > 0)
+        return (double)o->options.batch;
+    return weft_zoo_find(weft_arena_text(a, o->model, strcspn(o->model, ":"))) ? 1 : NAN;
+}
+
+static weft_side side_of(const char *path, const weft_case *c, const weft_verdict *v, weft_arena *a)
+{
+    weft_side s = {.file = path, .origin = &v->origin, .samples = samples_of(&v->origin, a)};
 
     if (v->is_shard) {
         s.platform = c->shard.platform;
@@ -15,6 +25,7 @@ static weft_side side_of(const char *path, const weft_case *c, const weft_verdic
     } else if (v->is_train) {
         s.platform = c->train.platform;
         s.training = c->train.training;
+        s.samples = (double)c->train.training->ask.batch;
         s.pipeline = &v->training;
     } else {
         s.platform = c->platform;
@@ -44,7 +55,7 @@ weft_status weft_pair_open(const char *const path[2], const char *model, const c
         return status;
     }
     for (int i = 0; i < 2; i++)
-        out->side[i] = side_of(path[i], &out->c[i], &out->verdict[i]);
+        out->side[i] = side_of(path[i], &out->c[i], &out->verdict[i], a);
     return WEFT_OK;
 }
 

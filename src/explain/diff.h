@@ -41,8 +41,8 @@ void weft_differ_platforms(weft_differ *d);
 /* A place of which nothing is known. */
 weft_diff_place weft_diff_nowhere(const char *name);
 
-/* Sets value, bound, claim and so on; per_sample: the samples that the values are of. */
-void weft_differ_values(weft_differ *d, const double per_sample[2]);
+/* Sets value, bound, claim and so on; proof, kind and is_comparable are there. */
+void weft_differ_values(weft_differ *d);
 
 /* Makes stretches of moves that have the same number in `group` (each a number of a move), and
  * sorts both. order[i]: where move i was put. */

@@ -427,19 +427,16 @@ static void list_asks(placed *g)
 void weft_differ_place(weft_differ *d)
 {
     placed g = {.d = d};
-    double batch[2];
     weft_diff *o = d->out;
 
     for (int s = 0; s < 2; s++) {
         g.p[s] = d->side[s].problem;
         g.s[s] = d->side[s].solution;
         o->proof[s] = &g.s[s]->proof;
-        batch[s] = (double)d->side[s].origin->options.batch;
     }
     o->kind = "place";
     o->item = "task";
     o->is_comparable = g.p[0]->ask.goal == g.p[1]->ask.goal;
-    o->is_per_sample = batch[0] > 0 && batch[1] > 0 && batch[0] != batch[1];
     o->value_name = !o->is_comparable                     ? "value"
                     : g.p[0]->ask.goal == WEFT_THROUGHPUT ? "time per item"
                                                           : "latency";
@@ -448,7 +445,7 @@ void weft_differ_place(weft_differ *d)
                                  g.p[1]->n_devices, d->a);
     g.tasks = weft_match_names(g.p[0]->task_name, g.p[0]->n_tasks, g.p[1]->task_name,
                                g.p[1]->n_tasks, d->a);
-    weft_differ_values(d, batch);
+    weft_differ_values(d);
     weft_differ_only(d, &g.tasks);
     list_crossings(&g, 0);
     list_crossings(&g, 1);

@@ -139,17 +139,29 @@ static const char *optimizer_text(const weft_model_options *o)
     return o->train ? name[o->optimizer] : NULL;
 }
 
-/* A source, and its hash where that is all that differs. */
+/* Other options make another network of the same source; if they are the same, its content has
+ * changed. */
+static bool is_edited(const weft_plan_origin *x, const weft_plan_origin *y, weft_arena *a)
+{
+    const weft_model_options *o = &x->options, *q = &y->options;
+
+    return is_same_text(x->model, y->model) && x->model_hash != y->model_hash &&
+           o->batch == q->batch && o->dtype == q->dtype && o->train == q->train &&
+           (o->optimizer == q->optimizer || !o->train) &&
+           is_same_text(dims_text(a, o), dims_text(a, q));
+}
+
 static const char *source_text(weft_arena *a, const char *source, uint64_t hash, bool with_hash)
 {
-    return source != NULL && with_hash ? weft_arena_print(a, "%s (%016" PRIx64 ")", source, hash)
-                                       : source;
+    return source != NULL && with_hash
+               ? weft_arena_print(a, "%s of content %016" PRIx64, source, hash)
+               : source;
 }
 
 static void differ_sources(weft_differ *d)
 {
     const weft_plan_origin *x = d->side[0].origin, *y = d->side[1].origin;
-    bool is_model = is_same_text(x->model, y->model) && x->model_hash != y->model_hash;
+    bool is_model = is_edited(x, y, d->a);
     bool is_platform =
         is_same_text(x->platform, y->platform) && x->platform_hash != y->platform_hash;
 
@@ -193,6 +205,17 @@ static const char *name_of(int side)
     return side == 0 ? "A" : "B";
 }
 
+/* Searches of training know a space of plans; what they prove is about that. */
+static const char *a_plan(const weft_differ *d)
+{
+    return strcmp(d->out->kind, "train") == 0 ? "no plan of the space" : "no plan";
+}
+
+static const char *a_sample(const weft_differ *d)
+{
+    return d->out->is_per_sample ? " a sample" : "";
+}
+
 /* Both are plans for one problem: the larger bound holds for both. */
 static const char *claim_of_one(weft_differ *d)
 {
@@ -200,19 +223,16 @@ static const char *claim_of_one(weft_differ *d)
     double bound = fmax(o->bound[0], o->bound[1]), best = fmin(o->value[0], o->value[1]);
 
     o->is_proved = bound > 0 && best <= bound * (1 + WEFT_SAME);
-    if (o->is_proved && o->better < 0)
-        return "Both are for the same problem, and no plan for it is better: proved.";
     if (o->is_proved)
-        return weft_arena_print(d->a,
-                                "Both are for the same problem, and no plan for it is better "
-                                "than %s: proved.",
-                                name_of(o->better));
+        return weft_arena_print(
+            d->a, "Both are for the same problem, and %s is better%s%s: proved.", a_plan(d),
+            o->better < 0 ? "" : " than ", o->better < 0 ? "" : name_of(o->better));
     if (!(bound > 0))
         return "Both are for the same problem; no bound is known.";
     return weft_arena_print(d->a,
-                            "Both are for the same problem, so each bound holds for both: no "
-                            "plan takes less than %s, %.1f %% below %s.",
-                            seconds(d->a, bound), 100 * (1 - bound / best),
+                            "Both are for the same problem, so each bound holds for both: %s "
+                            "takes less than %s, %.1f %% below %s.",
+                            a_plan(d), seconds(d->a, bound), 100 * (1 - bound / best),
                             o->better < 0 ? "them" : name_of(o->better));
 }
 
@@ -222,32 +242,34 @@ static const char *claim_of_two(weft_differ *d)
     weft_diff *o = d->out;
     int best = o->better, other = 1 - best;
 
-    if (best < 0 && o->bound[0] >= o->value[0] * (1 - WEFT_SAME) &&
-        o->bound[1] >= o->value[1] * (1 - WEFT_SAME)) {
-        o->is_proved = true;
-        return "The problems differ, and each plan is proved to be the best of its own: neither "
-               "problem allows a faster plan than the other.";
+    if (best < 0) {
+        o->is_proved = o->bound[0] >= o->value[0] * (1 - WEFT_SAME) &&
+                       o->bound[1] >= o->value[1] * (1 - WEFT_SAME);
+        return o->is_proved ? "Their problems differ. Proved: neither allows a faster plan than "
+                              "the other."
+                            : "Their problems differ; which of them allows the faster plan is not "
+                              "proved.";
     }
-    if (best < 0)
-        return "The problems differ; which of them allows the faster plan is not proved.";
     o->is_proved = o->value[best] < o->bound[other] * (1 - WEFT_SAME);
     if (o->is_proved)
         return weft_arena_print(d->a,
-                                "The problems differ. Proved: no plan for that of %s is as "
-                                "fast as %s, it takes %s at least.",
-                                name_of(other), name_of(best), seconds(d->a, o->bound[other]));
+                                "Their problems differ. Proved: %s for the problem of %s is as "
+                                "fast as %s; all take at least %s%s.",
+                                a_plan(d), name_of(other), name_of(best),
+                                seconds(d->a, o->bound[other]), a_sample(d));
     return weft_arena_print(d->a,
-                            "The problems differ. Not proved which allows the faster plan: "
-                            "one for that of %s may take as little as %s.",
-                            name_of(other), seconds(d->a, o->bound[other]));
+                            "Their problems differ. Which allows the faster plan is not proved: "
+                            "one for the problem of %s may take as little as %s%s.",
+                            name_of(other), seconds(d->a, o->bound[other]), a_sample(d));
 }
 
-void weft_differ_values(weft_differ *d, const double per_sample[2])
+void weft_differ_values(weft_differ *d)
 {
     weft_diff *o = d->out;
 
+    o->is_per_sample = o->is_comparable && fabs(d->side[0].samples - d->side[1].samples) > 0;
     for (int s = 0; s < 2; s++) {
-        double samples = o->is_per_sample ? per_sample[s] : 1;
+        double samples = o->is_per_sample ? d->side[s].samples : 1;
 
         o->value[s] = o->proof[s]->value / samples;
         o->bound[s] = o->proof[s]->bound / samples;
@@ -354,7 +376,7 @@ double weft_chain_parts(const weft_jobs *j, const weft_timeline *t, const int *p
         part_s[part ? part[i] : (int)j->kind[i]] += t->end_s[i] - t->start_s[i];
         sum_s += t->end_s[i] - t->start_s[i];
     }
-    return fmax(0, t->end_s[last] - sum_s);
+    return t->end_s[last] - sum_s > WEFT_SAME * t->end_s[last] ? t->end_s[last] - sum_s : 0;
 }
 
 /* --- all ------------------------------------------------------------------------------------- */

@@ -254,21 +254,18 @@ static void list_asks(sharded *g)
 void weft_differ_shard(weft_differ *d)
 {
     sharded g = {.d = d};
-    double batch[2];
     weft_diff *o = d->out;
 
     for (int s = 0; s < 2; s++) {
         g.p[s] = d->side[s].sharding;
         g.s[s] = d->side[s].shards;
         o->proof[s] = &g.s[s]->proof;
-        batch[s] = (double)d->side[s].origin->options.batch;
     }
     o->kind = "shard";
     o->item = "step";
     o->value_name = "latency";
-    o->is_per_sample = batch[0] > 0 && batch[1] > 0 && batch[0] != batch[1];
     list_asks(&g);
-    weft_differ_values(d, batch);
+    weft_differ_values(d);
     list_sets(&g);
     match_steps(&g);
     time_steps(&g);

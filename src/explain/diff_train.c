@@ -324,14 +324,12 @@ static void list_asks(trained *g)
 void weft_differ_train(weft_differ *d)
 {
     trained g = {.d = d};
-    double batch[2];
     weft_diff *o = d->out;
 
     for (int s = 0; s < 2; s++) {
         g.p[s] = d->side[s].training;
         g.s[s] = d->side[s].pipeline;
         o->proof[s] = &g.s[s]->proof;
-        batch[s] = (double)g.p[s]->ask.batch;
         find_stages(&g, s);
         describe_stages(&g, s);
         time_units(&g, s);
@@ -339,9 +337,8 @@ void weft_differ_train(weft_differ *d)
     o->kind = "train";
     o->item = "unit";
     o->value_name = "step";
-    o->is_per_sample = g.p[0]->ask.batch != g.p[1]->ask.batch;
     list_asks(&g);
-    weft_differ_values(d, batch);
+    weft_differ_values(d);
     g.units = weft_match_names(g.p[0]->units.name, g.p[0]->units.n_units, g.p[1]->units.name,
                                g.p[1]->units.n_units, d->a);
     weft_differ_only(d, &g.units);

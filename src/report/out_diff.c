@@ -26,6 +26,7 @@ enum {
     MOST_ONLY = 12,   /* names of tasks of one plan only */
     MOST_DECISIONS = 16,
     MOST_SETTINGS = 24,
+    LEAST_PAIR = 16, /* columns for the names of two tasks */
 };
 
 typedef struct page {
@@ -33,6 +34,7 @@ typedef struct page {
     FILE *to;
     weft_arena *a; /* scratch */
     int width, top;
+    int prefix; /* bytes of places that are not shown */
 } page;
 
 static const char *of(page *g, double value, const char *unit)
@@ -375,29 +377,68 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-/* "conv_2 .. conv_9 (12)". */
+/* Units are called after their first and last operator: "conv_2 .. relu_3". */
+static const char *head_of(page *g, const char *name)
+{
+    const char *between = strstr(name, " .. ");
+
+    return between ? weft_arena_text(g->a, name, (size_t)(between - name)) : name;
+}
+
+static const char *tail_of(const char *name)
+{
+    const char *between = strstr(name, " .. ");
+
+    return between ? between + 4 : name;
+}
+
+/* "conv_2 .. conv_9 (12)", or with little room "conv_2 (12)". */
 static const char *names_text(page *g, const weft_diff_stretch *s, int columns)
 {
-    const weft_diff_move *first = &g->d->move[s->first], *last = first + s->n - 1;
-    const char *number;
-    int each;
+    const weft_diff_move *move = &g->d->move[s->first];
+    const char *first = head_of(g, move->name), *last = tail_of(move[s->n - 1].name);
+    const char *number = s->n > 1 ? weft_arena_print(g->a, " (%d)", s->n) : "";
+    int room = columns - (int)strlen(number), head = weft_columns(first), tail = weft_columns(last);
 
-    if (s->n == 1)
-        return short_name(g, first->name, columns);
-    number = weft_arena_print(g->a, " (%d)", s->n);
-    each = (columns - 4 - (int)strlen(number)) / 2;
-    return weft_arena_print(g->a, "%s .. %s%s", short_name(g, first->name, each),
-                            short_name(g, last->name, each), number);
+    if (strcmp(first, last) == 0 || room < LEAST_PAIR)
+        return weft_arena_print(g->a, "%s%s", short_name(g, first, room), number);
+    room -= 4;
+    if (head + tail > room) { /* the shorter one is whole if it leaves the other half of the room */
+        int most = head < room / 2 ? room - head : tail < room / 2 ? room - tail : room / 2;
+
+        head = head < most ? head : most;
+        tail = tail < room - head ? tail : room - head;
+    }
+    return weft_arena_print(g->a, "%s .. %s%s", short_name(g, first, head),
+                            short_name(g, last, tail), number);
+}
+
+/* Where there is one set only, its number says nothing. */
+static const char *place_text(const page *g, const char *at)
+{
+    return g->prefix > 0 && at[g->prefix] != '\0' ? at + g->prefix : at;
+}
+
+static int find_prefix(const weft_diff *d)
+{
+    const char one[] = "set 0 ";
+
+    for (int i = 0; i < d->n_moves; i++)
+        for (int s = 0; s < 2; s++)
+            if (strncmp(d->move[i].at[s], one, sizeof one - 1) != 0)
+                return 0;
+    return (int)sizeof one - 1;
 }
 
 static const char *way_text(page *g, const weft_diff_stretch *s, int columns)
 {
     const weft_diff_move *m = &g->d->move[s->first];
+    const char *from = place_text(g, m->at[0]), *to = place_text(g, m->at[1]);
 
-    if (weft_columns(m->at[0]) + weft_columns(m->at[1]) + 4 <= columns)
-        return weft_arena_print(g->a, "%s -> %s", m->at[0], m->at[1]);
-    return weft_arena_print(g->a, "%s -> %s", short_name(g, m->at[0], (columns - 4) / 2),
-                            short_name(g, m->at[1], (columns - 4) / 2));
+    if (weft_columns(from) + weft_columns(to) + 4 <= columns)
+        return weft_arena_print(g->a, "%s -> %s", from, to);
+    return weft_arena_print(g->a, "%s -> %s", short_name(g, from, (columns - 4) / 2),
+                            short_name(g, to, (columns - 4) / 2));
 }
 
 static int way_columns(page *g, int n, int most)
@@ -406,7 +447,8 @@ static int way_columns(page *g, int n, int most)
 
     for (int i = 0; i < n; i++) {
         const weft_diff_move *m = &g->d->move[g->d->stretch[i].first];
-        int columns = weft_columns(m->at[0]) + weft_columns(m->at[1]) + 4;
+        int columns =
+            weft_columns(place_text(g, m->at[0])) + weft_columns(place_text(g, m->at[1])) + 4;
 
         longest = columns > longest ? columns : longest;
     }
@@ -443,7 +485,7 @@ static void print_moves(page *g)
     bool has_transfers = strcmp(d->kind, "place") == 0;
     int n = d->n_stretches < g->top ? d->n_stretches : g->top, left = 0;
     int way =
-        way_columns(g, n, g->width - 2 - 2 * (SLIM + 1) - (has_transfers ? SLIM : 0) - 2 - 18);
+        way_columns(g, n, g->width - 2 - 2 * (SLIM + 1) - (has_transfers ? SLIM : 0) - 2 - 22);
 
     if (d->n_moves == 0)
         return;
@@ -502,7 +544,7 @@ static void print_only(page *g, int s)
 
 void weft_diff_text(const weft_diff *d, int top, int width, FILE *to)
 {
-    page g = {.d = d, .to = to, .a = weft_arena_new(), .top = top};
+    page g = {.d = d, .to = to, .a = weft_arena_new(), .top = top, .prefix = find_prefix(d)};
 
     assert(d->side != NULL);
     g.width = width <= 0 ? DEFAULT_WIDTH : width;
