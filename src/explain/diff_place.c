@@ -69,8 +69,9 @@ static double seconds_of(const placed *g, int side, int u)
 static double seconds_on(const placed *g, int side, int u, int d)
 {
     int here = g->devices.of[side][d];
+    double share = here < 0 ? 0 : share_on(g, side, u, d);
 
-    return here < 0 ? 0 : share_on(g, side, u, d) * weft_task_s(g->p[side], u, here);
+    return share > 0 ? share * weft_task_s(g->p[side], u, here) : 0; /* not 0 * INFINITY */
 }
 
 /* "gpu0", or of a mix "60 % gpu0 40 % gpu1". */

@@ -18,14 +18,14 @@ enum {
     DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 60,
     MOST_WIDTH = 1000,
-    NUMBER = 12,      /* columns of a number */
-    SLIM = 10,        /* of a number in wide tables */
+    MOST_NUMBER = 9,  /* columns of a number with its unit */
     MOST_NAME = 24,   /* columns of the name of a device */
     MOST_PLACES = 32, /* rows of devices */
     MOST_IDLE = 12,   /* of more devices, those without work are left out */
     MOST_ONLY = 12,   /* names of tasks of one plan only */
     MOST_DECISIONS = 16,
     MOST_SETTINGS = 24,
+    NAMES = 22,      /* columns for what moved, if there is room */
     LEAST_PAIR = 16, /* columns for the names of two tasks */
 };
 
@@ -34,8 +34,18 @@ typedef struct page {
     FILE *to;
     weft_arena *a; /* scratch */
     int width, top;
-    int prefix; /* bytes of places that are not shown */
+    int label, number; /* columns of names and numbers in the tables of A and B */
+    int slim;          /* of numbers in wider tables */
+    int prefix;        /* bytes of places that are not shown */
 } page;
+
+/* Seconds that keep to their column: years are shown with a power of ten. */
+static const char *short_seconds(page *g, double s)
+{
+    const char *text = weft_glued_seconds(g->a, s);
+
+    return strlen(text) < MOST_NUMBER ? text : weft_arena_print(g->a, "%.2g\ts", s);
+}
 
 static const char *of(page *g, double value, const char *unit)
 {
@@ -44,7 +54,7 @@ static const char *of(page *g, double value, const char *unit)
     if (isnan(value))
         return "-";
     if (strcmp(unit, "s") == 0)
-        return weft_glued_seconds(g->a, value);
+        return short_seconds(g, value);
     if (strcmp(unit, "B") == 0)
         return weft_glued_bytes(g->a, value);
     if (strcmp(unit, "%") == 0)
@@ -106,14 +116,17 @@ static const char *change_text(page *g, const weft_diff_figure *f)
 
 static void print_figure(page *g, const weft_diff_figure *f)
 {
-    put(g, weft_arena_print(g->a, "  %-20s %*s %*s %*s\n", f->name, NUMBER,
-                            of(g, f->value[0], f->unit), NUMBER, of(g, f->value[1], f->unit),
-                            NUMBER + 2, change_text(g, f)));
+    const char *change = change_text(g, f);
+
+    put(g, weft_arena_print(g->a, "  %-*s %*s %*s", g->label, f->name, g->number,
+                            of(g, f->value[0], f->unit), g->number, of(g, f->value[1], f->unit)));
+    put(g, *change ? weft_arena_print(g->a, " %*s\n", g->number + 2, change) : "\n");
 }
 
 static void print_head(page *g, const char *title)
 {
-    fprintf(g->to, "\n%-22s %*s %*s %*s\n", title, NUMBER, "A", NUMBER, "B", NUMBER + 2, "change");
+    fprintf(g->to, "\n%-*s %*s %*s %*s\n", g->label + 2, title, g->number, "A", g->number, "B",
+            g->number + 2, "change");
 }
 
 /* Figures that are the value itself, or of neither plan, have been said or are not worth it. */
@@ -263,7 +276,7 @@ static void print_row(page *g, const char *name, int columns, const char *const 
     fputs("  ", g->to);
     weft_print_padded(g->to, name, columns);
     for (int i = 0; i < n; i++)
-        put(g, weft_arena_print(g->a, " %*s", SLIM, cell[i]));
+        put(g, weft_arena_print(g->a, " %*s", g->slim, cell[i]));
     fputc('\n', g->to);
 }
 
@@ -272,7 +285,7 @@ static const char *signed_s(page *g, double s)
 {
     if (!(fabs(s) > 0))
         return "-";
-    return weft_arena_print(g->a, "%s%s", s > 0 ? "+" : "-", weft_glued_seconds(g->a, fabs(s)));
+    return weft_arena_print(g->a, "%s%s", s > 0 ? "+" : "-", short_seconds(g, fabs(s)));
 }
 
 static double or_none(double x)
@@ -316,46 +329,56 @@ static void print_holds(page *g, const rows *r)
     }
 }
 
-/* Devices of sets, and stages. */
-static void print_busy(page *g, const rows *r, bool is_train)
+/* Stages; a narrow page has no room for their memory. */
+static void print_stages(page *g, const rows *r)
 {
-    const char *const head[] = {is_train ? "forward A" : "busy A",
-                                is_train ? "forward B" : "busy B",
-                                is_train ? "backwd A" : "memory A",
-                                is_train ? "backwd B" : "memory B",
-                                "memory A",
-                                "memory B"};
+    int n = g->width < DEFAULT_WIDTH ? 4 : 6;
 
     fputc('\n', g->to);
-    print_row(g, is_train ? "stage" : "device", r->name, head, is_train ? 6 : 4);
+    print_row(
+        g, "stage", r->name,
+        (const char *[]){"forward A", "forward B", "backwd A", "backwd B", "memory A", "memory B"},
+        n);
     for (int i = 0; i < r->n; i++) {
         const weft_diff_place *p = &g->d->place[r->place[i]];
-        const double *x = is_train ? p->forward_s : p->busy_s;
-        const char *memory[2] = {of(g, p->peak_bytes[0], "B"), of(g, p->peak_bytes[1], "B")};
 
         print_row(g, p->name, r->name,
-                  (const char *[]){of(g, x[0], "s"), of(g, x[1], "s"),
-                                   is_train ? of(g, p->backward_s[0], "s") : memory[0],
-                                   is_train ? of(g, p->backward_s[1], "s") : memory[1], memory[0],
-                                   memory[1]},
-                  is_train ? 6 : 4);
+                  (const char *[]){of(g, p->forward_s[0], "s"), of(g, p->forward_s[1], "s"),
+                                   of(g, p->backward_s[0], "s"), of(g, p->backward_s[1], "s"),
+                                   of(g, p->peak_bytes[0], "B"), of(g, p->peak_bytes[1], "B")},
+                  n);
+    }
+}
+
+/* Devices of sets. */
+static void print_busy(page *g, const rows *r)
+{
+    fputc('\n', g->to);
+    print_row(g, "device", r->name, (const char *[]){"busy A", "busy B", "memory A", "memory B"},
+              4);
+    for (int i = 0; i < r->n; i++) {
+        const weft_diff_place *p = &g->d->place[r->place[i]];
+
+        print_row(g, p->name, r->name,
+                  (const char *[]){of(g, p->busy_s[0], "s"), of(g, p->busy_s[1], "s"),
+                                   of(g, p->peak_bytes[0], "B"), of(g, p->peak_bytes[1], "B")},
+                  4);
     }
 }
 
 static void print_places(page *g)
 {
     rows r = choose_places(g);
-    bool is_train = strcmp(g->d->kind, "train") == 0;
+    int room = g->width - 2 - 5 * (g->slim + 1);
 
-    /* Six numbers and a name: a narrow page has room for a short name only. */
-    if (r.name > g->width - 2 - (is_train ? 6 : 5) * (SLIM + 1))
-        r.name = g->width - 2 - (is_train ? 6 : 5) * (SLIM + 1);
-    r.name = r.name < 7 ? 7 : r.name;
-    if (strcmp(g->d->kind, "place") == 0) {
+    if (strcmp(g->d->kind, "train") == 0) {
+        print_stages(g, &r);
+    } else if (strcmp(g->d->kind, "shard") == 0) {
+        print_busy(g, &r);
+    } else {
+        r.name = r.name < room ? r.name : room;
         print_times(g, &r);
         print_holds(g, &r);
-    } else {
-        print_busy(g, &r, is_train);
     }
     if (r.n < g->d->n_places)
         fprintf(g->to, "  and %d more%s\n", g->d->n_places - r.n,
@@ -364,7 +387,7 @@ static void print_places(page *g)
 
 static void print_chain(page *g)
 {
-    print_head(g, "why it takes that long");
+    print_head(g, "why it takes so long");
     for (int i = 0; i < g->d->n_parts; i++)
         if (g->d->part[i].value[0] > 0 || g->d->part[i].value[1] > 0)
             print_figure(g, &g->d->part[i]);
@@ -465,14 +488,14 @@ static void print_cell(page *g, const char *text, int columns)
 
 static void print_stretch(page *g, const weft_diff_stretch *s, int way, bool has_transfers)
 {
-    int rest = g->width - 2 - way - 2 * (SLIM + 1) - (has_transfers ? SLIM : 0) - 2;
+    int rest = g->width - 2 - way - 2 * (g->slim + 1) - (has_transfers ? g->slim : 0) - 2;
 
     fputs("  ", g->to);
     print_cell(g, way_text(g, s, way), way);
-    put(g, weft_arena_print(g->a, " %*s %*s", SLIM, of(g, s->seconds[0], "s"), SLIM,
+    put(g, weft_arena_print(g->a, " %*s %*s", g->slim, of(g, s->seconds[0], "s"), g->slim,
                             of(g, s->seconds[1], "s")));
     if (has_transfers)
-        fprintf(g->to, "%*s", SLIM,
+        fprintf(g->to, "%*s", g->slim,
                 s->n_gained + s->n_lost == 0
                     ? "-"
                     : weft_arena_print(g->a, "+%d -%d", s->n_gained, s->n_lost));
@@ -484,8 +507,8 @@ static void print_moves(page *g)
     const weft_diff *d = g->d;
     bool has_transfers = strcmp(d->kind, "place") == 0;
     int n = d->n_stretches < g->top ? d->n_stretches : g->top, left = 0;
-    int way =
-        way_columns(g, n, g->width - 2 - 2 * (SLIM + 1) - (has_transfers ? SLIM : 0) - 2 - 22);
+    int room = g->width - 2 - 2 * (g->slim + 1) - (has_transfers ? g->slim : 0) - 2;
+    int way = way_columns(g, n, room - (room < 2 * NAMES ? room / 2 : NAMES));
 
     if (d->n_moves == 0)
         return;
@@ -498,8 +521,8 @@ static void print_moves(page *g)
             plural(d->n_moves + d->n_stay), d->n_stretches, d->n_stretches == 1 ? "" : "es",
             d->n_stretches > 1 ? "; largest effect on the time of devices first" : ""));
     if (n > 0)
-        fprintf(g->to, "  %-*s %*s %*s%*s  %ss\n", way, "from -> to", SLIM, "A", SLIM, "B",
-                has_transfers ? SLIM : 0, has_transfers ? "transfers" : "", d->item);
+        fprintf(g->to, "  %-*s %*s %*s%*s  %ss\n", way, "from -> to", g->slim, "A", g->slim, "B",
+                has_transfers ? g->slim : 0, has_transfers ? "transfers" : "", d->item);
     for (int i = 0; i < n; i++)
         print_stretch(g, &d->stretch[i], way, has_transfers);
     for (int i = n; i < d->n_stretches; i++)
@@ -549,6 +572,9 @@ void weft_diff_text(const weft_diff *d, int top, int width, FILE *to)
     assert(d->side != NULL);
     g.width = width <= 0 ? DEFAULT_WIDTH : width;
     g.width = g.width < LEAST_WIDTH ? LEAST_WIDTH : g.width > MOST_WIDTH ? MOST_WIDTH : g.width;
+    g.label = g.width < DEFAULT_WIDTH ? 18 : 20;
+    g.number = g.width < DEFAULT_WIDTH ? 11 : 12;
+    g.slim = g.width < DEFAULT_WIDTH ? MOST_NUMBER : MOST_NUMBER + 1;
     print_title(&g, 0);
     print_title(&g, 1);
     print_values(&g);
