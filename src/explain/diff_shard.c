@@ -197,6 +197,12 @@ static void list_devices(sharded *g)
     }
 }
 
+static const char *const part_name[WEFT_N_PARTS] = {
+    [WEFT_PART_COMPUTE] = "computing", [WEFT_PART_ROTATE] = "rotation",
+    [WEFT_PART_REDUCE] = "sums",       [WEFT_PART_RESHARD] = "reshard",
+    [WEFT_PART_HANDOVER] = "handover", [WEFT_PART_HOST] = "host",
+};
+
 /* The chain by what its jobs do. */
 static void list_chain(sharded *g)
 {
@@ -217,6 +223,8 @@ static void list_chain(sharded *g)
         };
 
         if (k < WEFT_N_PARTS) {
+            f.key = weft_shard_part_name((weft_shard_part)k);
+            f.name = part_name[k];
             f.value[0] = part_s[0][k];
             f.value[1] = part_s[1][k];
         }

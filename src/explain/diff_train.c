@@ -214,6 +214,16 @@ static void find_moves(trained *g)
 
 /* --- the rest -------------------------------------------------------------------------------- */
 
+static const char *const part_name[WEFT_N_TRAIN_PARTS] = {
+    [WEFT_TRAIN_FORWARD] = "forward",
+    [WEFT_TRAIN_BACKWARD] = "backward",
+    [WEFT_TRAIN_SEND] = "sending",
+    [WEFT_TRAIN_RETURN] = "sending gradients",
+    [WEFT_TRAIN_SYNC] = "sum of gradients",
+    [WEFT_TRAIN_UPDATE] = "update",
+    [WEFT_TRAIN_SHARED] = "shared parameters",
+};
+
 static void list_chain(trained *g)
 {
     double part_s[2][WEFT_N_TRAIN_PARTS], wait_s[2];
@@ -234,6 +244,8 @@ static void list_chain(trained *g)
         };
 
         if (k < WEFT_N_TRAIN_PARTS) {
+            f.key = weft_train_part_name((weft_train_part)k);
+            f.name = part_name[k];
             f.value[0] = part_s[0][k];
             f.value[1] = part_s[1][k];
         }

@@ -65,7 +65,8 @@ static const char *of(page *g, double value, const char *unit)
         return weft_arena_print(g->a, "%s/s", weft_format_count(value, text));
     if (strcmp(unit, "count") == 0)
         return weft_arena_print(g->a, "%s", weft_format_integer((int64_t)value, text));
-    return weft_arena_print(g->a, "%s", weft_format_count(value, text));
+    return weft_arena_print(g->a, "%s\tunit%s", weft_format_count(value, text),
+                            value < 1 || value > 1 ? "s" : "");
 }
 
 static void put(page *g, const char *text)
@@ -102,8 +103,9 @@ static const char *change_text(page *g, const weft_diff_figure *f)
         return "";
     if (fabs(x - y) <= 1e-9 * fmax(fabs(x), fabs(y)))
         return "same";
-    if (strcmp(f->unit, "%") == 0)
-        return weft_arena_print(g->a, "%+.1f\tpoints", 100 * (y - x));
+    if (strcmp(f->unit, "%") == 0) /* a difference that the numbers do not show is none */
+        return fabs(y - x) < 0.0005 ? "same"
+                                    : weft_arena_print(g->a, "%+.1f\tpoints", 100 * (y - x));
     if (strcmp(f->unit, "count") == 0)
         return weft_arena_print(g->a, "%s%s", y > x ? "+" : "",
                                 weft_format_integer((int64_t)(y - x), text));
@@ -271,12 +273,15 @@ static rows choose_places(page *g)
     return r;
 }
 
+/* Numbers in columns of their own behind a name. */
 static void print_row(page *g, const char *name, int columns, const char *const *cell, int n)
 {
+    int slim = n <= 4 ? g->slim + 1 : g->slim;
+
     fputs("  ", g->to);
     weft_print_padded(g->to, name, columns);
     for (int i = 0; i < n; i++)
-        put(g, weft_arena_print(g->a, " %*s", g->slim, cell[i]));
+        put(g, weft_arena_print(g->a, " %*s", slim, cell[i]));
     fputc('\n', g->to);
 }
 
@@ -519,7 +524,7 @@ static void print_moves(page *g)
             g->a, "%s: %d of %d %s%s, in %d stretch%s%s",
             has_transfers ? "moved" : "done otherwise", d->n_moves, d->n_moves + d->n_stay, d->item,
             plural(d->n_moves + d->n_stay), d->n_stretches, d->n_stretches == 1 ? "" : "es",
-            d->n_stretches > 1 ? "; largest effect on the time of devices first" : ""));
+            d->n_stretches > 1 ? ", by effect on the time of devices" : ""));
     if (n > 0)
         fprintf(g->to, "  %-*s %*s %*s%*s  %ss\n", way, "from -> to", g->slim, "A", g->slim, "B",
                 has_transfers ? g->slim : 0, has_transfers ? "transfers" : "", d->item);

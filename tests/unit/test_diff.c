@@ -369,7 +369,7 @@ TEST(text_keeps_to_the_width)
 
     x.p->task_name = y.p->task_name = name;
     x.p->device_name = y.p->device_name = device;
-    side[0].file = "a/folder/that/has/folders/above/it/plan.json"; /* a word is not cut */
+    side[0].file = "a/folder/with/folders/above/it/plan.json"; /* a word is not cut */
     weft_diff_plans(side, x.a, &d);
     for (int width = 60; width <= 120; width += 20)
         check_width(&d, width);
