@@ -57,7 +57,7 @@ static weft_status show(const weft_diff *d, const diff_options *o, weft_arena *a
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(weft_diff_doc(d, a), 1, a));
     else
-        weft_diff_text(d, (int)o->top, 80, c.to);
+        weft_diff_text(d, (int)o->top, weft_report_width(o->output), c.to);
     return weft_collect_emit(&c, o->output);
 }
 

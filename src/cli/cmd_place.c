@@ -169,7 +169,7 @@ static weft_status show(const weft_report *r, weft_doc *plan, const place_option
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_report_text(r, 80, c.to);
+        weft_report_text(r, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

@@ -31,7 +31,7 @@ void weft_mute(void)
 static int complain(weft_status status)
 {
     if (!is_mute)
-        fprintf(stderr, "weft: %s\n", weft_message());
+        weft_terminal_complain("weft", weft_message());
     return status == WEFT_E_INTERNAL ? WEFT_EXIT_INTERNAL : WEFT_EXIT_WRONG;
 }
 
@@ -69,7 +69,7 @@ static int help(int argc, char **argv)
     if (argc == 1 && find(argv[0]) == NULL)
         return unknown_command(argv[0]);
     if (argc == 1)
-        weft_help_command(find(argv[0]), stdout);
+        weft_help_command(find(argv[0]), weft_report_width(NULL), stdout);
     else
         print_usage(stdout);
     return WEFT_EXIT_DONE;
@@ -116,7 +116,7 @@ static int dispatch(int argc, char **argv)
     if (c == NULL)
         return unknown_command(argv[1]);
     if (wants_help(argc - 2, argv + 2)) {
-        weft_help_command(c, stdout);
+        weft_help_command(c, weft_report_width(NULL), stdout);
         return WEFT_EXIT_DONE;
     }
     return run(c, argc - 2, argv + 2);
