@@ -138,6 +138,94 @@ typedef struct weft_diff {
  * must live as long. */
 void weft_diff_plans(const weft_side side[2], weft_arena *a, weft_diff *out);
 
+/* --- upgrades -------------------------------------------------------------------------------- */
+
+typedef enum weft_upgrade_kind {
+    WEFT_UPGRADE_LINK,   /* twice the bandwidth of the links of an entry */
+    WEFT_UPGRADE_SPEED,  /* twice the rates of the devices of an entry */
+    WEFT_UPGRADE_MEMORY, /* twice their memory */
+    WEFT_UPGRADE_DEVICE, /* one device more, a copy with the links of the original */
+    WEFT_N_UPGRADES
+} weft_upgrade_kind;
+
+const char *weft_upgrade_name(weft_upgrade_kind k); /* "link", "speed", "memory", "device" */
+
+/* A machine with one thing better: the document of its file with a few values changed, so that to
+ * have the upgrade is to edit the file. */
+typedef struct weft_upgrade {
+    weft_upgrade_kind kind;
+    const char *name; /* unique, fit for a file name: "speed-gpu" */
+    const char *what; /* for people: "twice the speed of gpu (8 devices)" */
+    const char *edit; /* what is changed in the file: "peak_flops 1e12 -> 2e12, ..." */
+    const weft_doc *document;
+} weft_upgrade;
+
+/* All upgrades of these kinds (bits 1 << kind) of a machine: the document of a platform
+ * (weft.platform/1), or of tasks (weft.tasks/1), which must be valid. Entries with `count`, and
+ * entries of groups, are upgraded whole. Other documents are refused. In `a`. */
+WEFT_CHECKED weft_status weft_upgrades_of(const weft_doc *machine, unsigned kinds, weft_arena *a,
+                                          const weft_upgrade **out, int *n);
+
+/* What an upgrade is worth. */
+typedef struct weft_priced {
+    const weft_upgrade *upgrade;
+    weft_outcome outcome;
+    double value;       /* of the better of the two plans below; NAN: there is none */
+    double bound, gap;  /* no plan for the upgraded machine is below */
+    const char *method; /* of that bound */
+    double solved;      /* the value of the solver's plan; NAN: it has none */
+    double kept;        /* the old plan on the upgraded machine; NAN: it does not run there */
+    double gain;        /* value before / value; NAN without one */
+    double most_gain;   /* value before / bound: no plan gains more */
+    bool is_useless;    /* the bound proves that the upgrade cannot help */
+    const char *reason; /* why there is no value; NULL if there is one */
+} weft_priced;
+
+/* --- uncertain costs ------------------------------------------------------------------------- */
+
+/* For which errors of one device's or link's times the plan is still good. */
+typedef struct weft_range {
+    const char *name;   /* "gpu0", "cpu - gpu0" */
+    bool is_link;       /* transfers over the link take so many times as long; else all tasks on
+                           the device do */
+    double least, most; /* factors; NAN: even as it is, the plan is not within the tolerance */
+    bool is_proved;     /* at every factor that was tried in between a bound shows it */
+} weft_range;
+
+typedef struct weft_doubt {
+    double error, tolerance;
+    double precision; /* of least and most */
+    int n_ranges;
+    const weft_range *range;
+    int n_samples; /* of independent errors of all times of tasks */
+    int n_within;  /* samples in which the plan is within the tolerance of the best found */
+    int n_proved;  /* of them: a bound shows it */
+    double worst;  /* regret: value of the plan / value of the best found - 1 */
+    double mean;   /* regret */
+} weft_doubt;
+
+typedef struct weft_doubt_options {
+    double error;     /* times may be wrong by this part of them: less than 1 */
+    double tolerance; /* regret that is allowed: 0.01 */
+    int n_samples;
+    const weft_solver *solver; /* that finds better plans */
+    weft_run run;              /* seed; steps of each solve; n_threads solves side by side; stop */
+    void (*told)(void *context, int n_done, int n); /* after each, by any thread; NULL: nobody */
+    void *context;
+} weft_doubt_options;
+
+/* Is a plan still good if costs are not what they were taken for? The plan keeps devices and order,
+ * the simulator says what it is worth, and the problem with those costs is solved again.
+ *  - For each device and each link (both directions together) alone: the largest interval of
+ *    factors around 1, within [1 - error, 1 + error], at whose tried points the plan is within the
+ *    tolerance of the best plan found. Points are eighths of the error on either side, outward up
+ *    to the first that is not; the end is then bisected to `precision`.
+ *  - For samples of factors, log-uniform in that interval and independent for each time of a task.
+ * Limits of latency and period are left out. Same bytes for any number of threads. In `a`. */
+WEFT_CHECKED weft_status weft_place_doubt(const weft_problem *p, const weft_plan *plan,
+                                          const weft_doubt_options *o, weft_arena *a,
+                                          weft_doubt *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -199,6 +199,29 @@ weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a);
 /* What moved, as comma-separated values. */
 void weft_diff_csv(const weft_diff *d, FILE *to);
 
+/* --- explanations ---------------------------------------------------------------------------- */
+
+/* Everything `weft explain` shows. */
+typedef struct weft_explanation {
+    const char *plan, *kind; /* the file; "place", "shard" or "train" */
+    const weft_plan_origin *origin;
+    bool is_period; /* the value is seconds for an item, not of a run */
+    const weft_proof *proof;
+    const weft_why *why;
+    const char *const *task_name; /* what the tasks of reasons are called */
+    const char *solver;           /* that solved for upgrades */
+    int64_t seed, steps;
+    double limit_s;             /* of a solve */
+    const weft_priced *upgrade; /* NULL: none were asked for */
+    int n_upgrades, n_shown;    /* best first; how many of them are shown */
+    const weft_doubt *doubt;    /* NULL: not asked for */
+} weft_explanation;
+
+/* For a terminal: why the value, why the bound, upgrades in a table, errors of costs. */
+void weft_explanation_text(const weft_explanation *e, int width, FILE *to);
+/* The same as a document (schema weft.explain/1). */
+weft_doc *weft_explanation_doc(const weft_explanation *e, weft_arena *a);
+
 /* --- the page -------------------------------------------------------------------------------- */
 
 /* What a page shows besides the report. */

@@ -230,13 +230,7 @@ static weft_status verify_place(const char *plan_path, const char *model, const 
 
     WEFT_TRY(weft_plan_read(plan_path, a, file));
     out->origin = file->origin;
-    r = (weft_request){model ? model : file->origin.model,
-                       platform ? platform : file->origin.platform, file->origin.format,
-                       file->origin.options, file->ask};
-    if (model == NULL)
-        r.model = weft_beside(plan_path, r.model, a);
-    if (platform == NULL && r.platform)
-        r.platform = weft_beside(plan_path, r.platform, a);
+    r = weft_place_request_of(file, &(weft_named){plan_path, model, platform}, a);
     WEFT_TRY(weft_case_open(&r, c));
     judge(&v);
     return WEFT_OK;

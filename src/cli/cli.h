@@ -21,8 +21,8 @@ typedef struct weft_command {
     weft_status (*run)(const void *options, const char *const *operand, int n_operands, int *code);
 } weft_command;
 
-extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_diff, weft_cmd_inspect,
-    weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_shard, weft_cmd_train;
+extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_diff, weft_cmd_explain,
+    weft_cmd_inspect, weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_shard, weft_cmd_train;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
