@@ -135,11 +135,11 @@ void weft_case_close(weft_case *c);
 
 /* The verdict on a plan file: one line for each thing that is wrong. */
 typedef struct weft_verdict {
+    weft_plan_origin origin; /* as the file has it */
     int n_wrong;
     const char *const *wrong; /* at most 100 of them */
     bool is_bound_checked;    /* the whole bound follows from certificates */
     double certified;         /* the part of it that does; the rest was found by a search */
-    weft_plan_origin origin;  /* as the file says */
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;

@@ -397,6 +397,8 @@ typedef struct weft_plan_origin {
     uint64_t model_hash, platform_hash, problem_hash;
 } weft_plan_origin;
 
+const char *weft_optimizer_name(weft_optimizer o); /* "sgd", "momentum", "adam" */
+
 /* What a plan file holds. Arrays and texts live in the arena of the reader. */
 typedef struct weft_plan_file {
     weft_plan_origin origin;

@@ -58,6 +58,9 @@ typedef struct weft_report {
     double heft_s;           /* value of HEFT's plan; NAN if it has none */
 } weft_report;
 
+/* What `weft place --json` prints but "seconds", "peak_rss_bytes" and "plan" (schema
+ * weft.result/1). */
+weft_doc *weft_report_result(const weft_report *r, weft_arena *a);
 /* For a terminal: value with unit, speed-up and its ceiling, bound, gap, a table of devices, the
  * chain that explains the makespan, and a small Gantt chart in characters, `width` columns wide. */
 void weft_report_text(const weft_report *r, int width, FILE *to);
@@ -91,6 +94,8 @@ double weft_shard_reduction(const weft_shard_report *r, const weft_shard_baselin
 /* For a terminal: latency, bound, gap, baselines, sets, shares of time, and the steps that take
  * longest, or all of them. */
 void weft_shard_report_text(const weft_shard_report *r, bool with_layers, int width, FILE *to);
+/* What `weft shard --json` prints first: as weft_report_result. */
+weft_doc *weft_shard_report_result(const weft_shard_report *r, weft_arena *a);
 /* Puts "baselines", "sets", "steps" and "times" into a map: what a report shows, as numbers.
  * Without a plan the last three are null. */
 void weft_shard_report_put(const weft_shard_report *r, weft_doc *map, weft_arena *a);
@@ -112,6 +117,8 @@ double weft_train_speed_up(const weft_train_report *r);
 /* For a terminal: step, bound and what binds, a table of stages, timeline and memory in characters,
  * `width` columns wide. with_all: every stage with its devices, not only the first ones. */
 void weft_train_report_text(const weft_train_report *r, bool with_all, int width, FILE *to);
+/* What `weft train --json` prints first: as weft_report_result. */
+weft_doc *weft_train_report_result(const weft_train_report *r, weft_arena *a);
 /* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
 void weft_train_report_put(const weft_train_report *r, weft_doc *map, weft_arena *a);
 /* Chrome trace JSON, one process a stage: its devices do the same at the same time. */
@@ -231,7 +238,8 @@ typedef struct weft_page_more {
     const weft_why *why;           /* what bound and value are made of; NULL: not shown */
     const weft_doc *compare;       /* what `weft compare --json` printed; NULL */
     const weft_doc *explain;       /* what `weft explain --json` printed; NULL */
-    const char *command;           /* lines that make the page again */
+    const char *command;           /* lines that make the page again; NULL: not known */
+    const char *version;           /* of weft; NULL: not shown */
 } weft_page_more;
 
 /* Everything on the page, as data (schema weft.page/1: docs/formats.md). */

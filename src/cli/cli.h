@@ -22,7 +22,8 @@ typedef struct weft_command {
 } weft_command;
 
 extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_diff, weft_cmd_explain,
-    weft_cmd_inspect, weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_shard, weft_cmd_train;
+    weft_cmd_inspect, weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_report, weft_cmd_shard,
+    weft_cmd_train;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
@@ -197,6 +198,11 @@ WEFT_CHECKED weft_status weft_shard_run(const struct weft_shard_solver *s,
                                         const struct weft_sharding *p, const weft_shard_effort *f,
                                         weft_arena *a, struct weft_shard_solution *out);
 bool weft_shard_has_plan(const struct weft_shard_solution *s);
+/* The plans that every answer is set beside, of the solvers that apply. */
+struct weft_shard_report;
+WEFT_CHECKED weft_status weft_shard_baselines(const struct weft_sharding *p,
+                                              const struct weft_proof *floor, weft_arena *a,
+                                              struct weft_shard_report *r);
 /* Solvers that a plan is set beside: NULL-terminated names. */
 extern const char *const weft_shard_beside[];
 
@@ -211,6 +217,31 @@ typedef struct weft_shard_comparing {
 
 WEFT_CHECKED weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a,
                                              int *code);
+
+/* What is wrong with a plan, a line each. */
+struct weft_verdict;
+void weft_print_wrong(const struct weft_verdict *v, const char *plan, FILE *to);
+
+/* Pages: weft report, and --report of the commands that make plans. */
+struct weft_ask;
+struct weft_shard_ask;
+struct weft_train_ask;
+struct weft_plan_origin;
+/* The file without its folder: pages name no place of this machine. */
+const char *weft_base_name(const char *path);
+/* The commands that make a plan and its page again. plan, page: their names. In `a`. */
+typedef struct weft_remake {
+    const struct weft_plan_origin *origin;
+    const char *plan, *page;
+} weft_remake;
+const char *weft_remake_place(const weft_remake *m, const struct weft_ask *ask, weft_arena *a);
+const char *weft_remake_shard(const weft_remake *m, const struct weft_shard_ask *ask,
+                              weft_arena *a);
+const char *weft_remake_train(const weft_remake *m, const struct weft_train_ask *ask,
+                              weft_arena *a);
+/* Writes a page, whole or not at all; *size: its bytes. */
+WEFT_CHECKED weft_status weft_page_write(const weft_doc *page, const char *path, weft_arena *a,
+                                         size_t *size);
 
 /* weft train --objective step. */
 struct weft_train_request;

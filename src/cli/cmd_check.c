@@ -45,10 +45,19 @@ static const char *value_name(const weft_verdict *v, const weft_case *c)
     return v->is_shard || c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item";
 }
 
+void weft_print_wrong(const weft_verdict *v, const char *plan, FILE *to)
+{
+    int listed = v->n_wrong < 100 ? v->n_wrong : 100;
+
+    for (int i = 0; i < listed; i++)
+        fprintf(to, "%s: %s\n", plan, v->wrong[i]);
+    if (v->n_wrong > listed)
+        fprintf(to, "%s: and %d more\n", plan, v->n_wrong - listed);
+}
+
 static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
 {
     char text[48];
-    int listed = v->n_wrong < 100 ? v->n_wrong : 100;
 
     if (v->n_wrong == 0) {
         fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
@@ -56,10 +65,7 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
         bound_text(v, to);
         return;
     }
-    for (int i = 0; i < listed; i++)
-        fprintf(to, "%s: %s\n", plan, v->wrong[i]);
-    if (v->n_wrong > listed)
-        fprintf(to, "%s: and %d more\n", plan, v->n_wrong - listed);
+    weft_print_wrong(v, plan, to);
 }
 
 static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)

@@ -51,21 +51,19 @@ static weft_status unknown_solver(const char *name)
     return weft_unknown_solver(name, known, n);
 }
 
-/* Runs a solver; f NULL: without limit, for quick ones. */
+/* Runs a solver. */
 static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
                          const weft_effort_flags *f, weft_arena *a, weft_solution *out)
 {
-    weft_run run = {.n_threads = 1, .limit_s = INFINITY};
     weft_watch watch = {0};
+    weft_run run;
     weft_status status;
 
-    if (f)
-        WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &watch, &run));
+    WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &watch, &run));
     run.scratch = weft_arena_new();
     status = weft_solve(s, p, NULL, &run, bound, a, out);
     weft_arena_free(run.scratch);
-    if (f)
-        weft_effort_end(&watch);
+    weft_effort_end(&watch);
     return status;
 }
 
@@ -78,21 +76,12 @@ static bool has_plan(const weft_solution *s)
 static weft_status find_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
                               weft_report *r)
 {
-    weft_problem free = *p; /* one device alone, whether it keeps the limits or not */
-    weft_proof reach = *bound;
-    weft_solution single, heft;
+    weft_usual usual;
 
-    free.ask = (weft_ask){.goal = p->ask.goal, .is_calls = p->ask.is_calls};
-    if (reach.reason != NULL && reach.bound < INFINITY)
-        reach.outcome = WEFT_UNKNOWN;
-    WEFT_TRY(solve(weft_place_find("single"), &free, &reach, NULL, a, &single));
-    r->best_single_s = NAN;
-    if (has_plan(&single)) {
-        r->best_single_s = single.proof.value;
-        r->best_single = p->device_name[single.plan.device[0]];
-    }
-    WEFT_TRY(solve(weft_place_find("heft"), &free, &reach, NULL, a, &heft));
-    r->heft_s = has_plan(&heft) ? heft.proof.value : NAN;
+    WEFT_TRY(weft_place_usual(p, bound, a, &usual));
+    r->best_single_s = usual.single_s;
+    r->best_single = usual.single;
+    r->heft_s = usual.heft_s;
     return WEFT_OK;
 }
 
@@ -100,33 +89,10 @@ static weft_status find_usual(const weft_problem *p, const weft_proof *bound, we
 
 static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
 {
-    const weft_proof *proof = &r->solution->proof;
-    const weft_problem *p = r->problem;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-    bool is_stream = p->ask.goal == WEFT_THROUGHPUT;
+    weft_doc *d = weft_report_result(r, a);
 
-    weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.result/1"));
-    weft_doc_put(a, d, "command", weft_doc_new_text(a, "place"));
-    weft_doc_put(a, d, "model", weft_doc_new_text(a, r->origin->model));
-    weft_doc_put(a, d, "platform", weft_doc_new_text(a, r->origin->platform));
-    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->ask.goal)));
-    weft_doc_put(a, d, "solver", weft_doc_new_text(a, r->origin->solver));
-    weft_doc_put(a, d, "status", weft_doc_new_text(a, weft_outcome_name(proof->outcome)));
-    weft_doc_put(a, d, "sense", weft_doc_new_text(a, "min"));
-    weft_doc_put(a, d, "value", weft_doc_new_real(a, plan ? proof->value : NAN));
-    weft_doc_put(a, d, "unit", weft_doc_new_text(a, is_stream ? "s/item" : "s"));
-    if (is_stream)
-        weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
-    weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
-    weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
-    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
-    weft_put_real(a, d, "best_single_value", r->best_single_s);
-    weft_put_text(a, d, "best_single_device", r->best_single);
-    weft_put_real(a, d, "heft_value", r->heft_s);
-    weft_put_real(a, d, "speed_up", plan ? r->best_single_s / proof->value : NAN);
-    weft_put_real(a, d, "speed_up_ceiling", r->best_single_s / proof->bound);
-    weft_doc_put(a, d, "seconds", weft_doc_new_real(a, r->solution->seconds));
-    weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)weft_peak_rss_bytes()));
+    weft_put_real(a, d, "seconds", r->solution->seconds);
+    weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));
     return d;
 }
@@ -294,6 +260,7 @@ typedef struct comparison {
     const char **missing; /* [n] why a solver could not be run; NULL: it was */
     weft_report single;
     weft_proof bound;
+    const char *model, *platform; /* as given; platform NULL: a file of tasks */
 } comparison;
 
 /* NAN if there is nothing to compare with, or no time at all. */
@@ -364,6 +331,8 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.comparison/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "compare"));
+    weft_put_text(a, d, "model", c->model);
+    weft_put_text(a, d, "platform", c->platform);
     weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->ask.goal)));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, c->bound.bound));
     weft_doc_put(a, d, "best_single_device", weft_doc_new_text(a, c->single.best_single));
@@ -403,10 +372,12 @@ static weft_status run_one(comparison *c, int i, const compare_options *o, weft_
     return WEFT_OK;
 }
 
-static weft_status compare(const weft_problem *p, const compare_options *o, weft_arena *a,
-                           int *code)
+static weft_status compare(const weft_case *the, const weft_request *q, const compare_options *o,
+                           weft_arena *a, int *code)
 {
-    comparison c = {.problem = p};
+    const weft_problem *p = the->problem;
+    comparison c = {
+        .problem = p, .model = q->model, .platform = the->platform ? q->platform : NULL};
     weft_collect text;
 
     c.solver = WEFT_NEW(a, const weft_solver *, weft_place_count());
@@ -443,7 +414,7 @@ static weft_status compare_places(const compare_options *o, const char *model, w
 
     WEFT_TRY(weft_case_flags_read(&o->where, &o->flags, model, a, &request));
     WEFT_TRY(weft_case_open(&request, &c));
-    status = compare(c.problem, o, a, code);
+    status = compare(&c, &request, o, a, code);
     weft_case_close(&c);
     return status;
 }

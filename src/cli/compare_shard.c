@@ -14,7 +14,8 @@ typedef struct comparison {
     const weft_shard_solver **solver; /* [n] those that apply */
     weft_shard_solution *solution;
     weft_proof bound;
-    int usual; /* row of the best of the plain baselines; -1: none has a plan */
+    const char *model, *platform; /* as given */
+    int usual;                    /* row of the best of the plain baselines; -1: none has a plan */
 } comparison;
 
 static void find_usual(comparison *c)
@@ -116,6 +117,8 @@ static weft_doc *comparison_doc(const comparison *c, weft_arena *a)
     weft_put_text(a, d, "schema", "weft.comparison/1");
     weft_put_text(a, d, "command", "compare");
     weft_put_text(a, d, "task", "shard");
+    weft_put_text(a, d, "model", c->model);
+    weft_put_text(a, d, "platform", c->platform);
     weft_put_text(a, d, "goal", "latency");
     weft_put_text(a, d, "semantics", c->problem->ask.is_concurrent ? "branches" : "sequential");
     weft_put_real(a, d, "bound", c->bound.bound);
@@ -158,7 +161,7 @@ static weft_status run_all(comparison *c, const weft_shard_comparing *o, weft_ar
 static weft_status compare(const weft_sharding *p, const weft_shard_comparing *o, weft_arena *a,
                            int *code)
 {
-    comparison c = {.problem = p};
+    comparison c = {.problem = p, .model = o->request->model, .platform = o->request->platform};
     weft_collect text;
 
     WEFT_TRY(run_all(&c, o, a, code));

@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const weft_command *const commands[] = {
-    &weft_cmd_inspect, &weft_cmd_place, &weft_cmd_shard,   &weft_cmd_train, &weft_cmd_mine,
-    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_explain, &weft_cmd_diff,  &weft_cmd_list};
+    &weft_cmd_inspect, &weft_cmd_place,   &weft_cmd_shard, &weft_cmd_train,
+    &weft_cmd_mine,    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_report,
+    &weft_cmd_explain, &weft_cmd_diff,    &weft_cmd_list};
 
 enum { N_COMMANDS = (int)(sizeof commands / sizeof commands[0]) };
 

@@ -45,25 +45,8 @@ static bool has_plan(const weft_train_solution *s)
 
 static weft_doc *result_doc(const weft_train_report *r, weft_doc *plan, weft_arena *a)
 {
-    const weft_proof *proof = &r->solution->proof;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_train_report_result(r, a);
 
-    weft_put_text(a, d, "schema", "weft.result/1");
-    weft_put_text(a, d, "command", "train");
-    weft_put_text(a, d, "model", r->origin->model);
-    weft_put_text(a, d, "platform", r->origin->platform);
-    weft_put_text(a, d, "goal", "step");
-    weft_put_text(a, d, "objective", "step");
-    weft_put_text(a, d, "solver", r->origin->solver);
-    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
-    weft_put_text(a, d, "sense", "min");
-    weft_put_real(a, d, "value", plan ? proof->value : NAN);
-    weft_put_text(a, d, "unit", "s");
-    weft_put_real(a, d, "per_second", plan ? 1 / proof->value : NAN);
-    weft_put_real(a, d, "bound", proof->bound);
-    weft_put_real(a, d, "gap", plan ? proof->gap : NAN);
-    weft_put_text(a, d, "method", proof->method);
-    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
     weft_put_real(a, d, "seconds", r->solution->seconds);
     weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_train_report_put(r, d, a);

@@ -20,6 +20,11 @@ static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t has
 
 static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
 
+const char *weft_optimizer_name(weft_optimizer o)
+{
+    return optimizer_name[o];
+}
+
 static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
 {
     const weft_model_options *m = &o->options;

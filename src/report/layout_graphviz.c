@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/* layout_graphviz.c: a part of a drawing laid out by dot, a program of Graphviz, as a library.
+ *
+ * 1. Nodes become boxes of fixed size without text, so that no fonts are loaded. Invisible edges
+ *    from the first node to all other sources and from all other sinks to the last one keep these
+ *    two alone in their rows.
+ *    If the last node is not straight below the first one, a second layout has a heavy edge between
+ *    them: else the drawing of a network of many such parts would wander off to a side.
+ * 2. dot ranks, orders and places (Gansner, Koutsofios, North, Vo, IEEE Trans. Software
+ *    Engineering 19(3), 1993) with limits on its iterations, and routes the edges as Bezier curves.
+ * 3. A curve becomes a line with few corners: sampled, then thinned by the method of Douglas and
+ *    Peucker (Cartographica 10(2), 1973), nowhere further than TOLERANCE from the curve.
+ *
+ * What has to be known of that library (2.42, Debian's libgvc6):
+ * - It prints warnings unless it is given a function that takes them.
+ * - It aborts if a box is wider than 65,535 points: such parts are not given to it.
+ * - It keeps tables until the program ends, which leak checkers report; only what it allocates
+ *   itself is exempt from them (tools/valgrind.supp for valgrind).
+ * - It has hidden state: one thread at a time. */
+#include "layout.h"
+#include "library.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include <graphviz/gvc.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_LEAK_CHECK 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAS_LEAK_CHECK)
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_disable() (void)0
+#define __lsan_enable() (void)0
+#endif
+
+static const double INCH = 72, TOLERANCE = 0.5, LARGEST_BOX = 5000;
+static const char SPINE_WEIGHT[] = "100"; /* other edges: 1 */
+enum { SAMPLES = 8 };                     /* of each piece of a curve */
+
+#define GRAPHVIZ_CALLS(X)                                                                          \
+    X(Agdirected)                                                                                  \
+    X(agattr)                                                                                      \
+    X(agclose)                                                                                     \
+    X(agedge)                                                                                      \
+    X(agnode)                                                                                      \
+    X(agopen)                                                                                      \
+    X(agseterrf)                                                                                   \
+    X(agxset)                                                                                      \
+    X(gvContext)                                                                                   \
+    X(gvFreeContext)                                                                               \
+    X(gvFreeLayout)                                                                                \
+    X(gvLayout)
+#define FIELD(call) __typeof__(call) *call;
+#define SYMBOL(call) {#call, offsetof(graphviz, call)},
+
+typedef struct graphviz {
+    GRAPHVIZ_CALLS(FIELD)
+} graphviz;
+
+static const weft_symbol symbols[] = {GRAPHVIZ_CALLS(SYMBOL)};
+static const weft_library library = {"Graphviz", WEFT_GRAPHVIZ_LIBRARY, "libgvc6", symbols,
+                                     sizeof symbols / sizeof symbols[0]};
+
+struct weft_dot {
+    graphviz lib;
+    GVC_t *context;
+    agusererrf before; /* who took messages before */
+};
+
+static int take_message(char *text)
+{
+    (void)text;
+    return 0;
+}
+
+weft_dot *weft_dot_open(weft_arena *a)
+{
+    weft_dot *d = WEFT_NEW(a, weft_dot, 1);
+
+    if (weft_library_load(&library, &d->lib) != WEFT_OK)
+        return NULL;
+    __lsan_disable();
+    d->before = d->lib.agseterrf(take_message);
+    d->context = d->lib.gvContext();
+    __lsan_enable();
+    return d;
+}
+
+void weft_dot_close(weft_dot *d)
+{
+    if (d == NULL)
+        return;
+    __lsan_disable();
+    d->lib.gvFreeContext(d->context);
+    d->lib.agseterrf(d->before);
+    __lsan_enable();
+}
+
+/* --- the graph as Graphviz has it ---------------------------------------------------------------
+ */
+
+/* Graphviz takes text that it does not change as char *. */
+static Agsym_t *set_default(const graphviz *lib, graph_t *g, int kind, const char *name,
+                            const char *value)
+{
+    return lib->agattr(g, kind, (char *)name, (char *)value);
+}
+
+static graph_t *new_graph(const graphviz *lib)
+{
+    static const char *const settings[][2] = {
+        {"nslimit",  "4"     },
+        {"nslimit1", "4"     },
+        {"mclimit",  "0.5"   },
+        {"splines",  "spline"},
+    };
+    graph_t *g = lib->agopen((char *)"part", *lib->Agdirected, NULL);
+    char text[32];
+
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        set_default(lib, g, AGRAPH, settings[i][0], settings[i][1]);
+    snprintf(text, sizeof text, "%g", WEFT_LAYOUT_ROW_GAP / INCH);
+    set_default(lib, g, AGRAPH, "ranksep", text);
+    snprintf(text, sizeof text, "%g", WEFT_LAYOUT_BOX_GAP / INCH);
+    set_default(lib, g, AGRAPH, "nodesep", text);
+    set_default(lib, g, AGNODE, "shape", "box");
+    set_default(lib, g, AGNODE, "fixedsize", "true");
+    set_default(lib, g, AGNODE, "label", "");
+    set_default(lib, g, AGEDGE, "dir", "none");
+    return g;
+}
+
+static void set_points(const graphviz *lib, node_t *n, Agsym_t *side, double points)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.6f", points / INCH);
+    lib->agxset(n, side, text);
+}
+
+/* What a graph is to Graphviz. */
+typedef struct part_graph {
+    graph_t *g;
+    node_t **node;
+    edge_t **edge;
+    bool *has_in, *has_out;
+    Agsym_t *weight, *style; /* of edges */
+} part_graph;
+
+static void add_nodes(const graphviz *lib, part_graph *x, const weft_sketch *s)
+{
+    Agsym_t *width = set_default(lib, x->g, AGNODE, "width", "1");
+    Agsym_t *height = set_default(lib, x->g, AGNODE, "height", "1");
+
+    for (int u = 0; u < s->n_nodes; u++) {
+        x->node[u] = lib->agnode(x->g, NULL, 1);
+        set_points(lib, x->node[u], width, s->w[u]);
+        set_points(lib, x->node[u], height, s->h[u]);
+    }
+}
+
+static void add_edges(const graphviz *lib, part_graph *x, const weft_sketch *s)
+{
+    for (int e = 0; e < s->n_edges; e++) {
+        x->edge[e] = lib->agedge(x->g, x->node[s->from[e]], x->node[s->to[e]], NULL, 1);
+        x->has_out[s->from[e]] = x->has_in[s->to[e]] = true;
+    }
+}
+
+/* An edge that is not drawn. */
+static void add_hidden(const graphviz *lib, part_graph *x, int from, int to, const char *weight)
+{
+    edge_t *e = lib->agedge(x->g, x->node[from], x->node[to], NULL, 1);
+
+    lib->agxset(e, x->weight, (char *)weight);
+    lib->agxset(e, x->style, (char *)"invis");
+}
+
+static void hold_ends(const graphviz *lib, part_graph *x, const weft_layout_part *p)
+{
+    int last = p->s.n_nodes - 1;
+
+    for (int u = 0; u <= last; u++) {
+        if (p->has_top && u != 0 && !x->has_in[u])
+            add_hidden(lib, x, 0, u, "0");
+        if (p->has_bottom && u != last && !x->has_out[u])
+            add_hidden(lib, x, u, last, "0");
+    }
+}
+
+/* A straight line between first and last node: the edge that is there, or one that is not drawn. */
+static void add_spine(const graphviz *lib, part_graph *x, const weft_layout_part *p)
+{
+    for (int e = 0; e < p->s.n_edges && p->s.from[e] == 0; e++) {
+        if (p->s.to[e] != p->s.n_nodes - 1)
+            continue;
+        lib->agxset(x->edge[e], x->weight, (char *)SPINE_WEIGHT);
+        return;
+    }
+    add_hidden(lib, x, 0, p->s.n_nodes - 1, SPINE_WEIGHT);
+}
+
+static bool lay_out(weft_dot *d, const weft_layout_part *p, bool has_spine, part_graph *x)
+{
+    x->g = new_graph(&d->lib);
+    add_nodes(&d->lib, x, &p->s);
+    add_edges(&d->lib, x, &p->s);
+    x->weight = set_default(&d->lib, x->g, AGEDGE, "weight", "1");
+    x->style = set_default(&d->lib, x->g, AGEDGE, "style", "");
+    hold_ends(&d->lib, x, p);
+    if (has_spine)
+        add_spine(&d->lib, x, p);
+    return d->lib.gvLayout(d->context, x->g, "dot") == 0;
+}
+
+/* --- lines
+ * ---------------------------------------------------------------------------------------- */
+
+typedef struct line {
+    WEFT_VEC(double) xy;
+    double top; /* what Graphviz counts upwards from */
+    weft_arena *a;
+} line;
+
+static void add_point(line *l, double x, double y)
+{
+    WEFT_PUSH(l->a, l->xy, x);
+    WEFT_PUSH(l->a, l->xy, l->top - y);
+}
+
+/* Points of a cubic Bezier curve, without its first one. */
+static void add_curve(line *l, const pointf c[4])
+{
+    for (int i = 1; i <= SAMPLES; i++) {
+        double t = (double)i / SAMPLES, s = 1 - t;
+        double f[4] = {s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t};
+
+        add_point(l, f[0] * c[0].x + f[1] * c[1].x + f[2] * c[2].x + f[3] * c[3].x,
+                  f[0] * c[0].y + f[1] * c[1].y + f[2] * c[2].y + f[3] * c[3].y);
+    }
+}
+
+static void add_splines(line *l, const splines *curves)
+{
+    for (int i = 0; i < curves->size; i++) {
+        const bezier *b = &curves->list[i];
+
+        add_point(l, b->list[0].x, b->list[0].y);
+        for (int k = 0; k + 3 < b->size; k += 3)
+            add_curve(l, b->list + k);
+    }
+}
+
+/* Distance of point i from the straight line between points j and k. */
+static double distance(const double *xy, int i, int j, int k)
+{
+    double dx = xy[2 * k] - xy[2 * j], dy = xy[2 * k + 1] - xy[2 * j + 1];
+    double px = xy[2 * i] - xy[2 * j], py = xy[2 * i + 1] - xy[2 * j + 1];
+    double length = hypot(dx, dy);
+
+    return length > 0 ? fabs(dx * py - dy * px) / length : hypot(px, py);
+}
+
+/* Marks the corners to keep between j and k, both of which stay. The depth is at most the number of
+ * points of an edge, a few hundred. */
+static void thin(const double *xy, int j, int k, bool *keep) // NOLINT(misc-no-recursion)
+{
+    int furthest = -1;
+    double most = TOLERANCE;
+
+    for (int i = j + 1; i < k; i++) {
+        double far = distance(xy, i, j, k);
+
+        if (far > most) {
+            most = far;
+            furthest = i;
+        }
+    }
+    if (furthest < 0)
+        return;
+    keep[furthest] = true;
+    thin(xy, j, furthest, keep);
+    thin(xy, furthest, k, keep);
+}
+
+/* --- results
+ * --------------------------------------------------------------------------------------- */
+
+static void read_nodes(graph_t *g, node_t **node, int n_nodes, weft_arena *a, weft_layout *out)
+{
+    boxf box = GD_bb(g);
+    double *x = WEFT_NEW(a, double, n_nodes), *y = WEFT_NEW(a, double, n_nodes);
+
+    for (int u = 0; u < n_nodes; u++) {
+        x[u] = ND_coord(node[u]).x;
+        y[u] = box.UR.y - ND_coord(node[u]).y;
+    }
+    out->x = x;
+    out->y = y;
+    out->width = box.UR.x;
+    out->height = box.UR.y - box.LL.y;
+}
+
+static bool read_edges(graph_t *g, edge_t **edge, int n_edges, weft_arena *a, weft_layout *out)
+{
+    int *point_at = WEFT_NEW(a, int, n_edges + 1);
+    WEFT_VEC(double) kept = {0};
+
+    for (int e = 0; e < n_edges; e++) {
+        line l = {.top = GD_bb(g).UR.y, .a = a};
+        bool *keep;
+        int n;
+
+        if (ED_spl(edge[e]) == NULL)
+            return false;
+        add_splines(&l, ED_spl(edge[e]));
+        n = l.xy.n / 2;
+        keep = WEFT_NEW(a, bool, n);
+        keep[0] = keep[n - 1] = true;
+        thin(l.xy.at, 0, n - 1, keep);
+        for (int i = 0; i < n; i++) {
+            if (!keep[i])
+                continue;
+            WEFT_PUSH(a, kept, l.xy.at[2 * i]);
+            WEFT_PUSH(a, kept, l.xy.at[2 * i + 1]);
+        }
+        point_at[e + 1] = kept.n / 2;
+    }
+    out->point_at = point_at;
+    out->point = kept.at;
+    return true;
+}
+
+static bool fits(const weft_sketch *s)
+{
+    for (int u = 0; u < s->n_nodes; u++)
+        if (s->w[u] > LARGEST_BOX || s->h[u] > LARGEST_BOX)
+            return false;
+    return true;
+}
+
+static weft_layout *try_layout(weft_dot *d, const weft_layout_part *p, bool has_spine,
+                               weft_arena *a)
+{
+    int n = p->s.n_nodes;
+    part_graph x = {.node = WEFT_NEW(a, node_t *, n),
+                    .edge = WEFT_NEW(a, edge_t *, p->s.n_edges),
+                    .has_in = WEFT_NEW(a, bool, n),
+                    .has_out = WEFT_NEW(a, bool, n)};
+    weft_layout *out = WEFT_NEW(a, weft_layout, 1);
+    bool is_done;
+
+    __lsan_disable();
+    is_done = lay_out(d, p, has_spine, &x);
+    __lsan_enable();
+    if (is_done) {
+        read_nodes(x.g, x.node, n, a, out);
+        is_done = read_edges(x.g, x.edge, p->s.n_edges, a, out);
+        d->lib.gvFreeLayout(d->context, x.g);
+    }
+    d->lib.agclose(x.g);
+    out->is_graphviz = true;
+    return is_done ? out : NULL;
+}
+
+weft_layout *weft_dot_layout(weft_dot *d, const weft_layout_part *p, weft_arena *a)
+{
+    weft_layout *out;
+
+    if (!fits(&p->s))
+        return NULL;
+    out = try_layout(d, p, false, a);
+    if (out == NULL || !p->has_top || !p->has_bottom)
+        return out;
+    if (fabs(out->x[0] - out->x[p->s.n_nodes - 1]) > TOLERANCE)
+        out = try_layout(d, p, true, a);
+    return out;
+}
