@@ -144,54 +144,13 @@ weft_doc *weft_piper_plan_doc(const weft_piper_report *r, weft_arena *a);
 
 /* --- accelerators for training ---------------------------------------------------------------- */
 
-/* A network on the design that was found, and on the reference design. */
-typedef struct weft_mine_figure {
-    double step_s, reference_s;
-    double schedule_s;   /* no schedule on the design is shorter */
-    double macs;         /* of a step */
-    double memory_bytes; /* that training holds at least */
-    bool fits;           /* into the memory of the template */
-} weft_mine_figure;
-
-/* Everything a report of a search shows. */
-typedef struct weft_mine_report {
-    const weft_quest *quest;
-    const weft_found *found;
-    const weft_mine_figure *figure; /* [n_workloads] */
-    const char *solver;
-    const char *dtype, *optimizer;       /* as given */
-    int64_t seed, evaluations;           /* evaluations: the most allowed, 0: no limit */
-    const weft_sensitivity *sensitivity; /* NULL: not asked for */
-} weft_mine_report;
-
 /* For a terminal: the design in words, area and power, what it is worth, proof, networks, the front
  * (with_all: all of it, else the first rows), sensitivity. `width` columns wide. */
 void weft_mine_report_text(const weft_mine_report *r, bool with_all, int width, FILE *to);
-/* Puts what the report shows into a map, as numbers; without a design most of it is null. */
-void weft_mine_report_put(const weft_mine_report *r, weft_doc *map, weft_arena *a);
-/* The design with all that is needed to find it again (schema weft.design/1); NULL without one. */
-weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a);
 /* The front as comma-separated values. */
 void weft_mine_report_csv(const weft_mine_report *r, FILE *to);
-/* "samples/s", "samples/J", or relative to the reference: "x", "x/W". */
-const char *weft_mine_unit(const weft_quest *q);
-
-/* Everything a report of designs for a pipeline shows. */
-typedef struct weft_fleet_report {
-    const weft_fleet_quest *quest;
-    const weft_fleet_found *found;
-    const weft_fleet_found
-        *common;                   /* one design for all stages; NULL: that is what was asked for */
-    const char *dtype, *optimizer; /* as given */
-} weft_fleet_report;
-
 /* For a terminal: throughput, power, bound, stages (with_all: every one), designs. */
 void weft_fleet_report_text(const weft_fleet_report *r, bool with_all, int width, FILE *to);
-/* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
-void weft_fleet_report_put(const weft_fleet_report *r, weft_doc *map, weft_arena *a);
-/* The designs and the partition, with what was asked (schema weft.design/1); NULL without one. */
-weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a);
-const char *weft_fleet_unit(const weft_fleet_quest *q);
 
 /* The fronts of what a study holds, for a terminal and as a document (schema weft.study/1). */
 void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);

@@ -87,12 +87,14 @@ static weft_status show(const job *j, int *code)
     weft_fleet_report r = {.quest = &j->fleet->quest,
                            .found = &j->found,
                            .dtype = j->flags->dtype,
-                           .optimizer = j->flags->optimizer};
-    weft_doc *plan = weft_fleet_design_doc(&r, j->a);
+                           .optimizer = j->flags->optimizer,
+                           .options = &j->flags->request->options};
+    weft_doc *plan;
     weft_collect c;
 
     if (j->fleet->quest.is_per_stage && !j->flags->quiet)
         r.common = &j->common;
+    plan = weft_fleet_design_doc(&r, j->a);
     if (plan == NULL)
         *code = WEFT_EXIT_NO;
     if (plan != NULL && *j->flags->output) {

@@ -263,12 +263,14 @@ static weft_status report(const job *j, int *code)
                           .solver = j->flags->solver,
                           .dtype = j->flags->dtype,
                           .optimizer = j->flags->optimizer,
+                          .options = &j->flags->request->options,
                           .seed = j->flags->effort->seed,
                           .evaluations = j->flags->effort->steps};
-    weft_doc *plan = weft_mine_design_doc(&r, j->a);
+    weft_doc *plan;
 
-    if (j->flags->sensitivity > 0 && plan != NULL)
+    if (j->flags->sensitivity > 0 && j->found.value > 0)
         r.sensitivity = &j->sensitivity;
+    plan = weft_mine_design_doc(&r, j->a);
     if (plan == NULL)
         *code = WEFT_EXIT_NO;
     if (!is_first(j))

@@ -145,6 +145,10 @@ typedef struct weft_fleet_search {
     weft_arena *a; /* of the search */
 } weft_fleet_search;
 
+/* Designs, times, stages and the reference of what q asks; refuses what cannot be asked. */
+WEFT_CHECKED weft_status weft_fleet_prepare(weft_fleet_search *s);
+/* What was found, from `best` and `bound`; in `a`. */
+void weft_fleet_answer(const weft_fleet_search *s, weft_arena *a, weft_fleet_found *out);
 /* Throughput of steps [n_nets] as the result has it, and the metric with the power of all devices;
  * 0 if it is below the least throughput. */
 double weft_fleet_throughput(const weft_fleet_search *s, const double *step_s);

@@ -50,15 +50,6 @@ static const char *number(page *g, double x)
                                    : weft_arena_print(g->a, "%.4g", x);
 }
 
-const char *weft_mine_unit(const weft_quest *q)
-{
-    bool is_per_tdp = q->metric == WEFT_METRIC_PER_TDP;
-
-    if (q->n_workloads == 1)
-        return is_per_tdp ? "samples/J" : "samples/s";
-    return is_per_tdp ? "x/W" : "x";
-}
-
 static const char *reference_name(const page *g)
 {
     return g->t->landmark[0].name;
@@ -133,6 +124,24 @@ static void print_design(page *g)
     field(g, "area", of_limit(g, weft_point_area_mm2(g->t, p), g->q->limits.area_mm2, "mm2"));
     if (g->t->has_power)
         field(g, "TDP", of_limit(g, weft_point_tdp_w(g->t, p), g->q->limits.tdp_w, "W"));
+}
+
+/* Networks that one device cannot hold are said before anything is claimed of them. */
+static void print_memory(page *g)
+{
+    const char *list = NULL;
+    char name[WEFT_SHORT_BYTES];
+
+    for (int i = 0; i < g->q->n_workloads; i++)
+        if (!g->r->figure[i].fits)
+            list = weft_arena_print(g->a, "%s%s%s", list ? list : "", list ? ", " : "",
+                                    weft_shorten(g->q->workload[i].name, WEFT_SHORT_COLUMNS, name));
+    if (list != NULL)
+        field(g, "memory",
+              weft_arena_print(g->a,
+                               "too small: one device has %s and cannot train %s as it is (more "
+                               "--memory, a smaller --batch or --stages would do)",
+                               weft_glued_bytes(g->a, g->t->hbm_bytes), list));
 }
 
 /* --- what it is worth ------------------------------------------------------------------------ */
@@ -322,6 +331,7 @@ static void print_sensitivity(page *g)
 static void print_found(page *g, bool with_all)
 {
     print_design(g);
+    print_memory(g);
     print_value(g);
     print_reference(g);
     print_bound(g);
@@ -358,4 +368,22 @@ void weft_mine_report_text(const weft_mine_report *r, bool with_all, int width, 
     else
         print_nothing(&g);
     weft_arena_free(g.a);
+}
+
+void weft_mine_report_csv(const weft_mine_report *r, FILE *to)
+{
+    const weft_template *t = r->quest->template_;
+
+    fprintf(to, "throughput,tdp_w,area_mm2");
+    for (int k = 0; k < WEFT_N_KNOBS; k++)
+        fprintf(to, ",%s", weft_knob_name((weft_knob)k));
+    fputc('\n', to);
+    for (int i = 0; i < r->found->n_front; i++) {
+        const weft_mined *m = &r->found->front[i];
+
+        fprintf(to, "%.17g,%.17g,%.17g", m->throughput, m->tdp_w, m->area_mm2);
+        for (int k = 0; k < WEFT_N_KNOBS; k++)
+            fprintf(to, ",%.17g", weft_knob_size(t, &m->point, (weft_knob)k));
+        fputc('\n', to);
+    }
 }
