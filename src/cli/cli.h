@@ -36,6 +36,8 @@ void weft_help_markdown(const weft_command *c, FILE *to);
 
 /* --- terminals (terminal.c) --- */
 
+/* Does what goes to this file, or to standard output if path is empty or NULL, go to a terminal? */
+bool weft_is_for_terminal(const char *path);
 /* Columns for a report that goes to this file, or to standard output if path is empty or NULL:
  * those of the terminal, 60 to 120; 80 where there is none. */
 int weft_report_width(const char *path);

@@ -53,11 +53,16 @@ static int columns_asked(void)
     return end != NULL && *end == '\0' && n > 0 && n < 100000 ? (int)n : 0;
 }
 
+bool weft_is_for_terminal(const char *path)
+{
+    return (path == NULL || *path == '\0' || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO);
+}
+
 int weft_report_width(const char *path)
 {
     int n;
 
-    if ((path != NULL && *path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO))
+    if (!weft_is_for_terminal(path))
         return USUAL_WIDTH; /* files and pipes: the same bytes for everybody */
     n = columns_asked();
     if (n == 0)

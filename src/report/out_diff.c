@@ -520,11 +520,11 @@ static void print_moves(page *g)
     fputc('\n', g->to);
     weft_print_wrapped(
         g->to, 0, g->width,
-        weft_arena_print(
-            g->a, "%s: %d of %d %s%s, in %d stretch%s%s",
-            has_transfers ? "moved" : "done otherwise", d->n_moves, d->n_moves + d->n_stay, d->item,
-            plural(d->n_moves + d->n_stay), d->n_stretches, d->n_stretches == 1 ? "" : "es",
-            d->n_stretches > 1 ? ", by effect on the time of devices" : ""));
+        weft_arena_print(g->a, "%s: %d of %d %s%s, in %d stretch%s%s",
+                         has_transfers ? "moved" : "done otherwise", d->n_moves,
+                         d->n_moves + d->n_stay, d->item, plural(d->n_moves + d->n_stay),
+                         d->n_stretches, d->n_stretches == 1 ? "" : "es",
+                         d->n_stretches > 1 ? ", by effect on the time of devices" : ""));
     if (n > 0)
         fprintf(g->to, "  %-*s %*s %*s%*s  %ss\n", way, "from -> to", g->slim, "A", g->slim, "B",
                 has_transfers ? g->slim : 0, has_transfers ? "transfers" : "", d->item);
