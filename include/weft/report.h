@@ -147,6 +147,9 @@ weft_doc *weft_piper_plan_doc(const weft_piper_report *r, weft_arena *a);
 /* For a terminal: the design in words, area and power, what it is worth, proof, networks, the front
  * (with_all: all of it, else the first rows), sensitivity. `width` columns wide. */
 void weft_mine_report_text(const weft_mine_report *r, bool with_all, int width, FILE *to);
+/* What `weft mine --json` prints first: as weft_report_result. */
+weft_doc *weft_mine_report_result(const weft_mine_report *r, weft_arena *a);
+weft_doc *weft_fleet_report_result(const weft_fleet_report *r, weft_arena *a);
 /* The front as comma-separated values. */
 void weft_mine_report_csv(const weft_mine_report *r, FILE *to);
 /* For a terminal: throughput, power, bound, stages (with_all: every one), designs. */

@@ -241,6 +241,11 @@ const char *weft_remake_shard(const weft_remake *m, const struct weft_shard_ask 
                               weft_arena *a);
 const char *weft_remake_train(const weft_remake *m, const struct weft_train_ask *ask,
                               weft_arena *a);
+struct weft_mine_report;
+struct weft_fleet_report;
+const char *weft_remake_mine(const weft_remake *m, const struct weft_mine_report *r, weft_arena *a);
+const char *weft_remake_fleet(const weft_remake *m, const struct weft_fleet_report *r,
+                              weft_arena *a);
 /* Writes a page, whole or not at all; *size: its bytes. */
 WEFT_CHECKED weft_status weft_page_write(const weft_doc *page, const char *path, weft_arena *a,
                                          size_t *size);

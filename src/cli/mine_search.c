@@ -184,40 +184,11 @@ static const weft_mine_figure *figures_of(const job *j)
     return list;
 }
 
-static double gap_of(const weft_found *f)
-{
-    return f->value > 0 ? fabs(f->value - f->bound) / f->value : NAN;
-}
-
-static const char *names_of(const job *j)
-{
-    const char *text = j->quest.workload[0].name;
-
-    for (int i = 1; i < j->quest.n_workloads; i++)
-        text = weft_arena_print(j->a, "%s %s", text, j->quest.workload[i].name);
-    return text;
-}
-
 static weft_doc *result_doc(const job *j, const weft_mine_report *r, weft_doc *plan)
 {
-    const weft_found *f = &j->found;
     weft_arena *a = j->a;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_mine_report_result(r, a);
 
-    weft_put_text(a, d, "schema", "weft.result/1");
-    weft_put_text(a, d, "command", "mine");
-    weft_put_text(a, d, "model", names_of(j));
-    weft_put_text(a, d, "platform", j->quest.template_->name);
-    weft_put_text(a, d, "goal",
-                  j->quest.metric == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput");
-    weft_put_text(a, d, "solver", j->flags->solver);
-    weft_put_text(a, d, "status", weft_outcome_name(f->outcome));
-    weft_put_text(a, d, "sense", "max");
-    weft_put_real(a, d, "value", plan ? f->value : NAN);
-    weft_put_text(a, d, "unit", weft_mine_unit(&j->quest));
-    weft_put_real(a, d, "bound", f->bound);
-    weft_put_real(a, d, "gap", gap_of(f));
-    weft_put_text(a, d, "reason", plan ? NULL : f->reason);
     weft_put_real(a, d, "seconds", j->seconds);
     weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_mine_report_put(r, d, a);

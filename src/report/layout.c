@@ -17,13 +17,15 @@
 #include <math.h>
 #include <string.h>
 
-/* What Graphviz lays out in about a second: nodes, and edges once for each row they cross. */
-enum { MOST = 4000 };
+enum { MOST_TRIES = 5 }; /* layouts of a part */
+/* Measured: a graph of n nodes, edges counted once for each row they cross, takes Graphviz
+ * n (1 + n / HALF) times 20 us. */
+static const double HALF = 700, MOST_WORK = 60000;
 static const double MARGIN = 8, SHELF_GAP = 36, ASPECT = 2;
 
 typedef struct drawing {
     const weft_sketch *s;
-    int most;
+    double work; /* that Graphviz may still be given */
     weft_dot *dot;
     bool was_opened;
     double *x, *y;
@@ -33,7 +35,7 @@ typedef struct drawing {
     weft_map *known;          /* parts that were laid out, by all that they are */
     WEFT_VEC(const weft_layout *) layout;
     bool is_graphviz;
-    weft_arena *a, *scratch;
+    weft_arena *a;
 } drawing;
 
 /* Nodes and edges of a graph that hangs together. */
@@ -70,30 +72,37 @@ static weft_layout *round_all(weft_layout *l, const weft_layout_part *p, weft_ar
     return l;
 }
 
-/* What Graphviz would have to do. */
-static int64_t effort(const weft_layout_part *p, weft_arena *a)
+/* What one layout costs. */
+static double work_of(const weft_layout_part *p, weft_arena *a)
 {
     const int *depth = weft_layout_depths(p, a);
-    int64_t sum = p->s.n_nodes;
+    double n = p->s.n_nodes;
 
     for (int e = 0; e < p->s.n_edges; e++)
-        sum += depth[p->s.to[e]] - depth[p->s.from[e]];
-    return sum;
+        n += depth[p->s.to[e]] - depth[p->s.from[e]];
+    return n * (1 + n / HALF);
 }
 
 /* By Graphviz, or NULL. */
 static weft_layout *try_dot(drawing *d, const weft_layout_part *p)
 {
-    if (effort(p, d->scratch) > d->most)
-        return NULL;
+    double work = work_of(p, d->a);
+    int n_tries = (int)fmin(d->work / work, MOST_TRIES);
+    weft_layout *l = NULL;
+
 #ifdef WEFT_GRAPHVIZ
-    if (!d->was_opened)
+    if (n_tries > 0 && !d->was_opened) {
         d->dot = weft_dot_open(d->a);
-    d->was_opened = true;
-    return d->dot != NULL ? weft_dot_layout(d->dot, p, d->a) : NULL;
+        d->was_opened = true;
+    }
+    if (n_tries > 0 && d->dot != NULL) {
+        l = weft_dot_layout(d->dot, p, &n_tries, d->a);
+        d->work -= n_tries * work;
+    }
 #else
-    return NULL;
+    (void)n_tries;
 #endif
+    return l;
 }
 
 static const weft_layout *lay_out(drawing *d, const weft_layout_part *p)
@@ -369,10 +378,10 @@ static void copy_lines(const drawing *d, weft_layout *out)
     out->point = point;
 }
 
-weft_layout *weft_layout_limited(const weft_sketch *s, int most, weft_arena *a)
+weft_layout *weft_layout_limited(const weft_sketch *s, double most_work, weft_arena *a)
 {
     weft_layout *out = WEFT_NEW(a, weft_layout, 1);
-    drawing d = {.s = s, .most = most, .is_graphviz = true, .a = a, .scratch = a};
+    drawing d = {.s = s, .work = most_work, .is_graphviz = true, .a = a};
     int n_components, *local = WEFT_NEW(a, int, s->n_nodes);
     component *c = find_components(s, a, &n_components, local);
 
@@ -400,5 +409,5 @@ weft_layout *weft_layout_limited(const weft_sketch *s, int most, weft_arena *a)
 
 weft_layout *weft_layout_new(const weft_sketch *s, weft_arena *a)
 {
-    return weft_layout_limited(s, MOST, a);
+    return weft_layout_limited(s, MOST_WORK, a);
 }

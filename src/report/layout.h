@@ -25,9 +25,8 @@ typedef struct weft_layout {
  * edge passes by are laid out one by one, equal parts once. Graphs that do not touch are side by
  * side. Deterministic. All in `a`. Not for two threads at a time: Graphviz has hidden state. */
 weft_layout *weft_layout_new(const weft_sketch *s, weft_arena *a);
-/* The same with a limit of its own on what Graphviz gets: nodes, and edges counted once for each
- * row they cross. */
-weft_layout *weft_layout_limited(const weft_sketch *s, int most, weft_arena *a);
+/* The same with a limit of its own on the work that Graphviz is given, in units of about 20 us. */
+weft_layout *weft_layout_limited(const weft_sketch *s, double most_work, weft_arena *a);
 
 /* --- parts: shared by the files of the layout --------------------------------------------------
  */
@@ -50,7 +49,7 @@ typedef struct weft_dot weft_dot;
 
 weft_dot *weft_dot_open(weft_arena *a); /* NULL: it is not here */
 void weft_dot_close(weft_dot *d);       /* NULL is allowed */
-/* NULL: Graphviz refuses. */
-weft_layout *weft_dot_layout(weft_dot *d, const weft_layout_part *p, weft_arena *a);
+/* *n_tries: how often Graphviz may be called, and was. NULL: it refuses, or that was not enough. */
+weft_layout *weft_dot_layout(weft_dot *d, const weft_layout_part *p, int *n_tries, weft_arena *a);
 
 #endif

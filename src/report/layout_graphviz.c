@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* layout_graphviz.c: a part of a drawing laid out by dot, a program of Graphviz, as a library.
  *
- * 1. Nodes become boxes of fixed size without text, so that no fonts are loaded. Invisible edges
- *    from the first node to all other sources and from all other sinks to the last one keep these
- *    two alone in their rows.
- *    If the last node is not straight below the first one, a second layout has a heavy edge between
- *    them: else the drawing of a network of many such parts would wander off to a side.
+ * 1. Nodes become boxes of fixed size without text, so that no fonts are loaded.
  * 2. dot ranks, orders and places (Gansner, Koutsofios, North, Vo, IEEE Trans. Software
  *    Engineering 19(3), 1993) with limits on its iterations, and routes the edges as Bezier curves.
  * 3. A curve becomes a line with few corners: sampled, then thinned by the method of Douglas and
  *    Peucker (Cartographica 10(2), 1973), nowhere further than TOLERANCE from the curve.
+ * 4. The nodes where parts meet must be alone in their rows. Another source beside the first node,
+ *    or another sink beside the last one, gets an edge that is not drawn, and the part is laid out
+ *    again. (Edges for all of them would be long, and dot slow.) If the last node is not straight
+ *    below the first one, they get a heavy edge: else the drawing of a network of many such parts
+ *    would wander off to a side.
  *
  * What has to be known of that library (2.42, Debian's libgvc6):
  * - It prints warnings unless it is given a function that takes them.
  * - It aborts if a box is wider than 65,535 points: such parts are not given to it.
  * - It keeps tables until the program ends, which leak checkers report; only what it allocates
  *   itself is exempt from them (tools/valgrind.supp for valgrind).
+ * - Its own means for that, rank=source, makes it crash if there are further sources.
  * - It has hidden state: one thread at a time. */
 #include "layout.h"
 #include "library.h"
@@ -39,7 +41,7 @@
 
 static const double INCH = 72, TOLERANCE = 0.5, LARGEST_BOX = 5000;
 static const char SPINE_WEIGHT[] = "100"; /* other edges: 1 */
-enum { SAMPLES = 8 };                     /* of each piece of a curve */
+enum { SAMPLES = 8 };                     /* points of each piece of a curve */
 
 #define GRAPHVIZ_CALLS(X)                                                                          \
     X(Agdirected)                                                                                  \
@@ -113,7 +115,7 @@ static Agsym_t *set_default(const graphviz *lib, graph_t *g, int kind, const cha
 static graph_t *new_graph(const graphviz *lib)
 {
     static const char *const settings[][2] = {
-        {"nslimit",  "4"     },
+        {"nslimit",  "2"     },
         {"nslimit1", "4"     },
         {"mclimit",  "0.5"   },
         {"splines",  "spline"},
@@ -147,9 +149,15 @@ typedef struct part_graph {
     graph_t *g;
     node_t **node;
     edge_t **edge;
-    bool *has_in, *has_out;
     Agsym_t *weight, *style; /* of edges */
 } part_graph;
+
+/* What keeps the first and the last node alone in their rows, and the last one below the first. */
+typedef struct holds {
+    bool *is_source, *is_sink; /* [n_nodes] of the nodes between them */
+    bool *is_below, *is_above; /* [n_nodes] those that Graphviz has to be told to keep there */
+    bool has_spine;
+} holds;
 
 static void add_nodes(const graphviz *lib, part_graph *x, const weft_sketch *s)
 {
@@ -165,10 +173,8 @@ static void add_nodes(const graphviz *lib, part_graph *x, const weft_sketch *s)
 
 static void add_edges(const graphviz *lib, part_graph *x, const weft_sketch *s)
 {
-    for (int e = 0; e < s->n_edges; e++) {
+    for (int e = 0; e < s->n_edges; e++)
         x->edge[e] = lib->agedge(x->g, x->node[s->from[e]], x->node[s->to[e]], NULL, 1);
-        x->has_out[s->from[e]] = x->has_in[s->to[e]] = true;
-    }
 }
 
 /* An edge that is not drawn. */
@@ -180,40 +186,40 @@ static void add_hidden(const graphviz *lib, part_graph *x, int from, int to, con
     lib->agxset(e, x->style, (char *)"invis");
 }
 
-static void hold_ends(const graphviz *lib, part_graph *x, const weft_layout_part *p)
-{
-    int last = p->s.n_nodes - 1;
-
-    for (int u = 0; u <= last; u++) {
-        if (p->has_top && u != 0 && !x->has_in[u])
-            add_hidden(lib, x, 0, u, "0");
-        if (p->has_bottom && u != last && !x->has_out[u])
-            add_hidden(lib, x, u, last, "0");
-    }
-}
-
 /* A straight line between first and last node: the edge that is there, or one that is not drawn. */
-static void add_spine(const graphviz *lib, part_graph *x, const weft_layout_part *p)
+static void add_spine(const graphviz *lib, part_graph *x, const weft_sketch *s)
 {
-    for (int e = 0; e < p->s.n_edges && p->s.from[e] == 0; e++) {
-        if (p->s.to[e] != p->s.n_nodes - 1)
+    for (int e = 0; e < s->n_edges && s->from[e] == 0; e++) {
+        if (s->to[e] != s->n_nodes - 1)
             continue;
         lib->agxset(x->edge[e], x->weight, (char *)SPINE_WEIGHT);
         return;
     }
-    add_hidden(lib, x, 0, p->s.n_nodes - 1, SPINE_WEIGHT);
+    add_hidden(lib, x, 0, s->n_nodes - 1, SPINE_WEIGHT);
 }
 
-static bool lay_out(weft_dot *d, const weft_layout_part *p, bool has_spine, part_graph *x)
+static void add_holds(const graphviz *lib, part_graph *x, const weft_sketch *s, const holds *h)
+{
+    int last = s->n_nodes - 1;
+
+    x->weight = set_default(lib, x->g, AGEDGE, "weight", "1");
+    x->style = set_default(lib, x->g, AGEDGE, "style", "");
+    for (int u = 0; u <= last; u++) {
+        if (h->is_below[u])
+            add_hidden(lib, x, 0, u, "0");
+        if (h->is_above[u])
+            add_hidden(lib, x, u, last, "0");
+    }
+    if (h->has_spine)
+        add_spine(lib, x, s);
+}
+
+static bool lay_out(weft_dot *d, const weft_sketch *s, const holds *h, part_graph *x)
 {
     x->g = new_graph(&d->lib);
-    add_nodes(&d->lib, x, &p->s);
-    add_edges(&d->lib, x, &p->s);
-    x->weight = set_default(&d->lib, x->g, AGEDGE, "weight", "1");
-    x->style = set_default(&d->lib, x->g, AGEDGE, "style", "");
-    hold_ends(&d->lib, x, p);
-    if (has_spine)
-        add_spine(&d->lib, x, p);
+    add_nodes(&d->lib, x, s);
+    add_edges(&d->lib, x, s);
+    add_holds(&d->lib, x, s, h);
     return d->lib.gvLayout(d->context, x->g, "dot") == 0;
 }
 
@@ -343,23 +349,19 @@ static bool fits(const weft_sketch *s)
     return true;
 }
 
-static weft_layout *try_layout(weft_dot *d, const weft_layout_part *p, bool has_spine,
-                               weft_arena *a)
+static weft_layout *try_layout(weft_dot *d, const weft_sketch *s, const holds *h, weft_arena *a)
 {
-    int n = p->s.n_nodes;
-    part_graph x = {.node = WEFT_NEW(a, node_t *, n),
-                    .edge = WEFT_NEW(a, edge_t *, p->s.n_edges),
-                    .has_in = WEFT_NEW(a, bool, n),
-                    .has_out = WEFT_NEW(a, bool, n)};
+    part_graph x = {.node = WEFT_NEW(a, node_t *, s->n_nodes),
+                    .edge = WEFT_NEW(a, edge_t *, s->n_edges)};
     weft_layout *out = WEFT_NEW(a, weft_layout, 1);
     bool is_done;
 
     __lsan_disable();
-    is_done = lay_out(d, p, has_spine, &x);
+    is_done = lay_out(d, s, h, &x);
     __lsan_enable();
     if (is_done) {
-        read_nodes(x.g, x.node, n, a, out);
-        is_done = read_edges(x.g, x.edge, p->s.n_edges, a, out);
+        read_nodes(x.g, x.node, s->n_nodes, a, out);
+        is_done = read_edges(x.g, x.edge, s->n_edges, a, out);
         d->lib.gvFreeLayout(d->context, x.g);
     }
     d->lib.agclose(x.g);
@@ -367,16 +369,66 @@ static weft_layout *try_layout(weft_dot *d, const weft_layout_part *p, bool has_
     return is_done ? out : NULL;
 }
 
-weft_layout *weft_dot_layout(weft_dot *d, const weft_layout_part *p, weft_arena *a)
-{
-    weft_layout *out;
+/* --- ends
+ * ------------------------------------------------------------------------------------------ */
 
+static holds make_holds(const weft_layout_part *p, weft_arena *a)
+{
+    int n = p->s.n_nodes;
+    holds h = {WEFT_NEW(a, bool, n), WEFT_NEW(a, bool, n), WEFT_NEW(a, bool, n),
+               WEFT_NEW(a, bool, n), false};
+
+    for (int u = 0; u < n; u++) {
+        h.is_source[u] = p->has_top && u > 0;
+        h.is_sink[u] = p->has_bottom && u < n - 1;
+    }
+    for (int e = 0; e < p->s.n_edges; e++)
+        h.is_source[p->s.to[e]] = h.is_sink[p->s.from[e]] = false;
+    return h;
+}
+
+/* Adds what the layout shows to be missing; returns how many. */
+static int mend(const weft_layout_part *p, const weft_layout *l, holds *h)
+{
+    int last = p->s.n_nodes - 1, n_added = 0;
+
+    for (int u = 0; u <= last; u++) {
+        bool is_high = h->is_source[u] && l->y[u] < l->y[0] + TOLERANCE;
+        bool is_low = h->is_sink[u] && l->y[u] > l->y[last] - TOLERANCE;
+
+        n_added += (is_high && !h->is_below[u]) + (is_low && !h->is_above[u]);
+        h->is_below[u] |= is_high;
+        h->is_above[u] |= is_low;
+    }
+    return n_added;
+}
+
+static bool needs_spine(const weft_layout_part *p, const weft_layout *l)
+{
+    return p->has_top && p->has_bottom && fabs(l->x[0] - l->x[p->s.n_nodes - 1]) > TOLERANCE;
+}
+
+weft_layout *weft_dot_layout(weft_dot *d, const weft_layout_part *p, int *n_tries, weft_arena *a)
+{
+    holds h = make_holds(p, a);
+    weft_layout *good = NULL;
+    int most = *n_tries;
+
+    *n_tries = 0;
     if (!fits(&p->s))
         return NULL;
-    out = try_layout(d, p, false, a);
-    if (out == NULL || !p->has_top || !p->has_bottom)
-        return out;
-    if (fabs(out->x[0] - out->x[p->s.n_nodes - 1]) > TOLERANCE)
-        out = try_layout(d, p, true, a);
-    return out;
+    while (*n_tries < most) {
+        weft_layout *out = try_layout(d, &p->s, &h, a);
+
+        ++*n_tries;
+        if (out == NULL)
+            break;
+        if (mend(p, out, &h) > 0)
+            continue;
+        good = out;
+        if (h.has_spine || !needs_spine(p, out))
+            break;
+        h.has_spine = true;
+    }
+    return good;
 }

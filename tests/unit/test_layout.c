@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { NO_DOT = 0, DOT = 1 << 30 }; /* most that Graphviz gets */
+static const double NO_DOT = 0, DOT = 1e9; /* work that Graphviz may be given */
 
 /* A sketch being made. */
 typedef struct net {
@@ -131,13 +131,13 @@ static void check_same(const net *n, const weft_layout *l, const weft_layout *m)
 }
 
 /* All that holds of every drawing; twice the same. */
-static const weft_layout *check_layout(const net *n, int most)
+static const weft_layout *check_layout(const net *n, double most_work)
 {
-    const weft_layout *l = weft_layout_limited(&n->s, most, n->a);
+    const weft_layout *l = weft_layout_limited(&n->s, most_work, n->a);
 
     check_apart(n, l);
     check_lines(n, l);
-    check_same(n, l, weft_layout_limited(&n->s, most, n->a));
+    check_same(n, l, weft_layout_limited(&n->s, most_work, n->a));
     return l;
 }
 
@@ -224,10 +224,10 @@ static net blocks(int n_blocks)
     return n;
 }
 
-static void check_equal_blocks(int most)
+static void check_equal_blocks(double most_work)
 {
     net n = blocks(40);
-    const weft_layout *l = check_layout(&n, most);
+    const weft_layout *l = check_layout(&n, most_work);
 
     for (int i = 2; i < 39; i++) { /* the first and the last have an end that is not shared */
         const double *line[2];
