@@ -163,6 +163,19 @@ typedef struct weft_verdict {
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
 
+/* Two plans to be set side by side, and their verdicts. */
+typedef struct weft_pair {
+    weft_case c[2];
+    weft_verdict verdict[2];
+    weft_side side[2]; /* valid while the pair stays where it is; of plans with nothing wrong */
+} weft_pair;
+
+/* Opens and verifies both as weft_verify does; those of different kinds are an error. All belongs
+ * to `a`; *out is to be closed. */
+WEFT_CHECKED weft_status weft_pair_open(const char *const path[2], const char *model,
+                                        const char *platform, weft_arena *a, weft_pair *out);
+void weft_pair_close(weft_pair *p);
+
 /* --- asking again ---------------------------------------------------------------------------- */
 
 /* What a plan file is an answer to. */

@@ -41,8 +41,8 @@ typedef struct weft_summary {
 
 weft_summary *weft_summarize(const weft_model *model, weft_arena *a);
 
-/* The summary for a terminal; with_layers adds one line a node. */
-void weft_summary_text(const weft_summary *s, bool with_layers, FILE *to);
+/* The summary for a terminal, `width` columns wide; with_layers adds one line a node. */
+void weft_summary_text(const weft_summary *s, bool with_layers, int width, FILE *to);
 /* The same as a document (schema weft.inspect/1). */
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
 
@@ -156,8 +156,17 @@ void weft_mine_report_csv(const weft_mine_report *r, FILE *to);
 void weft_fleet_report_text(const weft_fleet_report *r, bool with_all, int width, FILE *to);
 
 /* The fronts of what a study holds, for a terminal and as a document (schema weft.study/1). */
-void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);
+void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, int width, FILE *to);
 weft_doc *weft_study_doc(const weft_study_part *part, int n_parts, weft_arena *a);
+
+/* --- two plans side by side ------------------------------------------------------------------ */
+
+/* For a terminal, `width` columns wide: at most `top` stretches of what moved. */
+void weft_diff_text(const weft_diff *d, int top, int width, FILE *to);
+/* All of it (schema weft.diff/1: docs/formats.md). */
+weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a);
+/* What moved, as comma-separated values. */
+void weft_diff_csv(const weft_diff *d, FILE *to);
 
 /* --- explanations ---------------------------------------------------------------------------- */
 
@@ -214,7 +223,7 @@ bool weft_page_graph_svg(const weft_doc *page, FILE *to);
 void weft_page_table_csv(const weft_doc *table, FILE *to);
 
 /* Devices, links and the matrix of bandwidths of a platform. */
-void weft_platform_text(const weft_platform *p, FILE *to);
+void weft_platform_text(const weft_platform *p, int width, FILE *to);
 weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a);
 
 #ifdef __cplusplus

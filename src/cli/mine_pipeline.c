@@ -83,7 +83,7 @@ static weft_status show(const job *j, int *code)
     if (j->flags->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(j, &r, plan), 1, j->a));
     else
-        weft_fleet_report_text(&r, j->flags->verbose, 80, c.to);
+        weft_fleet_report_text(&r, j->flags->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

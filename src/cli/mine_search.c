@@ -53,21 +53,20 @@ static void show_progress(void *context, double value, double bound)
 {
     meter *m = context;
     double now_s = weft_wall_s(), spent_s = now_s - m->watch->begin_s;
+    char best[96] = "no design yet", least[96] = "", text[320];
 
     if (now_s - m->watch->shown_s < SHOW_EVERY_S)
         return;
     m->watch->shown_s = now_s;
     m->watch->has_shown = true;
-    fprintf(stderr, "\r\033[K%.1f s: ", spent_s);
     if (value > 0)
-        fprintf(stderr, "best %.5g %s", value, m->unit);
-    else
-        fprintf(stderr, "no design yet");
+        snprintf(best, sizeof best, "best %.5g %s", value, m->unit);
     if (value > 0 && bound < INFINITY)
-        fprintf(stderr, ", bound %.5g, gap %.2f %%", bound, 100 * (bound / value - 1));
-    fprintf(stderr, ", %lld evaluations, %.0f a second", (long long)m->n_evaluated,
-            (double)m->n_evaluated / fmax(spent_s, 1e-3));
-    fflush(stderr);
+        snprintf(least, sizeof least, ", bound %.5g, gap %.2f %%", bound,
+                 100 * (bound / value - 1));
+    snprintf(text, sizeof text, "%.1f s: %s%s, %lld evaluations, %.0f a second", spent_s, best,
+             least, (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
+    weft_progress(text);
 }
 
 /* --- the search --------------------------------------------------------------------------------
@@ -223,7 +222,7 @@ static weft_status show(const job *j, const weft_mine_report *r, weft_doc *plan)
     if (j->flags->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(j, r, plan), 1, j->a));
     else
-        weft_mine_report_text(r, j->flags->verbose, 80, c.to);
+        weft_mine_report_text(r, j->flags->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

@@ -112,18 +112,19 @@ static void print_stage(page *g, int i)
     const weft_fleet_stage *s = &g->f->plan[0].stage[i];
     char forward[48], backward[48], bytes[32], point[96];
 
-    fprintf(g->to, "  %5d %5d %10s %10s %-9s %9s  %s\n", i, weft_fleet_stage_units(g->q->net[0], s),
+    if (i == 0 || memcmp(&s->point, &s[-1].point, sizeof s->point) != 0)
+        fprintf(g->to, "  design %s\n", weft_point_print(g->q->template_, &s->point, point));
+    fprintf(g->to, "  %5d %5d %10s %10s  %-9s %9s\n", i, weft_fleet_stage_units(g->q->net[0], s),
             weft_print_seconds(s->forward_s, forward), weft_print_seconds(s->backward_s, backward),
-            weft_recompute_name(s->recompute), weft_format_bytes(s->memory_bytes, bytes),
-            weft_point_print(g->q->template_, &s->point, point));
+            weft_recompute_name(s->recompute), weft_format_bytes(s->memory_bytes, bytes));
 }
 
 static void print_stages(page *g, bool with_all)
 {
     int n = g->f->plan[0].n_stages, shown = with_all || n <= MOST_STAGES + 1 ? n : MOST_STAGES;
 
-    fprintf(g->to, "\n  %5s %5s %10s %10s %-9s %9s  %s\n", "stage", "units", "forward", "backward",
-            "recompute", "memory", "design");
+    fprintf(g->to, "\n  %5s %5s %10s %10s  %-9s %9s\n", "stage", "units", "forward", "backward",
+            "recompute", "memory");
     for (int i = 0; i < shown; i++)
         print_stage(g, i);
     if (shown < n)

@@ -232,19 +232,21 @@ static void print_networks(page *g)
 {
     char seconds[48], bytes[32];
     bool is_short = false;
+    int slim = g->width < DEFAULT_WIDTH;
+    int name = slim ? g->width - 50 : NAME;
 
-    fprintf(g->to, "\n  %-*s %7s %10s %12s %9s %10s\n", NAME, "network", "batch", "step",
-            "samples/s", "reference", "memory");
+    fprintf(g->to, "\n  %-*s %*s %*s %*s %9s %*s\n", name, "network", 7 - slim, "batch", 10 - slim,
+            "step", 12 - 3 * slim, "samples/s", "reference", 10 - slim, "memory");
     for (int i = 0; i < g->q->n_workloads; i++) {
         const weft_mine_figure *n = &g->r->figure[i];
         double batch = g->q->workload[i].batch;
 
         is_short |= !n->fits;
         fputs("  ", g->to);
-        weft_print_padded(g->to, g->q->workload[i].name, NAME);
-        fprintf(g->to, " %7.0f %10s %12s %8.3fx %10s%s\n", batch,
-                weft_print_seconds(n->step_s, seconds), number(g, batch / n->step_s),
-                n->reference_s / n->step_s, weft_format_bytes(n->memory_bytes, bytes),
+        weft_print_padded(g->to, g->q->workload[i].name, name);
+        fprintf(g->to, " %*.0f %*s %*s %8.3fx %*s%s\n", 7 - slim, batch, 10 - slim,
+                weft_print_seconds(n->step_s, seconds), 12 - 3 * slim, number(g, batch / n->step_s),
+                n->reference_s / n->step_s, 10 - slim, weft_format_bytes(n->memory_bytes, bytes),
                 n->fits ? "" : "*");
     }
     if (is_short)
@@ -267,8 +269,9 @@ static void print_front(page *g, bool with_all)
 
     if (f->n_front == 0)
         return;
-    fprintf(
-        g->to, "\n  %s\n",
+    fputs("\n  ", g->to);
+    weft_print_wrapped(
+        g->to, 2, g->width,
         f->is_front_proved
             ? "front: proved, no design beats one of these in throughput, TDP and area"
             : "front: of the designs scheduled, those that none beats (--solver front: of all)");
@@ -312,9 +315,11 @@ static void print_sensitivity(page *g)
     if (s == NULL)
         return;
     fprintf(g->to, "\n  if the cost model is wrong within its stated errors:\n");
-    for (int i = 0; i < s->n_shifts; i++)
-        fprintf(g->to, "  %-18s %+5.0f %%  %s\n", g->t->constant[s->shift[i].constant].name,
-                100 * (s->shift[i].factor - 1), shift_text(g, &s->shift[i]));
+    for (int i = 0; i < s->n_shifts; i++) {
+        fprintf(g->to, "  %-18s %+5.0f %%  ", g->t->constant[s->shift[i].constant].name,
+                100 * (s->shift[i].factor - 1));
+        weft_print_wrapped(g->to, 30, g->width, shift_text(g, &s->shift[i]));
+    }
     if (s->n_draws > 0)
         weft_print_wrapped(
             g->to, 2, g->width,
