@@ -113,7 +113,7 @@ static weft_status check_comparison(const reporting *t, const weft_doc *d)
 {
     bool is_shard = is_same(weft_doc_get(d, "task"), "shard");
 
-    if (t->v->is_train || is_shard != t->v->is_shard)
+    if (t->v->is_train || t->v->is_mine || t->v->is_fleet || is_shard != t->v->is_shard)
         return weft_doc_fail(d, "compares solvers of weft %s, which the plan is not of",
                              is_shard ? "shard" : "place");
     if (!is_shard)
@@ -203,6 +203,11 @@ static weft_status make_train(reporting *t)
 
 static weft_status make_page(reporting *t)
 {
+    if (t->v->is_mine || t->v->is_fleet) {
+        t->page = t->v->is_mine ? weft_mine_page(&t->v->mine, &t->c->mine, &t->ask, t->a)
+                                : weft_fleet_page(&t->v->fleet, &t->ask, t->a);
+        return WEFT_OK;
+    }
     return t->v->is_shard ? make_shard(t) : t->v->is_train ? make_train(t) : make_place(t);
 }
 
@@ -282,6 +287,16 @@ static weft_status add_dot(reporting *t, makings *m)
     return add_collected(t, m, &c, t->o->dot);
 }
 
+/* Designs have neither; the page has their timeline. */
+static weft_status check_design_files(const reporting *t)
+{
+    const char *flag = *t->o->trace ? "trace" : *t->o->dot ? "dot" : NULL;
+
+    if (flag != NULL && (t->v->is_mine || t->v->is_fleet))
+        return weft_fail(WEFT_E_INPUT, "--%s is for plans, not for designs", flag);
+    return WEFT_OK;
+}
+
 /* A drawing of the page, by one of these. */
 static weft_status add_drawing(reporting *t, makings *m, const char *path,
                                bool (*draw)(const weft_doc *, FILE *))
@@ -298,6 +313,7 @@ static weft_status add_drawing(reporting *t, makings *m, const char *path,
 
 static weft_status make_files(reporting *t, makings *m)
 {
+    WEFT_TRY(check_design_files(t));
     if (*t->o->timeline)
         WEFT_TRY(add_drawing(t, m, t->o->timeline, weft_page_timeline_svg));
     if (*t->o->graph)
@@ -417,11 +433,14 @@ const weft_command weft_cmd_report = {
         "plan\n"
         "is worth and what no plan can beat, a timeline to zoom, the network with the costs of\n"
         "every operator, memory over time, tables, and what value and bound are made of. The page\n"
-        "needs no network and opens from disk. A wrong plan is refused, with exit code 1.",
+        "needs no network and opens from disk. A wrong plan is refused, with exit code 1. Designs\n"
+        "of weft mine have pages too: the front, and the schedule on their cores or stages.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft report plan.json -o report.html\n"
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
-                "  weft report plan.json --json\n",
+                "  weft report plan.json --json\n"
+                "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
+                "  weft report design.json\n",
     .options = report_table,
     .options_size = sizeof(report_options),
     .min_operands = 1,

@@ -17,6 +17,10 @@ const PLANS = [
     ["tasks", ["place", join(data, "tasks/topcuoglu.json")]],
     ["shard", ["shard", "alexnet", "--on", "f1-2x4", "--dtype", "f16"]],
     ["train", ["train", "gpt2:layers=4", "--on", "mixed-fleet", "--dtype", "f16", "--batch", "32"]],
+    ["mine", ["mine", "gpt2:layers=2,seq=64", "--template", join(data, "templates/small.yaml"), "--area", "300mm2", "--power", "160W",
+        "--sensitivity", "1", "--time-limit", "10min"]],
+    ["pipeline", ["mine", "gpt2:layers=4,seq=64", "--template", join(data, "templates/small.yaml"), "--area", "300mm2", "--stages", "2",
+        "--designs", "stages", "--batch", "16", "--time-limit", "10min"]],
 ];
 
 function run(weft, folder, args) {
