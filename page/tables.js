@@ -15,7 +15,7 @@ function factCard(fact, result) {
     fact.note ? el("dd", {class: "note", text: fact.note}) : null);
 }
 
-const CARD_WIDTH = 176;
+const CARD_WIDTH = 164;
 
 /* Rows of cards are equally long, give or take one. */
 function factCards(facts, result) {
