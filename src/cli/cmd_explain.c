@@ -130,12 +130,6 @@ static void tell(void *context, int n_done, int n)
     fflush(stderr);
 }
 
-static void wipe(const explainer *x)
-{
-    if (x->run.progress != NULL)
-        fprintf(stderr, "\r\033[K");
-}
-
 /* --- why ------------------------------------------------------------------------------------- */
 
 static const char *const *step_names(const weft_sharding *p, weft_arena *a)
@@ -235,7 +229,6 @@ static weft_status price(explainer *x, unsigned kinds)
         WEFT_TRY(save(x, upgrade, n));
     priced = WEFT_NEW(x->a, weft_priced, n + 1);
     WEFT_TRY(weft_price(&x->question, x->e.proof->value, upgrade, n, &how, x->a, priced));
-    wipe(x);
     x->e.upgrade = priced;
     x->e.n_upgrades = n;
     x->e.n_shown = x->o->top > 0 && x->o->top < n ? (int)x->o->top : n;
@@ -264,7 +257,6 @@ static weft_status doubt(explainer *x)
     if (o.run.steps == 0)
         o.run.steps = STEPS;
     WEFT_TRY(weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt));
-    wipe(x);
     x->e.doubt = &x->doubt;
     return WEFT_OK;
 }
@@ -285,22 +277,29 @@ static weft_status show(const explainer *x)
     return weft_collect_emit(&text, x->o->output);
 }
 
-static weft_status explain(explainer *x)
+static weft_status find_all(explainer *x, unsigned kinds)
 {
-    unsigned kinds = 0;
-
-    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
-    WEFT_TRY(read_effort(x));
     find_why(x);
     x->e.seed = x->run.seed;
     x->e.steps = x->run.steps;
     x->e.limit_s = x->run.limit_s;
     if (*x->o->uncertainty)
         WEFT_TRY(doubt(x));
-    if (kinds != 0)
-        WEFT_TRY(price(x, kinds));
+    return kinds != 0 ? price(x, kinds) : WEFT_OK;
+}
+
+static weft_status explain(explainer *x)
+{
+    unsigned kinds = 0;
+    weft_status status;
+
+    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
+    WEFT_TRY(read_effort(x));
+    status = find_all(x, kinds);
+    if (x->run.progress != NULL)
+        fprintf(stderr, "\r\033[K"); /* what `tell` has shown */
     weft_effort_end(&x->watch);
-    return show(x);
+    return status == WEFT_OK ? show(x) : status;
 }
 
 static weft_status refuse(const explainer *x, int *code)
