@@ -195,13 +195,15 @@ typedef struct weft_range {
 typedef struct weft_doubt {
     double error, tolerance;
     double precision; /* of least and most */
+    int64_t steps;    /* of each solve */
     int n_ranges;
     const weft_range *range;
-    int n_samples; /* of independent errors of all times of tasks */
-    int n_within;  /* samples in which the plan is within the tolerance of the best found */
-    int n_proved;  /* of them: a bound shows it */
-    double worst;  /* regret: value of the plan / value of the best found - 1 */
-    double mean;   /* regret */
+    const char *sampled; /* what samples change, each by its own factor: "all times of tasks" */
+    int n_samples;
+    int n_within; /* samples in which the plan is within the tolerance of the best found */
+    int n_proved; /* of them: a bound shows it */
+    double worst; /* regret: value of the plan / value of the best found - 1 */
+    double mean;  /* regret */
 } weft_doubt;
 
 typedef struct weft_doubt_options {
