@@ -101,7 +101,7 @@ static weft_status check_comparison(const reporting *t, const weft_doc *d)
     const weft_doc *task = weft_doc_get(d, "task"), *list;
     bool is_shard = is_same(task, "shard");
 
-    if (t->v->is_train || is_shard != t->v->is_shard)
+    if (t->v->is_train || t->v->is_mine || t->v->is_fleet || is_shard != t->v->is_shard)
         return weft_doc_fail(d, "compares solvers of weft %s, which the plan is not of",
                              is_shard ? "shard" : "place");
     if (!is_shard)
@@ -183,10 +183,35 @@ static weft_status make_train(reporting *t)
     return WEFT_OK;
 }
 
+static weft_status make_mine(reporting *t)
+{
+    weft_remake make = {.plan = t->plan, .page = t->output};
+
+    t->more.why = NULL;
+    t->more.graph = t->c->mine.trained[0]->graph;
+    t->more.command = weft_remake_mine(&make, &t->v->mine, t->a);
+    t->page = weft_mine_report_page(&t->v->mine, &t->more, t->a);
+    return WEFT_OK;
+}
+
+static weft_status make_fleet(reporting *t)
+{
+    weft_remake make = {.plan = t->plan, .page = t->output};
+
+    t->more.why = NULL;
+    t->more.command = weft_remake_fleet(&make, &t->v->fleet, t->a);
+    t->page = weft_fleet_report_page(&t->v->fleet, &t->more, t->a);
+    return WEFT_OK;
+}
+
 static weft_status make_page(reporting *t)
 {
     t->more.why = &t->why;
     t->more.version = WEFT_VERSION;
+    if (t->v->is_mine)
+        return make_mine(t);
+    if (t->v->is_fleet)
+        return make_fleet(t);
     return t->v->is_shard ? make_shard(t) : t->v->is_train ? make_train(t) : make_place(t);
 }
 
@@ -266,8 +291,19 @@ static weft_status add_dot(reporting *t, makings *m)
     return add_collected(t, m, &c, t->o->dot);
 }
 
+/* Designs have neither; the page has their timeline. */
+static weft_status check_design_files(const reporting *t)
+{
+    const char *flag = *t->o->trace ? "trace" : *t->o->dot ? "dot" : NULL;
+
+    if (flag != NULL && (t->v->is_mine || t->v->is_fleet))
+        return weft_fail(WEFT_E_INPUT, "--%s is for plans, not for designs", flag);
+    return WEFT_OK;
+}
+
 static weft_status make_files(reporting *t, makings *m)
 {
+    WEFT_TRY(check_design_files(t));
     if (*t->o->trace)
         WEFT_TRY(add_trace(t, m));
     if (*t->o->dot)

@@ -281,6 +281,8 @@ static void add_chain(placing *t)
         job += step[i].n;
     }
     t->g.chain = weft_page_chain(part, n, t->g.a);
+    if (is_stream(t))
+        weft_put_text(t->g.a, t->g.chain, "note", "one item alone");
 }
 
 /* --- graph ----------------------------------------------------------------------------------- */
@@ -434,6 +436,7 @@ static void add_graph(placing *t)
 
     g.n_devices = p->n_devices;
     g.device = p->device_name;
+    g.edge_unit = weft_report_has_bytes(t->r) ? "B" : "units";
     g.start_s = WEFT_NEW(t->a, double, p->n_tasks + 1);
     if (p->joules != NULL)
         g.joules = WEFT_NEW(t->a, double, p->n_tasks + 1);
