@@ -118,6 +118,7 @@ weft_status weft_verify_shards(const char *plan_path, const char *model, const c
     weft_shard_request r;
 
     WEFT_TRY(weft_shards_read(plan_path, w->a, file));
+    out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
     r = weft_shard_request_of(file, &(weft_named){plan_path, model, platform}, w->a);

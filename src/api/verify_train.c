@@ -116,6 +116,7 @@ weft_status weft_verify_train(const char *plan_path, const char *model, const ch
     weft_train_request r;
 
     WEFT_TRY(weft_pipeline_read(plan_path, w->a, file));
+    out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
     r = weft_train_request_of(file, &(weft_named){plan_path, model, platform}, w->a);
