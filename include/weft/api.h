@@ -204,7 +204,7 @@ typedef struct weft_pricing {
     const char *solver; /* NULL: the one of the plan */
     weft_run run;       /* seed, limit_s and steps of each solve; n_threads solves run side by side;
                            stop; the rest is not used */
-    void (*told)(void *context, int n_done, int n); /* after each, by any thread; NULL: nobody */
+    void (*told)(void *context, int n_done, int n); /* at first, and after each by any thread */
     void *context;
 } weft_pricing;
 

@@ -212,7 +212,7 @@ typedef struct weft_doubt_options {
     int n_samples;
     const weft_solver *solver; /* that finds better plans */
     weft_run run;              /* seed; steps of each solve; n_threads solves side by side; stop */
-    void (*told)(void *context, int n_done, int n); /* after each, by any thread; NULL: nobody */
+    void (*told)(void *context, int n_done, int n); /* at first, and after each by any thread */
     void *context;
 } weft_doubt_options;
 

@@ -141,6 +141,8 @@ weft_status weft_price(const weft_question *q, double before, const weft_upgrade
     weft_status status = weft_offer_solver(q, p.solver);
 
     if (status == WEFT_OK) {
+        if (how->told != NULL)
+            how->told(how->context, 0, n);
         weft_parallel(how->run.n_threads > 0 ? how->run.n_threads : 1, n, work, &p);
         status = finish(&p, a);
     }

@@ -155,6 +155,8 @@ weft_status weft_doubt_find(const weft_doubter *d, const weft_doubt_options *o, 
     s.message = weft_arena_array(scratch, (size_t)s.n + 1, sizeof *s.message);
     for (int i = 0; i < o->n_samples; i++)
         s.rng[i] = weft_rng_split(&seed, (uint64_t)i);
+    if (o->told != NULL)
+        o->told(o->context, 0, s.n);
     weft_parallel(o->run.n_threads > 0 ? o->run.n_threads : 1, s.n, work, &s);
     status = first_failure(&s);
     if (status == WEFT_OK)
