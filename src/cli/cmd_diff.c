@@ -28,18 +28,9 @@ static const weft_option diff_table[] = {
 /* What weft check would say: one line for each thing that is wrong. True if there is any. */
 static bool is_refused(const weft_pair *pair, const char *const path[2])
 {
-    bool is_wrong = false;
-
-    for (int s = 0; s < 2; s++) {
-        const weft_verdict *v = &pair->verdict[s];
-
-        for (int i = 0; i < v->n_wrong && i < 100; i++)
-            fprintf(stderr, "%s: %s\n", path[s], v->wrong[i]);
-        if (v->n_wrong > 100)
-            fprintf(stderr, "%s: and %d more\n", path[s], v->n_wrong - 100);
-        is_wrong |= v->n_wrong > 0;
-    }
-    return is_wrong;
+    for (int s = 0; s < 2; s++)
+        weft_print_wrong(&pair->verdict[s], path[s], stderr);
+    return pair->verdict[0].n_wrong + pair->verdict[1].n_wrong > 0;
 }
 
 static weft_status show(const weft_diff *d, const diff_options *o, weft_arena *a)

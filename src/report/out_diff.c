@@ -39,14 +39,6 @@ typedef struct page {
     int prefix;        /* bytes of places that are not shown */
 } page;
 
-/* Seconds that keep to their column: years are shown with a power of ten. */
-static const char *short_seconds(page *g, double s)
-{
-    const char *text = weft_glued_seconds(g->a, s);
-
-    return strlen(text) < MOST_NUMBER ? text : weft_arena_print(g->a, "%.2g\ts", s);
-}
-
 static const char *of(page *g, double value, const char *unit)
 {
     char text[48];
@@ -54,7 +46,7 @@ static const char *of(page *g, double value, const char *unit)
     if (isnan(value))
         return "-";
     if (strcmp(unit, "s") == 0)
-        return short_seconds(g, value);
+        return weft_column_seconds(g->a, value, MOST_NUMBER - 1);
     if (strcmp(unit, "B") == 0)
         return weft_glued_bytes(g->a, value);
     if (strcmp(unit, "%") == 0)
@@ -290,7 +282,8 @@ static const char *signed_s(page *g, double s)
 {
     if (!(fabs(s) > 0))
         return "-";
-    return weft_arena_print(g->a, "%s%s", s > 0 ? "+" : "-", short_seconds(g, fabs(s)));
+    return weft_arena_print(g->a, "%s%s", s > 0 ? "+" : "-",
+                            weft_column_seconds(g->a, fabs(s), MOST_NUMBER - 1));
 }
 
 static double or_none(double x)
