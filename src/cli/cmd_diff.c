@@ -80,8 +80,9 @@ const weft_command weft_cmd_diff = {
     .summary = "Two plans side by side: what moved, what it cost",
     .operands = "A B",
     .description =
-        "Opens and checks two plan files of one kind (place, shard or train) and says how they\n"
-        "differ: values and bounds and what these prove about which is better, what was asked\n"
+        "Opens and checks two plan files of one kind (place, shard or train), or two designs of\n"
+        "weft mine, and says how they differ: values and bounds and what these prove about which "
+        "is better, what was asked\n"
         "otherwise (solver, seed, batch, devices of the platform), the time, memory and traffic "
         "of\n"
         "each device, what the critical chain is made of, and what moved from where to where.\n"
