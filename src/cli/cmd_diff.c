@@ -81,13 +81,12 @@ const weft_command weft_cmd_diff = {
     .operands = "A B",
     .description =
         "Opens and checks two plan files of one kind (place, shard or train), or two designs of\n"
-        "weft mine, and says how they differ: values and bounds and what these prove about which "
-        "is better, what was asked\n"
-        "otherwise (solver, seed, batch, devices of the platform), the time, memory and traffic "
-        "of\n"
-        "each device, what the critical chain is made of, and what moved from where to where.\n"
-        "Tasks and devices are matched by name. Exit code 0 whether or not they differ; 1, with\n"
-        "the lines of weft check, if one of them is wrong; 2 if they are of different kinds.",
+        "weft mine, and says how they differ: values and bounds and what these prove about which\n"
+        "is better, what was asked otherwise (solver, seed, batch, devices of the platform), the\n"
+        "time, memory and traffic of each device, what the critical chain is made of, and what\n"
+        "moved from where to where. Tasks and devices are matched by name. Exit code 0 whether or\n"
+        "not they differ; 1, with the lines of weft check, if one of them is wrong; 2 if they are\n"
+        "of different kinds.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu --solver heft -o heft.json\n"
                 "  weft place inception_v3 --on server-cpu-2gpu -o best.json\n"
                 "  weft diff heft.json best.json\n"

@@ -22,34 +22,33 @@ typedef struct explain_options {
 } explain_options;
 
 static const weft_option explain_table[] = {
-    {WEFT_TEXT(explain_options, upgrades),          0,   0,  0,
-     "which are priced: some of link, speed, memory, device with ',' between them; or none",                         "link,speed,memory,device", NULL},
+    {WEFT_TEXT(explain_options, upgrades),          0,   0,  0,    "which to price, or none",
+     "link,speed,memory,device",                                                                                           NULL},
     {WEFT_INT(explain_options,  top),               0,   0,  1e6,  "show the best N upgrades only; 0: all",          NULL,
-     NULL                                                                                                                                            },
+     NULL                                                                                                                      },
     {WEFT_TEXT(explain_options, save),              0,   0,  0,
-     "write each upgraded machine into this folder, as a file that --on reads",                                      "",                         NULL},
+     "write each upgraded machine into this folder, for --on",                                                       "",   NULL},
     {WEFT_TEXT(explain_options, uncertainty),       0,   0,  0,
-     "for which errors of costs up to this (20%) the plan is still good; weft place only",                           "",
-     NULL                                                                                                                                            },
+     "errors of costs (20%) for which the plan stays good; weft place only",                                         "",   NULL},
     {WEFT_INT(explain_options,  samples),           100, 0,  1e6,
-     "random errors of all times that --uncertainty tries",                                                          NULL,                       NULL},
+     "random errors of all times that --uncertainty tries",                                                          NULL, NULL},
     {WEFT_TEXT(explain_options, solver),            0,   0,  0,
-     "how to solve again; if not given, as the plan was made",                                                       "",                         NULL},
+     "how to solve again; if not given, as the plan was made",                                                       "",   NULL},
     {WEFT_TEXT(explain_options, effort.time_limit), 0,   0,  0,
-     "of each solve; if not given, that of the command that made the plan, or none with --steps",                    "",                         NULL},
+     "of each solve (default: as the command of the plan, or none with --steps)",                                    "",   NULL},
     {WEFT_INT(explain_options,  effort.steps),      0,   0,  1e15,
-     "steps of search of each solve; 0: no limit (with --uncertainty: 20,000)",                                      NULL,                       NULL},
+     "steps of search of each solve; 0: no limit (--uncertainty: 20,000)",                                           NULL, NULL},
     {WEFT_INT(explain_options,  effort.seed),       -1,  -1, 1e15, "seed; -1: that of the plan",                     NULL,
-     NULL                                                                                                                                            },
+     NULL                                                                                                                      },
     {WEFT_INT(explain_options,  effort.threads),    1,   1,  1024,
-     "solves side by side; the answer does not depend on it",                                                        NULL,                       NULL},
+     "solves side by side; the answer does not depend on it",                                                        NULL, NULL},
     {WEFT_TEXT(explain_options, model),             0,   0,  0,    "the model, if it is not where the plan says",    "",
-     NULL                                                                                                                                            },
+     NULL                                                                                                                      },
     {WEFT_TEXT(explain_options, on),                0,   0,  0,    "the platform, if it is not where the plan says", "",
-     NULL                                                                                                                                            },
-    {WEFT_FLAG(explain_options, json),              0,   0,  1,    "the result as one JSON document",                NULL,                       NULL},
-    {WEFT_TEXT(explain_options, output),            0,   0,  0,    "write the result there",                         "",                         NULL},
-    {WEFT_FLAG(explain_options, quiet),             0,   0,  1,    "print nothing but errors",                       NULL,                       NULL},
+     NULL                                                                                                                      },
+    {WEFT_FLAG(explain_options, json),              0,   0,  1,    "the result as one JSON document",                NULL, NULL},
+    {WEFT_TEXT(explain_options, output),            0,   0,  0,    "write the result there",                         "",   NULL},
+    {WEFT_FLAG(explain_options, quiet),             0,   0,  1,    "print nothing but errors",                       NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -131,12 +130,6 @@ static void tell(void *context, int n_done, int n)
 
     snprintf(text, sizeof text, "%s: %d of %d", (const char *)context, n_done, n);
     weft_progress(text);
-}
-
-static void wipe(const explainer *x)
-{
-    if (x->run.progress != NULL)
-        weft_progress_end();
 }
 
 /* --- why ------------------------------------------------------------------------------------- */
@@ -238,7 +231,6 @@ static weft_status price(explainer *x, unsigned kinds)
         WEFT_TRY(save(x, upgrade, n));
     priced = WEFT_NEW(x->a, weft_priced, n + 1);
     WEFT_TRY(weft_price(&x->question, x->e.proof->value, upgrade, n, &how, x->a, priced));
-    wipe(x);
     x->e.upgrade = priced;
     x->e.n_upgrades = n;
     x->e.n_shown = x->o->top > 0 && x->o->top < n ? (int)x->o->top : n;
@@ -267,7 +259,6 @@ static weft_status doubt(explainer *x)
     if (o.run.steps == 0)
         o.run.steps = STEPS;
     WEFT_TRY(weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt));
-    wipe(x);
     x->e.doubt = &x->doubt;
     return WEFT_OK;
 }
@@ -288,22 +279,29 @@ static weft_status show(const explainer *x)
     return weft_collect_emit(&text, x->o->output);
 }
 
-static weft_status explain(explainer *x)
+static weft_status find_all(explainer *x, unsigned kinds)
 {
-    unsigned kinds = 0;
-
-    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
-    WEFT_TRY(read_effort(x));
     find_why(x);
     x->e.seed = x->run.seed;
     x->e.steps = x->run.steps;
     x->e.limit_s = x->run.limit_s;
     if (*x->o->uncertainty)
         WEFT_TRY(doubt(x));
-    if (kinds != 0)
-        WEFT_TRY(price(x, kinds));
+    return kinds != 0 ? price(x, kinds) : WEFT_OK;
+}
+
+static weft_status explain(explainer *x)
+{
+    unsigned kinds = 0;
+    weft_status status;
+
+    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
+    WEFT_TRY(read_effort(x));
+    status = find_all(x, kinds);
+    if (x->run.progress != NULL)
+        fprintf(stderr, "\r\033[K"); /* what `tell` has shown */
     weft_effort_end(&x->watch);
-    return show(x);
+    return status == WEFT_OK ? show(x) : status;
 }
 
 static weft_status refuse(const explainer *x, int *code)

@@ -12,9 +12,12 @@ typedef struct weft_upgrade_list {
     WEFT_VEC(weft_upgrade) made;
 } weft_upgrade_list;
 
+enum { WEFT_MOST_UPGRADES = 1000 };
+
+/* Are upgrades of this kind asked for, and is there room for them? */
 static inline bool weft_upgrade_asked(const weft_upgrade_list *l, weft_upgrade_kind k)
 {
-    return l->kinds >> k & 1;
+    return (l->kinds >> k & 1) && l->made.n <= WEFT_MOST_UPGRADES;
 }
 
 /* Adds one; its name is made of the kind and `subject`, and made unique. */

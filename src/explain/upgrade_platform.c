@@ -449,29 +449,38 @@ static int length_of(const weft_doc *map, const char *key)
     return list != NULL && list->kind == WEFT_DOC_LIST ? list->n : 0;
 }
 
-/* Calls `add` for every entry of a list, those of groups last, as the file is read. */
-static void for_all(weft_upgrade_list *l, const char *key, void (*add)(weft_upgrade_list *, place))
+/* A kind, the list whose entries have it, and what makes it. */
+typedef struct maker {
+    weft_upgrade_kind kind;
+    const char *key;
+    void (*add)(weft_upgrade_list *l, place at);
+} maker;
+
+static const maker makers[] = {
+    {WEFT_UPGRADE_LINK,   "links",   add_link  },
+    {WEFT_UPGRADE_SPEED,  "devices", add_speed },
+    {WEFT_UPGRADE_MEMORY, "devices", add_memory},
+    {WEFT_UPGRADE_DEVICE, "devices", add_device},
+};
+
+/* All entries of a list, those of groups last, as the file is read. */
+static void for_all(weft_upgrade_list *l, const maker *m)
 {
     const weft_doc *groups = weft_doc_get(l->machine, "groups");
 
-    for (int i = 0; i < length_of(l->machine, key); i++)
-        add(l, (place){-1, i});
+    for (int i = 0; weft_upgrade_asked(l, m->kind) && i < length_of(l->machine, m->key); i++)
+        m->add(l, (place){-1, i});
     for (int g = 0; g < length_of(l->machine, "groups"); g++)
-        for (int i = 0; i < length_of(groups->item[g], key); i++)
-            add(l, (place){g, i});
+        for (int i = 0; weft_upgrade_asked(l, m->kind) && i < length_of(groups->item[g], m->key);
+             i++)
+            m->add(l, (place){g, i});
 }
 
 void weft_upgrade_platform(weft_upgrade_list *l)
 {
-    if (weft_upgrade_asked(l, WEFT_UPGRADE_LINK))
-        for_all(l, "links", add_link);
-    if (weft_upgrade_asked(l, WEFT_UPGRADE_SPEED))
-        for_all(l, "devices", add_speed);
-    if (weft_upgrade_asked(l, WEFT_UPGRADE_MEMORY))
-        for_all(l, "devices", add_memory);
-    if (weft_upgrade_asked(l, WEFT_UPGRADE_DEVICE)) {
-        for_all(l, "devices", add_device);
-        for (int g = 0; g < length_of(l->machine, "groups"); g++)
-            add_group(l, g);
-    }
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        for_all(l, &makers[i]);
+    for (int g = 0;
+         weft_upgrade_asked(l, WEFT_UPGRADE_DEVICE) && g < length_of(l->machine, "groups"); g++)
+        add_group(l, g);
 }

@@ -259,6 +259,31 @@ TEST(no_upgrade_makes_the_optimum_worse)
     weft_arena_free(run.scratch);
 }
 
+/* 60 devices have 1770 pairs, and a document for each would be too much. */
+TEST(too_many_upgrades_are_refused)
+{
+    weft_arena *a = weft_arena_new();
+    const char *names = "\"d0\"", *seconds = "1", *text;
+    const weft_doc *d;
+    const weft_upgrade *list;
+    int n;
+
+    for (int i = 1; i < 60; i++) {
+        names = weft_arena_print(a, "%s, \"d%d\"", names, i);
+        seconds = weft_arena_print(a, "%s, 1", seconds);
+    }
+    text =
+        weft_arena_print(a,
+                         "{\"schema\": \"weft.tasks/1\", \"devices\": [%s], \"tasks\": [{\"name\": "
+                         "\"a\", \"seconds\": [%s]}], \"edges\": []}",
+                         names, seconds);
+    CHECK_OK(weft_doc_parse(text, strlen(text), "x.json", a, &d));
+    CHECK_FAILS(weft_upgrades_of(d, ALL, a, &list, &n), "more than 1000 upgrades");
+    CHECK_OK(weft_upgrades_of(d, 1u << WEFT_UPGRADE_SPEED, a, &list, &n));
+    CHECK_INT(n, 60);
+    weft_arena_free(a);
+}
+
 TEST(other_documents_are_refused)
 {
     weft_arena *a = weft_arena_new();
@@ -362,6 +387,7 @@ int main(void)
         cmocka_unit_test(every_upgrade_of_every_preset_can_be_read),
         cmocka_unit_test(tasks_are_upgraded_by_columns),
         cmocka_unit_test(no_upgrade_makes_the_optimum_worse),
+        cmocka_unit_test(too_many_upgrades_are_refused),
         cmocka_unit_test(other_documents_are_refused),
         cmocka_unit_test(ranges_end_where_another_device_is_better),
         cmocka_unit_test(a_bad_plan_has_no_range),
