@@ -119,7 +119,7 @@ class Graph {
 
     /* On paper, a long drawing goes on in the next line: one canvas for each. */
     makeBands() {
-        const k = 0.7, n = Math.ceil((this.data.width * k + BAND.more) / (BAND.width - BAND.more));
+        const k = 0.7, n = 1 + Math.ceil((this.data.width * k + BAND.more / 2 - BAND.width) / (BAND.width - BAND.more));
 
         if (!this.isTurned || n < 2 || n > BAND.most)
             return;
@@ -127,6 +127,8 @@ class Graph {
         for (let i = 0; i < n; i++) {
             const canvas = el("canvas", {"aria-hidden": "true"}), left = (i * (BAND.width - BAND.more) - BAND.more / 2) / k;
             const [top, bottom] = this.extent(left, left + BAND.width / k);
+            if (!(top < bottom))
+                continue; /* nothing but lines */
             canvas.style.height = Math.round((bottom - top) * k) + MARGIN + "px";
             this.bands.append(canvas);
             new Surface(canvas, (c, width, height) => {
@@ -148,7 +150,7 @@ class Graph {
                 top = Math.min(top, y[i] - h[i] / 2);
                 bottom = Math.max(bottom, y[i] + h[i] / 2);
             }
-        return top < bottom ? [top, bottom] : [0, BOX.height];
+        return [top, bottom];
     }
 
     hint() {
