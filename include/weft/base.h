@@ -239,6 +239,8 @@ void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double value);
 weft_doc *weft_real_or_null(weft_arena *a, double value);
 /* The document as JSON text: indented by `indent` spaces, or on one line if 0. */
 const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a);
+/* On one line, and each number with as few digits as give it again. */
+const char *weft_doc_json_short(const weft_doc *d, weft_arena *a);
 
 /* --- one-line notations ---------------------------------------------------------------------- */
 
