@@ -163,6 +163,20 @@ typedef struct weft_verdict {
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
 
+/* The network that a plan is about, node by node. */
+typedef struct weft_case_nodes {
+    const weft_graph *graph;
+    const int *part;   /* [n_nodes] task, step or unit that the node is part of; -1: none */
+    weft_model *model; /* that had to be opened for it, or NULL */
+} weft_case_nodes;
+
+/* Of a verified plan; source: the model. Plans without a network, of tasks, and designs are an
+ * error. part is in `a`; *out is to be closed before the case. */
+WEFT_CHECKED weft_status weft_case_nodes_open(const weft_case *c, const weft_verdict *v,
+                                              const char *source, weft_arena *a,
+                                              weft_case_nodes *out);
+void weft_case_nodes_close(weft_case_nodes *n);
+
 /* Two plans to be set side by side, and their verdicts. */
 typedef struct weft_pair {
     weft_case c[2];

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 
 typedef struct report_options {
-    const char *output, *timeline, *graph, *csv, *trace, *dot, *compare, *explain, *model, *on;
+    const char *output, *timeline, *graph, *csv, *trace, *dot, *annotate, *compare, *explain,
+        *model, *on;
     bool json, quiet;
 } report_options;
 
@@ -28,6 +29,7 @@ static const weft_option report_table[] = {
     {WEFT_TEXT(report_options, csv), 0, 0, 0, "write every table of the page into this folder, as CSV", "", NULL},
     {WEFT_TEXT(report_options, trace), 0, 0, 0, "write a timeline for Perfetto there", "", NULL},
     {WEFT_TEXT(report_options, dot), 0, 0, 0, "write the graph in Graphviz' language there", "", NULL},
+    {WEFT_TEXT(report_options, annotate), 0, 0, 0, "write the model there, as ONNX, with what Netron shows on each node", "", NULL},
     {WEFT_TEXT(report_options, compare), 0, 0, 0, "show what weft compare --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, explain), 0, 0, 0, "show what weft explain --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, model), 0, 0, 0, "the model, if it is not where the plan says", "", NULL},
@@ -358,6 +360,15 @@ static weft_status write_files(reporting *t, const makings *m)
     return WEFT_OK;
 }
 
+/* Before the other files: a model that cannot be written is an error. */
+static weft_status annotate(reporting *t)
+{
+    bool is_told = !t->o->quiet && !t->o->json && strcmp(t->output, "-") != 0;
+    weft_annotate_ask ask = {t->o->model, t->o->annotate, is_told ? stdout : NULL};
+
+    return *t->o->annotate ? weft_annotate_plan(t->c, t->v, t->page, &ask, t->a) : WEFT_OK;
+}
+
 /* --- the command ----------------------------------------------------------------------------- */
 
 /* PLAN with the ending .html. */
@@ -388,6 +399,7 @@ static weft_status report(reporting *t)
     WEFT_TRY(read_documents(t));
     WEFT_TRY(make_page(t));
     WEFT_TRY(make_files(t, &files));
+    WEFT_TRY(annotate(t));
     WEFT_TRY(write_files(t, &files));
     if (t->o->json && !t->o->quiet) {
         const char *text = weft_doc_json(t->page, 1, t->a);
