@@ -7,6 +7,7 @@
  * higher than wide is turned, and then goes from left to right as time does. */
 
 const BAND = {width: 1000, more: 60, most: 30}; /* pixels of a line on paper, and what two lines share */
+const FAR = 0.2, MOST_FAR_EDGES = 4000; /* below this scale lines are a haze: some of them are enough */
 const START = 0.8; /* the largest scale of the first view */
 const STRIP = 74, MARGIN = 24, BOX = {width: 92, height: 34};
 
@@ -542,13 +543,15 @@ class Graph {
             else
                 (is[e] && !this.isEdgeBack(e) ? cross : plainEdges).push(e);
         }
-        this.strokeEdges(c, plainEdges, marked ? blend(ink.dim, ink.panel, 0.6) : ink.dim, 0.9, k, false);
-        this.strokeEdges(c, cross, ink.text, 1.5, k, false);
+        const thinned = list => k >= FAR || list.length <= MOST_FAR_EDGES ? list :
+            list.filter((_, i) => i % Math.ceil(list.length / MOST_FAR_EDGES) === 0);
+        this.strokeEdges(c, thinned(plainEdges), marked ? blend(ink.dim, ink.panel, 0.6) : ink.dim, 0.9, k, false);
+        this.strokeEdges(c, thinned(cross), ink.text, 1.5, k, false);
         this.strokeEdges(c, chosen, ink.select, 2.2, k, true);
     }
 
     strokeEdges(c, edges, colour, thick, k, isStrong) {
-        const isFar = k < 0.2;
+        const isFar = k < FAR;
 
         c.strokeStyle = c.fillStyle = colour;
         c.lineWidth = isFar ? Math.min((isStrong ? 1.6 : 0.6) / k, 8) : Math.max(thick, 0.7 / k);
