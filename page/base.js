@@ -13,8 +13,8 @@ function el(tag, attributes, ...children) {
             node.textContent = value;
         else if (key.startsWith("on"))
             node.addEventListener(key.slice(2), value);
-        else if (value !== null && value !== undefined && value !== false)
-            node.setAttribute(key, value === true ? "" : value);
+        else if (value !== null && value !== undefined && (value !== false || key.startsWith("aria-")))
+            node.setAttribute(key, value === true && !key.startsWith("aria-") ? "" : value);
     node.append(...children.filter(child => child !== null && child !== undefined));
     return node;
 }
@@ -142,6 +142,24 @@ function shortened(text, n) {
         text.slice(text.length - Math.ceil(2 * (n - 1) / 3));
 }
 
+/* Begins with a capital letter. */
+const sentence = text => text ? text[0].toUpperCase() + text.slice(1) : "";
+
+/* For each key of 0 .. n - 1, the positions where it stands among the keys, in order. */
+function positions(n, keys) {
+    const at = new Int32Array(n + 2), list = new Int32Array(keys.length);
+
+    for (let i = 0; i < keys.length; i++)
+        if (keys[i] >= 0)
+            at[keys[i] + 2]++;
+    for (let k = 2; k < n + 2; k++)
+        at[k] += at[k - 1];
+    for (let i = 0; i < keys.length; i++)
+        if (keys[i] >= 0)
+            list[at[keys[i] + 1]++] = i;
+    return key => key < 0 || key >= n ? [] : Array.from(list.subarray(at[key], at[key + 1]));
+}
+
 /* --- selection and marks ----------------------------------------------------------------------- */
 
 const listeners = {select: [], mark: [], theme: [], view: []};
@@ -265,7 +283,14 @@ function toggleTheme() {
 
 /* --- canvases ---------------------------------------------------------------------------------- */
 
-const surfaces = [];
+const surfaces = [], unseen = [];
+
+/* Draws canvases for the first time, one a frame: what comes first on the page is seen first. */
+function drawNext() {
+    unseen.shift().drawNow();
+    if (unseen.length > 0)
+        requestAnimationFrame(drawNext);
+}
 
 /* A canvas as wide as its element that draws itself again, once a frame at most, when its size,
  * the colours, or something it shows have changed, and only while it can be seen. */
@@ -293,16 +318,17 @@ class Surface {
         if (this.isAsked || !this.isSeen)
             return;
         this.isAsked = true;
-        requestAnimationFrame(() => {
-            this.isAsked = false;
-            this.drawNow();
-        });
+        if (this.width > 0)
+            requestAnimationFrame(() => this.drawNow());
+        else if (unseen.push(this) === 1)
+            requestAnimationFrame(drawNext);
     }
 
     drawNow() {
         const ratio = isPrinting ? 3 : Math.max(devicePixelRatio || 1, 1);
         const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
 
+        this.isAsked = false;
         if (width === 0 || height === 0)
             return;
         this.width = width;
@@ -340,7 +366,7 @@ function fitted(context, text, width) {
         else
             high = n - 1;
     }
-    return low > 1 ? cut(low) : "";
+    return low > 3 ? cut(low) : "";
 }
 
 /* --- small things ------------------------------------------------------------------------------ */

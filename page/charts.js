@@ -3,6 +3,7 @@
 
 /* --- memory ------------------------------------------------------------------------------------ */
 
+const SMALL_SHARE = 0.2; /* of a capacity: a chart up to it would show a flat line */
 const MEMORY_HEIGHT = 150, LEFT = 62, RIGHT = 14, TOP = 14, BOTTOM = 24;
 
 class MemoryChart {
@@ -18,12 +19,12 @@ class MemoryChart {
             }
         });
         this.hasCapacity = isNumber(data.capacity) && data.capacity > 0;
-        this.isToCapacity = this.hasCapacity && this.peak > 0.2 * data.capacity;
         this.cursor = null;
         this.canvas = el("canvas", {class: "memory", role: "img", "aria-label": this.words()});
         this.canvas.style.height = MEMORY_HEIGHT + "px";
         this.element = el("figure", {class: "chart"}, this.caption(), this.canvas);
         this.surface = new Surface(this.canvas, (c, w, h) => this.draw(c, w, h));
+        this.scaleTo(false);
         this.canvas.addEventListener("pointermove", e => this.hover(e));
         this.canvas.addEventListener("pointerleave", () => {
             this.cursor = null;
@@ -44,18 +45,12 @@ class MemoryChart {
             el("b", {text: bytes(this.peak), "data-value": this.peak}),
             this.hasCapacity ? ` = ${show(share, "%")} of ${bytes(this.data.capacity)}` : "");
 
-        this.scale = this.hasCapacity ? button("", "Scale of the axis", () => {
-            this.isToCapacity = !this.isToCapacity;
-            this.showScale();
-            this.surface.redraw();
-        }, {class: "small"}) : null;
-        this.showScale();
-        return el("figcaption", {}, el("b", {class: "name", text: this.data.name, title: this.data.name}), text, this.scale);
+        return el("figcaption", {}, el("b", {class: "name", text: this.data.name, title: this.data.name}), text);
     }
 
-    showScale() {
-        if (this.scale)
-            this.scale.textContent = this.isToCapacity ? "scale to peak" : "scale to capacity";
+    scaleTo(isToCapacity) {
+        this.isToCapacity = this.hasCapacity && (isToCapacity || this.peak > SMALL_SHARE * this.data.capacity);
+        this.surface.redraw();
     }
 
     top() {
@@ -192,9 +187,15 @@ class MemoryChart {
 }
 
 function memorySection(list, end) {
-    const section = panel("memory", "Memory over time");
+    const charts = list.map(data => new MemoryChart(data, end)), isSmall = charts.some(c => c.hasCapacity && !c.isToCapacity);
+    const scale = isSmall ? button("Scale to capacity", "Let the axes end at the capacity of the devices", () => {
+        const isOn = scale.getAttribute("aria-pressed") !== "true";
+        scale.setAttribute("aria-pressed", isOn);
+        charts.forEach(chart => chart.scaleTo(isOn));
+    }, {"aria-pressed": "false"}) : null;
+    const section = panel("memory", "Memory over time", el("span", {class: "grow"}), scale);
 
-    section.append(el("div", {class: "charts"}, ...list.map(data => new MemoryChart(data, end).element)));
+    section.append(el("div", {class: "charts"}, ...charts.map(chart => chart.element)));
     return section;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.js: the network, laid out by the program; a canvas with pan and zoom, and beside it the
  * whole, stretched to a strip. Only what is in view is drawn; far away, boxes have no text and
- * lines no corners. */
+ * lines no corners.
+ *
+ * The program lays out from top to bottom. Screens are wide and networks long: a drawing that is
+ * higher than wide is turned, and then goes from left to right as time does. */
 
-const STRIP = 74, MARGIN = 24;
+const STRIP = 74, MARGIN = 24, BOX = {width: 82, height: 34};
 
 const SCALES = {
     time: {key: "seconds", unit: "s", name: "time where it runs"},
@@ -22,8 +25,10 @@ class Graph {
         this.hovered = -1;
         this.found = new Set();
         this.deviceWord = kind === "shard" ? "set" : kind === "train" ? "stage" : "device";
+        this.isTurned = data.height > 1.2 * data.width;
+        if (this.isTurned)
+            this.turn();
         this.makeNeighbours();
-        this.makeLines();
         this.build();
     }
 
@@ -32,22 +37,43 @@ class Graph {
     makeNeighbours() {
         const {from, to} = this.data.edges;
 
-        this.before = Array.from({length: this.n}, () => []);
-        this.after = Array.from({length: this.n}, () => []);
-        for (let e = 0; e < from.length; e++) {
-            this.before[to[e]].push(e);
-            this.after[from[e]].push(e);
-        }
+        this.before = positions(this.n, to); /* edges into a node */
+        this.after = positions(this.n, from);
     }
 
-    /* Corners of each edge and its box. An edge without corners goes straight down. */
+    /* Exchanges x and y, and stretches them so that boxes are as wide and high as names need. */
+    turn() {
+        const {x, y, w, h} = this.nodes, at = (list, share) => [...list].sort((a, b) => a - b)[Math.floor(list.length * share)] || 1;
+        const along = BOX.width / at(h, 0.5), across = BOX.height / Math.max(at(w, 0.1), at(w, 0.5) / 2);
+        const turned = line => line.map((_, i) => i % 2 === 0 ? line[i + 1] * along : line[i - 1] * across);
+
+        this.nodes = {...this.nodes, x: y.map(v => v * along), y: x.map(v => v * across), w: h.map(v => v * along),
+            h: w.map(v => clamp(v * across, BOX.height * 0.7, BOX.height))};
+        this.data = {...this.data, width: this.data.height * along, height: this.data.width * across, nodes: this.nodes,
+            edges: {...this.data.edges, points: (this.data.edges.points || []).map(line => line ? turned(line) : line)}};
+    }
+
+    /* Where an edge leaves a node (sign 1) or reaches it (sign -1). */
+    port(node, sign) {
+        const {x, y, w, h} = this.nodes;
+
+        return this.isTurned ? [x[node] + sign * w[node] / 2, y[node]] : [x[node], y[node] + sign * h[node] / 2];
+    }
+
+    /* Corners of each edge and its box. An edge without corners goes straight. */
     makeLines() {
-        const {from, to, points} = this.data.edges, {x, y, h} = this.nodes;
+        const {from, to, points} = this.data.edges, {y, h} = this.nodes;
+        const within = (v, node) => clamp(v, y[node] - h[node] / 2 + 3, y[node] + h[node] / 2 - 3);
 
         this.lines = from.map((u, e) => {
-            const given = points && points[e];
-            return given && given.length >= 4 ? given :
-                [x[u], y[u] + h[u] / 2, x[to[e]], y[to[e]] - h[to[e]] / 2];
+            const given = points && points[e], v = to[e];
+            if (!given || given.length < 4)
+                return [...this.port(u, 1), ...this.port(v, -1)];
+            if (this.isTurned) { /* boxes have become lower than they were wide */
+                given[1] = within(given[1], u);
+                given[given.length - 1] = within(given[given.length - 1], v);
+            }
+            return given;
         });
         this.boxes = new Float64Array(4 * from.length);
         this.lines.forEach((line, e) => {
@@ -70,11 +96,13 @@ class Graph {
 
         this.canvas = el("canvas", {tabindex: "0", role: "application", "aria-label": label, class: "graph"});
         this.strip = el("canvas", {class: "map", "aria-hidden": "true"});
-        this.strip.style.width = STRIP + "px";
-        this.key = el("span", {class: "legend"});
-        this.element = panel("network", "Network", this.colourChoice(), this.key, el("span", {class: "grow"}),
-            this.searchBox(), this.tools());
-        this.element.append(el("div", {class: "drawing"}, this.canvas, this.strip),
+        if (this.isTurned) /* as high as it needs at the scale that can be read */
+            this.canvas.style.height = clamp(Math.round(this.data.height * 0.9 + 2 * MARGIN), 200, 470) + "px";
+        this.strip.style[this.isTurned ? "height" : "width"] = STRIP + "px";
+        this.key = el("span", {class: "legend line"});
+        this.element = panel("network", "Network", this.colourChoice(), el("span", {class: "grow"}),
+            this.searchBox(), this.tools(), this.key);
+        this.element.append(el("div", {class: this.isTurned ? "drawing turned" : "drawing"}, this.canvas, this.strip),
             el("p", {class: "hint", text: this.hint()}));
         this.surface = new Surface(this.canvas, (c, w, h) => this.draw(c, w, h));
         this.overview = new Surface(this.strip, (c, w, h) => this.drawStrip(c, w, h));
@@ -101,7 +129,7 @@ class Graph {
     }
 
     colourChoice() {
-        const has = key => Array.isArray(this.nodes[key]) && this.nodes[key].some(isNumber);
+        const has = key => Array.isArray(this.nodes[key]) && this.nodes[key].some(value => value > 0);
         const choice = el("select", {id: "colour-by", onchange: e => this.colourBy(e.target.value)},
             el("option", {value: "device", text: this.deviceWord}),
             ...Object.entries(SCALES).filter(([, s]) => has(s.key)).map(([value]) => el("option", {value, text: value})));
@@ -241,6 +269,7 @@ class Graph {
         this.view.x = clamp(x, 0, this.data.width);
         this.view.y = clamp(y, 0, this.data.height);
         this.element.dataset.scale = this.view.k;
+        this.isPlaced = true;
         this.redraw();
     }
 
@@ -263,8 +292,12 @@ class Graph {
             this.fit();
             return;
         }
-        const readable = clamp((width - MARGIN) / this.data.width, 0.62, 1);
-        this.setView(this.data.width / 2, (height / 2 - MARGIN / 2) / readable, readable);
+        const fits = this.isTurned ? (height - MARGIN) / this.data.height : (width - MARGIN) / this.data.width;
+        const readable = clamp(fits, 0.62, 0.9);
+        if (this.isTurned)
+            this.setView((width / 2 - MARGIN / 2) / readable, this.data.height / 2, readable);
+        else
+            this.setView(this.data.width / 2, (height / 2 - MARGIN / 2) / readable, readable);
     }
 
     zoom(factor, x, y) {
@@ -421,10 +454,10 @@ class Graph {
     /* --- drawing ---------------------------------------------------------------------------- */
 
     draw(c, width, height) {
-        if (!this.isBegun) {
-            this.isBegun = true;
+        if (!this.lines)
+            this.makeLines();
+        if (!this.isPlaced)
             this.begin();
-        }
         const {x, y, k} = this.view;
         const seen = {left: x - width / 2 / k, right: x + width / 2 / k, top: y - height / 2 / k, bottom: y + height / 2 / k};
 
@@ -525,8 +558,8 @@ class Graph {
     }
 
     drawText(c, i, colour) {
-        const {x, y, w, h, op, name} = this.nodes, size = Math.min(h[i] * 0.36, 11);
-        const isTwo = name[i] && name[i] !== op[i] && h[i] >= 22;
+        const {x, y, w, h, op, name} = this.nodes, isTwo = op[i] && name[i] !== op[i] && h[i] >= 26;
+        const size = Math.min(h[i] * (isTwo ? 0.36 : 0.55), 11);
 
         c.fillStyle = textOn(colour);
         c.textAlign = "center";

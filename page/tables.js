@@ -109,7 +109,8 @@ class Table {
     cell(value, column, i) {
         const isShare = column.unit === "%" && isNumber(value);
         const cell = el(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, text: show(value, column.unit),
-            class: (this.isText(i) ? "text" : "number") + (isShare ? " share" : ""), "data-key": column.key,
+            class: (this.isText(i) ? "text" : "number") + (isShare ? " share" : "") +
+                (typeof value === "string" && value.length > 40 ? " long" : ""), "data-key": column.key,
             "data-value": value === null || value === undefined ? "" : value});
 
         if (isShare)
@@ -137,20 +138,19 @@ function tableSection(id, title, tables) {
 
 const CHAIN_COLOURS = {compute: () => ink.series[0], transfer: () => ink.series[1], wait: () => ink.link};
 
-/* A highlight that a second click takes away. */
-function toggleMark(what) {
-    mark(marked && marked.key === what.key ? null : what);
-    if (marked && page.timeline && marked.bars.size > 0 && marked.isSpan)
-        page.timeline.showBars(marked.bars);
-}
+/* A button that highlights what `find` returns, {bars, nodes}; a second click takes it away. */
+function markButton(key, label, isSpan, find) {
+    const made = button("Show", "Highlight it in timeline and network", () => {
+        if (marked && marked.key === key) {
+            mark(null);
+            return;
+        }
+        const {bars, nodes} = find();
+        mark({key, label, bars: new Set(bars), nodes: new Set(nodes)});
+        if (isSpan && page.timeline && bars.length > 0)
+            page.timeline.showBars(bars);
+    }, {class: "small", "aria-pressed": "false", "aria-label": "Highlight: " + label});
 
-function markButton(key, label, bars, nodes, isSpan) {
-    const what = {key, label, bars: new Set(bars), nodes: new Set(nodes), isSpan};
-
-    if (what.bars.size + what.nodes.size === 0)
-        return null;
-    const made = button("Show", "Highlight it in timeline and network", () => toggleMark(what),
-        {class: "small", "aria-pressed": "false", "aria-label": "Highlight: " + label});
     on("mark", () => made.setAttribute("aria-pressed", Boolean(marked && marked.key === key)));
     return made;
 }
@@ -162,10 +162,10 @@ function nodesOfBars(bars) {
 }
 
 function barsOfNodes(nodes) {
-    return page.timeline ? nodes.flatMap(node => page.timeline.barsOf.get(node) || []) : [];
+    return page.timeline ? nodes.flatMap(node => page.timeline.barsOf(node)) : [];
 }
 
-function chainPart(chain) {
+function chainPart(chain, value) {
     const sums = [["compute", chain.compute_s], ["transfer", chain.transfer_s], ["wait", chain.wait_s]];
     const total = sums.reduce((sum, [, s]) => sum + (s || 0), 0) || 1;
     const stack = el("div", {class: "stack", role: "img",
@@ -174,8 +174,8 @@ function chainPart(chain) {
         el("td", {}, swatch(CHAIN_COLOURS[part.kind] || CHAIN_COLOURS.wait), part.kind),
         el("td", {class: "number", text: seconds(part.end - part.start), "data-value": part.end - part.start}),
         el("td", {class: "text", text: part.text}),
-        el("td", {}, markButton("part" + i, "part of the chain: " + part.kind, part.bars || [],
-            nodesOfBars(part.bars || []), true))));
+        el("td", {}, part.bars && part.bars.length && page.timeline ? markButton("part" + i, "part of the chain: " + part.kind, true,
+            () => ({bars: part.bars, nodes: nodesOfBars(part.bars)})) : null)));
 
     for (const [kind, s] of sums) {
         const piece = el("span", {class: "piece", title: `${kind} ${seconds(s)}`});
@@ -185,9 +185,12 @@ function chainPart(chain) {
         if (s > 0)
             stack.append(piece);
     }
-    return el("div", {class: "reason", id: "chain"}, el("h3", {text: "What the value is made of"}),
+    const isValue = !isNumber(value) || Math.abs(total - value) <= 1e-3 * value;
+
+    return el("div", {class: "reason", id: "chain"},
+        el("h3", {text: isValue ? "What the value is made of" : "What the latency of one item is made of"}),
         el("p", {class: "note", text: "The chain of steps that ends last; each one waits for the one before."}), stack,
-        el("p", {class: "legend"}, ...sums.map(([kind, s]) => el("span", {}, swatch(CHAIN_COLOURS[kind]), kind + " ",
+        el("p", {class: "legend"}, ...sums.filter(([, s]) => s > 0).map(([kind, s]) => el("span", {}, swatch(CHAIN_COLOURS[kind]), kind + " ",
             el("b", {text: seconds(s), "data-key": "chain." + kind + "_s", "data-value": s}), ` ${show(s / total, "%")}`))),
         rows.length ? el("div", {class: "wide list", tabindex: "0", role: "region", "aria-label": "Parts of the chain"},
             el("table", {}, el("thead", {}, el("tr", {}, el("th", {scope: "col", text: "part"}),
@@ -203,12 +206,13 @@ function boundPart(bound, value) {
         bar.style.setProperty("--share", (part.seconds || 0) / top);
         return el("tr", {}, el("td", {class: "text"}, el("b", {text: part.name})),
             el("td", {class: "number", text: seconds(part.seconds), "data-key": part.key, "data-value": part.seconds}),
-            el("td", {class: "text"}, bar, el("span", {class: "words", text: part.text || ""})),
-            el("td", {}, markButton("bound" + i, part.name, barsOfNodes(part.nodes || []), part.nodes || [], false)));
+            el("td", {class: "text"}, bar, el("span", {class: "words", text: sentence(part.text)})),
+            el("td", {}, part.nodes && part.nodes.length && (page.graph || page.timeline) ? markButton("bound" + i, part.name, false,
+                () => ({bars: barsOfNodes(part.nodes), nodes: part.nodes})) : null));
     });
 
     return el("div", {class: "reason", id: "bound"}, el("h3", {text: "What the bound is made of"}),
-        bound.text ? el("p", {class: "note", text: bound.text}) : null,
+        bound.text ? el("p", {class: "note", text: sentence(bound.text)}) : null,
         rows.length ? el("div", {class: "wide list", tabindex: "0", role: "region", "aria-label": "Reasons of the bound"},
             el("table", {}, el("thead", {}, el("tr", {}, el("th", {scope: "col", text: "no plan is faster because of"}),
                 el("th", {scope: "col", class: "number", text: "least"}), el("th", {scope: "col", text: "how it compares with the plan"}),
@@ -219,7 +223,7 @@ function whySection(data) {
     const section = panel("why", "Why is it not faster?");
     const value = isNumber(data.result && data.result.value) ? data.result.value : data.timeline ? data.timeline.end : 0;
 
-    section.append(el("div", {class: "reasons"}, data.chain ? chainPart(data.chain) : null,
+    section.append(el("div", {class: "reasons"}, data.chain ? chainPart(data.chain, value) : null,
         data.bound ? boundPart(data.bound, value) : null));
     return section;
 }
@@ -282,7 +286,7 @@ class Inspector {
     }
 
     fillNode(node, bar) {
-        const n = this.graph.nodes, device = n.device[node], list = this.timeline ? this.timeline.barsOf.get(node) || [] : [];
+        const n = this.graph.nodes, device = n.device[node], list = this.timeline ? this.timeline.barsOf(node) : [];
         const where = device >= 0 ? el("span", {}, swatchOnce(seriesColour(device)), this.graph.data.devices[device]) : null;
         const start = n.start && isNumber(n.start[node]) ? n.start[node] : bar >= 0 ? this.timeline.bars.start[bar] : null;
 
@@ -291,11 +295,11 @@ class Inspector {
                 ["takes", isNumber(n.seconds[node]) ? seconds(n.seconds[node]) : null, n.seconds[node]],
                 ["starts", start === null ? null : seconds(start), start],
                 ["memory", isNumber(n.bytes[node]) ? bytes(n.bytes[node]) : null, n.bytes[node]],
-                ["energy", n.joules && isNumber(n.joules[node]) ? show(n.joules[node], "J") : null, n.joules ? n.joules[node] : null],
+                ["energy", n.joules && n.joules[node] > 0 ? show(n.joules[node], "J") : null, n.joules ? n.joules[node] : null],
                 ["note", n.note ? n.note[node] : null]]),
             ...this.costs(node, device), ...this.bars(list, bar),
-            ...this.neighbours("Needs", this.graph.before[node], this.graph.data.edges.from),
-            ...this.neighbours("Needed by", this.graph.after[node], this.graph.data.edges.to));
+            ...this.neighbours("Needs", this.graph.before(node), this.graph.data.edges.from),
+            ...this.neighbours("Needed by", this.graph.after(node), this.graph.data.edges.to));
         say(`Selected ${n.op[node]} ${n.name[node]}` + (device >= 0 ? ` on ${this.graph.data.devices[device]}` : "") +
             (isNumber(n.seconds[node]) ? `, ${seconds(n.seconds[node])}` : ""));
     }
@@ -306,7 +310,7 @@ class Inspector {
         if (!costs || !costs.seconds[node])
             return [];
         const row = costs.seconds[node], known = row.filter(isNumber), best = Math.min(...known), most = Math.max(...known);
-        const joules = costs.joules ? costs.joules[node] : null;
+        const joules = costs.joules && costs.joules[node].some(j => j > 0) ? costs.joules[node] : null;
         const runs = device < 0 ? -1 : costs.of ? costs.of[device] : costs.on.indexOf(this.graph.data.devices[device]);
         const lines = row.map((s, i) => {
             const cell = el("td", {class: "number", text: s === null ? "cannot" : seconds(s), "data-value": s === null ? "" : s});
@@ -335,10 +339,10 @@ class Inspector {
     neighbours(title, edges, ends) {
         if (edges.length === 0)
             return [];
-        const n = this.graph.nodes, sent = this.graph.data.edges.bytes;
+        const n = this.graph.nodes, {bytes: sent, unit} = this.graph.data.edges;
 
-        return [el("h3", {text: title}), this.links(edges, e => [n.op[ends[e]] + " " + n.name[ends[e]],
-            sent && isNumber(sent[e]) ? bytes(sent[e]) : "", () => selectNode(ends[e], "panel"), false])];
+        return [el("h3", {text: title}), this.links(edges, e => [(n.op[ends[e]] + " " + n.name[ends[e]]).trim(),
+            sent && isNumber(sent[e]) ? show(sent[e], unit || "B") : "", () => selectNode(ends[e], "panel"), false])];
     }
 
     links(list, describe) {
@@ -358,7 +362,7 @@ class Inspector {
     }
 
     fillBar(bar) {
-        const t = this.timeline, b = t.bars, row = t.data.rows[b.row[bar]], arrows = t.arrowsOf.get(bar) || [];
+        const t = this.timeline, b = t.bars, row = t.data.rows[b.row[bar]], arrows = t.arrowsOf(bar);
         const {from, to} = t.data.arrows || {from: [], to: []};
         const list = (title, bars) => bars.length ? [el("h3", {text: title}), this.links(bars, i => [
             b.name[i] + " \u00b7 " + t.data.rows[b.row[i]].name, seconds(b.end[i] - b.start[i]),

@@ -24,7 +24,6 @@ class Timeline {
         this.hovered = -1;
         this.makeKinds();
         this.makeArrows();
-        this.makeBarsOfNodes();
         this.makeLanes();
         this.build();
     }
@@ -43,31 +42,15 @@ class Timeline {
 
     makeArrows() {
         const {from, to} = this.data.arrows || {from: [], to: []};
+        const out = positions(this.n, from), into = positions(this.n, to);
 
-        this.arrowsOf = new Map();
-        for (let i = 0; i < from.length; i++)
-            for (const bar of [from[i], to[i]]) {
-                if (!this.arrowsOf.has(bar))
-                    this.arrowsOf.set(bar, []);
-                this.arrowsOf.get(bar).push(i);
-            }
-    }
-
-    makeBarsOfNodes() {
-        this.barsOf = new Map();
-        for (let i = 0; i < this.n; i++) {
-            const node = this.bars.node[i];
-            if (node < 0)
-                continue;
-            if (!this.barsOf.has(node))
-                this.barsOf.set(node, []);
-            this.barsOf.get(node).push(i);
-        }
+        this.arrowsOf = bar => out(bar).concat(into(bar));
+        this.barsOf = positions(this.nodes ? this.nodes.name.length : 0, this.nodes ? this.bars.node : []);
     }
 
     /* The bar that stands for a node: the first one that is not sent over a link. */
     barOfNode(node) {
-        const bars = this.barsOf.get(node) || [], said = this.nodes && this.nodes.bar ? this.nodes.bar[node] : -1;
+        const bars = this.barsOf(node), said = this.nodes && this.nodes.bar ? this.nodes.bar[node] : -1;
 
         if (said >= 0)
             return said;
@@ -595,7 +578,7 @@ class Timeline {
 
     drawLane(c, lane, y, width) {
         const {from, to} = this.view, b = this.bars, scale = (width - this.gutter) / (to - from);
-        const pixel = 1 / scale, list = lane.bars, height = lane.height - 2;
+        const list = lane.bars, height = lane.height - 2;
 
         c.font = (lane.height < 20 ? "10px " : "11px ") + FONT;
         c.textBaseline = "middle";
@@ -606,20 +589,8 @@ class Timeline {
 
             c.globalAlpha = isBack ? 0.16 : 1;
             c.fillStyle = colour;
-            if (w < 1) { /* one of them for a pixel; a marked one, if there is any */
-                const column = Math.floor(x), until = from + (column + 1 - this.gutter) * pixel;
-                let best = bar, j = i;
-                while (j + 1 < list.length && b.end[list[j + 1]] <= until) {
-                    j++;
-                    if (marked && marked.bars && marked.bars.has(list[j]))
-                        best = list[j];
-                }
-                if (best !== bar) {
-                    c.globalAlpha = 1;
-                    c.fillStyle = this.colour(best);
-                }
-                c.fillRect(column, y + 1, 1, height);
-                i = j;
+            if (w < 1) {
+                i = this.drawColumn(c, list, i, y + 1, height, scale);
                 continue;
             }
             c.fillRect(x, y + 1, w > 3 ? w - 0.6 : w, height);
@@ -632,6 +603,25 @@ class Timeline {
                     colour);
         }
         c.globalAlpha = 1;
+    }
+
+    /* All bars from position i on that end within the same pixel, as strong as they fill it; of a
+     * marked one, if there is any, the colour. Returns the position of the last. */
+    drawColumn(c, list, i, y, height, scale) {
+        const b = this.bars, column = Math.floor(this.gutter + (b.start[list[i]] - this.view.from) * scale);
+        const until = this.view.from + (column + 1 - this.gutter) / scale, isMarked = bar => marked && marked.bars && marked.bars.has(bar);
+        let best = list[i], busy = b.end[best] - b.start[best];
+
+        while (i + 1 < list.length && b.end[list[i + 1]] <= until) {
+            i++;
+            busy += b.end[list[i]] - b.start[list[i]];
+            if (isMarked(list[i]))
+                best = list[i];
+        }
+        c.globalAlpha = (marked && marked.bars && !isMarked(best) ? 0.16 : 1) * clamp(busy * scale, 0.35, 1);
+        c.fillStyle = this.colour(best);
+        c.fillRect(column, y, 1, height);
+        return i;
     }
 
     drawName(c, bar, x, right, y, colour) {
@@ -684,12 +674,12 @@ class Timeline {
 
         if (bar < 0 && selection.node < 0)
             return;
-        for (const other of this.barsOf.get(selection.node) || [])
+        for (const other of this.barsOf(selection.node))
             if (other !== bar)
                 this.outline(c, other, width, top, 1);
         if (bar < 0)
             return;
-        for (const i of this.arrowsOf.get(bar) || [])
+        for (const i of this.arrowsOf(bar))
             this.drawArrow(c, this.data.arrows.from[i], this.data.arrows.to[i], width, top);
         this.outline(c, bar, width, top, 2.5);
     }
@@ -747,8 +737,18 @@ class Timeline {
         c.strokeRect(x(from) + 1, 1, Math.max(x(to) - x(from) - 2, 1), height - 2);
     }
 
+    /* Of many rows, without the links. */
+    overviewLanes() {
+        const devices = this.lanes.filter(lane => this.data.rows[lane.row].kind !== "link");
+
+        return this.rows.length > 10 && devices.length > 0 ? devices : this.lanes;
+    }
+
     paintWhole(c, width, height) {
-        const each = (height - 6) / Math.max(1, this.rows.length), room = width - this.gutter;
+        const lanes = this.overviewLanes(), shown = new Map();
+        for (const lane of lanes)
+            shown.set(lane.row, shown.has(lane.row) ? shown.get(lane.row) : shown.size);
+        const each = (height - 6) / Math.max(1, shown.size), room = width - this.gutter;
         const key = [width, height, isDark(), isPrinting, this.rows.length, marked ? marked.label : ""].join();
 
         if (this.whole && this.whole.key === key) {
@@ -760,8 +760,8 @@ class Timeline {
         canvas.height = Math.round(height * ratio);
         const d = canvas.getContext("2d");
         d.scale(ratio, ratio);
-        for (const lane of this.lanes) {
-            const y = 3 + this.rowAt.get(lane.row) * each;
+        for (const lane of lanes) {
+            const y = 3 + shown.get(lane.row) * each;
             let last = -1;
             for (const bar of lane.bars) {
                 const left = this.gutter + this.bars.start[bar] / this.end * room;

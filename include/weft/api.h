@@ -128,6 +128,8 @@ typedef struct weft_case {
     weft_shard_case
         shard; /* of plans of sharded networks, by weft_verify; the rest is empty then */
     weft_train_case train; /* of plans of training, likewise */
+    weft_mine_case mine;   /* of designs of one device, likewise */
+    weft_fleet_case fleet; /* of designs of pipelines, likewise */
 } weft_case;
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
@@ -139,7 +141,8 @@ typedef struct weft_verdict {
     int n_wrong;
     const char *const *wrong; /* at most 100 of them */
     bool is_bound_checked;    /* the whole bound follows from certificates */
-    double certified;         /* the part of it that does; the rest was found by a search */
+    double certified;         /* the part of it that does; the rest was found by a search. Of
+                                 designs larger is better: no more than this without a search */
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;
@@ -147,13 +150,31 @@ typedef struct weft_verdict {
     weft_shard_solution shards;   /* this takes the place of `solution` */
     bool is_train;                /* the plan is of training: */
     weft_train_solution training; /* this does */
+    bool is_mine;                 /* the file is a design of one device: */
+    weft_mine_report mine;        /* this does */
+    bool is_fleet;                /* the file has designs for a pipeline: */
+    weft_fleet_report fleet;      /* this does */
 } weft_verdict;
 
-/* Opens the model and the platform that the plan names (or the given ones, if not NULL), recomputes
- * legality, times and every claimed number, for plans of all kinds. Everything returned belongs to
+/* Opens the model and the platform that the plan names (or the given ones, if not NULL; of a design
+ * the template takes the place of the platform), recomputes legality, times and every claimed
+ * number, for plans of all kinds. Everything returned belongs to
  * `a`; *c is to be closed. A file that cannot be read is an error, a wrong plan is a verdict. */
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
+
+/* Two plans to be set side by side, and their verdicts. */
+typedef struct weft_pair {
+    weft_case c[2];
+    weft_verdict verdict[2];
+    weft_side side[2]; /* valid while the pair stays where it is; of plans with nothing wrong */
+} weft_pair;
+
+/* Opens and verifies both as weft_verify does; those of different kinds are an error. All belongs
+ * to `a`; *out is to be closed. */
+WEFT_CHECKED weft_status weft_pair_open(const char *const path[2], const char *model,
+                                        const char *platform, weft_arena *a, weft_pair *out);
+void weft_pair_close(weft_pair *p);
 
 /* --- asking again ---------------------------------------------------------------------------- */
 

@@ -234,6 +234,8 @@ void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
 void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value);
 void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value);
 void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value);
+/* A number that is whole, as a rule: then without a point. */
+void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double value);
 weft_doc *weft_real_or_null(weft_arena *a, double value);
 /* The document as JSON text: indented by `indent` spaces, or on one line if 0. */
 const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a);

@@ -38,6 +38,106 @@ void weft_shard_why(const weft_sharding *p, const weft_shard_solution *s, weft_a
 void weft_train_why(const weft_training *p, const weft_train_solution *s, weft_arena *a,
                     weft_why *out);
 
+/* --- two plans side by side ------------------------------------------------------------------ */
+
+/* A plan with all that belongs to it; of the three kinds of problems one is there. */
+typedef struct weft_side {
+    const char *file; /* what people call the plan */
+    double samples;   /* that its value is of; NAN: not known */
+    const weft_plan_origin *origin;
+    const weft_platform *platform; /* NULL: a file of tasks */
+    const weft_problem *problem;   /* place */
+    const weft_solution *solution;
+    const weft_sharding *sharding; /* shard */
+    const weft_shard_solution *shards;
+    const weft_training *training; /* train */
+    const weft_train_solution *pipeline;
+} weft_side;
+
+/* Below, [0] is of plan A and [1] of plan B; NULL and NAN: it has no such thing. */
+
+/* Something that differs, in words: an option, a device of the platform, a set, a stage. */
+typedef struct weft_diff_row {
+    const char *name, *text[2];
+} weft_diff_row;
+
+/* A number of both, equal or not. */
+typedef struct weft_diff_figure {
+    const char *key, *name; /* for programs, for people */
+    const char *unit;       /* "s", "B", "J", "1/s", "%" (a share), "count", "units" */
+    double value[2];
+} weft_diff_figure;
+
+/* A device (train: a stage). Of a placed network the time of a device is taken apart:
+ * busy_s[0] = left_s + stay_s[0] + only_s[0], busy_s[1] = came_s + stay_s[1] + only_s[1]. */
+typedef struct weft_diff_place {
+    const char *name;
+    double busy_s[2], peak_bytes[2];
+    double sent_bytes[2];        /* sent from there */
+    double left_s, came_s;       /* tasks that run elsewhere in B; that ran elsewhere in A */
+    double stay_s[2], only_s[2]; /* tasks in both plans, here; tasks the other does not have */
+    double forward_s[2];         /* train: of a microbatch */
+    double backward_s[2];        /* with what is computed again */
+} weft_diff_place;
+
+/* A task (shard: step, train: unit) that is not where it was, or not done as it was. */
+typedef struct weft_diff_move {
+    const char *name, *kind; /* kind: operator, or NULL */
+    const char *at[2];       /* "gpu0"; "set 0 r=4 c=2"; "stage 1" */
+    double seconds[2];
+    double effect_s;      /* on the time of devices: both if it moved, their difference if not */
+    int n_gained, n_lost; /* transfers it takes part in: in B only, in A only */
+    double gained_bytes, lost_bytes;
+    int stretch;
+} weft_diff_move;
+
+/* Neighbours that moved from one place to another, counted together. */
+typedef struct weft_diff_stretch {
+    int first, n; /* of `move` */
+    double seconds[2], effect_s;
+    int n_gained, n_lost; /* transfers that any of them takes part in, once each */
+    double gained_bytes, lost_bytes;
+} weft_diff_stretch;
+
+typedef struct weft_diff {
+    const char *kind; /* "place", "shard", "train" */
+    const char *item; /* what moves: "task", "step", "unit" */
+    const weft_side *side;
+    const weft_proof *proof[2];
+    const char *value_name; /* "latency", "per item", "step" */
+    /* What is compared: value and bound, or these for a sample if batches differ. */
+    bool is_comparable; /* false: the goals differ */
+    bool is_per_sample;
+    double value[2], bound[2];
+    double ratio;         /* value of A / value of B: how many times as fast B is */
+    bool is_same_problem; /* then the bound of one holds for the other */
+    bool is_same_plan;    /* the same decisions and times */
+    int better;           /* 0 or 1; -1: neither */
+    bool is_proved;       /* that no plan for the problem of the worse one is better than the better
+                             plan (of one problem: that no plan at all is) */
+    const char *claim;    /* what is proved, in words */
+    int n_settings, n_decisions, n_figures, n_links, n_parts, n_places;
+    const weft_diff_row *setting;   /* how the problems and searches differ */
+    const weft_diff_row *decision;  /* shard: sets; train: schedule, stages ... that differ */
+    const weft_diff_figure *figure; /* of the whole plan */
+    const weft_diff_figure *link;   /* seconds of transfers; those that carry something */
+    const weft_diff_figure *part;   /* of the chain that explains the value: it is their sum */
+    const weft_diff_place *place;
+    int n_moves, n_stretches;
+    const weft_diff_move *move;       /* stretch by stretch, in the order of B's tasks */
+    const weft_diff_stretch *stretch; /* by falling effect */
+    int n_stay;                       /* in both and where they were */
+    int n_shifted;                    /* of these: start at another time */
+    double stay_s[2];
+    int n_only[2];
+    const char *const *only[2]; /* tasks of one plan, by name */
+    int n_gained, n_lost;       /* transfers of the whole plan (place) */
+} weft_diff;
+
+/* Tasks, devices and links are matched by name. Both sides are of one kind. All in `a`; the sides
+ * must live as long. */
+void weft_diff_plans(const weft_side side[2], weft_arena *a, weft_diff *out);
+
 /* --- upgrades -------------------------------------------------------------------------------- */
 
 typedef enum weft_upgrade_kind {

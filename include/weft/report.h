@@ -41,8 +41,8 @@ typedef struct weft_summary {
 
 weft_summary *weft_summarize(const weft_model *model, weft_arena *a);
 
-/* The summary for a terminal; with_layers adds one line a node. */
-void weft_summary_text(const weft_summary *s, bool with_layers, FILE *to);
+/* The summary for a terminal, `width` columns wide; with_layers adds one line a node. */
+void weft_summary_text(const weft_summary *s, bool with_layers, int width, FILE *to);
 /* The same as a document (schema weft.inspect/1). */
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
 
@@ -144,58 +144,29 @@ weft_doc *weft_piper_plan_doc(const weft_piper_report *r, weft_arena *a);
 
 /* --- accelerators for training ---------------------------------------------------------------- */
 
-/* A network on the design that was found, and on the reference design. */
-typedef struct weft_mine_figure {
-    double step_s, reference_s;
-    double schedule_s;   /* no schedule on the design is shorter */
-    double macs;         /* of a step */
-    double memory_bytes; /* that training holds at least */
-    bool fits;           /* into the memory of the template */
-} weft_mine_figure;
-
-/* Everything a report of a search shows. */
-typedef struct weft_mine_report {
-    const weft_quest *quest;
-    const weft_found *found;
-    const weft_mine_figure *figure; /* [n_workloads] */
-    const char *solver;
-    const char *dtype, *optimizer;       /* as given */
-    int64_t seed, evaluations;           /* evaluations: the most allowed, 0: no limit */
-    const weft_sensitivity *sensitivity; /* NULL: not asked for */
-} weft_mine_report;
-
 /* For a terminal: the design in words, area and power, what it is worth, proof, networks, the front
  * (with_all: all of it, else the first rows), sensitivity. `width` columns wide. */
 void weft_mine_report_text(const weft_mine_report *r, bool with_all, int width, FILE *to);
-/* Puts what the report shows into a map, as numbers; without a design most of it is null. */
-void weft_mine_report_put(const weft_mine_report *r, weft_doc *map, weft_arena *a);
-/* The design with all that is needed to find it again (schema weft.design/1); NULL without one. */
-weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a);
+/* What `weft mine --json` prints first: as weft_report_result. */
+weft_doc *weft_mine_report_result(const weft_mine_report *r, weft_arena *a);
+weft_doc *weft_fleet_report_result(const weft_fleet_report *r, weft_arena *a);
 /* The front as comma-separated values. */
 void weft_mine_report_csv(const weft_mine_report *r, FILE *to);
-/* "samples/s", "samples/J", or relative to the reference: "x", "x/W". */
-const char *weft_mine_unit(const weft_quest *q);
-
-/* Everything a report of designs for a pipeline shows. */
-typedef struct weft_fleet_report {
-    const weft_fleet_quest *quest;
-    const weft_fleet_found *found;
-    const weft_fleet_found
-        *common;                   /* one design for all stages; NULL: that is what was asked for */
-    const char *dtype, *optimizer; /* as given */
-} weft_fleet_report;
-
 /* For a terminal: throughput, power, bound, stages (with_all: every one), designs. */
 void weft_fleet_report_text(const weft_fleet_report *r, bool with_all, int width, FILE *to);
-/* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
-void weft_fleet_report_put(const weft_fleet_report *r, weft_doc *map, weft_arena *a);
-/* The designs and the partition, with what was asked (schema weft.design/1); NULL without one. */
-weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a);
-const char *weft_fleet_unit(const weft_fleet_quest *q);
 
 /* The fronts of what a study holds, for a terminal and as a document (schema weft.study/1). */
-void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);
+void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, int width, FILE *to);
 weft_doc *weft_study_doc(const weft_study_part *part, int n_parts, weft_arena *a);
+
+/* --- two plans side by side ------------------------------------------------------------------ */
+
+/* For a terminal, `width` columns wide: at most `top` stretches of what moved. */
+void weft_diff_text(const weft_diff *d, int top, int width, FILE *to);
+/* All of it (schema weft.diff/1: docs/formats.md). */
+weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a);
+/* What moved, as comma-separated values. */
+void weft_diff_csv(const weft_diff *d, FILE *to);
 
 /* --- explanations ---------------------------------------------------------------------------- */
 
@@ -252,7 +223,7 @@ bool weft_page_graph_svg(const weft_doc *page, FILE *to);
 void weft_page_table_csv(const weft_doc *table, FILE *to);
 
 /* Devices, links and the matrix of bandwidths of a platform. */
-void weft_platform_text(const weft_platform *p, FILE *to);
+void weft_platform_text(const weft_platform *p, int width, FILE *to);
 weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a);
 
 #ifdef __cplusplus

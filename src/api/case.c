@@ -89,5 +89,9 @@ void weft_case_close(weft_case *c)
     weft_platform_free(c->platform);
     weft_shard_case_close(&c->shard);
     weft_train_case_close(&c->train);
+    if (c->mine.arena != NULL)
+        weft_mine_case_close(&c->mine);
+    if (c->fleet.arena != NULL)
+        weft_fleet_case_close(&c->fleet);
     memset(c, 0, sizeof *c);
 }

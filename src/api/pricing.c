@@ -294,10 +294,11 @@ static weft_status check_solver(const weft_question *q, const char *name)
 
     if (is_known)
         return WEFT_OK;
-    return weft_fail(WEFT_E_INPUT,
-                     "the plan was made by '%s', which is no solver: say which one is to solve "
-                     "again (see: weft list solvers)",
-                     name);
+    return weft_fail(
+        WEFT_E_INPUT,
+        "the plan was made by '%s', which is no solver: say with --solver which one is "
+        "to solve again (see: weft list solvers)",
+        name);
 }
 
 static weft_status finish(pricer *p, weft_arena *a)

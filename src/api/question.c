@@ -110,7 +110,7 @@ weft_status weft_question_machine(const weft_question *q, weft_arena *a, const w
     if (is_tasks && q->place.format && *q->place.format)
         return weft_fail(WEFT_E_INPUT,
                          "%s is of the format %s, whose machines are not edited: upgrades are for "
-                         "platforms and for files of tasks (weft.tasks/1)",
+                         "platforms and for files of tasks; --upgrades none leaves them out",
                          q->place.model, q->place.format);
     if (is_tasks)
         return weft_doc_read(q->place.model, a, out);

@@ -44,12 +44,15 @@ weft_train_request weft_train_request_of(const weft_pipeline_file *f, const weft
 /* The message of the reader of a file, without the name of the file, which everybody knows. */
 const char *weft_line_of_file(const weft_doc *doc, weft_arena *a);
 
-/* weft_verify for plans of sharded networks, and of training. */
+/* weft_verify for plans of sharded networks, of training, and for designs. */
 WEFT_CHECKED weft_status weft_verify_shards(const char *plan_path, const char *model,
                                             const char *platform, weft_wrongs *w,
                                             weft_shard_case *c, weft_verdict *out);
 WEFT_CHECKED weft_status weft_verify_train(const char *plan_path, const char *model,
                                            const char *platform, weft_wrongs *w, weft_train_case *c,
                                            weft_verdict *out);
+WEFT_CHECKED weft_status weft_verify_mine(const char *plan_path, const char *model,
+                                          const char *template_, weft_wrongs *w, weft_case *c,
+                                          weft_verdict *out);
 
 #endif

@@ -251,6 +251,8 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
         WEFT_TRY(weft_verify_shards(plan_path, model, platform, &w, &c->shard, out));
     else if (out->is_train)
         WEFT_TRY(weft_verify_train(plan_path, model, platform, &w, &c->train, out));
+    else if (strcmp(kind, "design") == 0)
+        WEFT_TRY(weft_verify_mine(plan_path, model, platform, &w, c, out));
     else
         WEFT_TRY(verify_place(plan_path, model, platform, &w, c, out));
     out->n_wrong = w.n;

@@ -21,17 +21,36 @@ typedef struct weft_command {
     weft_status (*run)(const void *options, const char *const *operand, int n_operands, int *code);
 } weft_command;
 
-extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_explain, weft_cmd_inspect,
-    weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_report, weft_cmd_shard, weft_cmd_train;
+extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_diff, weft_cmd_explain,
+    weft_cmd_inspect, weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_report, weft_cmd_shard,
+    weft_cmd_train;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
  * text flag given twice is joined by ','. */
 WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                                         const char **operand, int *n_operands, weft_arena *a);
-void weft_help_command(const weft_command *c, FILE *to);
+void weft_help_command(const weft_command *c, int width, FILE *to);
 /* The same as a section of docs/cli.md. */
 void weft_help_markdown(const weft_command *c, FILE *to);
+
+/* --- terminals (terminal.c) --- */
+
+/* Does what goes to this file, or to standard output if path is empty or NULL, go to a terminal? */
+bool weft_is_for_terminal(const char *path);
+/* Columns for a report that goes to this file, or to standard output if path is empty or NULL:
+ * those of the terminal, 60 to 120; 80 where there is none. */
+int weft_report_width(const char *path);
+/* Writes to standard output, on a terminal with colours for what is proved, open or wrong. The text
+ * ends with a NUL behind its n bytes, or it is written as it is. False: it could not be written. */
+bool weft_terminal_print(const char *text, size_t n);
+/* "who: message" on standard error. */
+void weft_terminal_complain(const char *who, const char *message);
+/* One line of progress on standard error, which replaces the one before; the end wipes it. Only if
+ * it is shown. The text is ASCII. */
+bool weft_progress_is_shown(void);
+void weft_progress(const char *text);
+void weft_progress_end(void);
 
 /* Writes a result to a file, whole or not at all, or to standard output if path is empty. */
 WEFT_CHECKED weft_status weft_emit(const char *path, const char *text, size_t n);
@@ -222,6 +241,11 @@ const char *weft_remake_shard(const weft_remake *m, const struct weft_shard_ask 
                               weft_arena *a);
 const char *weft_remake_train(const weft_remake *m, const struct weft_train_ask *ask,
                               weft_arena *a);
+struct weft_mine_report;
+struct weft_fleet_report;
+const char *weft_remake_mine(const weft_remake *m, const struct weft_mine_report *r, weft_arena *a);
+const char *weft_remake_fleet(const weft_remake *m, const struct weft_fleet_report *r,
+                              weft_arena *a);
 
 /* Data of pages, with reasons; plan, page: names of the files, plan empty or NULL: not written. */
 struct weft_case;
@@ -240,6 +264,10 @@ weft_doc *weft_shard_page(const struct weft_shard_report *r, const struct weft_s
                           const weft_page_ask *ask, weft_arena *a);
 weft_doc *weft_train_page(const struct weft_train_report *r, const struct weft_train_case *c,
                           const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_mine_page(const struct weft_mine_report *r, const weft_graph *graph,
+                         const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_fleet_page(const struct weft_fleet_report *r, const weft_page_ask *ask,
+                          weft_arena *a);
 /* Writes a page, whole or not at all. */
 WEFT_CHECKED weft_status weft_page_write(const weft_doc *page, const char *path, weft_arena *a);
 

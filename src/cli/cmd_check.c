@@ -3,18 +3,20 @@
 #include "cli.h"
 #include "weft/api.h"
 
+#include <math.h>
+
 typedef struct check_options {
     const char *model, *on;
     bool json, quiet;
 } check_options;
 
 static const weft_option check_table[] = {
-    {WEFT_TEXT(check_options, model), 0, 0, 0, "the model, if it is not where the plan says",    "",
-     NULL                                                                                                  },
-    {WEFT_TEXT(check_options, on),    0, 0, 0, "the platform, if it is not where the plan says", "",
-     NULL                                                                                                  },
-    {WEFT_FLAG(check_options, json),  0, 0, 1, "the verdict as one JSON document",               NULL, NULL},
-    {WEFT_FLAG(check_options, quiet), 0, 0, 1, "print nothing; the exit code says it",           NULL, NULL},
+    {WEFT_TEXT(check_options, model), 0, 0, 0, "the model, if it is not where the plan says", "",
+     NULL                                                                                               },
+    {WEFT_TEXT(check_options, on),    0, 0, 0,
+     "the platform, or the template of a design, if it is not where the plan says",           "",   NULL},
+    {WEFT_FLAG(check_options, json),  0, 0, 1, "the verdict as one JSON document",            NULL, NULL},
+    {WEFT_FLAG(check_options, quiet), 0, 0, 1, "print nothing; the exit code says it",        NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -38,6 +40,55 @@ static void bound_text(const weft_verdict *v, FILE *to)
                 weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
 }
 
+/* --- designs ---------------------------------------------------------------------------------- */
+
+static const char *unit_of(const weft_verdict *v)
+{
+    return v->is_mine ? weft_mine_unit(v->mine.quest) : weft_fleet_unit(v->fleet.quest);
+}
+
+static double value_of(const weft_verdict *v)
+{
+    return v->is_mine ? v->mine.found->value : v->fleet.found->value;
+}
+
+static void design_bound_text(const weft_verdict *v, FILE *to)
+{
+    double bound = v->is_mine ? v->mine.found->bound : v->fleet.found->bound;
+    const char *unit = unit_of(v), *solver = v->is_mine ? v->mine.solver : "auto";
+
+    if (bound == INFINITY)
+        fprintf(to, "  no bound is claimed; no design has more than %.6g %s\n", v->certified, unit);
+    else if (v->is_bound_checked)
+        fprintf(to, "  bound %.6g %s, recomputed from the whole template\n", bound, unit);
+    else
+        fprintf(to,
+                "  bound %.6g %s, proved by solver '%s', a search that is not repeated here;\n"
+                "  without it %.6g %s, recomputed from the whole template\n",
+                bound, unit, solver, v->certified, unit);
+}
+
+/* What a design is for does not fit: known, and said by whoever made it. */
+static void memory_text(const weft_verdict *v, FILE *to)
+{
+    if (v->is_mine && !weft_mine_report_fits(&v->mine))
+        fprintf(to, "  not all networks fit the memory of one device: see \"fits\" in the file\n");
+}
+
+static void design_text(const weft_verdict *v, const char *plan, FILE *to)
+{
+    if (v->is_mine)
+        fprintf(to, "%s: within its limits, and worth what it claims: %.6g %s\n", plan, value_of(v),
+                unit_of(v));
+    else
+        fprintf(to, "%s: within the limits, and worth what they claim: %.6g %s\n", plan,
+                value_of(v), unit_of(v));
+    design_bound_text(v, to);
+    memory_text(v, to);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
+
 static const char *value_name(const weft_verdict *v, const weft_case *c)
 {
     if (v->is_train)
@@ -59,6 +110,10 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
 {
     char text[48];
 
+    if (v->n_wrong == 0 && (v->is_mine || v->is_fleet)) {
+        design_text(v, plan, to);
+        return;
+    }
     if (v->n_wrong == 0) {
         fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
                 weft_unit_print(proof_of(v)->value, WEFT_UNIT_SECONDS, text), value_name(v, c));
@@ -126,11 +181,14 @@ const weft_command weft_cmd_check = {
         "contents have not changed, every task is placed legally, the simulator finds the same\n"
         "times, every claimed number is found again, and the bound follows from its certificates, "
         "or\n"
-        "rests on a search that is named: that part is not repeated.\n"
+        "rests on a search that is named: that part is not repeated. Designs of weft mine are\n"
+        "checked the same way: area, power, times and the metric, from template and networks.\n"
         "Exit code 1, with one line for each thing that is wrong, if not.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft check plan.json\n"
-                "  weft check plan.json --model moved/model.onnx\n",
+                "  weft check plan.json --model moved/model.onnx\n"
+                "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
+                "  weft check design.json\n",
     .options = check_table,
     .options_size = sizeof(check_options),
     .min_operands = 1,

@@ -2,6 +2,7 @@
 /* cmd_place.c: weft place MODEL --on PLATFORM, and weft compare, which runs every solver. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 #include "weft/report.h"
 
@@ -141,7 +142,7 @@ static weft_status show(const weft_report *r, weft_doc *plan, const place_option
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_report_text(r, 80, c.to);
+        weft_report_text(r, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -277,11 +278,11 @@ static double speed_up(const comparison *c, int i)
     return value > 0 && isfinite(ratio) ? ratio : NAN;
 }
 
-static void compare_text(const comparison *c, FILE *to)
+static void compare_text(const comparison *c, int width, weft_arena *a, FILE *to)
 {
     char text[48];
 
-    fprintf(to, "%-12s %14s %9s %14s %8s %10s\n", "solver",
+    fprintf(to, "%-12s %12s %9s %12s %8s %10s\n", "solver",
             c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound",
             "gap", "solved in");
     for (int i = 0; i < c->n; i++) {
@@ -289,28 +290,32 @@ static void compare_text(const comparison *c, FILE *to)
 
         fprintf(to, "%-12s ", c->solver[i]->name);
         if (c->missing[i] != NULL) {
-            fprintf(to, "%14s: %s\n", "not run", c->missing[i]);
+            fprintf(to, "%12s: ", "not run");
+            weft_print_wrapped(to, 27, width, c->missing[i]);
             continue;
         }
         if (!has_plan(s)) {
-            fprintf(to, "%14s\n",
+            fprintf(to, "%12s\n",
                     s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
             continue;
         }
-        fprintf(to, "%14s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+        fprintf(to, "%12s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
         if (isnan(speed_up(c, i)))
             fprintf(to, "%9s ", "-");
         else
             fprintf(to, "%8.2fx ", speed_up(c, i));
-        fprintf(to, "%14s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+        fprintf(to, "%12s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
         fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
                 weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
     }
-    if (!isnan(c->single.best_single_s))
-        fprintf(
-            to,
-            "\nspeed-up over the best single device, %s; at most %.2fx is possible (%s bound)\n",
-            c->single.best_single, c->single.best_single_s / c->bound.bound, c->bound.method);
+    if (isnan(c->single.best_single_s))
+        return;
+    fputc('\n', to);
+    weft_print_wrapped(
+        to, 0, width,
+        weft_arena_print(
+            a, "speed-up over the best single device, %s; at most %.2fx is possible (%s bound)",
+            c->single.best_single, c->single.best_single_s / c->bound.bound, c->bound.method));
 }
 
 static void compare_csv(const comparison *c, FILE *to)
@@ -407,7 +412,7 @@ static weft_status compare(const weft_case *the, const weft_request *q, const co
     else if (o->csv)
         compare_csv(&c, text.to);
     else
-        compare_text(&c, text.to);
+        compare_text(&c, weft_report_width(o->output), a, text.to);
     return weft_collect_emit(&text, o->output);
 }
 

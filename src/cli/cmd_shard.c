@@ -139,7 +139,7 @@ static weft_status show(const weft_shard_report *r, weft_doc *plan, const shard_
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_shard_report_text(r, o->layers, 80, c.to);
+        weft_shard_report_text(r, o->layers, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

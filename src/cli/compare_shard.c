@@ -2,6 +2,7 @@
 /* compare_shard.c: weft compare --task shard: every solver of sharded networks side by side. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static double reduction(const comparison *c, int i)
                : NAN;
 }
 
-static void print_text(const comparison *c, FILE *to)
+static void print_text(const comparison *c, int width, weft_arena *a, FILE *to)
 {
     char text[48];
 
@@ -53,9 +54,12 @@ static void print_text(const comparison *c, FILE *to)
 
         fprintf(to, "%-14s ", c->solver[i]->name);
         if (!weft_shard_has_plan(s)) {
-            fprintf(to, "%12s%s%s\n",
+            weft_print_wrapped(
+                to, 15, width,
+                weft_arena_print(
+                    a, "%s%s%s",
                     s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found",
-                    s->proof.reason ? ": " : "", s->proof.reason ? s->proof.reason : "");
+                    s->proof.reason ? ": " : "", s->proof.reason ? s->proof.reason : ""));
             continue;
         }
         fprintf(to, "%12s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
@@ -67,11 +71,14 @@ static void print_text(const comparison *c, FILE *to)
         fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
                 weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
     }
-    fprintf(to, "\n");
-    if (c->usual >= 0)
-        fprintf(to, "lower by: than %s; ", c->solver[c->usual]->name);
-    fprintf(to, "no plan takes less than %s (%s bound)\n",
-            weft_unit_print(c->bound.bound, WEFT_UNIT_SECONDS, text), c->bound.method);
+    fputc('\n', to);
+    weft_print_wrapped(to, 0, width,
+                       weft_arena_print(a, "%s%s%sno plan takes less than %s (%s bound)",
+                                        c->usual >= 0 ? "lower by: than " : "",
+                                        c->usual >= 0 ? c->solver[c->usual]->name : "",
+                                        c->usual >= 0 ? "; " : "",
+                                        weft_unit_print(c->bound.bound, WEFT_UNIT_SECONDS, text),
+                                        c->bound.method));
 }
 
 static void print_csv(const comparison *c, FILE *to)
@@ -171,7 +178,7 @@ static weft_status compare(const weft_sharding *p, const weft_shard_comparing *o
     else if (o->csv)
         print_csv(&c, text.to);
     else
-        print_text(&c, text.to);
+        print_text(&c, weft_report_width(o->output), a, text.to);
     return weft_collect_emit(&text, o->output);
 }
 

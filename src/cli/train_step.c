@@ -72,7 +72,7 @@ static weft_status show(const weft_train_report *r, weft_doc *plan, const weft_t
     if (f->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_train_report_text(r, f->verbose, 80, c.to);
+        weft_train_report_text(r, f->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

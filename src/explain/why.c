@@ -144,32 +144,23 @@ const char *weft_why_seconds(weft_arena *a, double seconds)
     return weft_arena_print(a, "%s", weft_unit_print(seconds, WEFT_UNIT_SECONDS, text));
 }
 
-/* What the chain of the plan is made of. */
-static const char *chain_words(const weft_why *w, weft_arena *a)
-{
-    return weft_arena_print(a, "the plan computes for %s, sends for %s and waits for %s on its way",
-                            weft_why_seconds(a, w->compute_s), weft_why_seconds(a, w->transfer_s),
-                            weft_why_seconds(a, w->wait_s));
-}
-
 void weft_why_words(const weft_proof *proof, bool has_plan, const char *more, weft_arena *a,
                     weft_why *out)
 {
-    const char *first = out->n_parts > 0 ? out->part[0].name : "no reason";
     double over_s = proof->value - proof->bound;
+    const char *text;
 
     if (!has_plan)
-        out->text = weft_arena_print(a, "there is no plan%s%s", proof->reason ? ": " : "",
-                                     proof->reason ? proof->reason : "");
+        text = weft_arena_print(a, "there is no plan%s%s", proof->reason ? ": " : "",
+                                proof->reason ? proof->reason : "");
     else if (over_s <= SAME * proof->value)
-        out->text = weft_arena_print(
-            a, "nothing stands between value and bound: the plan is proved optimal; %s%s%s",
-            chain_words(out, a), more ? "; " : "", more ? more : "");
+        text = "nothing stands between value and bound: the plan is proved optimal";
     else
-        out->text =
+        text =
             weft_arena_print(a,
-                             "value and bound are %s (%.2f %%) apart: %s, and nothing "
-                             "stronger than the bound (%s) is proved%s%s",
+                             "value and bound are %s (%.2f %%) apart: better plans may exist, or "
+                             "the bound (%s) may be too low",
                              weft_why_seconds(a, over_s), 100 * over_s / proof->value,
-                             chain_words(out, a), first, more ? "; " : "", more ? more : "");
+                             out->n_parts > 0 ? out->part[0].name : "none");
+    out->text = more == NULL ? text : weft_arena_print(a, "%s; %s", text, more);
 }

@@ -309,13 +309,3 @@ const char *weft_limits_words(const weft_limits *l, weft_arena *a)
         return weft_arena_print(a, "%.4g\tW", l->tdp_w);
     return weft_arena_print(a, "%.4g\tmm2 and %.4g\tW", l->area_mm2, l->tdp_w);
 }
-
-/* --- documents ------------------------------------------------------------------------------- */
-
-void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double x)
-{
-    if (fabs(x) < 1e15 && x == floor(x))
-        weft_put_int(a, map, key, (int64_t)x);
-    else
-        weft_put_real(a, map, key, x);
-}

@@ -97,9 +97,4 @@ int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_F
 /* "600 mm2 and 280 W", numbers glued to their units; in `a`. */
 const char *weft_limits_words(const weft_limits *l, weft_arena *a);
 
-/* --- documents ------------------------------------------------------------------------------- */
-
-/* A number that is whole, as a rule: then without a point. */
-void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double x);
-
 #endif

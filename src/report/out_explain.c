@@ -2,6 +2,7 @@
 /* out_explain.c: what `weft explain` found, for a terminal and as a document. */
 #include "fields.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,18 @@ enum { MOST_TASKS = 100, SHOWN_TASKS = 3 }; /* names of a reason: in a document,
 static const char *value_word(const weft_explanation *e)
 {
     return strcmp(e->kind, "train") == 0 ? "a step" : e->is_period ? "per item" : "latency";
+}
+
+/* Numbers are not parted from their units: "13.2 us". */
+static const char *glued(const char *text, weft_arena *a)
+{
+    char *copy = weft_arena_text(a, text, strlen(text));
+
+    for (char *c = copy; *c; c++)
+        if (*c == ' ' && c > copy && isdigit((unsigned char)c[-1]) &&
+            (isalpha((unsigned char)c[1]) || c[1] == '%'))
+            *c = '\t';
+    return copy;
 }
 
 /* --- text: value and bound ------------------------------------------------------------------- */
@@ -50,7 +63,7 @@ static void print_value(const weft_explanation *e, weft_arena *a, int width, FIL
     weft_print_field(to, width, "sends", share_words(e, w->transfer_s, a));
     weft_print_field(to, width, "waits", share_words(e, w->wait_s, a));
     if (w->text != NULL)
-        weft_print_field(to, width, "", w->text);
+        weft_print_field(to, width, "", glued(w->text, a));
 }
 
 /* "; most by 'conv_1', 'conv_2', 'conv_3'". */
@@ -71,11 +84,15 @@ static void print_bound(const weft_explanation *e, weft_arena *a, int width, FIL
     const weft_why *w = e->why;
 
     fprintf(to, "\nwhy no plan takes less\n");
-    for (int i = 0; i < w->n_parts; i++)
-        weft_print_field(
-            to, width, weft_arena_print(a, "%s", w->part[i].key),
-            weft_arena_print(a, "%s: %s: %s%s", weft_glued_seconds(a, w->part[i].seconds),
-                             w->part[i].name, w->part[i].text, heaviest(e, &w->part[i], a)));
+    for (int i = 0; i < w->n_parts; i++) {
+        const weft_why_part *part = &w->part[i];
+        bool is_named = strcmp(part->name, part->key) != 0;
+
+        weft_print_field(to, width, part->key,
+                         weft_arena_print(a, "%s: %s%s%s%s", weft_glued_seconds(a, part->seconds),
+                                          is_named ? part->name : "", is_named ? ": " : "",
+                                          glued(part->text, a), heaviest(e, part, a)));
+    }
 }
 
 /* --- text: upgrades -------------------------------------------------------------------------- */
@@ -86,13 +103,12 @@ static const char *note_of(const weft_priced *p, weft_arena *a)
         return weft_arena_print(a, ": %s", p->reason);
     if (p->is_useless)
         return ": cannot help, which is proved";
-    return p->value < p->solved || isnan(p->solved) ? " (the plan as it is)" : "";
+    return p->value < p->solved || isnan(p->solved) ? " (with the plan as it is)" : "";
 }
 
-static void print_row(const weft_explanation *e, const weft_priced *p, weft_arena *a, int width,
-                      FILE *to)
+static void print_row(const weft_priced *p, weft_arena *a, int width, FILE *to)
 {
-    enum { NUMBERS = 46 };
+    enum { NUMBERS = 47 }; /* columns */
     char value[48], bound[48];
 
     if (isfinite(p->value))
@@ -102,7 +118,6 @@ static void print_row(const weft_explanation *e, const weft_priced *p, weft_aren
         fprintf(to, "  %11s %11s %9s %9s  ", "no plan", "-", "-", "-");
     weft_print_wrapped(to, NUMBERS, width,
                        weft_arena_print(a, "%s%s", p->upgrade->what, note_of(p, a)));
-    (void)e;
 }
 
 static void print_upgrades(const weft_explanation *e, weft_arena *a, int width, FILE *to)
@@ -114,7 +129,7 @@ static void print_upgrades(const weft_explanation *e, weft_arena *a, int width, 
     }
     fprintf(to, "  %11s %11s %9s %9s  upgrade\n", value_word(e), "bound", "gain", "at most");
     for (int i = 0; i < e->n_shown; i++)
-        print_row(e, &e->upgrade[i], a, width, to);
+        print_row(&e->upgrade[i], a, width, to);
     if (e->n_shown < e->n_upgrades)
         fprintf(to, "  and %d more\n", e->n_upgrades - e->n_shown);
 }

@@ -94,3 +94,58 @@ weft_doc *weft_train_report_result(const weft_train_report *r, weft_arena *a)
     put_reason(d, proof, a);
     return d;
 }
+
+/* --- accelerators ----------------------------------------------------------------------------- */
+
+typedef struct mined {
+    const char *networks, *template_, *solver, *unit, *reason;
+    weft_metric metric;
+    weft_outcome outcome;
+    double value, bound, gap; /* value 0: no design */
+} mined;
+
+static weft_doc *mined_doc(const mined *m, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    bool has = m->value > 0;
+
+    weft_put_text(a, d, "schema", "weft.result/1");
+    weft_put_text(a, d, "command", "mine");
+    weft_put_text(a, d, "model", m->networks);
+    weft_put_text(a, d, "platform", m->template_);
+    weft_put_text(a, d, "goal", m->metric == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput");
+    weft_put_text(a, d, "solver", m->solver);
+    weft_put_text(a, d, "status", weft_outcome_name(m->outcome));
+    weft_put_text(a, d, "sense", "max");
+    weft_put_real(a, d, "value", has ? m->value : NAN);
+    weft_put_text(a, d, "unit", m->unit);
+    weft_put_real(a, d, "bound", m->bound);
+    weft_put_real(a, d, "gap", has ? m->gap : NAN);
+    weft_put_text(a, d, "reason", has ? NULL : m->reason);
+    return d;
+}
+
+weft_doc *weft_mine_report_result(const weft_mine_report *r, weft_arena *a)
+{
+    const weft_found *f = r->found;
+    const char *names = r->quest->workload[0].name;
+
+    for (int i = 1; i < r->quest->n_workloads; i++)
+        names = weft_arena_print(a, "%s %s", names, r->quest->workload[i].name);
+    return mined_doc(&(mined){names, r->quest->template_->name, r->solver, weft_mine_unit(r->quest),
+                              f->reason, r->quest->metric, f->outcome, f->value, f->bound,
+                              fabs(f->value - f->bound) / f->value},
+                     a);
+}
+
+weft_doc *weft_fleet_report_result(const weft_fleet_report *r, weft_arena *a)
+{
+    const weft_fleet_found *f = r->found;
+    const char *names = r->quest->net[0]->name;
+
+    for (int i = 1; i < r->quest->n_nets; i++)
+        names = weft_arena_print(a, "%s %s", names, r->quest->net[i]->name);
+    return mined_doc(&(mined){names, r->quest->template_->name, "auto", weft_fleet_unit(r->quest),
+                              f->reason, r->quest->metric, f->outcome, f->value, f->bound, f->gap},
+                     a);
+}

@@ -129,6 +129,7 @@ static weft_doc *edges_doc(const weft_page_graph *g, const weft_sketch *s, const
     weft_doc_put(a, d, "from", weft_page_ints(g->from, g->n_edges, a));
     weft_doc_put(a, d, "to", weft_page_ints(g->to, g->n_edges, a));
     weft_doc_put(a, d, "bytes", weft_page_reals(g->edge_bytes, g->n_edges, a));
+    weft_put_text(a, d, "unit", g->edge_unit ? g->edge_unit : "B");
     weft_doc_put(a, d, "is_cross", is_cross);
     weft_doc_put(a, d, "points", points_doc(s, l, a));
     return d;

@@ -143,6 +143,7 @@ typedef struct weft_page_graph {
     int *bar;                 /* or NULL: bars say it themselves */
     int *from, *to;           /* by (from, to), each pair once */
     double *edge_bytes;       /* NAN: not known */
+    const char *edge_unit;    /* of these; NULL: "B" */
     weft_doc *costs;          /* or NULL */
 } weft_page_graph;
 

@@ -436,6 +436,7 @@ static void add_graph(placing *t)
 
     g.n_devices = p->n_devices;
     g.device = p->device_name;
+    g.edge_unit = weft_report_has_bytes(t->r) ? "B" : "units";
     g.start_s = WEFT_NEW(t->a, double, p->n_tasks + 1);
     if (p->joules != NULL)
         g.joules = WEFT_NEW(t->a, double, p->n_tasks + 1);

@@ -45,6 +45,15 @@ async function layout(tab) {
         check(canvas.width >= 60, `canvas ${canvas.name} is ${canvas.width} pixels wide`);
 }
 
+async function layouts(tab) {
+    for (const width of [800, 1280, 1920]) {
+        await tab.setViewportSize({width, height: 1000});
+        await frames(tab);
+        await layout(tab);
+        await theme(tab);
+    }
+}
+
 // Contrast of WCAG between the colours of the style sheet.
 function contrasts() {
     const style = getComputedStyle(document.documentElement);
@@ -73,6 +82,7 @@ async function theme(tab) {
             check(c.is >= c.least, `contrast of ${c.a} on ${c.b} is ${c.is.toFixed(2)}, must be ${c.least}`);
         await tab.locator("#theme").click();
         await frames(tab);
+        await layout(tab);
         if (i === 0) {
             check(await dark() !== before, "the button does not change the theme");
             check(!rows || await tab.evaluate(() => document.querySelector("canvas").toDataURL()) !== rows, "canvases keep their colours");
@@ -112,11 +122,7 @@ export function tests(pages) {
     const list = [];
 
     for (const page of [...pages.real, ...pages.madeUp, ...pages.hostile]) {
-        for (const width of [800, 1280, 1920])
-            for (const colorScheme of ["light", "dark"])
-                list.push([`${page.name}: layout, ${width} pixels, ${colorScheme}`,
-                    browser => browser.visit(page.file, {width, height: 1000, colorScheme}, layout)]);
-        list.push([`${page.name}: theme`, browser => browser.visit(page.file, {}, theme)]);
+        list.push([`${page.name}: layout of 800, 1280 and 1920 pixels, light and dark`, browser => browser.visit(page.file, {}, layouts)]);
         list.push([`${page.name}: paper`, browser => browser.visit(page.file, {colorScheme: "dark"}, paper)]);
     }
     return list;

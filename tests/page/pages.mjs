@@ -12,11 +12,11 @@ const BAD = "</script><img src=x onerror=\"document.title='hurt'\">";
 // name, command that makes the plan. Searches are bounded by steps, so that plans are the same
 // everywhere.
 const PLANS = [
-    ["latency", ["place", "squeezenet", "--on", "edge-soc", "--steps", "2000"]],
+    ["latency", ["place", "squeezenet1_1", "--on", "edge-soc", "--steps", "2000"]],
     ["throughput", ["place", "resnet18", "--on", "server-cpu-2gpu", "--goal", "throughput", "--steps", "2000"]],
     ["tasks", ["place", join(data, "tasks/topcuoglu.json")]],
     ["shard", ["shard", "alexnet", "--on", "f1-2x4", "--dtype", "f16"]],
-    ["train", ["train", "gpt2:layers=4", "--on", "cluster-16gpu", "--batch", "32"]],
+    ["train", ["train", "gpt2:layers=4", "--on", "mixed-fleet", "--dtype", "f16", "--batch", "32"]],
 ];
 
 function run(weft, folder, args) {
