@@ -163,6 +163,20 @@ typedef struct weft_verdict {
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
 
+/* The network that a plan is about, node by node. */
+typedef struct weft_case_nodes {
+    const weft_graph *graph;
+    const int *part;   /* [n_nodes] task, step or unit that the node is part of; -1: none */
+    weft_model *model; /* that had to be opened for it, or NULL */
+} weft_case_nodes;
+
+/* Of a verified plan; source: the model. Plans without a network, of tasks, and designs are an
+ * error. part is in `a`; *out is to be closed before the case. */
+WEFT_CHECKED weft_status weft_case_nodes_open(const weft_case *c, const weft_verdict *v,
+                                              const char *source, weft_arena *a,
+                                              weft_case_nodes *out);
+void weft_case_nodes_close(weft_case_nodes *n);
+
 /* Two plans to be set side by side, and their verdicts. */
 typedef struct weft_pair {
     weft_case c[2];
@@ -204,7 +218,7 @@ typedef struct weft_pricing {
     const char *solver; /* NULL: the one of the plan */
     weft_run run;       /* seed, limit_s and steps of each solve; n_threads solves run side by side;
                            stop; the rest is not used */
-    void (*told)(void *context, int n_done, int n); /* after each, by any thread; NULL: nobody */
+    void (*told)(void *context, int n_done, int n); /* at first, and after each by any thread */
     void *context;
 } weft_pricing;
 
@@ -216,6 +230,13 @@ typedef struct weft_pricing {
 WEFT_CHECKED weft_status weft_price(const weft_question *q, double before,
                                     const weft_upgrade *upgrade, int n, const weft_pricing *how,
                                     weft_arena *a, weft_priced *out);
+
+/* As weft_place_doubt, for plans of sharded networks and of training: what is in doubt are the
+ * times of the devices and links of each entry of the platform file; samples change all of them.
+ * solver NULL: the one of the plan; that of the options does not count. */
+WEFT_CHECKED weft_status weft_question_doubt(const weft_question *q, const char *solver,
+                                             const weft_doubt_options *o, weft_arena *a,
+                                             weft_doubt *out);
 
 #ifdef __cplusplus
 }

@@ -282,6 +282,15 @@ void weft_file_close(weft_file *f);
  * followed; devices and pipes are written to. */
 WEFT_CHECKED weft_status weft_file_write(const char *path, const void *data, size_t size);
 
+/* Bytes of somebody else. */
+typedef struct weft_bytes {
+    const void *data;
+    size_t size;
+} weft_bytes;
+
+/* The same of a file in parts, one after the other: they need not be in one place. */
+WEFT_CHECKED weft_status weft_file_write_parts(const char *path, const weft_bytes *part, int n);
+
 #ifdef __cplusplus
 }
 #endif

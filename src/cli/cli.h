@@ -264,7 +264,8 @@ weft_doc *weft_shard_page(const struct weft_shard_report *r, const struct weft_s
                           const weft_page_ask *ask, weft_arena *a);
 weft_doc *weft_train_page(const struct weft_train_report *r, const struct weft_train_case *c,
                           const weft_page_ask *ask, weft_arena *a);
-weft_doc *weft_mine_page(const struct weft_mine_report *r, const weft_graph *graph,
+struct weft_mine_case;
+weft_doc *weft_mine_page(const struct weft_mine_report *r, const struct weft_mine_case *c,
                          const weft_page_ask *ask, weft_arena *a);
 weft_doc *weft_fleet_page(const struct weft_fleet_report *r, const weft_page_ask *ask,
                           weft_arena *a);
@@ -299,10 +300,10 @@ struct weft_mine_request;
 typedef struct weft_mine_flags {
     const struct weft_mine_request *request;
     const char *solver, *dtype, *optimizer;
-    const weft_effort_flags *effort;     /* steps: evaluations */
-    int n_processes;                     /* that mpirun has started; 1 without it */
-    int64_t sensitivity;                 /* draws; 0: none */
-    const char *study, *output, *pareto; /* empty: none */
+    const weft_effort_flags *effort;              /* steps: evaluations */
+    int n_processes;                              /* that mpirun has started; 1 without it */
+    int64_t sensitivity;                          /* draws; 0: none */
+    const char *study, *output, *pareto, *report; /* empty: none */
     bool json, quiet, verbose;
 } weft_mine_flags;
 
@@ -341,5 +342,20 @@ WEFT_CHECKED weft_status weft_pareto_show(const struct weft_problem *p,
 /* The options of weft_model_open from those flags. */
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,
                                                weft_model_options *out);
+
+/* --- models with notes (annotate.c) --- */
+
+struct weft_case;
+struct weft_verdict;
+
+typedef struct weft_annotate_ask {
+    const char *model, *path; /* model: empty: as the plan says */
+    FILE *to;                 /* what was done, in a line or two; NULL: nobody is told */
+} weft_annotate_ask;
+
+/* The model of a verified plan as an ONNX file with what the page shows on each node. */
+WEFT_CHECKED weft_status weft_annotate_plan(const struct weft_case *c, const struct weft_verdict *v,
+                                            const weft_doc *page, const weft_annotate_ask *ask,
+                                            weft_arena *a);
 
 #endif

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 
 typedef struct report_options {
-    const char *output, *timeline, *graph, *csv, *trace, *dot, *compare, *explain, *model, *on;
+    const char *output, *timeline, *graph, *csv, *trace, *dot, *annotate, *compare, *explain,
+        *model, *on;
     bool json, quiet;
 } report_options;
 
@@ -28,6 +29,7 @@ static const weft_option report_table[] = {
     {WEFT_TEXT(report_options, csv), 0, 0, 0, "write every table of the page into this folder, as CSV", "", NULL},
     {WEFT_TEXT(report_options, trace), 0, 0, 0, "write a timeline for Perfetto there", "", NULL},
     {WEFT_TEXT(report_options, dot), 0, 0, 0, "write the graph in Graphviz' language there", "", NULL},
+    {WEFT_TEXT(report_options, annotate), 0, 0, 0, "write the model there, as ONNX, with what Netron shows on each node", "", NULL},
     {WEFT_TEXT(report_options, compare), 0, 0, 0, "show what weft compare --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, explain), 0, 0, 0, "show what weft explain --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, model), 0, 0, 0, "the model, if it is not where the plan says", "", NULL},
@@ -165,7 +167,7 @@ static weft_status read_documents(reporting *t)
     return WEFT_OK;
 }
 
-/* --- pages of the three kinds ---------------------------------------------------------------- */
+/* --- pages of each kind --------------------------------------------------------------------- */
 
 static weft_status make_place(reporting *t)
 {
@@ -213,12 +215,11 @@ static weft_status make_train(reporting *t)
 
 static weft_status make_page(reporting *t)
 {
-    if (t->v->is_mine)
-        t->page = weft_mine_page(&t->v->mine, t->c->mine.trained[0]->graph, &t->ask, t->a);
-    else if (t->v->is_fleet)
-        t->page = weft_fleet_page(&t->v->fleet, &t->ask, t->a);
-    if (is_design(t->v))
+    if (is_design(t->v)) {
+        t->page = t->v->is_mine ? weft_mine_page(&t->v->mine, &t->c->mine, &t->ask, t->a)
+                                : weft_fleet_page(&t->v->fleet, &t->ask, t->a);
         return WEFT_OK;
+    }
     return t->v->is_shard ? make_shard(t) : t->v->is_train ? make_train(t) : make_place(t);
 }
 
@@ -298,6 +299,16 @@ static weft_status add_dot(reporting *t, makings *m)
     return add_collected(t, m, &c, t->o->dot);
 }
 
+/* Designs have neither; the page has their timeline. */
+static weft_status check_design_files(const reporting *t)
+{
+    const char *flag = *t->o->trace ? "trace" : *t->o->dot ? "dot" : NULL;
+
+    if (flag != NULL && is_design(t->v))
+        return weft_fail(WEFT_E_INPUT, "--%s is for plans, not for designs", flag);
+    return WEFT_OK;
+}
+
 /* A drawing of the page, by one of these. */
 static weft_status add_drawing(reporting *t, makings *m, const char *path,
                                bool (*draw)(const weft_doc *, FILE *))
@@ -310,16 +321,6 @@ static weft_status add_drawing(reporting *t, makings *m, const char *path,
     fclose(c.to);
     free(c.text);
     return weft_fail(WEFT_E_INPUT, "%s: the page of this plan has no such drawing", path);
-}
-
-/* Designs have neither; the page has their timeline. */
-static weft_status check_design_files(const reporting *t)
-{
-    const char *flag = *t->o->trace ? "trace" : *t->o->dot ? "dot" : NULL;
-
-    if (flag != NULL && is_design(t->v))
-        return weft_fail(WEFT_E_INPUT, "--%s is for plans, not for designs", flag);
-    return WEFT_OK;
 }
 
 static weft_status make_files(reporting *t, makings *m)
@@ -369,6 +370,15 @@ static weft_status write_files(reporting *t, const makings *m)
     return WEFT_OK;
 }
 
+/* Before the other files: a model that cannot be written is an error. */
+static weft_status annotate(reporting *t)
+{
+    bool is_told = !t->o->quiet && !t->o->json && strcmp(t->output, "-") != 0;
+    weft_annotate_ask ask = {t->o->model, t->o->annotate, is_told ? stdout : NULL};
+
+    return *t->o->annotate ? weft_annotate_plan(t->c, t->v, t->page, &ask, t->a) : WEFT_OK;
+}
+
 /* --- the command ----------------------------------------------------------------------------- */
 
 /* PLAN with the ending .html. */
@@ -399,6 +409,7 @@ static weft_status report(reporting *t)
     WEFT_TRY(read_documents(t));
     WEFT_TRY(make_page(t));
     WEFT_TRY(make_files(t, &files));
+    WEFT_TRY(annotate(t));
     WEFT_TRY(write_files(t, &files));
     if (t->o->json && !t->o->quiet) {
         const char *text = weft_doc_json(t->page, 1, t->a);
@@ -444,11 +455,14 @@ const weft_command weft_cmd_report = {
         "plan\n"
         "is worth and what no plan can beat, a timeline to zoom, the network with the costs of\n"
         "every operator, memory over time, tables, and what value and bound are made of. The page\n"
-        "needs no network and opens from disk. A wrong plan is refused, with exit code 1.",
+        "needs no network and opens from disk. A wrong plan is refused, with exit code 1. Designs\n"
+        "of weft mine have pages too: the front, and the schedule on their cores or stages.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft report plan.json -o report.html\n"
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
-                "  weft report plan.json --json\n",
+                "  weft report plan.json --json\n"
+                "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
+                "  weft report design.json\n",
     .options = report_table,
     .options_size = sizeof(report_options),
     .min_operands = 1,
