@@ -22,34 +22,33 @@ typedef struct explain_options {
 } explain_options;
 
 static const weft_option explain_table[] = {
-    {WEFT_TEXT(explain_options, upgrades),          0,   0,  0,
-     "which are priced: some of link, speed, memory, device with ',' between them; or none",                         "link,speed,memory,device", NULL},
+    {WEFT_TEXT(explain_options, upgrades),          0,   0,  0,    "which to price, or none",
+     "link,speed,memory,device",                                                                                           NULL},
     {WEFT_INT(explain_options,  top),               0,   0,  1e6,  "show the best N upgrades only; 0: all",          NULL,
-     NULL                                                                                                                                            },
+     NULL                                                                                                                      },
     {WEFT_TEXT(explain_options, save),              0,   0,  0,
-     "write each upgraded machine into this folder, as a file that --on reads",                                      "",                         NULL},
+     "write each upgraded machine into this folder, for --on",                                                       "",   NULL},
     {WEFT_TEXT(explain_options, uncertainty),       0,   0,  0,
-     "for which errors of costs up to this (20%) the plan is still good; weft place only",                           "",
-     NULL                                                                                                                                            },
+     "errors of costs (20%) for which the plan stays good",                                                          "",   NULL},
     {WEFT_INT(explain_options,  samples),           100, 0,  1e6,
-     "random errors of all times that --uncertainty tries",                                                          NULL,                       NULL},
+     "random errors of all times that --uncertainty tries",                                                          NULL, NULL},
     {WEFT_TEXT(explain_options, solver),            0,   0,  0,
-     "how to solve again; if not given, as the plan was made",                                                       "",                         NULL},
+     "how to solve again; if not given, as the plan was made",                                                       "",   NULL},
     {WEFT_TEXT(explain_options, effort.time_limit), 0,   0,  0,
-     "of each solve; if not given, that of the command that made the plan, or none with --steps",                    "",                         NULL},
+     "of each solve (default: as the command of the plan, or none with --steps)",                                    "",   NULL},
     {WEFT_INT(explain_options,  effort.steps),      0,   0,  1e15,
-     "steps of search of each solve; 0: no limit (with --uncertainty: 20,000)",                                      NULL,                       NULL},
+     "steps of search of each solve; 0: no limit (--uncertainty: few)",                                              NULL, NULL},
     {WEFT_INT(explain_options,  effort.seed),       -1,  -1, 1e15, "seed; -1: that of the plan",                     NULL,
-     NULL                                                                                                                                            },
+     NULL                                                                                                                      },
     {WEFT_INT(explain_options,  effort.threads),    1,   1,  1024,
-     "solves side by side; the answer does not depend on it",                                                        NULL,                       NULL},
+     "solves side by side; the answer does not depend on it",                                                        NULL, NULL},
     {WEFT_TEXT(explain_options, model),             0,   0,  0,    "the model, if it is not where the plan says",    "",
-     NULL                                                                                                                                            },
+     NULL                                                                                                                      },
     {WEFT_TEXT(explain_options, on),                0,   0,  0,    "the platform, if it is not where the plan says", "",
-     NULL                                                                                                                                            },
-    {WEFT_FLAG(explain_options, json),              0,   0,  1,    "the result as one JSON document",                NULL,                       NULL},
-    {WEFT_TEXT(explain_options, output),            0,   0,  0,    "write the result there",                         "",                         NULL},
-    {WEFT_FLAG(explain_options, quiet),             0,   0,  1,    "print nothing but errors",                       NULL,                       NULL},
+     NULL                                                                                                                      },
+    {WEFT_FLAG(explain_options, json),              0,   0,  1,    "the result as one JSON document",                NULL, NULL},
+    {WEFT_TEXT(explain_options, output),            0,   0,  0,    "write the result there",                         "",   NULL},
+    {WEFT_FLAG(explain_options, quiet),             0,   0,  1,    "print nothing but errors",                       NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -127,14 +126,10 @@ static weft_status read_effort(explainer *x)
 
 static void tell(void *context, int n_done, int n)
 {
-    fprintf(stderr, "\r\033[K%s: %d of %d", (const char *)context, n_done, n);
-    fflush(stderr);
-}
+    char text[96];
 
-static void wipe(const explainer *x)
-{
-    if (x->run.progress != NULL)
-        fprintf(stderr, "\r\033[K");
+    snprintf(text, sizeof text, "%s: %d of %d", (const char *)context, n_done, n);
+    weft_progress(text);
 }
 
 /* --- why ------------------------------------------------------------------------------------- */
@@ -236,7 +231,6 @@ static weft_status price(explainer *x, unsigned kinds)
         WEFT_TRY(save(x, upgrade, n));
     priced = WEFT_NEW(x->a, weft_priced, n + 1);
     WEFT_TRY(weft_price(&x->question, x->e.proof->value, upgrade, n, &how, x->a, priced));
-    wipe(x);
     x->e.upgrade = priced;
     x->e.n_upgrades = n;
     x->e.n_shown = x->o->top > 0 && x->o->top < n ? (int)x->o->top : n;
@@ -245,9 +239,14 @@ static weft_status price(explainer *x, unsigned kinds)
 
 /* --- errors of costs ------------------------------------------------------------------------- */
 
+/* What a solve may take for one change of costs: about a tenth of a second. */
+static int64_t usual_steps(const explainer *x)
+{
+    return x->question.is_shard ? 200 : x->question.is_train ? 100000 : 20000;
+}
+
 static weft_status doubt(explainer *x)
 {
-    enum { STEPS = 20000 };
     weft_doubt_options o = {.tolerance = 0.01,
                             .n_samples = (int)x->o->samples,
                             .run = x->run,
@@ -255,19 +254,15 @@ static weft_status doubt(explainer *x)
                             .context = "errors of costs"};
 
     WEFT_TRY(read_error(x->o->uncertainty, &o.error));
+    if (o.run.steps == 0)
+        o.run.steps = usual_steps(x);
+    x->e.doubt = &x->doubt;
     if (x->question.is_shard || x->question.is_train)
-        return weft_fail(WEFT_E_INPUT,
-                         "--uncertainty is for plans of weft place; this one is of weft %s",
-                         x->e.kind);
+        return weft_question_doubt(&x->question, x->e.solver, &o, x->a, &x->doubt);
     o.solver = weft_place_find(x->e.solver);
     if (o.solver == NULL)
         return weft_fail(WEFT_E_INPUT, "'%s' is no solver; see: weft list solvers", x->e.solver);
-    if (o.run.steps == 0)
-        o.run.steps = STEPS;
-    WEFT_TRY(weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt));
-    wipe(x);
-    x->e.doubt = &x->doubt;
-    return WEFT_OK;
+    return weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -282,33 +277,42 @@ static weft_status show(const explainer *x)
     if (x->o->json)
         fprintf(text.to, "%s\n", weft_doc_json(weft_explanation_doc(&x->e, x->a), 1, x->a));
     else
-        weft_explanation_text(&x->e, 80, text.to);
+        weft_explanation_text(&x->e, weft_report_width(x->o->output), text.to);
     return weft_collect_emit(&text, x->o->output);
 }
 
-static weft_status explain(explainer *x)
+static weft_status find_all(explainer *x, unsigned kinds)
 {
-    unsigned kinds = 0;
-
-    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
-    WEFT_TRY(read_effort(x));
     find_why(x);
     x->e.seed = x->run.seed;
     x->e.steps = x->run.steps;
     x->e.limit_s = x->run.limit_s;
     if (*x->o->uncertainty)
         WEFT_TRY(doubt(x));
-    if (kinds != 0)
-        WEFT_TRY(price(x, kinds));
+    return kinds != 0 ? price(x, kinds) : WEFT_OK;
+}
+
+static weft_status explain(explainer *x)
+{
+    unsigned kinds = 0;
+    weft_status status;
+
+    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
+    WEFT_TRY(read_effort(x));
+    status = find_all(x, kinds);
+    if (x->run.progress != NULL)
+        fprintf(stderr, "\r\033[K"); /* what `tell` has shown */
     weft_effort_end(&x->watch);
-    return show(x);
+    return status == WEFT_OK ? show(x) : status;
 }
 
 static weft_status refuse(const explainer *x, int *code)
 {
     *code = WEFT_EXIT_NO;
-    fprintf(stderr, "weft: %s: %s%s\n", x->plan, x->verdict.wrong[0],
-            x->verdict.n_wrong > 1 ? " (weft check shows all that is wrong)" : "");
+    weft_terminal_complain(
+        "weft",
+        weft_arena_print(x->a, "%s: %s%s", x->plan, x->verdict.wrong[0],
+                         x->verdict.n_wrong > 1 ? " (weft check shows all that is wrong)" : ""));
     return WEFT_OK;
 }
 

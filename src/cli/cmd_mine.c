@@ -312,14 +312,13 @@ const weft_command weft_cmd_mine = {
         "With --study every evaluated design is kept: a search that was killed goes on where it\n"
         "was. Ctrl-C ends the search with the best design so far. mpirun spreads it over several\n"
         "processes, with the same answer.",
-    .examples =
-        "  weft mine resnet50 --area 600mm2 --power 280W\n"
-        "  weft mine bert:large gpt2 --area 600mm2 --power 280W --metric perf-per-tdp\n"
-        "  weft mine bert:large --area tpu-v2 --power tpu-v2 --sensitivity 20\n"
-        "  weft mine resnet50 vgg16 --batch 32,16 --weights 2,1 --area 400mm2 --study designs.db\n"
-        "  weft mine --study designs.db --show\n"
-        "  weft mine gpt3 --stages 32 --width 8 --area 600mm2 --power 280W --designs stages\n"
-        "  mpirun -np 4 weft mine gpt2:xl --area 600mm2 --power 280W --json\n",
+    .examples = "  weft mine resnet50 --area 600mm2 --power 280W\n"
+                "  weft mine bert:large gpt2 --area 600mm2 --power 280W --metric perf-per-tdp\n"
+                "  weft mine bert:large --area tpu-v2 --power tpu-v2 --sensitivity 20\n"
+                "  weft mine resnet50 vgg16 --batch 32,16 --area 400mm2 --study designs.db\n"
+                "  weft mine --study designs.db --show\n"
+                "  weft mine gpt3 --stages 32 --width 8 --power 280W --designs stages\n"
+                "  mpirun -np 4 weft mine gpt2:xl --area 600mm2 --power 280W --json\n",
     .options = mine_table,
     .options_size = sizeof(mine_options),
     .min_operands = 0,

@@ -155,7 +155,7 @@ static weft_status read_documents(reporting *t)
     return WEFT_OK;
 }
 
-/* --- pages of the three kinds ---------------------------------------------------------------- */
+/* --- pages of each kind --------------------------------------------------------------------- */
 
 static weft_status make_place(reporting *t)
 {

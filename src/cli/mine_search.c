@@ -64,8 +64,8 @@ static void show_progress(void *context, double value, double bound)
     if (value > 0 && bound < INFINITY)
         snprintf(least, sizeof least, ", bound %.5g, gap %.2f %%", bound,
                  100 * (bound / value - 1));
-    snprintf(text, sizeof text, "%.1f s: %s%s, %lld evaluations, %.0f a second", spent_s, best,
-             least, (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
+    snprintf(text, sizeof text, "%.1f s: %s%s, %lld designs, %.0f/s", spent_s, best, least,
+             (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
     weft_progress(text);
 }
 

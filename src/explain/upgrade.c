@@ -161,6 +161,9 @@ weft_status weft_upgrades_of(const weft_doc *machine, unsigned kinds, weft_arena
         return weft_doc_fail(machine,
                              "upgrades are known for platforms (weft.platform/1) and tasks "
                              "(weft.tasks/1) only");
+    if (l.made.n > WEFT_MOST_UPGRADES)
+        return weft_doc_fail(machine, "there are more than %d upgrades: ask for fewer kinds",
+                             WEFT_MOST_UPGRADES);
     *out = l.made.at;
     *n = l.made.n;
     return WEFT_OK;

@@ -206,8 +206,8 @@ void weft_upgrade_tasks(weft_upgrade_list *l)
 {
     int n = n_devices(l->machine);
 
-    for (int p = 0; weft_upgrade_asked(l, WEFT_UPGRADE_LINK) && p < n; p++)
-        for (int q = p + 1; q < n; q++)
+    for (int p = 0; p < n; p++)
+        for (int q = p + 1; q < n && weft_upgrade_asked(l, WEFT_UPGRADE_LINK); q++)
             add_link(l, p, q);
     for (int d = 0; weft_upgrade_asked(l, WEFT_UPGRADE_SPEED) && d < n; d++)
         add_speed(l, d);
