@@ -261,9 +261,8 @@ function setTheme(name) {
 
 function startTheme() {
     const print = matchMedia("print");
+    /* Before the layout for paper, to make what it needs, and after it, at the size it has there. */
     const printing = is => {
-        if (isPrinting === is)
-            return;
         isPrinting = is;
         readInk();
         emit("theme");

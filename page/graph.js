@@ -6,7 +6,9 @@
  * The program lays out from top to bottom. Screens are wide and networks long: a drawing that is
  * higher than wide is turned, and then goes from left to right as time does. */
 
-const STRIP = 74, MARGIN = 24, BOX = {width: 82, height: 34};
+const BAND = {width: 1000, more: 60, most: 30}; /* pixels of a line on paper, and what two lines share */
+const START = 0.8; /* the largest scale of the first view */
+const STRIP = 74, MARGIN = 24, BOX = {width: 92, height: 34};
 
 const SCALES = {
     time: {key: "seconds", unit: "s", name: "time where it runs"},
@@ -97,7 +99,7 @@ class Graph {
         this.canvas = el("canvas", {tabindex: "0", role: "application", "aria-label": label, class: "graph"});
         this.strip = el("canvas", {class: "map", "aria-hidden": "true"});
         if (this.isTurned) /* as high as it needs at the scale that can be read */
-            this.canvas.style.height = clamp(Math.round(this.data.height * 0.9 + 2 * MARGIN), 200, 470) + "px";
+            this.canvas.style.height = clamp(Math.round(this.data.height * START + 2 * MARGIN), 200, 470) + "px";
         this.strip.style[this.isTurned ? "height" : "width"] = STRIP + "px";
         this.key = el("span", {class: "legend line"});
         this.element = panel("network", "Network", this.colourChoice(), el("span", {class: "grow"}),
@@ -108,7 +110,45 @@ class Graph {
         this.overview = new Surface(this.strip, (c, w, h) => this.drawStrip(c, w, h));
         this.listen();
         this.colourBy(this.by);
-        on("theme", () => this.showKey());
+        on("theme", () => {
+            this.showKey();
+            if (isPrinting && !this.bands)
+                this.makeBands();
+        });
+    }
+
+    /* On paper, a long drawing goes on in the next line: one canvas for each. */
+    makeBands() {
+        const k = 0.7, n = Math.ceil((this.data.width * k + BAND.more) / (BAND.width - BAND.more));
+
+        if (!this.isTurned || n < 2 || n > BAND.most)
+            return;
+        this.bands = el("div", {class: "bands"});
+        for (let i = 0; i < n; i++) {
+            const canvas = el("canvas", {"aria-hidden": "true"}), left = (i * (BAND.width - BAND.more) - BAND.more / 2) / k;
+            const [top, bottom] = this.extent(left, left + BAND.width / k);
+            canvas.style.height = Math.round((bottom - top) * k) + MARGIN + "px";
+            this.bands.append(canvas);
+            new Surface(canvas, (c, width, height) => {
+                const scale = k * Math.min(width / BAND.width, 1);
+                this.drawPart(c, width, height, left + width / 2 / scale, (top + bottom) / 2, scale);
+            });
+        }
+        this.element.classList.add("banded");
+        this.element.append(this.bands);
+    }
+
+    /* Top and bottom of what lies between two abscissas. */
+    extent(left, right) {
+        const {x, y, w, h} = this.nodes;
+        let top = Infinity, bottom = -Infinity;
+
+        for (let i = 0; i < this.n; i++)
+            if (x[i] + w[i] / 2 >= left && x[i] - w[i] / 2 <= right) {
+                top = Math.min(top, y[i] - h[i] / 2);
+                bottom = Math.max(bottom, y[i] + h[i] / 2);
+            }
+        return top < bottom ? [top, bottom] : [0, BOX.height];
     }
 
     hint() {
@@ -265,9 +305,13 @@ class Graph {
     setView(x, y, k) {
         const least = Math.min(this.fitScale() * 0.6, 0.6);
 
+        /* What fits is in the middle; else no more than a margin beside it is empty. */
+        const within = (at, all, room) => all + MARGIN <= room ? all / 2 :
+            clamp(at, (room - MARGIN) / 2, all - (room - MARGIN) / 2);
+
         this.view.k = clamp(k, least, 4);
-        this.view.x = clamp(x, 0, this.data.width);
-        this.view.y = clamp(y, 0, this.data.height);
+        this.view.x = within(x, this.data.width, this.surface.width / this.view.k);
+        this.view.y = within(y, this.data.height, this.surface.height / this.view.k);
         this.element.dataset.scale = this.view.k;
         this.isPlaced = true;
         this.redraw();
@@ -293,7 +337,7 @@ class Graph {
             return;
         }
         const fits = this.isTurned ? (height - MARGIN) / this.data.height : (width - MARGIN) / this.data.width;
-        const readable = clamp(fits, 0.62, 0.9);
+        const readable = clamp(fits, 0.62, START);
         if (this.isTurned)
             this.setView((width / 2 - MARGIN / 2) / readable, this.data.height / 2, readable);
         else
@@ -454,11 +498,15 @@ class Graph {
     /* --- drawing ---------------------------------------------------------------------------- */
 
     draw(c, width, height) {
-        if (!this.lines)
-            this.makeLines();
         if (!this.isPlaced)
             this.begin();
-        const {x, y, k} = this.view;
+        this.drawPart(c, width, height, this.view.x, this.view.y, this.view.k);
+    }
+
+    /* What is around a point, at a scale. */
+    drawPart(c, width, height, x, y, k) {
+        if (!this.lines)
+            this.makeLines();
         const seen = {left: x - width / 2 / k, right: x + width / 2 / k, top: y - height / 2 / k, bottom: y + height / 2 / k};
 
         c.save();

@@ -204,7 +204,7 @@ typedef struct weft_pricing {
     const char *solver; /* NULL: the one of the plan */
     weft_run run;       /* seed, limit_s and steps of each solve; n_threads solves run side by side;
                            stop; the rest is not used */
-    void (*told)(void *context, int n_done, int n); /* after each, by any thread; NULL: nobody */
+    void (*told)(void *context, int n_done, int n); /* at first, and after each by any thread */
     void *context;
 } weft_pricing;
 
@@ -216,6 +216,13 @@ typedef struct weft_pricing {
 WEFT_CHECKED weft_status weft_price(const weft_question *q, double before,
                                     const weft_upgrade *upgrade, int n, const weft_pricing *how,
                                     weft_arena *a, weft_priced *out);
+
+/* As weft_place_doubt, for plans of sharded networks and of training: what is in doubt are the
+ * times of the devices and links of each entry of the platform file; samples change all of them.
+ * solver NULL: the one of the plan; that of the options does not count. */
+WEFT_CHECKED weft_status weft_question_doubt(const weft_question *q, const char *solver,
+                                             const weft_doubt_options *o, weft_arena *a,
+                                             weft_doubt *out);
 
 #ifdef __cplusplus
 }

@@ -201,13 +201,15 @@ typedef struct weft_range {
 typedef struct weft_doubt {
     double error, tolerance;
     double precision; /* of least and most */
+    int64_t steps;    /* of each solve */
     int n_ranges;
     const weft_range *range;
-    int n_samples; /* of independent errors of all times of tasks */
-    int n_within;  /* samples in which the plan is within the tolerance of the best found */
-    int n_proved;  /* of them: a bound shows it */
-    double worst;  /* regret: value of the plan / value of the best found - 1 */
-    double mean;   /* regret */
+    const char *sampled; /* what samples change, each by its own factor: "all times of tasks" */
+    int n_samples;
+    int n_within; /* samples in which the plan is within the tolerance of the best found */
+    int n_proved; /* of them: a bound shows it */
+    double worst; /* regret: value of the plan / value of the best found - 1 */
+    double mean;  /* regret */
 } weft_doubt;
 
 typedef struct weft_doubt_options {
@@ -216,7 +218,7 @@ typedef struct weft_doubt_options {
     int n_samples;
     const weft_solver *solver; /* that finds better plans */
     weft_run run;              /* seed; steps of each solve; n_threads solves side by side; stop */
-    void (*told)(void *context, int n_done, int n); /* after each, by any thread; NULL: nobody */
+    void (*told)(void *context, int n_done, int n); /* at first, and after each by any thread */
     void *context;
 } weft_doubt_options;
 

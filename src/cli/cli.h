@@ -246,9 +246,31 @@ struct weft_fleet_report;
 const char *weft_remake_mine(const weft_remake *m, const struct weft_mine_report *r, weft_arena *a);
 const char *weft_remake_fleet(const weft_remake *m, const struct weft_fleet_report *r,
                               weft_arena *a);
-/* Writes a page, whole or not at all; *size: its bytes. */
-WEFT_CHECKED weft_status weft_page_write(const weft_doc *page, const char *path, weft_arena *a,
-                                         size_t *size);
+
+/* Data of pages, with reasons; plan, page: names of the files, plan empty or NULL: not written. */
+struct weft_case;
+struct weft_report;
+struct weft_shard_report;
+struct weft_shard_case;
+struct weft_train_report;
+struct weft_train_case;
+typedef struct weft_page_ask {
+    const char *plan, *page;
+    const weft_doc *compare, *explain; /* what these commands printed; NULL: not shown */
+} weft_page_ask;
+weft_doc *weft_place_page(const struct weft_report *r, const struct weft_case *c,
+                          const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_shard_page(const struct weft_shard_report *r, const struct weft_shard_case *c,
+                          const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_train_page(const struct weft_train_report *r, const struct weft_train_case *c,
+                          const weft_page_ask *ask, weft_arena *a);
+struct weft_mine_case;
+weft_doc *weft_mine_page(const struct weft_mine_report *r, const struct weft_mine_case *c,
+                         const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_fleet_page(const struct weft_fleet_report *r, const weft_page_ask *ask,
+                          weft_arena *a);
+/* Writes a page, whole or not at all. */
+WEFT_CHECKED weft_status weft_page_write(const weft_doc *page, const char *path, weft_arena *a);
 
 /* weft train --objective step. */
 struct weft_train_request;
@@ -256,7 +278,7 @@ typedef struct weft_train_flags {
     const struct weft_train_request *request;
     const char *solver;
     const weft_effort_flags *effort;
-    const char *output, *trace; /* empty: none */
+    const char *output, *trace, *report; /* empty: none */
     bool json, quiet, verbose;
 } weft_train_flags;
 
@@ -278,10 +300,10 @@ struct weft_mine_request;
 typedef struct weft_mine_flags {
     const struct weft_mine_request *request;
     const char *solver, *dtype, *optimizer;
-    const weft_effort_flags *effort;     /* steps: evaluations */
-    int n_processes;                     /* that mpirun has started; 1 without it */
-    int64_t sensitivity;                 /* draws; 0: none */
-    const char *study, *output, *pareto; /* empty: none */
+    const weft_effort_flags *effort;              /* steps: evaluations */
+    int n_processes;                              /* that mpirun has started; 1 without it */
+    int64_t sensitivity;                          /* draws; 0: none */
+    const char *study, *output, *pareto, *report; /* empty: none */
     bool json, quiet, verbose;
 } weft_mine_flags;
 

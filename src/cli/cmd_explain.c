@@ -29,7 +29,7 @@ static const weft_option explain_table[] = {
     {WEFT_TEXT(explain_options, save),              0,   0,  0,
      "write each upgraded machine into this folder, for --on",                                                       "",   NULL},
     {WEFT_TEXT(explain_options, uncertainty),       0,   0,  0,
-     "errors of costs (20%) for which the plan stays good; weft place only",                                         "",   NULL},
+     "errors of costs (20%) for which the plan stays good",                                                          "",   NULL},
     {WEFT_INT(explain_options,  samples),           100, 0,  1e6,
      "random errors of all times that --uncertainty tries",                                                          NULL, NULL},
     {WEFT_TEXT(explain_options, solver),            0,   0,  0,
@@ -37,7 +37,7 @@ static const weft_option explain_table[] = {
     {WEFT_TEXT(explain_options, effort.time_limit), 0,   0,  0,
      "of each solve (default: as the command of the plan, or none with --steps)",                                    "",   NULL},
     {WEFT_INT(explain_options,  effort.steps),      0,   0,  1e15,
-     "steps of search of each solve; 0: no limit (--uncertainty: 20,000)",                                           NULL, NULL},
+     "steps of search of each solve; 0: no limit (--uncertainty: few)",                                              NULL, NULL},
     {WEFT_INT(explain_options,  effort.seed),       -1,  -1, 1e15, "seed; -1: that of the plan",                     NULL,
      NULL                                                                                                                      },
     {WEFT_INT(explain_options,  effort.threads),    1,   1,  1024,
@@ -239,9 +239,14 @@ static weft_status price(explainer *x, unsigned kinds)
 
 /* --- errors of costs ------------------------------------------------------------------------- */
 
+/* What a solve may take for one change of costs: about a tenth of a second. */
+static int64_t usual_steps(const explainer *x)
+{
+    return x->question.is_shard ? 200 : x->question.is_train ? 100000 : 20000;
+}
+
 static weft_status doubt(explainer *x)
 {
-    enum { STEPS = 20000 };
     weft_doubt_options o = {.tolerance = 0.01,
                             .n_samples = (int)x->o->samples,
                             .run = x->run,
@@ -249,18 +254,15 @@ static weft_status doubt(explainer *x)
                             .context = "errors of costs"};
 
     WEFT_TRY(read_error(x->o->uncertainty, &o.error));
+    if (o.run.steps == 0)
+        o.run.steps = usual_steps(x);
+    x->e.doubt = &x->doubt;
     if (x->question.is_shard || x->question.is_train)
-        return weft_fail(WEFT_E_INPUT,
-                         "--uncertainty is for plans of weft place; this one is of weft %s",
-                         x->e.kind);
+        return weft_question_doubt(&x->question, x->e.solver, &o, x->a, &x->doubt);
     o.solver = weft_place_find(x->e.solver);
     if (o.solver == NULL)
         return weft_fail(WEFT_E_INPUT, "'%s' is no solver; see: weft list solvers", x->e.solver);
-    if (o.run.steps == 0)
-        o.run.steps = STEPS;
-    WEFT_TRY(weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt));
-    x->e.doubt = &x->doubt;
-    return WEFT_OK;
+    return weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */

@@ -14,29 +14,31 @@ typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
     weft_effort_flags effort;
-    const char *solver, *output, *trace, *dot, *write_model;
+    const char *solver, *output, *trace, *dot, *report, *write_model;
     bool json, quiet, pareto;
 } place_options;
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
     {WEFT_TEXT(place_options, where.semantics), 0, 0, 0,
-                     "how time is counted: as the platform says, or the host calls accelerators",                       "platform",
-                     "platform|calls"                                                                                                   },
-    {WEFT_TEXT(place_options, solver),          0, 0, 0, "how to search (weft list solvers)",           "auto",     NULL},
+                     "how time is counted: as the platform says, or the host calls accelerators",                           "platform",
+                     "platform|calls"                                                                                                       },
+    {WEFT_TEXT(place_options, solver),          0, 0, 0, "how to search (weft list solvers)",               "auto",     NULL},
     WEFT_EFFORT_FLAGS(place_options, WEFT_USUAL_LIMIT),
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output),          0, 0, 0, "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                               },
-    {WEFT_TEXT(place_options, trace),           0, 0, 0, "write a timeline for Perfetto there",         "",         NULL},
-    {WEFT_TEXT(place_options, dot),             0, 0, 0, "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                               },
+    {WEFT_TEXT(place_options, output),          0, 0, 0, "write the plan there (weft check reads it)",      "",
+                     NULL                                                                                                                   },
+    {WEFT_TEXT(place_options, trace),           0, 0, 0, "write a timeline for Perfetto there",             "",         NULL},
+    {WEFT_TEXT(place_options, dot),             0, 0, 0, "write the graph in Graphviz' language there",     "",
+                     NULL                                                                                                                   },
+    {WEFT_TEXT(place_options, report),          0, 0, 0, "write a page to look at there (see weft report)",
+                     "",                                                                                                                NULL},
     {WEFT_TEXT(place_options, write_model),     0, 0, 0,
-                     "write the model of solver milp there (.lp or .mps)",                                              "",         NULL},
+                     "write the model of solver milp there (.lp or .mps)",                                                  "",         NULL},
     {WEFT_FLAG(place_options, pareto),          0, 0, 1,
-                     "the plans between least latency and highest throughput",                                          NULL,       NULL},
-    {WEFT_FLAG(place_options, json),            0, 0, 1, "the result as one JSON document",             NULL,       NULL},
-    {WEFT_FLAG(place_options, quiet),           0, 0, 1, "print nothing but errors",                    NULL,       NULL},
+                     "the plans between least latency and highest throughput",                                              NULL,       NULL},
+    {WEFT_FLAG(place_options, json),            0, 0, 1, "the result as one JSON document",                 NULL,       NULL},
+    {WEFT_FLAG(place_options, quiet),           0, 0, 1, "print nothing but errors",                        NULL,       NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -114,8 +116,8 @@ static weft_status write_dot(const weft_report *r, const char *path)
     return weft_collect_emit(&c, path);
 }
 
-static weft_status write_files(const weft_report *r, const weft_doc *plan, const place_options *o,
-                               weft_arena *a)
+static weft_status write_files(const weft_report *r, const weft_case *c, const weft_doc *plan,
+                               const place_options *o, weft_arena *a)
 {
     if (*o->output)
         WEFT_TRY(write_doc(plan, o->output, a));
@@ -123,6 +125,10 @@ static weft_status write_files(const weft_report *r, const weft_doc *plan, const
         WEFT_TRY(write_doc(weft_report_trace(r, a), o->trace, a));
     if (*o->dot)
         WEFT_TRY(write_dot(r, o->dot));
+    if (*o->report)
+        WEFT_TRY(weft_page_write(
+            weft_place_page(r, c, &(weft_page_ask){.plan = o->output, .page = o->report}, a),
+            o->report, a));
     return WEFT_OK;
 }
 
@@ -178,7 +184,7 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
     if (has_plan(&solution)) {
         plan = weft_plan_doc(c->problem, &solution.plan, &solution.proof, &origin,
                              weft_measures_doc(c->problem, &solution.measures, a), a);
-        WEFT_TRY(write_files(&r, plan, o, a));
+        WEFT_TRY(write_files(&r, c, plan, o, a));
     } else {
         *code = WEFT_EXIT_NO;
     }

@@ -29,6 +29,7 @@ static const weft_option report_table[] = {
     {WEFT_TEXT(report_options, trace), 0, 0, 0, "write a timeline for Perfetto there", "", NULL},
     {WEFT_TEXT(report_options, dot), 0, 0, 0, "write the graph in Graphviz' language there", "", NULL},
     {WEFT_TEXT(report_options, compare), 0, 0, 0, "show what weft compare --json printed, a file", "", NULL},
+    {WEFT_TEXT(report_options, explain), 0, 0, 0, "show what weft explain --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, model), 0, 0, 0, "the model, if it is not where the plan says", "", NULL},
     {WEFT_TEXT(report_options, on), 0, 0, 0, "the platform, if it is not where the plan says", "", NULL},
     {WEFT_FLAG(report_options, json), 0, 0, 1, "print the data of the page as one JSON document; no page without -o", NULL, NULL},
@@ -42,8 +43,7 @@ typedef struct reporting {
     const char *plan, *output; /* output: with its default */
     const weft_case *c;
     const weft_verdict *v;
-    weft_page_more more;
-    weft_why why;
+    weft_page_ask ask;
     weft_doc *page;
     weft_report place;
     weft_shard_report shard;
@@ -96,39 +96,70 @@ static weft_status read_beside(const reporting *t, const char *path, const char 
     return WEFT_OK;
 }
 
+/* The list of this name has maps only. */
+static weft_status check_rows(const weft_doc *map, const char *key)
+{
+    const weft_doc *list;
+
+    WEFT_TRY(weft_doc_need(map, key, WEFT_DOC_LIST, &list));
+    for (int i = 0; i < list->n; i++)
+        if (list->item[i]->kind != WEFT_DOC_MAP)
+            return weft_doc_fail(list->item[i], "an entry of '%s' is %s, expected a map", key,
+                                 weft_doc_kind_name(list->item[i]->kind));
+    return WEFT_OK;
+}
+
 static weft_status check_comparison(const reporting *t, const weft_doc *d)
 {
-    const weft_doc *task = weft_doc_get(d, "task"), *list;
-    bool is_shard = is_same(task, "shard");
+    bool is_shard = is_same(weft_doc_get(d, "task"), "shard");
 
     if (t->v->is_train || t->v->is_mine || t->v->is_fleet || is_shard != t->v->is_shard)
         return weft_doc_fail(d, "compares solvers of weft %s, which the plan is not of",
                              is_shard ? "shard" : "place");
     if (!is_shard)
         WEFT_TRY(check_name(d, "goal", weft_goal_name(t->c->problem->ask.goal)));
-    WEFT_TRY(weft_doc_need(d, "solvers", WEFT_DOC_LIST, &list));
-    for (int i = 0; i < list->n; i++)
-        if (list->item[i]->kind != WEFT_DOC_MAP)
-            return weft_doc_fail(list->item[i], "is %s, expected a map",
-                                 weft_doc_kind_name(list->item[i]->kind));
-    return WEFT_OK;
+    return check_rows(d, "solvers");
+}
+
+static const weft_proof *proof_of(const weft_verdict *v)
+{
+    return v->is_shard ? &v->shards.proof : v->is_train ? &v->training.proof : &v->solution.proof;
+}
+
+static weft_status check_explanation(const reporting *t, const weft_doc *d)
+{
+    double expected = proof_of(t->v)->value, value;
+    const weft_doc *uncertainty = weft_doc_get(d, "uncertainty");
+
+    WEFT_TRY(check_name(d, "kind", t->v->is_shard ? "shard" : t->v->is_train ? "train" : "place"));
+    WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &value));
+    if (fabs(value - expected) > 1e-9 * expected)
+        return weft_doc_fail(weft_doc_get(d, "value"),
+                             "'value' is %.12g, that of the plan is %.12g", value, expected);
+    WEFT_TRY(check_rows(d, "upgrades"));
+    if (uncertainty == NULL || uncertainty->kind == WEFT_DOC_NULL)
+        return WEFT_OK;
+    return check_rows(uncertainty, "ranges");
 }
 
 static weft_status read_documents(reporting *t)
 {
     if (*t->o->compare) {
-        WEFT_TRY(read_beside(t, t->o->compare, "weft.comparison/1", &t->more.compare));
-        WEFT_TRY(check_comparison(t, t->more.compare));
+        WEFT_TRY(read_beside(t, t->o->compare, "weft.comparison/1", &t->ask.compare));
+        WEFT_TRY(check_comparison(t, t->ask.compare));
+    }
+    if (*t->o->explain) {
+        WEFT_TRY(read_beside(t, t->o->explain, "weft.explain/1", &t->ask.explain));
+        WEFT_TRY(check_explanation(t, t->ask.explain));
     }
     return WEFT_OK;
 }
 
-/* --- pages of the three kinds ---------------------------------------------------------------- */
+/* --- pages of each kind --------------------------------------------------------------------- */
 
 static weft_status make_place(reporting *t)
 {
     const weft_problem *p = t->c->problem;
-    weft_remake make = {&t->v->origin, t->plan, t->output};
     weft_usual usual;
     weft_proof bound;
 
@@ -136,29 +167,20 @@ static weft_status make_place(reporting *t)
     WEFT_TRY(weft_place_usual(p, &bound, t->a, &usual));
     t->place = (weft_report){
         p, &t->v->solution, &t->v->origin, usual.single_s, usual.single, usual.heft_s};
-    weft_place_why(p, &t->v->solution, t->a, &t->why);
-    t->more.graph = t->c->model ? t->c->model->graph : NULL;
-    t->more.platform = t->c->platform;
-    t->more.command = weft_remake_place(&make, &p->ask, t->a);
-    t->page = weft_report_page(&t->place, &t->more, t->a);
+    t->page = weft_place_page(&t->place, t->c, &t->ask, t->a);
     return WEFT_OK;
 }
 
 static weft_status make_shard(reporting *t)
 {
     const weft_shard_case *c = &t->c->shard;
-    weft_remake make = {&t->v->origin, t->plan, t->output};
     weft_proof floor;
 
     t->shard = (weft_shard_report){
         .problem = c->sharding, .solution = &t->v->shards, .origin = &t->v->origin};
     weft_shard_bound(c->sharding, t->a, &floor);
     WEFT_TRY(weft_shard_baselines(c->sharding, &floor, t->a, &t->shard));
-    weft_shard_why(c->sharding, &t->v->shards, t->a, &t->why);
-    t->more.graph = c->model->graph;
-    t->more.platform = c->platform;
-    t->more.command = weft_remake_shard(&make, &c->sharding->ask, t->a);
-    t->page = weft_shard_report_page(&t->shard, &t->more, t->a);
+    t->page = weft_shard_page(&t->shard, c, &t->ask, t->a);
     return WEFT_OK;
 }
 
@@ -167,7 +189,6 @@ static weft_status make_shard(reporting *t)
 static weft_status make_train(reporting *t)
 {
     const weft_train_case *c = &t->c->train;
-    weft_remake make = {&t->v->origin, t->plan, t->output};
     weft_train_solution *s = WEFT_NEW(t->a, weft_train_solution, 1);
     weft_proof bound;
 
@@ -176,42 +197,17 @@ static weft_status make_train(reporting *t)
     s->log.floor.pipeline_s = NAN;
     s->log.n_stages_tried = s->log.n_plans_tried = -1;
     t->train = (weft_train_report){.problem = c->training, .solution = s, .origin = &t->v->origin};
-    weft_train_why(c->training, s, t->a, &t->why);
-    t->more.platform = c->platform;
-    t->more.command = weft_remake_train(&make, &c->training->ask, t->a);
-    t->page = weft_train_report_page(&t->train, &t->more, t->a);
-    return WEFT_OK;
-}
-
-static weft_status make_mine(reporting *t)
-{
-    weft_remake make = {.plan = t->plan, .page = t->output};
-
-    t->more.why = NULL;
-    t->more.graph = t->c->mine.trained[0]->graph;
-    t->more.command = weft_remake_mine(&make, &t->v->mine, t->a);
-    t->page = weft_mine_report_page(&t->v->mine, &t->more, t->a);
-    return WEFT_OK;
-}
-
-static weft_status make_fleet(reporting *t)
-{
-    weft_remake make = {.plan = t->plan, .page = t->output};
-
-    t->more.why = NULL;
-    t->more.command = weft_remake_fleet(&make, &t->v->fleet, t->a);
-    t->page = weft_fleet_report_page(&t->v->fleet, &t->more, t->a);
+    t->page = weft_train_page(&t->train, c, &t->ask, t->a);
     return WEFT_OK;
 }
 
 static weft_status make_page(reporting *t)
 {
-    t->more.why = &t->why;
-    t->more.version = WEFT_VERSION;
-    if (t->v->is_mine)
-        return make_mine(t);
-    if (t->v->is_fleet)
-        return make_fleet(t);
+    if (t->v->is_mine || t->v->is_fleet) {
+        t->page = t->v->is_mine ? weft_mine_page(&t->v->mine, &t->c->mine, &t->ask, t->a)
+                                : weft_fleet_page(&t->v->fleet, &t->ask, t->a);
+        return WEFT_OK;
+    }
     return t->v->is_shard ? make_shard(t) : t->v->is_train ? make_train(t) : make_place(t);
 }
 
@@ -301,9 +297,27 @@ static weft_status check_design_files(const reporting *t)
     return WEFT_OK;
 }
 
+/* A drawing of the page, by one of these. */
+static weft_status add_drawing(reporting *t, makings *m, const char *path,
+                               bool (*draw)(const weft_doc *, FILE *))
+{
+    weft_collect c;
+
+    WEFT_TRY(weft_collect_begin(&c));
+    if (draw(t->page, c.to))
+        return add_collected(t, m, &c, path);
+    fclose(c.to);
+    free(c.text);
+    return weft_fail(WEFT_E_INPUT, "%s: the page of this plan has no such drawing", path);
+}
+
 static weft_status make_files(reporting *t, makings *m)
 {
     WEFT_TRY(check_design_files(t));
+    if (*t->o->timeline)
+        WEFT_TRY(add_drawing(t, m, t->o->timeline, weft_page_timeline_svg));
+    if (*t->o->graph)
+        WEFT_TRY(add_drawing(t, m, t->o->graph, weft_page_graph_svg));
     if (*t->o->trace)
         WEFT_TRY(add_trace(t, m));
     if (*t->o->dot)
@@ -402,6 +416,7 @@ static weft_status run(const void *options, const char *const *operand, int n_op
                        .v = &v,
                        .a = a};
 
+        t.ask = (weft_page_ask){.plan = t.plan, .page = t.output};
         status = v.n_wrong > 0 ? refuse(&v, operand[0], code) : report(&t);
         weft_case_close(&c);
     }
@@ -418,11 +433,14 @@ const weft_command weft_cmd_report = {
         "plan\n"
         "is worth and what no plan can beat, a timeline to zoom, the network with the costs of\n"
         "every operator, memory over time, tables, and what value and bound are made of. The page\n"
-        "needs no network and opens from disk. A wrong plan is refused, with exit code 1.",
+        "needs no network and opens from disk. A wrong plan is refused, with exit code 1. Designs\n"
+        "of weft mine have pages too: the front, and the schedule on their cores or stages.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft report plan.json -o report.html\n"
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
-                "  weft report plan.json --json\n",
+                "  weft report plan.json --json\n"
+                "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
+                "  weft report design.json\n",
     .options = report_table,
     .options_size = sizeof(report_options),
     .min_operands = 1,

@@ -11,7 +11,7 @@
 typedef struct shard_options {
     weft_model_flags flags;
     weft_effort_flags effort;
-    const char *on, *solver, *semantics, *output, *trace;
+    const char *on, *solver, *semantics, *output, *trace, *report;
     bool contiguous, no_sharing, layers, json, quiet;
 } shard_options;
 
@@ -31,6 +31,8 @@ static const weft_option shard_table[] = {
     {WEFT_TEXT(shard_options, output),     0, 0, 0, "write the plan there (weft check reads it)",          "",
      NULL                                                                                                                                    },
     {WEFT_TEXT(shard_options, trace),      0, 0, 0, "write a timeline for Perfetto there",                 "",     NULL                      },
+    {WEFT_TEXT(shard_options, report),     0, 0, 0, "write a page to look at there (see weft report)",
+     "",                                                                                                           NULL                      },
     {WEFT_FLAG(shard_options, layers),     0, 0, 1, "show every step, not only the longest",               NULL,
      NULL                                                                                                                                    },
     {WEFT_FLAG(shard_options, json),       0, 0, 1, "the result as one JSON document",                     NULL,   NULL                      },
@@ -167,6 +169,10 @@ static weft_status shard(const weft_shard_case *c, const weft_shard_request *q,
             WEFT_TRY(write_doc(plan, o->output, a));
         if (*o->trace)
             WEFT_TRY(write_doc(weft_shard_report_trace(&r, a), o->trace, a));
+        if (*o->report)
+            WEFT_TRY(weft_page_write(
+                weft_shard_page(&r, c, &(weft_page_ask){.plan = o->output, .page = o->report}, a),
+                o->report, a));
     } else {
         *code = WEFT_EXIT_NO;
     }

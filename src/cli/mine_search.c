@@ -205,6 +205,12 @@ static weft_status write_files(const job *j, const weft_mine_report *r, const we
 
         WEFT_TRY(weft_emit(j->flags->output, text, strlen(text)));
     }
+    if (*j->flags->report)
+        WEFT_TRY(weft_page_write(
+            weft_mine_page(r, j->mine,
+                           &(weft_page_ask){.plan = j->flags->output, .page = j->flags->report},
+                           j->a),
+            j->flags->report, j->a));
     if (*j->flags->pareto == '\0')
         return WEFT_OK;
     WEFT_TRY(weft_collect_begin(&c));

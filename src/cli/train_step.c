@@ -116,8 +116,12 @@ static weft_status train(const weft_train_case *c, const weft_train_flags *f, we
             WEFT_TRY(write_doc(plan, f->output, a));
         if (*f->trace)
             WEFT_TRY(write_doc(weft_train_report_trace(&r, a), f->trace, a));
-        if (!f->quiet)
+        if (!f->quiet || *f->report)
             WEFT_TRY(set_beside(p, f, a, &equal, &r));
+        if (*f->report)
+            WEFT_TRY(weft_page_write(
+                weft_train_page(&r, c, &(weft_page_ask){.plan = f->output, .page = f->report}, a),
+                f->report, a));
     } else {
         *code = WEFT_EXIT_NO;
     }

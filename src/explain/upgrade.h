@@ -37,6 +37,13 @@ const char *weft_doc_words(const weft_doc *d, weft_arena *a);
 /* "a" and "b" with ", " between them; either may be empty. */
 const char *weft_join(weft_arena *a, const char *before, const char *after);
 
+/* Keys of rates of devices; NULL-terminated. */
+extern const char *const weft_rates[];
+/* "server.gpu": the name of a device of a group; group < 0: the name. */
+const char *weft_entry_name(const weft_doc *root, int group, const char *name, weft_arena *a);
+/* "cpu - a6000, titan", "all of gpu". */
+const char *weft_link_ends(const weft_doc *entry, weft_arena *a);
+
 void weft_upgrade_platform(weft_upgrade_list *l);
 void weft_upgrade_tasks(weft_upgrade_list *l);
 

@@ -27,8 +27,7 @@ typedef struct place {
     int group, entry;
 } place;
 
-static const char *const rates[] = {"peak_flops", "memory_bandwidth", "clock"};
-enum { N_RATES = sizeof rates / sizeof *rates };
+const char *const weft_rates[] = {"peak_flops", "memory_bandwidth", "clock", NULL};
 
 /* --- entries --------------------------------------------------------------------------------- */
 
@@ -63,7 +62,7 @@ static int copies_of(const weft_doc *map)
 }
 
 /* "server.gpu". */
-static const char *full_name(const weft_doc *root, int group, const char *name, weft_arena *a)
+const char *weft_entry_name(const weft_doc *root, int group, const char *name, weft_arena *a)
 {
     const weft_doc *groups = weft_doc_get(root, "groups");
 
@@ -80,7 +79,7 @@ static int group_copies(const weft_doc *root, int group)
 static const char *device_words(const weft_doc *root, place at, const weft_doc *entry,
                                 weft_arena *a)
 {
-    const char *name = full_name(root, at.group, text_of(entry, "name"), a);
+    const char *name = weft_entry_name(root, at.group, text_of(entry, "name"), a);
     int n = copies_of(entry) * group_copies(root, at.group);
 
     return n == 1 ? name : weft_arena_print(a, "%s (%d devices)", name, n);
@@ -104,8 +103,8 @@ static const char *double_rates(weft_doc *map, weft_arena *a)
 {
     const char *edit = "";
 
-    for (int i = 0; i < N_RATES; i++)
-        edit = weft_join(a, edit, double_key(map, rates[i], a));
+    for (int i = 0; weft_rates[i] != NULL; i++)
+        edit = weft_join(a, edit, double_key(map, weft_rates[i], a));
     return edit;
 }
 
@@ -129,7 +128,7 @@ static void add_speed(weft_upgrade_list *l, place at)
                             .what = weft_arena_print(l->a, "twice the speed of %s", words),
                             .edit = edit,
                             .document = root},
-            full_name(root, at.group, text_of(entry, "name"), l->a));
+            weft_entry_name(root, at.group, text_of(entry, "name"), l->a));
 }
 
 static void add_memory(weft_upgrade_list *l, place at)
@@ -145,7 +144,7 @@ static void add_memory(weft_upgrade_list *l, place at)
                                                      device_words(root, at, entry, l->a)),
                             .edit = edit,
                             .document = root},
-            full_name(root, at.group, text_of(entry, "name"), l->a));
+            weft_entry_name(root, at.group, text_of(entry, "name"), l->a));
 }
 
 /* --- links ----------------------------------------------------------------------------------- */
@@ -160,7 +159,7 @@ static const char *names_of(const weft_doc *list, weft_arena *a)
 }
 
 /* "cpu - a6000, titan", "all of gpu". */
-static const char *ends_of(const weft_doc *entry, weft_arena *a)
+const char *weft_link_ends(const weft_doc *entry, weft_arena *a)
 {
     const weft_doc *star = weft_doc_get(entry, "star"), *two = weft_doc_get(entry, "between");
 
@@ -175,7 +174,7 @@ static const char *ends_of(const weft_doc *entry, weft_arena *a)
 static void add_link(weft_upgrade_list *l, place at)
 {
     weft_doc *root = weft_doc_copy(l->machine, l->a), *entry = entry_at(root, "links", at);
-    const char *edit = double_key(entry, "bandwidth", l->a), *ends = ends_of(entry, l->a);
+    const char *edit = double_key(entry, "bandwidth", l->a), *ends = weft_link_ends(entry, l->a);
     const char *group =
         at.group < 0 ? "" : text_of(weft_doc_get(root, "groups")->item[at.group], "name");
     const char *inside =
@@ -371,7 +370,7 @@ static weft_doc *insert_copy(weft_doc *list, int entry, const char *name, weft_a
 static const char *more_words(const weft_doc *root, place at, const char *name, weft_arena *a)
 {
     int n = group_copies(root, at.group);
-    const char *full = full_name(root, at.group, name, a);
+    const char *full = weft_entry_name(root, at.group, name, a);
 
     return n == 1 ? weft_arena_print(a, "one more %s", full)
                   : weft_arena_print(a, "one more %s in each of %d (%d devices)", full, n, n);
@@ -407,7 +406,7 @@ static void add_device(weft_upgrade_list *l, place at)
         edit = weft_arena_print(a, "%s, and a link between the two", edit);
     if (is_readable(root, a))
         weft_upgrade_add(l, &(weft_upgrade){WEFT_UPGRADE_DEVICE, NULL, what, edit, root},
-                         full_name(root, at.group, name, a));
+                         weft_entry_name(root, at.group, name, a));
 }
 
 static void add_group(weft_upgrade_list *l, int group)

@@ -45,8 +45,7 @@ typedef struct component {
     double width, height;
 } component;
 
-/* --- parts -------------------------------------------------------------------------------------
- */
+/* --- parts ----------------------------------------------------------------------------------- */
 
 static double rounded(double x)
 {
@@ -148,8 +147,7 @@ static const weft_layout *layout_of(drawing *d, const weft_layout_part *p)
     return d->layout.at[d->layout.n - 1];
 }
 
-/* --- stacks of parts
- * ------------------------------------------------------------------------------- */
+/* --- stacks of parts ------------------------------------------------------------------------- */
 
 /* The part from node `first` to node `last` of a component, edges from edge[0] on. */
 static weft_layout_part make_part(drawing *d, const component *c, int first, int last,
@@ -234,8 +232,7 @@ static void stack(drawing *d, component *c, const int *local)
     }
 }
 
-/* --- components
- * ------------------------------------------------------------------------------------ */
+/* --- components ------------------------------------------------------------------------------ */
 
 static int root_of(int *parent, int u)
 {

@@ -28,8 +28,7 @@ weft_layout *weft_layout_new(const weft_sketch *s, weft_arena *a);
 /* The same with a limit of its own on the work that Graphviz is given, in units of about 20 us. */
 weft_layout *weft_layout_limited(const weft_sketch *s, double most_work, weft_arena *a);
 
-/* --- parts: shared by the files of the layout --------------------------------------------------
- */
+/* --- parts: shared by the files of the layout ------------------------------------------------ */
 
 /* A part of a drawing that is laid out at once. */
 typedef struct weft_layout_part {
@@ -41,7 +40,7 @@ static const double WEFT_LAYOUT_ROW_GAP = 24, WEFT_LAYOUT_BOX_GAP = 14; /* point
 
 /* [n_nodes] row of each node, children below their parents; sources just above their readers. */
 int *weft_layout_depths(const weft_layout_part *p, weft_arena *a);
-/* In rows by depth, lines straight. */
+/* In rows by depth, lines straight or bows. */
 weft_layout *weft_layout_rows(const weft_layout_part *p, weft_arena *a);
 
 /* Graphviz, loaded when it is first needed. */

@@ -8,9 +8,9 @@
  *    Peucker (Cartographica 10(2), 1973), nowhere further than TOLERANCE from the curve.
  * 4. The nodes where parts meet must be alone in their rows. Another source beside the first node,
  *    or another sink beside the last one, gets an edge that is not drawn, and the part is laid out
- *    again. (Edges for all of them would be long, and dot slow.) If the last node is not straight
- *    below the first one, they get a heavy edge: else the drawing of a network of many such parts
- *    would wander off to a side.
+ *    again. (Edges for all of them would be long, and dot slow.)
+ * 5. The last node moves straight below the first one, and both to the middle, each free to do so
+ * in its row: else the drawing of a network of many such parts would wander off to a side.
  *
  * What has to be known of that library (2.42, Debian's libgvc6):
  * - It prints warnings unless it is given a function that takes them.
@@ -40,8 +40,8 @@
 #endif
 
 static const double INCH = 72, TOLERANCE = 0.5, LARGEST_BOX = 5000;
-static const char SPINE_WEIGHT[] = "100"; /* other edges: 1 */
-enum { SAMPLES = 8 };                     /* points of each piece of a curve */
+static const double AT_BOX = 1; /* points: lines that end so near to a box touch it */
+enum { SAMPLES = 8 };           /* points of each piece of a curve */
 
 #define GRAPHVIZ_CALLS(X)                                                                          \
     X(Agdirected)                                                                                  \
@@ -102,8 +102,7 @@ void weft_dot_close(weft_dot *d)
     __lsan_enable();
 }
 
-/* --- the graph as Graphviz has it ---------------------------------------------------------------
- */
+/* --- the graph as Graphviz has it ------------------------------------------------------------ */
 
 /* Graphviz takes text that it does not change as char *. */
 static Agsym_t *set_default(const graphviz *lib, graph_t *g, int kind, const char *name,
@@ -152,11 +151,10 @@ typedef struct part_graph {
     Agsym_t *weight, *style; /* of edges */
 } part_graph;
 
-/* What keeps the first and the last node alone in their rows, and the last one below the first. */
+/* What keeps the first and the last node alone in their rows. */
 typedef struct holds {
     bool *is_source, *is_sink; /* [n_nodes] of the nodes between them */
     bool *is_below, *is_above; /* [n_nodes] those that Graphviz has to be told to keep there */
-    bool has_spine;
 } holds;
 
 static void add_nodes(const graphviz *lib, part_graph *x, const weft_sketch *s)
@@ -177,25 +175,13 @@ static void add_edges(const graphviz *lib, part_graph *x, const weft_sketch *s)
         x->edge[e] = lib->agedge(x->g, x->node[s->from[e]], x->node[s->to[e]], NULL, 1);
 }
 
-/* An edge that is not drawn. */
-static void add_hidden(const graphviz *lib, part_graph *x, int from, int to, const char *weight)
+/* An edge that is not drawn and pulls at nothing. */
+static void add_hidden(const graphviz *lib, part_graph *x, int from, int to)
 {
     edge_t *e = lib->agedge(x->g, x->node[from], x->node[to], NULL, 1);
 
-    lib->agxset(e, x->weight, (char *)weight);
+    lib->agxset(e, x->weight, (char *)"0");
     lib->agxset(e, x->style, (char *)"invis");
-}
-
-/* A straight line between first and last node: the edge that is there, or one that is not drawn. */
-static void add_spine(const graphviz *lib, part_graph *x, const weft_sketch *s)
-{
-    for (int e = 0; e < s->n_edges && s->from[e] == 0; e++) {
-        if (s->to[e] != s->n_nodes - 1)
-            continue;
-        lib->agxset(x->edge[e], x->weight, (char *)SPINE_WEIGHT);
-        return;
-    }
-    add_hidden(lib, x, 0, s->n_nodes - 1, SPINE_WEIGHT);
 }
 
 static void add_holds(const graphviz *lib, part_graph *x, const weft_sketch *s, const holds *h)
@@ -206,12 +192,10 @@ static void add_holds(const graphviz *lib, part_graph *x, const weft_sketch *s, 
     x->style = set_default(lib, x->g, AGEDGE, "style", "");
     for (int u = 0; u <= last; u++) {
         if (h->is_below[u])
-            add_hidden(lib, x, 0, u, "0");
+            add_hidden(lib, x, 0, u);
         if (h->is_above[u])
-            add_hidden(lib, x, u, last, "0");
+            add_hidden(lib, x, u, last);
     }
-    if (h->has_spine)
-        add_spine(lib, x, s);
 }
 
 static bool lay_out(weft_dot *d, const weft_sketch *s, const holds *h, part_graph *x)
@@ -223,8 +207,7 @@ static bool lay_out(weft_dot *d, const weft_sketch *s, const holds *h, part_grap
     return d->lib.gvLayout(d->context, x->g, "dot") == 0;
 }
 
-/* --- lines
- * ---------------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
 typedef struct line {
     WEFT_VEC(double) xy;
@@ -293,51 +276,119 @@ static void thin(const double *xy, int j, int k, bool *keep) // NOLINT(misc-no-r
     thin(xy, furthest, k, keep);
 }
 
-/* --- results
- * --------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------ */
 
-static void read_nodes(graph_t *g, node_t **node, int n_nodes, weft_arena *a, weft_layout *out)
+/* How far the first and the last node move sideways, and with them the ends of their edges: all of
+ * it at the box, nothing beyond the row next to it. */
+typedef struct shift {
+    double first, last;        /* points */
+    double first_y, last_y;    /* lower side of the first box, upper side of the last one */
+    double second_y, before_y; /* the nearest sides of other boxes */
+} shift;
+
+static shift make_shift(const weft_layout_part *p, const weft_layout *l)
 {
-    boxf box = GD_bb(g);
-    double *x = WEFT_NEW(a, double, n_nodes), *y = WEFT_NEW(a, double, n_nodes);
+    int last = p->s.n_nodes - 1;
+    double middle = (l->x[0] + l->x[last]) / 2;
+    shift f = {middle - l->x[0],
+               middle - l->x[last],
+               l->y[0] + p->s.h[0] / 2 + AT_BOX,
+               l->y[last] - p->s.h[last] / 2 - AT_BOX,
+               INFINITY,
+               -INFINITY};
 
-    for (int u = 0; u < n_nodes; u++) {
-        x[u] = ND_coord(node[u]).x;
-        y[u] = box.UR.y - ND_coord(node[u]).y;
+    for (int u = 1; u < last; u++) {
+        f.second_y = fmin(f.second_y, l->y[u] - p->s.h[u] / 2);
+        f.before_y = fmax(f.before_y, l->y[u] + p->s.h[u] / 2);
+    }
+    return f;
+}
+
+static double clamp(double x)
+{
+    return fmin(fmax(x, 0), 1);
+}
+
+static void shift_line(const shift *f, double *xy, int n, bool is_first, bool is_last)
+{
+    for (int i = 0; i < n; i++) {
+        double y = xy[2 * i + 1];
+
+        if (is_first)
+            xy[2 * i] += f->first * clamp((f->second_y - y) / (f->second_y - f->first_y));
+        if (is_last)
+            xy[2 * i] += f->last * clamp((y - f->before_y) / (f->last_y - f->before_y));
+    }
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+/* Where Graphviz has the boxes, then with the ends moved. */
+static shift read_nodes(const part_graph *g, const weft_layout_part *p, weft_arena *a,
+                        weft_layout *out)
+{
+    int n = p->s.n_nodes;
+    double *x = WEFT_NEW(a, double, n), *y = WEFT_NEW(a, double, n);
+    shift f = {0};
+
+    for (int u = 0; u < n; u++) {
+        x[u] = ND_coord(g->node[u]).x;
+        y[u] = GD_bb(g->g).UR.y - ND_coord(g->node[u]).y;
     }
     out->x = x;
     out->y = y;
-    out->width = box.UR.x;
-    out->height = box.UR.y - box.LL.y;
+    if (p->has_top && p->has_bottom) {
+        f = make_shift(p, out);
+        x[0] += f.first;
+        x[n - 1] += f.last;
+    }
+    return f;
 }
 
-static bool read_edges(graph_t *g, edge_t **edge, int n_edges, weft_arena *a, weft_layout *out)
+/* Graphviz misses boxes by some points where lines are almost level. */
+static void snap(const weft_sketch *s, const weft_layout *l, int u, double xy[2])
 {
-    int *point_at = WEFT_NEW(a, int, n_edges + 1);
-    WEFT_VEC(double) kept = {0};
+    xy[0] = fmin(fmax(xy[0], l->x[u] - s->w[u] / 2), l->x[u] + s->w[u] / 2);
+    xy[1] = fmin(fmax(xy[1], l->y[u] - s->h[u] / 2), l->y[u] + s->h[u] / 2);
+}
 
-    for (int e = 0; e < n_edges; e++) {
-        line l = {.top = GD_bb(g).UR.y, .a = a};
-        bool *keep;
-        int n;
+/* Appends a line to the points of all, without the corners that are hardly seen. */
+static void keep_corners(const line *l, line *all)
+{
+    int n = l->xy.n / 2;
+    bool *keep = WEFT_NEW(l->a, bool, n);
 
-        if (ED_spl(edge[e]) == NULL)
+    keep[0] = keep[n - 1] = true;
+    thin(l->xy.at, 0, n - 1, keep);
+    for (int i = 0; i < n; i++) {
+        if (!keep[i])
+            continue;
+        WEFT_PUSH(l->a, all->xy, l->xy.at[2 * i]);
+        WEFT_PUSH(l->a, all->xy, l->xy.at[2 * i + 1]);
+    }
+}
+
+static bool read_edges(const part_graph *x, const weft_sketch *s, const shift *f, weft_arena *a,
+                       weft_layout *out)
+{
+    int *point_at = WEFT_NEW(a, int, s->n_edges + 1), last = s->n_nodes - 1;
+    line all = {.a = a};
+
+    for (int e = 0; e < s->n_edges; e++) {
+        line l = {.top = GD_bb(x->g).UR.y, .a = a};
+
+        if (ED_spl(x->edge[e]) == NULL)
             return false;
-        add_splines(&l, ED_spl(edge[e]));
-        n = l.xy.n / 2;
-        keep = WEFT_NEW(a, bool, n);
-        keep[0] = keep[n - 1] = true;
-        thin(l.xy.at, 0, n - 1, keep);
-        for (int i = 0; i < n; i++) {
-            if (!keep[i])
-                continue;
-            WEFT_PUSH(a, kept, l.xy.at[2 * i]);
-            WEFT_PUSH(a, kept, l.xy.at[2 * i + 1]);
-        }
-        point_at[e + 1] = kept.n / 2;
+        add_splines(&l, ED_spl(x->edge[e]));
+        shift_line(f, l.xy.at, l.xy.n / 2, f->first != 0 && s->from[e] == 0,
+                   f->last != 0 && s->to[e] == last);
+        snap(s, out, s->from[e], l.xy.at);
+        snap(s, out, s->to[e], l.xy.at + l.xy.n - 2);
+        keep_corners(&l, &all);
+        point_at[e + 1] = all.xy.n / 2;
     }
     out->point_at = point_at;
-    out->point = kept.at;
+    out->point = all.xy.at;
     return true;
 }
 
@@ -349,34 +400,34 @@ static bool fits(const weft_sketch *s)
     return true;
 }
 
-static weft_layout *try_layout(weft_dot *d, const weft_sketch *s, const holds *h, weft_arena *a)
+static weft_layout *try_layout(weft_dot *d, const weft_layout_part *p, const holds *h,
+                               weft_arena *a)
 {
-    part_graph x = {.node = WEFT_NEW(a, node_t *, s->n_nodes),
-                    .edge = WEFT_NEW(a, edge_t *, s->n_edges)};
+    part_graph x = {.node = WEFT_NEW(a, node_t *, p->s.n_nodes),
+                    .edge = WEFT_NEW(a, edge_t *, p->s.n_edges)};
     weft_layout *out = WEFT_NEW(a, weft_layout, 1);
     bool is_done;
 
     __lsan_disable();
-    is_done = lay_out(d, s, h, &x);
+    is_done = lay_out(d, &p->s, h, &x);
     __lsan_enable();
     if (is_done) {
-        read_nodes(x.g, x.node, s->n_nodes, a, out);
-        is_done = read_edges(x.g, x.edge, s->n_edges, a, out);
+        shift f = read_nodes(&x, p, a, out);
+
+        is_done = read_edges(&x, &p->s, &f, a, out);
         d->lib.gvFreeLayout(d->context, x.g);
     }
     d->lib.agclose(x.g);
-    out->is_graphviz = true;
     return is_done ? out : NULL;
 }
 
-/* --- ends
- * ------------------------------------------------------------------------------------------ */
+/* --- tries ----------------------------------------------------------------------------------- */
 
 static holds make_holds(const weft_layout_part *p, weft_arena *a)
 {
     int n = p->s.n_nodes;
     holds h = {WEFT_NEW(a, bool, n), WEFT_NEW(a, bool, n), WEFT_NEW(a, bool, n),
-               WEFT_NEW(a, bool, n), false};
+               WEFT_NEW(a, bool, n)};
 
     for (int u = 0; u < n; u++) {
         h.is_source[u] = p->has_top && u > 0;
@@ -403,32 +454,20 @@ static int mend(const weft_layout_part *p, const weft_layout *l, holds *h)
     return n_added;
 }
 
-static bool needs_spine(const weft_layout_part *p, const weft_layout *l)
-{
-    return p->has_top && p->has_bottom && fabs(l->x[0] - l->x[p->s.n_nodes - 1]) > TOLERANCE;
-}
-
 weft_layout *weft_dot_layout(weft_dot *d, const weft_layout_part *p, int *n_tries, weft_arena *a)
 {
     holds h = make_holds(p, a);
-    weft_layout *good = NULL;
+    weft_layout *out = NULL;
     int most = *n_tries;
 
     *n_tries = 0;
     if (!fits(&p->s))
         return NULL;
-    while (*n_tries < most) {
-        weft_layout *out = try_layout(d, &p->s, &h, a);
-
+    do {
+        out = try_layout(d, p, &h, a);
         ++*n_tries;
-        if (out == NULL)
-            break;
-        if (mend(p, out, &h) > 0)
-            continue;
-        good = out;
-        if (h.has_spine || !needs_spine(p, out))
-            break;
-        h.has_spine = true;
-    }
-    return good;
+        if (out != NULL && mend(p, out, &h) == 0)
+            return out;
+    } while (out != NULL && *n_tries < most);
+    return NULL;
 }

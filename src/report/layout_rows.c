@@ -10,14 +10,16 @@
  * 4. Each node wants to be at the mean of its neighbours; of all places in the order of the line
  *    without overlap, those with the least sum of squared distances to that are taken: neighbours
  *    that would overlap become a block that moves as one (pool adjacent violators).
+ * 5. Edges are straight, but bows to the right if a box in between would hide them.
  *
- * Lines are straight and may pass behind boxes. Time O(SWEEPS * (edges + nodes log nodes)). */
+ * Long edges may still pass behind boxes. Time O(SWEEPS * (edges + nodes log nodes)). */
 #include "layout.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { SWEEPS = 6 };
+enum { SWEEPS = 6, BOW_CORNERS = 10 };
+static const double BOW = 0.08, LEAST_BOW = 12; /* width of a bow: share of its height, points */
 static const double LEAST_WIDTH = 1500, ASPECT = 3; /* of lines of boxes; width to height */
 
 /* Depth of the first reader of each source, 0 of all other nodes. */
@@ -55,8 +57,7 @@ int *weft_layout_depths(const weft_layout_part *p, weft_arena *a)
     return depth;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------ */
 
 typedef struct rows {
     const weft_sketch *s;
@@ -170,8 +171,7 @@ static void sort_rows(rows *r)
     }
 }
 
-/* --- lines of boxes
- * ------------------------------------------------------------------------------- */
+/* --- lines of boxes -------------------------------------------------------------------------- */
 
 /* Rows, the wide ones in several lines: offsets into r->node. */
 static int *make_lines(const rows *r, weft_arena *a, int *n_lines)
@@ -268,20 +268,56 @@ static double place_y(rows *r, const int *line_at, int n_lines)
     return top - gap;
 }
 
-static void draw_lines(const rows *r, weft_arena *a, weft_layout *out)
+/* [n_nodes] the line that each node is in. */
+static const int *lines_of(const rows *r, const int *line_at, int n_lines, weft_arena *a)
+{
+    int *line = WEFT_NEW(a, int, r->s->n_nodes);
+
+    for (int k = 0; k < n_lines; k++)
+        for (int i = line_at[k]; i < line_at[k + 1]; i++)
+            line[r->node[i]] = k;
+    return line;
+}
+
+/* From the right side of a box to that of another far below it: the further, the wider. */
+static int draw_bow(const rows *r, int u, int v, double *xy)
+{
+    const weft_sketch *s = r->s;
+    double from[2] = {r->x[u] + s->w[u] / 2, r->y[u]}, to[2] = {r->x[v] + s->w[v] / 2, r->y[v]};
+    double reach = fmax(from[0], to[0]) + LEAST_BOW + BOW * (to[1] - from[1]);
+
+    for (int i = 0; i <= BOW_CORNERS; i++) { /* a quadratic Bezier curve twice as far as `reach` */
+        double t = (double)i / BOW_CORNERS, f[3] = {(1 - t) * (1 - t), 2 * t * (1 - t), t * t};
+        double peak[2] = {2 * reach - (from[0] + to[0]) / 2, (from[1] + to[1]) / 2};
+
+        for (int k = 0; k < 2; k++)
+            xy[2 * i + k] = f[0] * from[k] + f[1] * peak[k] + f[2] * to[k];
+    }
+    return BOW_CORNERS + 1;
+}
+
+static int draw_straight(const rows *r, int u, int v, double *xy)
+{
+    xy[0] = r->x[u];
+    xy[1] = r->y[u] + r->s->h[u] / 2;
+    xy[2] = r->x[v];
+    xy[3] = r->y[v] - r->s->h[v] / 2;
+    return 2;
+}
+
+static void draw_edges(const rows *r, const int *line, weft_arena *a, weft_layout *out)
 {
     const weft_sketch *s = r->s;
     int *point_at = WEFT_NEW(a, int, s->n_edges + 1);
-    double *point = WEFT_NEW(a, double, 4 * (size_t)s->n_edges);
+    double *point = WEFT_NEW(a, double, 2 * (BOW_CORNERS + 1) * (size_t)s->n_edges);
 
     for (int e = 0; e < s->n_edges; e++) {
         int u = s->from[e], v = s->to[e];
+        bool is_hidden = line[v] > line[u] + 1 && fabs(r->x[u] - r->x[v]) < (s->w[u] + s->w[v]) / 2;
+        double *xy = point + 2 * (size_t)point_at[e];
 
-        point[4 * e] = r->x[u];
-        point[4 * e + 1] = r->y[u] + s->h[u] / 2;
-        point[4 * e + 2] = r->x[v];
-        point[4 * e + 3] = r->y[v] - s->h[v] / 2;
-        point_at[e + 1] = 2 * e + 2;
+        point_at[e + 1] =
+            point_at[e] + (is_hidden ? draw_bow(r, u, v, xy) : draw_straight(r, u, v, xy));
     }
     out->point_at = point_at;
     out->point = point;
@@ -310,6 +346,6 @@ weft_layout *weft_layout_rows(const weft_layout_part *p, weft_arena *a)
     out->width = right - left;
     out->x = r.x;
     out->y = r.y;
-    draw_lines(&r, a, out);
+    draw_edges(&r, lines_of(&r, line_at, n_lines, a), a, out);
     return out;
 }

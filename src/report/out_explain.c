@@ -146,7 +146,7 @@ static void print_doubt(const weft_explanation *e, weft_arena *a, int width, FIL
         const weft_range *r = &d->range[i];
 
         fprintf(to, "    ");
-        weft_print_padded(to, r->name, 24);
+        weft_print_padded(to, r->name, 30);
         if (isnan(r->least) || isnan(r->most))
             fprintf(to, " no factor, not even 1\n");
         else
@@ -157,11 +157,12 @@ static void print_doubt(const weft_explanation *e, weft_arena *a, int width, FIL
         weft_print_field(
             to, width, "all at once",
             weft_arena_print(a,
-                             "in %d of %d samples of independent errors of all times of tasks "
+                             "in %d of %d samples of independent errors of %s "
                              "(%.1f\t%%) it is within %.4g\t%%, in %d of them by proof; the worst "
                              "takes %.2f\t%% longer than the best plan found, the mean %.2f\t%%",
-                             d->n_within, d->n_samples, 100.0 * d->n_within / d->n_samples,
-                             100 * d->tolerance, d->n_proved, 100 * d->worst, 100 * d->mean));
+                             d->n_within, d->n_samples, d->sampled,
+                             100.0 * d->n_within / d->n_samples, 100 * d->tolerance, d->n_proved,
+                             100 * d->worst, 100 * d->mean));
 }
 
 void weft_explanation_text(const weft_explanation *e, int width, FILE *to)
@@ -266,9 +267,11 @@ static weft_doc *doubt_doc(const weft_doubt *u, weft_arena *a)
     weft_put_real(a, d, "error", u->error);
     weft_put_real(a, d, "tolerance", u->tolerance);
     weft_put_real(a, d, "precision", u->precision);
+    weft_put_int(a, d, "steps", u->steps);
     for (int i = 0; i < u->n_ranges; i++)
         weft_doc_add(a, list, range_doc(&u->range[i], a));
     weft_doc_put(a, d, "ranges", list);
+    weft_put_text(a, d, "sampled", u->sampled);
     weft_put_int(a, d, "samples", u->n_samples);
     weft_put_int(a, d, "within", u->n_within);
     weft_put_int(a, d, "proved", u->n_proved);

@@ -41,8 +41,7 @@ typedef struct chart {
     double bottom;
 } chart;
 
-/* --- reading the page ---------------------------------------------------------------------------
- */
+/* --- reading the page ------------------------------------------------------------------------ */
 
 static const weft_doc *list_of(const weft_doc *map, const char *key)
 {
@@ -111,8 +110,7 @@ static const char *colour_of(const chart *c, const bar *b, char to[WEFT_COLOUR_B
     return weft_kind_colour(kind_of(c, b), b->kind);
 }
 
-/* --- rows
- * ----------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------ */
 
 static double lane_height(const weft_doc *row, int n_rows)
 {
@@ -160,8 +158,7 @@ static void draw_labels(chart *c)
     weft_svg_group_end(&c->svg);
 }
 
-/* --- axis
- * ----------------------------------------------------------------------------------------- */
+/* --- axis ------------------------------------------------------------------------------------ */
 
 /* 1, 2 or 5 times a power of ten, so that there are at most MOST_TICKS steps. */
 static double round_step(double span)
@@ -217,8 +214,7 @@ static void draw_axis(chart *c)
     }
 }
 
-/* --- bars
- * ----------------------------------------------------------------------------------------- */
+/* --- bars ------------------------------------------------------------------------------------ */
 
 /* The name if there is room for it; of bars coloured by kind, without the kind if need be. */
 static void draw_name(chart *c, const bar *b, double x, double width, double y)
@@ -314,8 +310,7 @@ static void draw_chain(chart *c)
     weft_svg_group_end(&c->svg);
 }
 
-/* --- legend
- * --------------------------------------------------------------------------------------- */
+/* --- legend ---------------------------------------------------------------------------------- */
 
 static double legend_item(chart *c, double x, double y, const char *colour, const char *text)
 {

@@ -37,8 +37,7 @@ static const char *text_of(const weft_doc *map, const char *key)
     return d != NULL && d->kind == WEFT_DOC_TEXT ? d->text : "";
 }
 
-/* --- boxes
- * ---------------------------------------------------------------------------------------- */
+/* --- boxes ----------------------------------------------------------------------------------- */
 
 /* A line of text in the middle of a box, as much of it as there is room for. */
 static void put_line(network *n, int u, double y, const char *text, bool is_bold)
@@ -88,8 +87,7 @@ static void draw_device(network *n, int device)
     weft_svg_group_end(&n->svg);
 }
 
-/* --- lines
- * ---------------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
 /* Corners of a line; without any, straight from box to box. */
 static int corners(const network *n, int e, double **out)
@@ -147,8 +145,7 @@ static void draw_edges(network *n, bool is_cross)
     weft_svg_group_end(&n->svg);
 }
 
-/* --- legend
- * --------------------------------------------------------------------------------------- */
+/* --- legend ---------------------------------------------------------------------------------- */
 
 /* Devices that have nodes, as many a line as fit; only measured if not is_drawn. Returns the lower
  * side. */

@@ -59,7 +59,7 @@ enum { N_INSERTED = sizeof inserted / sizeof inserted[0] };
 
 static void put_data(const weft_doc *page, weft_arena *a, FILE *to)
 {
-    for (const char *c = weft_doc_json(page, 0, a); *c; c++)
+    for (const char *c = weft_doc_json_short(page, a); *c; c++)
         if (*c == '<')
             fputs("\\u003c", to);
         else

@@ -57,10 +57,96 @@ static void add_comparison(weft_page *g, const weft_doc *d)
                   list);
 }
 
+static bool is_true(const weft_doc *map, const char *key)
+{
+    const weft_doc *d = weft_doc_get(map, key);
+
+    return d != NULL && d->kind == WEFT_DOC_BOOL && d->truth;
+}
+
+static void add_upgrades(weft_page *g, const weft_doc *list)
+{
+    static const weft_column column[] = {
+        {"kind",        "kind",            "text"},
+        {"what",        "upgrade",         "text"},
+        {"value",       "value then",      "s"   },
+        {"bound",       "bound then",      "s"   },
+        {"gap",         "gap then",        "%"   },
+        {"gain",        "faster by",       "x"   },
+        {"most_gain",   "at most",         "x"   },
+        {"cannot_help", "proved useless",  "text"},
+        {"edit",        "in the platform", "text"},
+    };
+    weft_doc *rows = weft_page_table(
+        g, &(weft_table){"upgrades", "What an upgrade is worth", "upgrades",
+                         "Each is solved again on the upgraded platform; at most: what no plan "
+                         "there can beat.",
+                         sizeof column / sizeof *column, column});
+
+    for (int i = 0; i < list->n; i++) {
+        const weft_doc *from = list->item[i];
+        weft_doc *row = weft_page_row(g, rows);
+
+        for (size_t k = 0; k < sizeof column / sizeof *column; k++)
+            if (strcmp(column[k].key, "cannot_help") == 0)
+                weft_cell_text(g, row, is_true(from, "cannot_help") ? "yes" : "no");
+            else
+                copy_cell(g, row, from, column[k].key);
+    }
+}
+
+static void add_ranges(weft_page *g, const weft_doc *list, const weft_doc *tolerance)
+{
+    static const weft_column column[] = {
+        {"kind",   "kind",   "text"},
+        {"name",   "name",   "text"},
+        {"least",  "from",   "x"   },
+        {"most",   "to",     "x"   },
+        {"proved", "proved", "text"},
+    };
+    const char *note =
+        weft_arena_print(g->a,
+                         "Factors on the times of a device or link for which the plan stays within "
+                         "%.3g %% of the best found.",
+                         tolerance ? 100 * tolerance->real : 1);
+    weft_doc *rows =
+        weft_page_table(g, &(weft_table){"uncertainty", "How wrong costs may be", "upgrades", note,
+                                         sizeof column / sizeof *column, column});
+
+    for (int i = 0; i < list->n; i++) {
+        const weft_doc *from = list->item[i];
+        weft_doc *row = weft_page_row(g, rows);
+
+        for (int k = 0; k < 4; k++)
+            copy_cell(g, row, from, column[k].key);
+        weft_cell_text(g, row, is_true(from, "proved") ? "yes" : "no");
+    }
+}
+
+static const weft_doc *list_in(const weft_doc *map, const char *key)
+{
+    const weft_doc *d = map ? weft_doc_get(map, key) : NULL;
+
+    return d != NULL && d->kind == WEFT_DOC_LIST && d->n > 0 ? d : NULL;
+}
+
+static void add_explanation(weft_page *g, const weft_doc *d)
+{
+    const weft_doc *upgrades = list_in(d, "upgrades");
+    const weft_doc *doubt = weft_doc_get(d, "uncertainty"), *ranges = list_in(doubt, "ranges");
+
+    if (upgrades != NULL)
+        add_upgrades(g, upgrades);
+    if (ranges != NULL)
+        add_ranges(g, ranges, weft_doc_get(doubt, "tolerance"));
+}
+
 void weft_page_documents(weft_page *g, const weft_page_more *more)
 {
     if (more->compare != NULL)
         add_comparison(g, more->compare);
+    if (more->explain != NULL)
+        add_explanation(g, more->explain);
 }
 
 /* --- comma-separated values ------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 cd "$TMP"
 "$WEFT" place resnet18 --on edge-soc --solver heft --quiet -o p.json
-"$WEFT" shard alexnet --on f1-2x4 --steps 50 --quiet -o s.json
 cat >m.json <<'END'
 {"maxFPGAs": 1, "maxCPUs": 1, "maxSizePerFPGA": 100,
  "nodes": [{"id": 1, "name": "a", "supportedOnFpga": 1, "cpuLatency": 9, "fpgaLatency": 2, "size": 60}],
@@ -14,7 +13,6 @@ try p.json --upgrades link,clock
 try p.json --uncertainty 0
 try p.json --uncertainty 150%
 try p.json --uncertainty often
-try s.json --upgrades none --uncertainty 20%
 try m.plan
 sed 's/"device": "gpu"/"device": "cpu"/' p.json >moved.json
 try moved.json --upgrades none

@@ -2,6 +2,7 @@
 /* Upgrades as edited documents, and plans whose costs are in doubt. What upgrades are worth is
  * tested with the program (tests/golden/explain_*, tests/explain_edited). */
 #include "check.h"
+#include "doubt.h"
 #include "fixtures.h"
 #include "weft/api.h"
 
@@ -296,6 +297,91 @@ TEST(other_documents_are_refused)
     weft_arena_free(a);
 }
 
+/* --- machines of other speed ----------------------------------------------------------------- */
+
+typedef struct scaled {
+    weft_arena *a;
+    const weft_suspect *suspect;
+    double *factor; /* [n] links 2; devices 1, 1.25 and 1.5 in turn */
+    int n;
+    weft_platform *before, *after;
+} scaled;
+
+static scaled scale_preset(const char *name)
+{
+    scaled s = {.a = weft_arena_new()};
+    const weft_doc *doc = NULL;
+    const char *text;
+
+    for (int i = 0; i < weft_preset_count(); i++) {
+        const weft_preset *p = weft_preset_at(i);
+
+        if (strcmp(p->name, name) == 0)
+            CHECK_OK(weft_doc_parse(p->text, p->size, name, s.a, &doc));
+    }
+    s.n = weft_machine_suspects(doc, s.a, &s.suspect);
+    s.factor = WEFT_NEW(s.a, double, s.n);
+    for (int i = 0; i < s.n; i++)
+        s.factor[i] = s.suspect[i].is_link ? 2.0 : 1.0 + 0.25 * (i % 3);
+    text = weft_doc_json(weft_machine_scaled(doc, s.factor, s.a), 1, s.a);
+    CHECK_OK(weft_platform_open(name, &s.before));
+    CHECK_OK(weft_platform_parse(text, strlen(text), name, &s.after));
+    return s;
+}
+
+static double factor_of(const scaled *s, const char *kind)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!s->suspect[i].is_link && strcmp(s->suspect[i].name, kind) == 0)
+            return s->factor[i];
+    fail_msg("no suspect '%s'", kind);
+    return NAN;
+}
+
+static void compare_times(const scaled *s, const weft_graph *g)
+{
+    weft_costs *x, *y;
+
+    CHECK_OK(weft_costs_new(g, s->before, &x));
+    CHECK_OK(weft_costs_new(g, s->after, &y));
+    for (int u = 0; u < x->n_nodes; u++)
+        for (int d = 0; d < x->n_devices; d++) {
+            double was_s = x->seconds[u * x->n_devices + d],
+                   is_s = y->seconds[u * x->n_devices + d];
+            double expected_s = was_s * factor_of(s, s->before->device[d].kind);
+
+            CHECK(is_s == expected_s || fabs(is_s - expected_s) <= 1e-12 * expected_s);
+        }
+    weft_costs_free(x);
+    weft_costs_free(y);
+}
+
+/* With rates and overhead of one device changed every operator on it takes as many times as long,
+ * and nothing else changes: for each model of devices. */
+TEST(scaled_machines_take_so_many_times_as_long)
+{
+    static const char *const on[] = {"edge-soc",    "f1-2x4", "h2h-12",
+                                     "mixed-fleet", "tpu-v3", "nvdla-large"};
+    weft_model *model;
+
+    CHECK_OK(weft_model_open("squeezenet1_1", &(weft_model_options){0}, &model));
+    for (size_t k = 0; k < sizeof on / sizeof *on; k++) {
+        scaled s = scale_preset(on[k]);
+
+        CHECK(s.n > 0 && !s.suspect[0].is_link);
+        CHECK_INT(s.before->n_links, s.after->n_links);
+        compare_times(&s, model->graph);
+        for (int i = 0; i < s.before->n_links; i++) {
+            CHECK_NEAR(s.after->link[i].bytes_per_s, s.before->link[i].bytes_per_s / 2);
+            CHECK_NEAR(s.after->link[i].latency_s, s.before->link[i].latency_s * 2);
+        }
+        weft_platform_free(s.before);
+        weft_platform_free(s.after);
+        weft_arena_free(s.a);
+    }
+    weft_model_free(model);
+}
+
 /* --- costs in doubt -------------------------------------------------------------------------- */
 
 static weft_doubt ask(const weft_problem *p, const weft_plan *plan, int n_threads, weft_arena *a)
@@ -389,6 +475,7 @@ int main(void)
         cmocka_unit_test(no_upgrade_makes_the_optimum_worse),
         cmocka_unit_test(too_many_upgrades_are_refused),
         cmocka_unit_test(other_documents_are_refused),
+        cmocka_unit_test(scaled_machines_take_so_many_times_as_long),
         cmocka_unit_test(ranges_end_where_another_device_is_better),
         cmocka_unit_test(a_bad_plan_has_no_range),
         cmocka_unit_test(threads_do_not_change_the_answer),

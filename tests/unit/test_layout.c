@@ -108,8 +108,9 @@ static void check_lines(const net *n, const weft_layout *l)
         int u = n->from[e], v = n->to[e];
 
         CHECK(last > first);
-        CHECK(is_at_box(n, l, u, first));
-        CHECK(is_at_box(n, l, v, last));
+        if (!is_at_box(n, l, u, first) || !is_at_box(n, l, v, last))
+            fail_msg("line from %d (%g, %g) to %d (%g, %g): from (%g, %g) to (%g, %g)", u, l->x[u],
+                     l->y[u], v, l->x[v], l->y[v], first[0], first[1], last[0], last[1]);
         CHECK(l->y[u] + n->h[u] / 2 < l->y[v] - n->h[v] / 2);
         for (const double *p = first; p <= last; p += 2) {
             CHECK(is_between(p[0], 0, l->width) && is_between(p[1], 0, l->height));
@@ -150,8 +151,7 @@ static bool has_graphviz(void)
 #endif
 }
 
-/* --- small ones ----------------------------------------------------------------------------------
- */
+/* --- small ones ------------------------------------------------------------------------------ */
 
 TEST(one_box_has_a_margin_all_around)
 {
@@ -201,8 +201,7 @@ TEST(graphs_that_do_not_touch_are_side_by_side)
     weft_arena_free(n.a);
 }
 
-/* --- parts ---------------------------------------------------------------------------------------
- */
+/* --- parts ----------------------------------------------------------------------------------- */
 
 /* n blocks: one node, three side by side, two of them in a row; the last block ends with a node. */
 static net blocks(int n_blocks)
@@ -291,8 +290,7 @@ TEST(huge_boxes_are_drawn_without_graphviz)
     weft_arena_free(n.a);
 }
 
-/* --- random and large ones
- * ------------------------------------------------------------------------- */
+/* --- random and large ones ------------------------------------------------------------------- */
 
 /* Each node reads from some of the `reach` nodes before it. */
 static net random_net(uint64_t seed, int n_nodes, int reach, int most_reads)

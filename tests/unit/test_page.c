@@ -535,6 +535,30 @@ TEST(without_a_plan_there_is_no_timeline)
     close_sample(&s);
 }
 
+/* Documents of other commands are shown as far as they are what they should be. */
+TEST(odd_documents_do_no_harm)
+{
+    static const char *const odd[] = {
+        "{}",
+        "{\"solvers\": 3, \"upgrades\": {\"a\": 1}, \"uncertainty\": [1]}",
+        "{\"solvers\": [1, null, [], {}], \"upgrades\": [1, null, [], {}],"
+        " \"uncertainty\": {\"ranges\": [1, null, {}, []], \"tolerance\": \"x\"}}",
+        "{\"task\": 1, \"solvers\": [{\"solver\": [], \"value\": \"x\", \"gap\": true}],"
+        " \"upgrades\": [{\"what\": {}, \"cannot_help\": 1, \"gain\": null}]}",
+    };
+    sample s;
+
+    open_random(&s, 5, 6, 2);
+    for (int i = 0; i < 4; i++) {
+        const weft_doc *d = NULL;
+
+        CHECK_OK(weft_doc_parse(odd[i], strlen(odd[i]), "odd", s.a, &d));
+        check_finite(
+            weft_report_page(&s.report, &(weft_page_more){.compare = d, .explain = d}, s.a));
+    }
+    close_sample(&s);
+}
+
 /* --- sharded networks ------------------------------------------------------------------------ */
 
 static void check_shard(weft_shard_case *c, uint64_t seed)
@@ -742,6 +766,7 @@ int main(void)
         cmocka_unit_test(pages_of_calls_have_lanes_of_the_host),
         cmocka_unit_test(pages_of_mixes_list_the_ways),
         cmocka_unit_test(without_a_plan_there_is_no_timeline),
+        cmocka_unit_test(odd_documents_do_no_harm),
         cmocka_unit_test(pages_of_sharded_networks_are_whole),
         cmocka_unit_test(pages_of_training_plans_are_whole),
         cmocka_unit_test(lanes_are_as_few_as_can_be),
