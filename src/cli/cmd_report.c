@@ -460,6 +460,7 @@ const weft_command weft_cmd_report = {
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft report plan.json -o report.html\n"
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
+                "  weft report plan.json --annotate annotated.onnx\n"
                 "  weft report plan.json --json\n"
                 "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
                 "  weft report design.json\n",

@@ -29,7 +29,8 @@ static weft_notes make_notes(const weft_graph *g, weft_arena *a)
         result[n] = g->tensor[g->res[g->res_at[u]]].name;
         op[n] = g->node[u].op;
         note[n] = said;
-        at[++n] = n;
+        n++;
+        at[n] = n;
     }
     return (weft_notes){n, result, op, at, note, 1, &said};
 }
