@@ -7,6 +7,7 @@
  * higher than wide is turned, and then goes from left to right as time does. */
 
 const BAND = {width: 1000, more: 60, most: 30}; /* pixels of a line on paper, and what two lines share */
+const START = 0.8; /* the largest scale of the first view */
 const STRIP = 74, MARGIN = 24, BOX = {width: 92, height: 34};
 
 const SCALES = {
@@ -98,7 +99,7 @@ class Graph {
         this.canvas = el("canvas", {tabindex: "0", role: "application", "aria-label": label, class: "graph"});
         this.strip = el("canvas", {class: "map", "aria-hidden": "true"});
         if (this.isTurned) /* as high as it needs at the scale that can be read */
-            this.canvas.style.height = clamp(Math.round(this.data.height * 0.9 + 2 * MARGIN), 200, 470) + "px";
+            this.canvas.style.height = clamp(Math.round(this.data.height * START + 2 * MARGIN), 200, 470) + "px";
         this.strip.style[this.isTurned ? "height" : "width"] = STRIP + "px";
         this.key = el("span", {class: "legend line"});
         this.element = panel("network", "Network", this.colourChoice(), el("span", {class: "grow"}),
@@ -336,7 +337,7 @@ class Graph {
             return;
         }
         const fits = this.isTurned ? (height - MARGIN) / this.data.height : (width - MARGIN) / this.data.width;
-        const readable = clamp(fits, 0.62, 0.9);
+        const readable = clamp(fits, 0.62, START);
         if (this.isTurned)
             this.setView((width / 2 - MARGIN / 2) / readable, this.data.height / 2, readable);
         else

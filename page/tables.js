@@ -30,7 +30,7 @@ function factCards(facts, result) {
 
 /* --- tables ------------------------------------------------------------------------------------ */
 
-const FEW_ROWS = 40;
+const FEW_ROWS = 40, MORE_ROWS = 1000;
 
 /* A value for a file of comma-separated values; texts of others must not become formulas. */
 function csvField(x) {
@@ -42,15 +42,15 @@ function csvField(x) {
 class Table {
     constructor(data) {
         this.data = data;
-        this.isAll = data.rows.length <= FEW_ROWS + 10;
+        this.nShown = data.rows.length <= FEW_ROWS + 10 ? data.rows.length : FEW_ROWS;
         this.order = data.rows.map((_, i) => i);
         this.sorted = {column: -1, sign: 1};
         this.body = el("tbody");
         this.heads = data.columns.map((column, i) => this.head(column, i));
-        this.more = button("", "", () => {
-            this.isAll = true;
+        this.more = el("p", {class: "more"}, this.rest = el("span"), button("Show more", "Show more rows", () => {
+            this.nShown = Math.min(this.nShown + MORE_ROWS, data.rows.length);
             this.fill();
-        }, {class: "more"});
+        }));
         this.element = this.build();
         this.fill();
     }
@@ -98,12 +98,12 @@ class Table {
     }
 
     fill() {
-        const shown = this.isAll ? this.order : this.order.slice(0, FEW_ROWS);
+        const shown = this.order.slice(0, this.nShown), n = this.order.length;
 
         this.body.replaceChildren(...shown.map(row => el("tr", {}, ...this.data.columns.map((column, i) =>
             this.cell(this.data.rows[row][i], column, i)))));
-        this.more.hidden = this.isAll;
-        this.more.textContent = `Show all ${grouped(this.order.length)} rows`;
+        this.more.hidden = shown.length === n;
+        this.rest.textContent = `${grouped(shown.length)} of ${grouped(n)} rows `;
     }
 
     cell(value, column, i) {
@@ -296,7 +296,7 @@ class Inspector {
                 ["starts", start === null ? null : seconds(start), start],
                 ["memory", isNumber(n.bytes[node]) ? bytes(n.bytes[node]) : null, n.bytes[node]],
                 ["energy", n.joules && n.joules[node] > 0 ? show(n.joules[node], "J") : null, n.joules ? n.joules[node] : null],
-                ["note", n.note ? n.note[node] : null]]),
+                ["more", n.note ? n.note[node] : null]]),
             ...this.costs(node, device), ...this.bars(list, bar),
             ...this.neighbours("Needs", this.graph.before(node), this.graph.data.edges.from),
             ...this.neighbours("Needed by", this.graph.after(node), this.graph.data.edges.to));

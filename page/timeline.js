@@ -138,7 +138,7 @@ class Timeline {
         const idle = this.nIdle === 0 ? "" : this.nIdle === 1 ? " One link carries nothing and has no row." :
             ` ${this.nIdle} links carry nothing and have no row.`;
 
-        return (this.data.note ? "Shown: " + this.data.note + ". " : "") + "Click into the chart, then scroll to zoom and drag to move; or Ctrl + wheel. Keys: " +
+        return (this.data.note ? sentence(this.data.note).replace(/\.?$/, ". ") : "") + "Click into the chart, then scroll to zoom and drag to move; or Ctrl + wheel. Keys: " +
             "\u2190 \u2192 + \u2212 0. Drag over the strip to choose a span." + idle;
     }
 

@@ -3,6 +3,7 @@
 #ifndef WEFT_EXPLAIN_H
 #define WEFT_EXPLAIN_H
 
+#include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
 #include "weft/train.h"
@@ -40,7 +41,7 @@ void weft_train_why(const weft_training *p, const weft_train_solution *s, weft_a
 
 /* --- two plans side by side ------------------------------------------------------------------ */
 
-/* A plan with all that belongs to it; of the three kinds of problems one is there. */
+/* A plan or a design with all that belongs to it; of the kinds one is there. */
 typedef struct weft_side {
     const char *file; /* what people call the plan */
     double samples;   /* that its value is of; NAN: not known */
@@ -52,6 +53,8 @@ typedef struct weft_side {
     const weft_shard_solution *shards;
     const weft_training *training; /* train */
     const weft_train_solution *pipeline;
+    const weft_mine_report *mine;   /* a design of one device */
+    const weft_fleet_report *fleet; /* designs for a pipeline */
 } weft_side;
 
 /* Below, [0] is of plan A and [1] of plan B; NULL and NAN: it has no such thing. */
@@ -64,7 +67,8 @@ typedef struct weft_diff_row {
 /* A number of both, equal or not. */
 typedef struct weft_diff_figure {
     const char *key, *name; /* for programs, for people */
-    const char *unit;       /* "s", "B", "J", "1/s", "%" (a share), "count", "units" */
+    const char *unit;       /* "s", "B", "J", "W", "mm2", "1/s", "x", "%" (a share), "count",
+                               "units" */
     double value[2];
 } weft_diff_figure;
 
@@ -100,16 +104,18 @@ typedef struct weft_diff_stretch {
 } weft_diff_stretch;
 
 typedef struct weft_diff {
-    const char *kind; /* "place", "shard", "train" */
-    const char *item; /* what moves: "task", "step", "unit" */
+    const char *kind; /* "place", "shard", "train", "mine", "fleet" */
+    const char *item; /* what moves: "task", "step", "unit"; nothing does of designs */
     const weft_side *side;
     const weft_proof *proof[2];
-    const char *value_name; /* "latency", "per item", "step" */
+    const char *value_name; /* "latency", "time per item", "step", "throughput" ... */
+    const char *unit;       /* of the value: "s", "samples/s" ... */
+    bool is_max;            /* more is better, and bounds are above: designs */
     /* What is compared: value and bound, or these for a sample if batches differ. */
     bool is_comparable; /* false: the goals differ */
     bool is_per_sample;
     double value[2], bound[2];
-    double ratio;         /* value of A / value of B: how many times as fast B is */
+    double ratio;         /* how many times as fast, or as good, B is */
     bool is_same_problem; /* then the bound of one holds for the other */
     bool is_same_plan;    /* the same decisions and times */
     int better;           /* 0 or 1; -1: neither */

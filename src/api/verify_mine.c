@@ -80,6 +80,25 @@ static void check_network(verifier *v, int i, uint64_t hash)
                     v->file->network[i].hash);
 }
 
+/* The file against what it should be, entry by entry. */
+static void compare_files(verifier *v, const weft_doc *found)
+{
+    const weft_doc *claimed = v->file->doc;
+
+    for (int i = 0; i < found->n; i++) {
+        const weft_doc *other = weft_doc_get(claimed, found->key[i]);
+
+        if (other == NULL)
+            weft_wrong(v->w, weft_arena_print(v->a, "%s is missing", found->key[i]));
+        else
+            weft_compare(v->w, found->key[i], other, found->item[i]);
+    }
+    for (int i = 0; i < claimed->n; i++)
+        if (weft_doc_get(found, claimed->key[i]) == NULL)
+            weft_wrong(v->w, weft_arena_print(v->a, "%s is claimed, but nothing like it is known",
+                                              claimed->key[i]));
+}
+
 /* --- the proof ------------------------------------------------------------------------------- */
 
 /* The others say what the whole template allows, and no more. */
@@ -264,7 +283,7 @@ static void judge(verifier *v, const weft_mine_case *c)
     measure_front(v, q, f);
     check_front(v, f);
     check_shifts(v, s);
-    weft_compare(v->w, "file", file->doc, weft_mine_design_doc(r, v->a));
+    compare_files(v, weft_mine_design_doc(r, v->a));
     check_bound(v, f->value, weft_quest_top(q), file->solver);
     if (f->schedule_bound < file->bound * (1 - WEFT_NEAR))
         weft_wrong(v->w, "search.schedule_bound is below the bound of the policy");
@@ -312,7 +331,7 @@ static void judge_fleet(verifier *v, weft_fleet_case *c)
                              .dtype = file->dtype,
                              .optimizer = file->optimizer,
                              .options = &file->options};
-    weft_compare(v->w, "file", file->doc, weft_fleet_design_doc(r, v->a));
+    compare_files(v, weft_fleet_design_doc(r, v->a));
     check_plans(v, f);
     check_bound(v, f->value, top, "auto");
     if (common->value > f->value * (1 + WEFT_NEAR))

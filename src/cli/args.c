@@ -126,21 +126,61 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
 
 /* --- help ------------------------------------------------------------------------------------ */
 
+/* What stands for the value of a flag in the help. */
+static const char *value_word(const weft_option *o, const char *name)
+{
+    static const struct {
+        const char *name, *word;
+    } known[] = {
+        {"output",      "FILE"    },
+        {"trace",       "FILE"    },
+        {"dot",         "FILE"    },
+        {"csv",         "FILE"    },
+        {"study",       "FILE"    },
+        {"write-model", "FILE"    },
+        {"report",      "FILE"    },
+        {"timeline",    "FILE"    },
+        {"graph",       "FILE"    },
+        {"compare",     "FILE"    },
+        {"explain",     "FILE"    },
+        {"annotate",    "FILE"    },
+        {"pareto",      "FILE"    },
+        {"on",          "PLATFORM"},
+        {"platform",    "PLATFORM"},
+        {"model",       "MODEL"   },
+        {"dim",         "NAME=N"  },
+        {"dtype",       "TYPE"    },
+        {"solver",      "NAME"    },
+        {"template",    "NAME"    },
+        {"time-limit",  "TIME"    },
+        {"deadline",    "TIME"    },
+        {"area",        "AREA"    },
+        {"power",       "POWER"   },
+        {"memory",      "BYTES"   },
+    };
+
+    if (o->choices != NULL)
+        return o->choices;
+    if (strstr(o->help, " folder") != NULL)
+        return "FOLDER";
+    for (size_t i = 0; i < sizeof known / sizeof known[0] && o->kind == WEFT_OPTION_TEXT; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].word;
+    return o->kind == WEFT_OPTION_TEXT ? "TEXT" : "N";
+}
+
+/* "-o, --output FILE". */
 static void flag_text(const weft_option *o, char to[96])
 {
     char name[64];
+    bool is_short;
 
     flag_name(o, name);
-    if (o->kind == WEFT_OPTION_FLAG)
-        snprintf(to, 96, "%s--%s", strcmp(name, "output") == 0 ? "-o, " : "", name);
-    else if (o->choices)
-        snprintf(to, 96, "--%s %s", name, o->choices);
-    else
-        snprintf(to, 96, "%s--%s %s", strcmp(name, "output") == 0 ? "-o, " : "", name,
-                 strcmp(name, "output") == 0   ? "FILE"
-                 : strcmp(name, "dim") == 0    ? "NAME=N"
-                 : o->kind == WEFT_OPTION_TEXT ? "TEXT"
-                                               : "N");
+    is_short =
+        strcmp(name, "output") == 0 || strcmp(name, "quiet") == 0 || strcmp(name, "verbose") == 0;
+    snprintf(to, 96, "%.1s%.1s%s--%s%s%s", is_short ? "-" : "", is_short ? name : "",
+             is_short ? ", " : "", name, o->kind == WEFT_OPTION_FLAG ? "" : " ",
+             o->kind == WEFT_OPTION_FLAG ? "" : value_word(o, name));
 }
 
 static void default_text(const weft_option *o, char to[64])

@@ -264,7 +264,8 @@ weft_doc *weft_shard_page(const struct weft_shard_report *r, const struct weft_s
                           const weft_page_ask *ask, weft_arena *a);
 weft_doc *weft_train_page(const struct weft_train_report *r, const struct weft_train_case *c,
                           const weft_page_ask *ask, weft_arena *a);
-weft_doc *weft_mine_page(const struct weft_mine_report *r, const struct weft_graph *graph,
+struct weft_mine_case;
+weft_doc *weft_mine_page(const struct weft_mine_report *r, const struct weft_mine_case *c,
                          const weft_page_ask *ask, weft_arena *a);
 weft_doc *weft_fleet_page(const struct weft_fleet_report *r, const weft_page_ask *ask,
                           weft_arena *a);
@@ -299,10 +300,10 @@ struct weft_mine_request;
 typedef struct weft_mine_flags {
     const struct weft_mine_request *request;
     const char *solver, *dtype, *optimizer;
-    const weft_effort_flags *effort;     /* steps: evaluations */
-    int n_processes;                     /* that mpirun has started; 1 without it */
-    int64_t sensitivity;                 /* draws; 0: none */
-    const char *study, *output, *pareto; /* empty: none */
+    const weft_effort_flags *effort;              /* steps: evaluations */
+    int n_processes;                              /* that mpirun has started; 1 without it */
+    int64_t sensitivity;                          /* draws; 0: none */
+    const char *study, *output, *pareto, *report; /* empty: none */
     bool json, quiet, verbose;
 } weft_mine_flags;
 

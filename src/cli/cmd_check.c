@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_check.c: weft check PLAN. */
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 
 #include <math.h>
@@ -25,19 +26,30 @@ static const weft_proof *proof_of(const weft_verdict *v)
     return v->is_shard ? &v->shards.proof : v->is_train ? &v->training.proof : &v->solution.proof;
 }
 
-static void bound_text(const weft_verdict *v, FILE *to)
+/* Lines for people, as wide as the terminal. The first line names a file and is not broken. */
+typedef struct page {
+    weft_arena *a;
+    int width;
+    FILE *to;
+} page;
+
+static void say(const page *g, const char *text)
+{
+    weft_print_wrapped(g->to, 2, g->width, text);
+}
+
+static void bound_text(const weft_verdict *v, const page *g)
 {
     const weft_proof *proof = proof_of(v);
-    char text[48];
+    const char *bound = weft_glued_seconds(g->a, proof->bound);
 
-    fprintf(to, "  bound %s, ", weft_unit_print(proof->bound, WEFT_UNIT_SECONDS, text));
     if (v->is_bound_checked)
-        fprintf(to, "recomputed from its certificates\n");
+        say(g, weft_arena_print(g->a, "  bound %s, recomputed from its certificates", bound));
     else
-        fprintf(to,
-                "of which %s are recomputed from certificates;\n"
-                "  the rest was found by method '%s', a search that is not repeated here\n",
-                weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
+        say(g, weft_arena_print(g->a,
+                                "  bound %s, of which %s are recomputed from certificates; the "
+                                "rest was found by method '%s', a search that is not repeated here",
+                                bound, weft_glued_seconds(g->a, v->certified), proof->method));
 }
 
 /* --- designs ---------------------------------------------------------------------------------- */
@@ -52,39 +64,39 @@ static double value_of(const weft_verdict *v)
     return v->is_mine ? v->mine.found->value : v->fleet.found->value;
 }
 
-static void design_bound_text(const weft_verdict *v, FILE *to)
+static void design_bound_text(const weft_verdict *v, const page *g)
 {
     double bound = v->is_mine ? v->mine.found->bound : v->fleet.found->bound;
     const char *unit = unit_of(v), *solver = v->is_mine ? v->mine.solver : "auto";
 
     if (bound == INFINITY)
-        fprintf(to, "  no bound is claimed; no design has more than %.6g %s\n", v->certified, unit);
+        say(g, weft_arena_print(g->a, "  no bound is claimed; no design has more than %.6g\t%s",
+                                v->certified, unit));
     else if (v->is_bound_checked)
-        fprintf(to, "  bound %.6g %s, recomputed from the whole template\n", bound, unit);
+        say(g, weft_arena_print(g->a, "  bound %.6g\t%s, recomputed from the whole template", bound,
+                                unit));
     else
-        fprintf(to,
-                "  bound %.6g %s, proved by solver '%s', a search that is not repeated here;\n"
-                "  without it %.6g %s, recomputed from the whole template\n",
-                bound, unit, solver, v->certified, unit);
+        say(g, weft_arena_print(g->a,
+                                "  bound %.6g\t%s, proved by solver '%s', a search that is not "
+                                "repeated here; without it %.6g\t%s, recomputed from the whole "
+                                "template",
+                                bound, unit, solver, v->certified, unit));
 }
 
 /* What a design is for does not fit: known, and said by whoever made it. */
-static void memory_text(const weft_verdict *v, FILE *to)
+static void memory_text(const weft_verdict *v, const page *g)
 {
     if (v->is_mine && !weft_mine_report_fits(&v->mine))
-        fprintf(to, "  not all networks fit the memory of one device: see \"fits\" in the file\n");
+        say(g, "  not all networks fit the memory of one device: see \"fits\" in the file");
 }
 
-static void design_text(const weft_verdict *v, const char *plan, FILE *to)
+static void design_text(const weft_verdict *v, const char *plan, const page *g)
 {
-    if (v->is_mine)
-        fprintf(to, "%s: within its limits, and worth what it claims: %.6g %s\n", plan, value_of(v),
-                unit_of(v));
-    else
-        fprintf(to, "%s: within the limits, and worth what they claim: %.6g %s\n", plan,
-                value_of(v), unit_of(v));
-    design_bound_text(v, to);
-    memory_text(v, to);
+    fprintf(g->to, "%s: within %s limits, and worth what %s: %.6g %s\n", plan,
+            v->is_mine ? "its" : "the", v->is_mine ? "it claims" : "they claim", value_of(v),
+            unit_of(v));
+    design_bound_text(v, g);
+    memory_text(v, g);
 }
 
 /* --- the verdict ------------------------------------------------------------------------------ */
@@ -106,21 +118,21 @@ void weft_print_wrong(const weft_verdict *v, const char *plan, FILE *to)
         fprintf(to, "%s: and %d more\n", plan, v->n_wrong - listed);
 }
 
-static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
+static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, const page *g)
 {
     char text[48];
 
     if (v->n_wrong == 0 && (v->is_mine || v->is_fleet)) {
-        design_text(v, plan, to);
+        design_text(v, plan, g);
         return;
     }
     if (v->n_wrong == 0) {
-        fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
-                weft_unit_print(proof_of(v)->value, WEFT_UNIT_SECONDS, text), value_name(v, c));
-        bound_text(v, to);
+        fprintf(g->to, "%s: legal, and worth what it claims: %s %s\n", plan,
+                weft_print_seconds(proof_of(v)->value, text), value_name(v, c));
+        bound_text(v, g);
         return;
     }
-    weft_print_wrong(v, plan, to);
+    weft_print_wrong(v, plan, g->to);
 }
 
 static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
@@ -149,7 +161,7 @@ static weft_status print(const weft_verdict *v, const weft_case *c, const char *
     if (o->json)
         fprintf(text.to, "%s\n", weft_doc_json(verdict_doc(v, a), 2, a));
     else
-        verdict_text(v, c, plan, text.to);
+        verdict_text(v, c, plan, &(page){a, weft_report_width(NULL), text.to});
     return weft_collect_emit(&text, NULL);
 }
 

@@ -28,18 +28,9 @@ static const weft_option diff_table[] = {
 /* What weft check would say: one line for each thing that is wrong. True if there is any. */
 static bool is_refused(const weft_pair *pair, const char *const path[2])
 {
-    bool is_wrong = false;
-
-    for (int s = 0; s < 2; s++) {
-        const weft_verdict *v = &pair->verdict[s];
-
-        for (int i = 0; i < v->n_wrong && i < 100; i++)
-            fprintf(stderr, "%s: %s\n", path[s], v->wrong[i]);
-        if (v->n_wrong > 100)
-            fprintf(stderr, "%s: and %d more\n", path[s], v->n_wrong - 100);
-        is_wrong |= v->n_wrong > 0;
-    }
-    return is_wrong;
+    for (int s = 0; s < 2; s++)
+        weft_print_wrong(&pair->verdict[s], path[s], stderr);
+    return pair->verdict[0].n_wrong + pair->verdict[1].n_wrong > 0;
 }
 
 static weft_status show(const weft_diff *d, const diff_options *o, weft_arena *a)
@@ -89,13 +80,13 @@ const weft_command weft_cmd_diff = {
     .summary = "Two plans side by side: what moved, what it cost",
     .operands = "A B",
     .description =
-        "Opens and checks two plan files of one kind (place, shard or train) and says how they\n"
-        "differ: values and bounds and what these prove about which is better, what was asked\n"
-        "otherwise (solver, seed, batch, devices of the platform), the time, memory and traffic "
-        "of\n"
-        "each device, what the critical chain is made of, and what moved from where to where.\n"
-        "Tasks and devices are matched by name. Exit code 0 whether or not they differ; 1, with\n"
-        "the lines of weft check, if one of them is wrong; 2 if they are of different kinds.",
+        "Opens and checks two plan files of one kind (place, shard or train), or two designs of\n"
+        "weft mine, and says how they differ: values and bounds and what these prove about which\n"
+        "is better, what was asked otherwise (solver, seed, batch, devices of the platform), the\n"
+        "time, memory and traffic of each device, what the critical chain is made of, and what\n"
+        "moved from where to where. Tasks and devices are matched by name. Exit code 0 whether or\n"
+        "not they differ; 1, with the lines of weft check, if one of them is wrong; 2 if they are\n"
+        "of different kinds.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu --solver heft -o heft.json\n"
                 "  weft place inception_v3 --on server-cpu-2gpu -o best.json\n"
                 "  weft diff heft.json best.json\n"

@@ -126,8 +126,10 @@ static weft_status read_effort(explainer *x)
 
 static void tell(void *context, int n_done, int n)
 {
-    fprintf(stderr, "\r\033[K%s: %d of %d", (const char *)context, n_done, n);
-    fflush(stderr);
+    char text[96];
+
+    snprintf(text, sizeof text, "%s: %d of %d", (const char *)context, n_done, n);
+    weft_progress(text);
 }
 
 /* --- why ------------------------------------------------------------------------------------- */
@@ -275,7 +277,7 @@ static weft_status show(const explainer *x)
     if (x->o->json)
         fprintf(text.to, "%s\n", weft_doc_json(weft_explanation_doc(&x->e, x->a), 1, x->a));
     else
-        weft_explanation_text(&x->e, 80, text.to);
+        weft_explanation_text(&x->e, weft_report_width(x->o->output), text.to);
     return weft_collect_emit(&text, x->o->output);
 }
 
@@ -307,8 +309,10 @@ static weft_status explain(explainer *x)
 static weft_status refuse(const explainer *x, int *code)
 {
     *code = WEFT_EXIT_NO;
-    fprintf(stderr, "weft: %s: %s%s\n", x->plan, x->verdict.wrong[0],
-            x->verdict.n_wrong > 1 ? " (weft check shows all that is wrong)" : "");
+    weft_terminal_complain(
+        "weft",
+        weft_arena_print(x->a, "%s: %s%s", x->plan, x->verdict.wrong[0],
+                         x->verdict.n_wrong > 1 ? " (weft check shows all that is wrong)" : ""));
     return WEFT_OK;
 }
 

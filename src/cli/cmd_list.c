@@ -103,16 +103,19 @@ static weft_doc *models_doc(weft_arena *a)
 
 static void operators_text(int width, FILE *to)
 {
-    fprintf(to, "%-*s %5s  %-7s  %-8s %10s\n", OPERATOR, "operator", "opset", "fusion", "gradient",
+    int columns = width < 80 ? width - 37 : OPERATOR;
+
+    fprintf(to, "%-*s %5s  %-7s  %-8s %10s\n", columns, "operator", "opset", "fusion", "gradient",
             "operations");
     for (int i = 0; i < weft_op_count(); i++) {
         const weft_op *o = weft_op_at(i);
-        char name[80], flops[16] = "";
+        char name[80], shown[WEFT_SHORT_BYTES], flops[16] = "";
 
         snprintf(name, sizeof name, "%s%s%s", o->domain, *o->domain ? "." : "", o->name);
         if (o->nests)
             snprintf(flops, sizeof flops, "%d", o->fusion == WEFT_FUSE_TENSOR ? 2 : o->flops);
-        fprintf(to, "%-*s %5d  %-7s  %-8s %10s\n", OPERATOR, name, o->since,
+        fprintf(to, "%-*s %5d  %-7s  %-8s %10s\n", columns,
+                width < 80 ? weft_shorten(name, columns, shown) : name, o->since,
                 weft_fusion_name(o->fusion), weft_grad_name(o->grad), flops);
     }
     fputc('\n', to);

@@ -278,35 +278,38 @@ static double speed_up(const comparison *c, int i)
     return value > 0 && isfinite(ratio) ? ratio : NAN;
 }
 
-static void compare_text(const comparison *c, int width, weft_arena *a, FILE *to)
+static void compare_row(const comparison *c, int i, int slim, FILE *to)
 {
+    const weft_solution *s = &c->solution[i];
     char text[48];
 
-    fprintf(to, "%-12s %12s %9s %12s %8s %10s\n", "solver",
-            c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound",
-            "gap", "solved in");
-    for (int i = 0; i < c->n; i++) {
-        const weft_solution *s = &c->solution[i];
+    fprintf(to, "%*s ", 12 - 2 * slim, weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+    if (isnan(speed_up(c, i)))
+        fprintf(to, "%*s ", 9 - slim, "-");
+    else
+        fprintf(to, "%*.2fx ", 8 - slim, speed_up(c, i));
+    fprintf(to, "%*s ", 12 - 2 * slim, weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+    fprintf(to, "%*.1f %% %*s\n", 6 - slim, 100 * s->proof.gap, 10 - 2 * slim,
+            weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+}
 
+static void compare_text(const comparison *c, int width, weft_arena *a, FILE *to)
+{
+    int slim = width < 80; /* columns are closer to each other */
+
+    fprintf(to, "%-12s %*s %*s %*s %*s %*s\n", "solver", 12 - 2 * slim,
+            c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", 9 - slim, "speed-up",
+            12 - 2 * slim, "bound", 8 - slim, "gap", 10 - 2 * slim, slim ? "solving" : "solved in");
+    for (int i = 0; i < c->n; i++) {
         fprintf(to, "%-12s ", c->solver[i]->name);
-        if (c->missing[i] != NULL) {
-            fprintf(to, "%12s: ", "not run");
-            weft_print_wrapped(to, 27, width, c->missing[i]);
-            continue;
-        }
-        if (!has_plan(s)) {
-            fprintf(to, "%12s\n",
-                    s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
-            continue;
-        }
-        fprintf(to, "%12s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
-        if (isnan(speed_up(c, i)))
-            fprintf(to, "%9s ", "-");
+        if (c->missing[i] != NULL)
+            weft_print_wrapped(to, 13, width, weft_arena_print(a, "not run: %s", c->missing[i]));
+        else if (!has_plan(&c->solution[i]))
+            fprintf(to, "%s\n",
+                    c->solution[i].proof.outcome == WEFT_INFEASIBLE ? "infeasible"
+                                                                    : "no plan found");
         else
-            fprintf(to, "%8.2fx ", speed_up(c, i));
-        fprintf(to, "%12s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
-        fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
-                weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+            compare_row(c, i, slim, to);
     }
     if (isnan(c->single.best_single_s))
         return;

@@ -203,12 +203,11 @@ static weft_status make_train(reporting *t)
 
 static weft_status make_page(reporting *t)
 {
-    if (t->v->is_mine)
-        t->page = weft_mine_page(&t->v->mine, t->c->mine.trained[0]->graph, &t->ask, t->a);
-    if (t->v->is_fleet)
-        t->page = weft_fleet_page(&t->v->fleet, &t->ask, t->a);
-    if (t->page != NULL)
+    if (t->v->is_mine || t->v->is_fleet) {
+        t->page = t->v->is_mine ? weft_mine_page(&t->v->mine, &t->c->mine, &t->ask, t->a)
+                                : weft_fleet_page(&t->v->fleet, &t->ask, t->a);
         return WEFT_OK;
+    }
     return t->v->is_shard ? make_shard(t) : t->v->is_train ? make_train(t) : make_place(t);
 }
 
@@ -434,11 +433,14 @@ const weft_command weft_cmd_report = {
         "plan\n"
         "is worth and what no plan can beat, a timeline to zoom, the network with the costs of\n"
         "every operator, memory over time, tables, and what value and bound are made of. The page\n"
-        "needs no network and opens from disk. A wrong plan is refused, with exit code 1.",
+        "needs no network and opens from disk. A wrong plan is refused, with exit code 1. Designs\n"
+        "of weft mine have pages too: the front, and the schedule on their cores or stages.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft report plan.json -o report.html\n"
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
-                "  weft report plan.json --json\n",
+                "  weft report plan.json --json\n"
+                "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
+                "  weft report design.json\n",
     .options = report_table,
     .options_size = sizeof(report_options),
     .min_operands = 1,

@@ -216,11 +216,10 @@ const weft_command weft_cmd_train = {
         "With --objective piper MODEL is an input of the Piper project, a JSON file, and the "
         "least\n"
         "time per sample under its objective is looked for; --on is left out.",
-    .examples =
-        "  weft train gpt2:xl --on mixed-fleet --dtype f16\n"
-        "  weft train bert:large --on dgx-a100 --batch 1024 --schedule 1f1b -o plan.json\n"
-        "  weft train model.onnx --on cluster.yaml --recompute none --width 4 --trace trace.json\n"
-        "  weft train bert.json --objective piper --devices 64 --memory 8GiB --json\n",
+    .examples = "  weft train gpt2:xl --on mixed-fleet --dtype f16\n"
+                "  weft train bert:large --on dgx-a100 --batch 1024 --schedule 1f1b -o plan.json\n"
+                "  weft train model.onnx --on cluster.yaml --width 4 --trace trace.json\n"
+                "  weft train bert.json --objective piper --devices 64 --memory 8GiB --json\n",
     .options = train_table,
     .options_size = sizeof(train_options),
     .min_operands = 1,

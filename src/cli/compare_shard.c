@@ -43,33 +43,41 @@ static double reduction(const comparison *c, int i)
                : NAN;
 }
 
-static void print_text(const comparison *c, int width, weft_arena *a, FILE *to)
+static void print_row(const comparison *c, int i, int slim, FILE *to)
 {
+    const weft_shard_solution *s = &c->solution[i];
     char text[48];
 
-    fprintf(to, "%-14s %12s %10s %12s %8s %10s\n", "solver", "latency", "lower by", "bound", "gap",
-            "solved in");
+    fprintf(to, "%*s ", 12 - 3 * slim, weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+    if (isnan(reduction(c, i)))
+        fprintf(to, "%*s ", 10 - 2 * slim, "-");
+    else
+        fprintf(to, "%*.1f %% ", 8 - 2 * slim, 100 * reduction(c, i));
+    fprintf(to, "%*s ", 12 - 3 * slim, weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+    fprintf(to, "%*.1f %% %*s\n", 6 - slim, 100 * s->proof.gap, 10 - 2 * slim,
+            weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+}
+
+static void print_text(const comparison *c, int width, weft_arena *a, FILE *to)
+{
+    int slim = width < 80; /* columns are closer to each other */
+    char text[48];
+
+    fprintf(to, "%-14s %*s %*s %*s %*s %*s\n", "solver", 12 - 3 * slim, "latency", 10 - 2 * slim,
+            "lower by", 12 - 3 * slim, "bound", 8 - slim, "gap", 10 - 2 * slim,
+            slim ? "solving" : "solved in");
     for (int i = 0; i < c->n; i++) {
-        const weft_shard_solution *s = &c->solution[i];
+        const weft_proof *proof = &c->solution[i].proof;
 
         fprintf(to, "%-14s ", c->solver[i]->name);
-        if (!weft_shard_has_plan(s)) {
+        if (weft_shard_has_plan(&c->solution[i]))
+            print_row(c, i, slim, to);
+        else
             weft_print_wrapped(
                 to, 15, width,
-                weft_arena_print(
-                    a, "%s%s%s",
-                    s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found",
-                    s->proof.reason ? ": " : "", s->proof.reason ? s->proof.reason : ""));
-            continue;
-        }
-        fprintf(to, "%12s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
-        if (isnan(reduction(c, i)))
-            fprintf(to, "%10s ", "-");
-        else
-            fprintf(to, "%8.1f %% ", 100 * reduction(c, i));
-        fprintf(to, "%12s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
-        fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
-                weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+                weft_arena_print(a, "%s%s%s",
+                                 proof->outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found",
+                                 proof->reason ? ": " : "", proof->reason ? proof->reason : ""));
     }
     fputc('\n', to);
     weft_print_wrapped(to, 0, width,

@@ -22,7 +22,8 @@ static void print_usage(int width, FILE *to)
     }
     fputc('\n', to);
     weft_print_wrapped(to, 0, width,
-                       "weft COMMAND --help shows flags and examples; weft --version the version. "
+                       "weft COMMAND --help shows flags and examples; weft --version the version.");
+    weft_print_wrapped(to, 0, width,
                        "Exit codes: 0 done, 1 no plan exists or a check failed, 2 wrong input or "
                        "usage, 3 internal error.");
 }

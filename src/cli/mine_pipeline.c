@@ -77,6 +77,11 @@ static weft_status show(const job *j, int *code)
 
         WEFT_TRY(weft_emit(j->flags->output, text, strlen(text)));
     }
+    if (plan != NULL && *j->flags->report)
+        WEFT_TRY(weft_page_write(
+            weft_fleet_page(
+                &r, &(weft_page_ask){.plan = j->flags->output, .page = j->flags->report}, j->a),
+            j->flags->report, j->a));
     if (j->flags->quiet)
         return WEFT_OK;
     WEFT_TRY(weft_collect_begin(&c));

@@ -64,8 +64,8 @@ static void show_progress(void *context, double value, double bound)
     if (value > 0 && bound < INFINITY)
         snprintf(least, sizeof least, ", bound %.5g, gap %.2f %%", bound,
                  100 * (bound / value - 1));
-    snprintf(text, sizeof text, "%.1f s: %s%s, %lld evaluations, %.0f a second", spent_s, best,
-             least, (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
+    snprintf(text, sizeof text, "%.1f s: %s%s, %lld designs, %.0f/s", spent_s, best, least,
+             (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
     weft_progress(text);
 }
 
@@ -205,6 +205,12 @@ static weft_status write_files(const job *j, const weft_mine_report *r, const we
 
         WEFT_TRY(weft_emit(j->flags->output, text, strlen(text)));
     }
+    if (*j->flags->report)
+        WEFT_TRY(weft_page_write(
+            weft_mine_page(r, j->mine,
+                           &(weft_page_ask){.plan = j->flags->output, .page = j->flags->report},
+                           j->a),
+            j->flags->report, j->a));
     if (*j->flags->pareto == '\0')
         return WEFT_OK;
     WEFT_TRY(weft_collect_begin(&c));

@@ -61,14 +61,14 @@ weft_doc *weft_train_page(const weft_train_report *r, const weft_train_case *c,
     return weft_train_report_page(r, &more, a);
 }
 
-weft_doc *weft_mine_page(const weft_mine_report *r, const weft_graph *graph,
+weft_doc *weft_mine_page(const weft_mine_report *r, const weft_mine_case *c,
                          const weft_page_ask *ask, weft_arena *a)
 {
     weft_remake make = remake_of(ask, NULL);
     weft_page_more more;
 
     complete(ask, NULL, &more);
-    more.graph = graph;
+    more.graph = c->trained[0]->graph;
     more.command = weft_remake_mine(&make, r, a);
     return weft_mine_report_page(r, &more, a);
 }

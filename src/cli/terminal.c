@@ -92,6 +92,8 @@ static const struct phrase {
     {"The plans are the same.",                                          GOOD},
     {"Proved:",                                                          GOOD},
     {": proved.",                                                        GOOD},
+    {"limits, and worth what they claim",                                GOOD},
+    {"limits, and worth what it claims",                                 GOOD},
     {"legal, and worth what it claims",                                  GOOD},
     {"gap # %",                                                          CARE},
     {"not proved",                                                       CARE},

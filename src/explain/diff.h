@@ -61,5 +61,6 @@ double weft_chain_parts(const weft_jobs *j, const weft_timeline *t, const int *p
 void weft_differ_place(weft_differ *d); /* placed networks (diff_place.c) */
 void weft_differ_shard(weft_differ *d); /* sharded networks (diff_shard.c) */
 void weft_differ_train(weft_differ *d); /* training (diff_train.c) */
+void weft_differ_mine(weft_differ *d);  /* accelerators (diff_mine.c) */
 
 #endif

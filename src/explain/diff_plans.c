@@ -172,6 +172,16 @@ static void differ_sources(weft_differ *d)
                         source_text(d->a, y->platform, y->platform_hash, is_platform));
 }
 
+static void differ_makers(weft_differ *d)
+{
+    const weft_plan_origin *x = d->side[0].origin, *y = d->side[1].origin;
+
+    weft_differ_setting(d, "template", x->platform, y->platform);
+    weft_differ_setting(d, "solver", x->solver, y->solver);
+    weft_differ_setting(d, "seed", weft_arena_print(d->a, "%" PRId64, x->seed),
+                        weft_arena_print(d->a, "%" PRId64, y->seed));
+}
+
 static void differ_origins(weft_differ *d)
 {
     const weft_plan_origin *x = d->side[0].origin, *y = d->side[1].origin;
@@ -409,8 +419,14 @@ void weft_diff_plans(const weft_side side[2], weft_arena *a, weft_diff *out)
     out->side = side;
     out->is_comparable = true;
     out->is_same_problem = side[0].origin->problem_hash == side[1].origin->problem_hash;
-    differ_origins(&d);
-    if (side[0].problem != NULL)
+    if (side[0].mine != NULL || side[0].fleet != NULL)
+        differ_makers(&d);
+    else
+        differ_origins(&d);
+    out->unit = "s";
+    if (side[0].mine != NULL || side[0].fleet != NULL)
+        weft_differ_mine(&d);
+    else if (side[0].problem != NULL)
         weft_differ_place(&d);
     else if (side[0].sharding != NULL)
         weft_differ_shard(&d);

@@ -287,6 +287,13 @@ const char *weft_unglued(weft_arena *a, const char *text)
     return copy;
 }
 
+const char *weft_column_seconds(weft_arena *a, double seconds, int columns)
+{
+    const char *text = weft_glued_seconds(a, seconds);
+
+    return (int)strlen(text) <= columns ? text : weft_arena_print(a, "%.2g\ts", seconds);
+}
+
 void weft_put_glued(FILE *to, const char *text)
 {
     for (; *text; text++)

@@ -51,6 +51,8 @@ const char *weft_glued_bytes(weft_arena *a, double bytes);
 const char *weft_glued_amount(const weft_report *r, double sent, weft_arena *a);
 /* A text with blanks for tabs, in `a`. */
 const char *weft_unglued(weft_arena *a, const char *text);
+/* Seconds for a column of a table (8 or more): with a power of ten where they would be wider. */
+const char *weft_column_seconds(weft_arena *a, double seconds, int columns);
 /* A text as it is, tabs as blanks, without regard to a width. */
 void weft_put_glued(FILE *to, const char *text);
 

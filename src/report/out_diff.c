@@ -39,14 +39,6 @@ typedef struct page {
     int prefix;        /* bytes of places that are not shown */
 } page;
 
-/* Seconds that keep to their column: years are shown with a power of ten. */
-static const char *short_seconds(page *g, double s)
-{
-    const char *text = weft_glued_seconds(g->a, s);
-
-    return strlen(text) < MOST_NUMBER ? text : weft_arena_print(g->a, "%.2g\ts", s);
-}
-
 static const char *of(page *g, double value, const char *unit)
 {
     char text[48];
@@ -54,7 +46,7 @@ static const char *of(page *g, double value, const char *unit)
     if (isnan(value))
         return "-";
     if (strcmp(unit, "s") == 0)
-        return short_seconds(g, value);
+        return weft_column_seconds(g->a, value, MOST_NUMBER - 1);
     if (strcmp(unit, "B") == 0)
         return weft_glued_bytes(g->a, value);
     if (strcmp(unit, "%") == 0)
@@ -65,8 +57,12 @@ static const char *of(page *g, double value, const char *unit)
         return weft_arena_print(g->a, "%s/s", weft_format_count(value, text));
     if (strcmp(unit, "count") == 0)
         return weft_arena_print(g->a, "%s", weft_format_integer((int64_t)value, text));
-    return weft_arena_print(g->a, "%s\tunit%s", weft_format_count(value, text),
-                            value < 1 || value > 1 ? "s" : "");
+    if (strcmp(unit, "units") == 0)
+        return weft_arena_print(g->a, "%s\tunit%s", weft_format_count(value, text),
+                                value < 1 || value > 1 ? "s" : "");
+    return value < INFINITY
+               ? weft_arena_print(g->a, "%.4g%s%s", value, strcmp(unit, "x") == 0 ? "" : "\t", unit)
+               : "none";
 }
 
 static void put(page *g, const char *text)
@@ -145,24 +141,26 @@ static void print_values(page *g)
 {
     const weft_diff *d = g->d;
     weft_diff_figure value = {
-        NULL, d->value_name, "s", {d->proof[0]->value, d->proof[1]->value}
+        NULL, d->value_name, d->unit, {d->proof[0]->value, d->proof[1]->value}
     };
     weft_diff_figure bound = {
-        NULL, "bound", "s", {d->proof[0]->bound, d->proof[1]->bound}
+        NULL, "bound", d->unit, {d->proof[0]->bound, d->proof[1]->bound}
     };
     weft_diff_figure gap = {
         NULL, "gap", "%", {d->proof[0]->gap, d->proof[1]->gap}
     };
 
     print_head(g, "");
-    print_figure(g, &value);
+    if (d->is_comparable) /* else the figures below say what each is worth */
+        print_figure(g, &value);
     if (d->is_per_sample) {
         value = (weft_diff_figure){
             NULL, "  of a sample", "s", {d->value[0], d->value[1]}
         };
         print_figure(g, &value);
     }
-    print_figure(g, &bound);
+    if (d->is_comparable)
+        print_figure(g, &bound);
     print_figure(g, &gap);
     for (int i = 0; i < d->n_figures; i++)
         if (is_shown(d, &d->figure[i]))
@@ -175,14 +173,14 @@ static void print_claim(page *g)
     const char *first = "";
 
     if (d->is_same_plan)
-        first = "The plans are the same. ";
+        first = d->is_max ? "The designs are the same. " : "The plans are the same. ";
     else if (d->better >= 0 && isfinite(d->ratio) && d->ratio > 0)
         first =
-            weft_arena_print(g->a, "%s is %.4g times as fast as %s%s. ", d->better == 1 ? "B" : "A",
-                             d->better == 1 ? d->ratio : 1 / d->ratio, d->better == 1 ? "A" : "B",
-                             d->is_per_sample ? " per sample" : "");
+            weft_arena_print(g->a, "%s is %.4g times as %s as %s%s. ", d->better == 1 ? "B" : "A",
+                             d->better == 1 ? d->ratio : 1 / d->ratio, d->is_max ? "good" : "fast",
+                             d->better == 1 ? "A" : "B", d->is_per_sample ? " per sample" : "");
     else if (d->is_comparable)
-        first = "Both take the same time. ";
+        first = d->is_max ? "Both are worth the same. " : "Both take the same time. ";
     fputc('\n', g->to);
     weft_print_wrapped(g->to, 0, g->width, weft_arena_print(g->a, "%s%s", first, d->claim));
 }
@@ -258,13 +256,13 @@ typedef struct rows {
 static rows choose_places(page *g)
 {
     const weft_diff *d = g->d;
-    rows r = {0, (int)strlen("device"), WEFT_NEW(g->a, int, MOST_PLACES)};
+    rows r = {0, (int)strlen("network"), WEFT_NEW(g->a, int, MOST_PLACES)};
 
     for (int i = 0; i < d->n_places && r.n < MOST_PLACES; i++) {
         const weft_diff_place *p = &d->place[i];
         int columns = weft_columns(p->name);
 
-        if (d->n_places > MOST_IDLE && !(p->busy_s[0] > 0) && !(p->busy_s[1] > 0))
+        if (d->n_places > MOST_IDLE && p->busy_s[0] <= 0 && p->busy_s[1] <= 0)
             continue;
         r.place[r.n++] = i;
         r.name = columns > r.name ? columns : r.name;
@@ -290,7 +288,8 @@ static const char *signed_s(page *g, double s)
 {
     if (!(fabs(s) > 0))
         return "-";
-    return weft_arena_print(g->a, "%s%s", s > 0 ? "+" : "-", short_seconds(g, fabs(s)));
+    return weft_arena_print(g->a, "%s%s", s > 0 ? "+" : "-",
+                            weft_column_seconds(g->a, fabs(s), MOST_NUMBER - 1));
 }
 
 static double or_none(double x)
@@ -355,11 +354,13 @@ static void print_stages(page *g, const rows *r)
     }
 }
 
-/* Devices of sets. */
-static void print_busy(page *g, const rows *r)
+/* Devices of sets, and networks on designs. */
+static void print_busy(page *g, const rows *r, bool is_network)
 {
     fputc('\n', g->to);
-    print_row(g, "device", r->name, (const char *[]){"busy A", "busy B", "memory A", "memory B"},
+    print_row(g, is_network ? "network" : "device", r->name,
+              (const char *[]){is_network ? "step A" : "busy A", is_network ? "step B" : "busy B",
+                               "memory A", "memory B"},
               4);
     for (int i = 0; i < r->n; i++) {
         const weft_diff_place *p = &g->d->place[r->place[i]];
@@ -376,10 +377,10 @@ static void print_places(page *g)
     rows r = choose_places(g);
     int room = g->width - 2 - 5 * (g->slim + 1);
 
-    if (strcmp(g->d->kind, "train") == 0) {
+    if (strcmp(g->d->kind, "train") == 0 || strcmp(g->d->kind, "fleet") == 0) {
         print_stages(g, &r);
-    } else if (strcmp(g->d->kind, "shard") == 0) {
-        print_busy(g, &r);
+    } else if (strcmp(g->d->kind, "place") != 0) {
+        print_busy(g, &r, g->d->is_max);
     } else {
         r.name = r.name < room ? r.name : room;
         print_times(g, &r);
@@ -392,6 +393,8 @@ static void print_places(page *g)
 
 static void print_chain(page *g)
 {
+    if (g->d->n_parts == 0)
+        return;
     print_head(g, "why it takes so long");
     for (int i = 0; i < g->d->n_parts; i++)
         if (g->d->part[i].value[0] > 0 || g->d->part[i].value[1] > 0)
@@ -579,6 +582,10 @@ void weft_diff_text(const weft_diff *d, int top, int width, FILE *to)
     g.width = g.width < LEAST_WIDTH ? LEAST_WIDTH : g.width > MOST_WIDTH ? MOST_WIDTH : g.width;
     g.label = g.width < DEFAULT_WIDTH ? 18 : 20;
     g.number = g.width < DEFAULT_WIDTH ? 11 : 12;
+    if (d->is_max) { /* "1587 samples/s" */
+        g.label = g.width < DEFAULT_WIDTH ? 11 : 17;
+        g.number = g.width < DEFAULT_WIDTH ? 14 : 15;
+    }
     g.slim = g.width < DEFAULT_WIDTH ? MOST_NUMBER : MOST_NUMBER + 1;
     print_title(&g, 0);
     print_title(&g, 1);

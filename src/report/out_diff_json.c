@@ -74,7 +74,7 @@ static weft_doc *places_doc(const weft_diff *d, weft_arena *a)
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
 
         weft_put_text(a, row, "name", p->name);
-        put_pair(a, row, "busy_s", p->busy_s);
+        put_pair(a, row, d->is_max ? "step_s" : "busy_s", p->busy_s);
         put_pair(a, row, "peak_bytes", p->peak_bytes);
         if (strcmp(d->kind, "place") == 0) {
             put_pair(a, row, "sent", p->sent_bytes);
@@ -83,7 +83,7 @@ static weft_doc *places_doc(const weft_diff *d, weft_arena *a)
             put_pair(a, row, "stayed_s", p->stay_s);
             put_pair(a, row, "only_s", p->only_s);
         }
-        if (strcmp(d->kind, "train") == 0) {
+        if (strcmp(d->kind, "train") == 0 || strcmp(d->kind, "fleet") == 0) {
             put_pair(a, row, "forward_s", p->forward_s);
             put_pair(a, row, "backward_s", p->backward_s);
         }
@@ -178,18 +178,22 @@ static void put_comparison(const weft_diff *d, weft_doc *map, weft_arena *a)
 weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a)
 {
     weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
-    bool is_train = strcmp(d->kind, "train") == 0;
+    const char *places = strcmp(d->kind, "train") == 0 || strcmp(d->kind, "fleet") == 0 ? "stages"
+                         : d->is_max                                                    ? "networks"
+                                                                                        : "devices";
 
     weft_put_text(a, map, "schema", "weft.diff/1");
     weft_put_text(a, map, "command", "diff");
     weft_put_text(a, map, "kind", d->kind);
+    weft_put_text(a, map, "unit", d->unit);
+    weft_put_text(a, map, "sense", d->is_max ? "max" : "min");
     weft_doc_put(a, map, "a", side_doc(d, 0, a));
     weft_doc_put(a, map, "b", side_doc(d, 1, a));
     put_comparison(d, map, a);
     weft_doc_put(a, map, "settings", rows_doc(d->setting, d->n_settings, a));
     weft_doc_put(a, map, "decisions", rows_doc(d->decision, d->n_decisions, a));
     weft_doc_put(a, map, "figures", figures_doc(d->figure, d->n_figures, a));
-    weft_doc_put(a, map, is_train ? "stages" : "devices", places_doc(d, a));
+    weft_doc_put(a, map, places, places_doc(d, a));
     weft_doc_put(a, map, "links", figures_doc(d->link, d->n_links, a));
     weft_doc_put(a, map, "chain", figures_doc(d->part, d->n_parts, a));
     weft_doc_put(a, map, "moved", moves_doc(d, a));

@@ -274,14 +274,15 @@ static void print_front(page *g, bool with_all)
         g->to, 2, g->width,
         f->is_front_proved
             ? "front: proved, no design beats one of these in throughput, TDP and area"
-            : "front: of the designs scheduled, those that none beats (--solver front: of all)");
+            : "front: of the designs scheduled, those none beats (--solver front: of all)");
     fprintf(g->to, "  %12s %8s %10s  %s\n", g->q->n_workloads == 1 ? "samples/s" : "reference",
             "TDP", "area", "design");
     for (int i = 0; i < n; i++) {
         const weft_mined *m = &f->front[i];
 
-        fprintf(g->to, "  %12s %6.1f W %6.1f mm2  %s\n", number(g, m->throughput), m->tdp_w,
-                m->area_mm2, weft_point_print(g->t, &m->point, point));
+        fprintf(g->to, "  %12s %6.1f W %6.1f mm2  ", number(g, m->throughput), m->tdp_w,
+                m->area_mm2);
+        weft_print_wrapped(g->to, 36, g->width, weft_point_print(g->t, &m->point, point));
     }
     if (n < f->n_front)
         fprintf(g->to, "  and %s more (--verbose)\n", whole(g, f->n_front - n));

@@ -285,7 +285,8 @@ static void print_devices(page *g)
         fprintf(g->to, "  ");
         weft_print_padded(g->to, g->p->device_name[d], g->name_width);
         put(g,
-            weft_arena_print(g->a, " %10s %7.1f %% %12s %10s\n", seconds(g, g->m->busy_s[d]),
+            weft_arena_print(g->a, " %10s %7.1f %% %12s %10s\n",
+                             weft_column_seconds(g->a, g->m->busy_s[d], 10),
                              100 * weft_utilisation(g->p, g->m, d), bytes(g, g->m->peak_bytes[d]),
                              isfinite(capacity) ? bytes(g, capacity) : "unlimited"));
     }

@@ -7,7 +7,7 @@
 enum {
     DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 60,
-    NOTE = 41,     /* columns before the text beside a number */
+    NOTE = 39,     /* columns before the text beside a number */
     OPERATOR = 28, /* of names of operators, if there is room */
     FIXED = 50,    /* beside them */
     SHOWN_BYTES = 600
@@ -31,7 +31,7 @@ static const char *shown(const char *name, char to[SHOWN_BYTES])
 
 static void line(page *g, const char *label, const char *exact, const char *rest)
 {
-    fprintf(g->to, "  %-14s %22s%s", label, exact, *rest ? "  " : "");
+    fprintf(g->to, "  %-14s %20s%s", label, exact, *rest ? "  " : "");
     weft_print_wrapped(g->to, NOTE, g->width, rest);
 }
 
@@ -57,8 +57,7 @@ static void print_head(page *g)
 
     fprintf(g->to, "%s (%s)\n\n", shown(m->name, name), shown(m->origin, origin));
     snprintf(text, sizeof text, "%s in the source, ", weft_format_integer(m->n_nodes, exact));
-    snprintf(text + strlen(text), sizeof text - strlen(text),
-             "%s of them left when constants are folded",
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s after folding",
              weft_format_integer(s->n_phase_nodes[WEFT_FORWARD], exact));
     count_line(g, "nodes", m->graph->n_nodes, text);
     snprintf(text, sizeof text, "%s", weft_format_count((double)m->n_parameters, short_form));
@@ -66,7 +65,7 @@ static void print_head(page *g)
     snprintf(text, sizeof text, "%s multiply-accumulates",
              weft_format_count((double)s->total.macs, short_form));
     count_line(g, "MACs", s->total.macs, text);
-    snprintf(text, sizeof text, "%s operations, element-wise work included",
+    snprintf(text, sizeof text, "%s operations, element-wise included",
              weft_format_count((double)s->total.flops, short_form));
     count_line(g, "FLOPs", s->total.flops, text);
 }
@@ -77,17 +76,15 @@ static void print_memory(page *g)
     char text[128], a[32], b[32];
 
     bytes_line(g, "weights", s->weight_bytes, "");
-    snprintf(text, sizeof text, "made in all; inputs %s, outputs %s",
+    snprintf(text, sizeof text, "in all; inputs %s, outputs %s",
              weft_format_bytes((double)s->input_bytes, a),
              weft_format_bytes((double)s->output_bytes, b));
     bytes_line(g, "activations", s->activation_bytes, text);
-    bytes_line(g, "peak memory", s->peak_bytes,
-               "of live activations, nodes one after the other in order");
+    bytes_line(g, "peak memory", s->peak_bytes, "live at once, nodes run in order");
     snprintf(a, sizeof a, "%.2f FLOP/B", s->flops_per_byte);
     line(g, "intensity", a, "operations for each byte read or written");
-    snprintf(text, sizeof text, "node%s on the longest path; %d cut point%s, %d barrier%s",
-             s->depth == 1 ? "" : "s", s->n_cuts, s->n_cuts == 1 ? "" : "s", s->n_barriers,
-             s->n_barriers == 1 ? "" : "s");
+    snprintf(text, sizeof text, "longest path; %d cut point%s, %d barrier%s", s->n_cuts,
+             s->n_cuts == 1 ? "" : "s", s->n_barriers, s->n_barriers == 1 ? "" : "s");
     count_line(g, "depth", s->depth, text);
 }
 
@@ -154,6 +151,7 @@ static layer_columns choose_columns(int width)
         return c;
     c.shape = room / 3 < c.shape ? room / 3 : c.shape;
     c.op = room / 4 < c.op ? room / 4 : c.op;
+    c.op = c.op < (int)strlen("operator") ? (int)strlen("operator") : c.op;
     c.name = room - c.shape - c.op;
     return c;
 }

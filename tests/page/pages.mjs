@@ -17,6 +17,10 @@ const PLANS = [
     ["tasks", ["place", join(data, "tasks/topcuoglu.json")]],
     ["shard", ["shard", "alexnet", "--on", "f1-2x4", "--dtype", "f16"]],
     ["train", ["train", "gpt2:layers=4", "--on", "mixed-fleet", "--dtype", "f16", "--batch", "32"]],
+    ["mine", ["mine", "gpt2:layers=2,seq=64", "--template", join(data, "templates/small.yaml"), "--area", "300mm2", "--power", "160W",
+        "--sensitivity", "1", "--time-limit", "10min"]],
+    ["pipeline", ["mine", "gpt2:layers=4,seq=64", "--template", join(data, "templates/small.yaml"), "--area", "300mm2", "--stages", "2",
+        "--designs", "stages", "--batch", "16", "--time-limit", "10min"]],
 ];
 
 function run(weft, folder, args) {
@@ -47,37 +51,59 @@ export function tasksFile(n, across, names = i => `task_${i}`) {
     return {schema: "weft.tasks/1", devices, tasks, edges, link: matrix(1e-10), latency: matrix(2e-6)};
 }
 
-async function makePlan(weft, folder, name, args) {
-    const result = JSON.parse(run(weft, folder, [...args, "-o", `${name}.plan.json`, "--json"]));
+// The data in a page.
+function dataOf(html) {
+    const begin = '<script id="data" type="application/json">', from = html.indexOf(begin) + begin.length;
 
-    run(weft, folder, ["report", `${name}.plan.json`, "-o", `${name}.html`]);
-    return {name, file: join(folder, `${name}.html`), result, bytes: statSync(join(folder, `${name}.html`)).size,
-        data: JSON.parse(run(weft, folder, ["report", `${name}.plan.json`, "-o", `${name}.html`, "--json"]))};
+    return JSON.parse(html.slice(from, html.indexOf("</script>", from)));
+}
+
+// more: flags of the report, and what the documents that they name say: {table: list of rows}.
+function makePlan(weft, folder, name, args, more = {flags: [], lists: {}}) {
+    const plan = `${name}.plan.json`, page = `${name}.html`, file = join(folder, page);
+    /* Of a training plan, the command knows more than the file: what only its search knows. */
+    const isAtOnce = args[0] === "train";
+    const result = JSON.parse(run(weft, folder, [...args, "-o", plan, "--json", ...isAtOnce ? ["--report", page] : []]));
+
+    if (!isAtOnce)
+        run(weft, folder, ["report", plan, "-o", page, ...more.flags]);
+    return {name, file, result, bytes: statSync(file).size, data: dataOf(readFileSync(file, "utf8")), lists: more.lists};
+}
+
+// What `weft compare` and `weft explain` say about the plan of this name.
+function documents(weft, folder, name, args) {
+    const compare = JSON.parse(run(weft, folder, ["compare", ...args.slice(1), "--time-limit", "500ms", "--json"]));
+    const explain = JSON.parse(run(weft, folder, ["explain", `${name}.plan.json`, "--steps", "2000", "--json"]));
+
+    writeFileSync(join(folder, "compare.json"), JSON.stringify(compare));
+    writeFileSync(join(folder, "explain.json"), JSON.stringify(explain));
+    return {flags: ["--compare", "compare.json", "--explain", "explain.json"],
+        lists: {compare: compare.solvers, upgrades: explain.upgrades}};
 }
 
 function makeUp(folder, name, made) {
     const file = join(folder, `${name}.html`);
 
     writeFileSync(file, pageOf(made));
-    return {name, file, data: made, result: null, bytes: statSync(file).size};
+    return {name, file, data: made, lists: {}, result: null, bytes: statSync(file).size};
 }
 
-export async function makePages(weft, folder) {
+export function makePages(weft, folder) {
     const real = [];
 
     for (const [name, args] of PLANS)
-        real.push(await makePlan(weft, folder, name, args));
+        real.push(makePlan(weft, folder, name, args));
+    const [name, args] = PLANS[0];
+    real[0] = makePlan(weft, folder, name, args, documents(weft, folder, name, args));
     writeFileSync(join(folder, "large.tasks.json"), JSON.stringify(tasksFile(10000, 40)));
     writeFileSync(join(folder, "hostile.tasks.json"), JSON.stringify(tasksFile(12, 3, i => BAD + i)));
     return {
         real,
-        large: await makePlan(weft, folder, "large", ["place", "large.tasks.json", "--solver", "heft"]),
-        resnet: await makePlan(weft, folder, "resnet50", ["place", "resnet50", "--on", "edge-soc", "--solver", "heft"]),
-        hostile: [await makePlan(weft, folder, "hostile", ["place", "hostile.tasks.json", "--solver", "heft"]),
+        large: makePlan(weft, folder, "large", ["place", "large.tasks.json", "--solver", "heft"]),
+        resnet: makePlan(weft, folder, "resnet50", ["place", "resnet50", "--on", "edge-soc", "--solver", "heft"]),
+        hostile: [makePlan(weft, folder, "hostile", ["place", "hostile.tasks.json", "--solver", "heft"]),
             makeUp(folder, "made-up-hostile", hostileData())],
         madeUp: [makeUp(folder, "made-up-place", placeData(120, 11)), makeUp(folder, "made-up-train", trainData(4, 8)),
             makeUp(folder, "made-up-mine", mineData(120))],
     };
 }
-
-export const source = file => readFileSync(file, "utf8");

@@ -32,7 +32,7 @@ async function attempt(name, f) {
 }
 
 try {
-    const pages = await makePages(weft, work);
+    const pages = makePages(weft, work);
     const browser = await launch(modules, program);
     for (const [name, f] of [...numbers(pages), ...use(pages), ...looks(pages), ...speed(pages)])
         if (names.length === 0 || names.some(part => name.includes(part)))
