@@ -366,6 +366,15 @@ static weft_status read_unknown(weft_reader *r, const weft_wire *w, const node_h
     return WEFT_OK;
 }
 
+/* Room for the texts of the next node. */
+static inline void need_texts(weft_reader *r)
+{
+    if (r->n_texts < MOST_TEXTS) {
+        r->text = WEFT_NEW_RAW(r->arena, weft_slice, TEXTS_AT_ONCE);
+        r->n_texts = TEXTS_AT_ONCE;
+    }
+}
+
 static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx_form *guess,
                              weft_onnx_node *out)
 {
@@ -373,10 +382,7 @@ static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx
     node_head head;
     bool is_usual;
 
-    if (r->n_texts < MOST_TEXTS) {
-        r->text = WEFT_NEW_RAW(r->arena, weft_slice, TEXTS_AT_ONCE);
-        r->n_texts = TEXTS_AT_ONCE;
-    }
+    need_texts(r);
     head.text = r->text;
     is_usual = read_head(w, &head);
     known = is_usual ? find_form(r, guess, head.rest) : NULL;
@@ -384,6 +390,53 @@ static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx
         return read_unknown(r, w, is_usual ? &head : NULL, out);
     read_known(r, &head, known, out);
     return WEFT_OK;
+}
+
+/* Takes n texts of less than 128 bytes with this number; NULL if they are not there. After `end`
+ * come at least two bytes. */
+static inline const uint8_t *take_row(const uint8_t *at, const uint8_t *end, int field, int n,
+                                      weft_slice *to)
+{
+    for (int i = 0; i < n; i++) {
+        ptrdiff_t length = at[1];
+
+        if (at[0] != (field << 3 | WEFT_WIRE_BYTES) || length >= 0x80 || end - at < length + 2)
+            return NULL;
+        to[i] = (weft_slice){(const char *)at + 2, (size_t)length};
+        at += length + 2;
+    }
+    return at;
+}
+
+/* Reads a node that differs from another one in its texts only, none of them empty; false if it is
+ * not such a node: nothing has happened then. */
+static bool read_like(weft_reader *r, const weft_wire *w, const weft_onnx_node *like,
+                      weft_onnx_node *out)
+{
+    const weft_slice *rest = &like->form->bytes;
+    int n_inputs = like->n_inputs, n_outputs = like->n_outputs, n_texts = n_inputs + n_outputs;
+    const uint8_t *at = w->at, *end;
+    weft_slice *text = r->text;
+
+    if (rest->n < 2 || w->end - at < (ptrdiff_t)rest->n || n_texts >= r->n_texts)
+        return false;
+    end = w->end - rest->n;
+    at = take_row(at, end, ONNX_NODE_INPUT, n_inputs, text);
+    at = at ? take_row(at, end, ONNX_NODE_OUTPUT, n_outputs, text + n_inputs) : NULL;
+    at = at ? take_row(at, end, ONNX_NODE_NAME, like->name.n > 0, &out->name) : NULL;
+    if (at != end || memcmp(at, rest->at, rest->n) != 0 ||
+        memchr(w->at, '\0', (size_t)(end - w->at)))
+        return false;
+    if (like->name.n == 0)
+        out->name = (weft_slice){NULL, 0};
+    out->n_inputs = n_inputs;
+    out->n_outputs = n_outputs;
+    out->input = text;
+    out->output = text + n_inputs;
+    out->form = like->form;
+    r->text += n_texts;
+    r->n_texts -= n_texts;
+    return true;
 }
 
 /* --- twins ----------------------------------------------------------------------------------- */
@@ -394,14 +447,20 @@ static bool are_alike(const weft_onnx_node *a, const weft_onnx_node *b)
     return a->form == b->form && a->n_inputs == b->n_inputs && a->n_outputs == b->n_outputs;
 }
 
+/* Notes that node u has this form. Returns where the last one stands that came with the same forms
+ * before it. */
+static inline int *note_form(weft_history *h, const weft_onnx_form *form)
+{
+    h->forms = h->forms << 8 | (form->number & 0xff);
+    return &h->seen[h->forms * 0x9e3779b1u / (UINT32_MAX / WEFT_HISTORY_SLOTS + 1)];
+}
+
 /* The twin of node[u], or -1. */
 static int find_twin(weft_history *h, const weft_onnx_node *node, int u)
 {
     int twin = h->next - 1;
-    int *seen;
+    int *seen = note_form(h, node[u].form);
 
-    h->forms = h->forms << 8 | (node[u].form->number & 0xff);
-    seen = &h->seen[h->forms * 0x9e3779b1u / (UINT32_MAX / WEFT_HISTORY_SLOTS + 1)];
     if (twin < 0 || !are_alike(&node[twin], &node[u]))
         twin = *seen - 1;
     if (twin >= 0 && !are_alike(&node[twin], &node[u]))
@@ -414,9 +473,14 @@ static int find_twin(weft_history *h, const weft_onnx_node *node, int u)
 weft_status weft_onnx_node_read(weft_reader *r, const weft_wire *w, weft_history *h,
                                 weft_onnx_node *node, int u)
 {
-    const weft_onnx_form *guess = h && h->next > 0 ? node[h->next - 1].form : NULL;
+    const weft_onnx_node *like = h && h->next > 0 ? &node[h->next - 1] : NULL;
 
-    WEFT_TRY(read_node(r, w, guess, &node[u]));
+    if (like && read_like(r, w, like, &node[u])) {
+        node[u].twin = h->next++ - 1;
+        *note_form(h, like->form) = u + 1;
+        return WEFT_OK;
+    }
+    WEFT_TRY(read_node(r, w, like ? like->form : NULL, &node[u]));
     node[u].twin = h ? find_twin(h, node, u) : -1;
     return WEFT_OK;
 }

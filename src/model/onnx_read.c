@@ -204,12 +204,20 @@ static weft_status read_sparse_name(weft_wire w, weft_slice *out)
     }
 }
 
+enum { N_RECENT = 8 };
+
+/* Initializers that differ in more than their names from those before them: the last few. */
+typedef struct recent {
+    int n, at[N_RECENT];
+} recent;
+
 typedef struct graph_parts {
     weft_onnx_node *node;
     weft_onnx_tensor *initializer;
     weft_onnx_value_info *input, *output, *value;
     weft_slice *sparse, *sparse_name;
     weft_history *history;
+    recent *recent;
 } graph_parts;
 
 static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], size_t n_bytes,
@@ -232,6 +240,19 @@ static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], 
     return p;
 }
 
+/* Reads tensor[i], the next initializer. */
+static weft_status read_initializer(weft_reader *r, const weft_wire *w, recent *seen,
+                                    weft_onnx_tensor *tensor, int i)
+{
+    for (int k = 0; k < N_RECENT && k < seen->n; k++)
+        if (weft_onnx_tensor_like(*w, &tensor[seen->at[k]], &tensor[i])) {
+            tensor[i].like = seen->at[k];
+            return WEFT_OK;
+        }
+    seen->at[seen->n++ % N_RECENT] = i;
+    return weft_onnx_tensor_read(*w, r->arena, &tensor[i]);
+}
+
 static weft_status graph_message(weft_reader *r, const weft_wire_field *f, weft_onnx_graph *out,
                                  const graph_parts *parts)
 {
@@ -243,7 +264,7 @@ static weft_status graph_message(weft_reader *r, const weft_wire_field *f, weft_
     case ONNX_GRAPH_NODE:
         return weft_onnx_node_read(r, body, parts->history, parts->node, out->n_nodes++);
     case ONNX_GRAPH_INITIALIZER:
-        return weft_onnx_tensor_read(*body, r->arena, &parts->initializer[out->n_initializers++]);
+        return read_initializer(r, body, parts->recent, parts->initializer, out->n_initializers++);
     case ONNX_GRAPH_INPUT:
         return read_value_info(r, *body, &parts->input[out->n_inputs++]);
     case ONNX_GRAPH_OUTPUT:
@@ -298,6 +319,7 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
 {
     graph_parts parts;
     weft_history history = {0};
+    recent seen = {0};
     weft_wire_field f;
     weft_wire body = w;
     int n[WEFT_WIRE_COUNTED];
@@ -310,6 +332,7 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
     WEFT_TRY(weft_wire_count(w, n));
     parts = graph_arrays(r, n, (size_t)(w.end - w.at), out);
     parts.history = &history;
+    parts.recent = &seen;
     while (more) {
         while (next_node(&w, &body))
             WEFT_TRY(weft_onnx_node_read(r, &body, &history, parts.node, out->n_nodes++));
