@@ -38,12 +38,19 @@ static inline uint64_t weft_short_word(const char *key, size_t n)
     return word;
 }
 
+static inline bool weft_same_half_word(const char *a, const char *b)
+{
+    return memcmp(a, b, 4) == 0;
+}
+
 static inline bool weft_same_bytes(const char *a, const char *b, size_t n)
 {
     size_t i = 0;
 
-    if (n < 8)
+    if (n < 4)
         return weft_short_word(a, n) == weft_short_word(b, n);
+    if (n < 8)
+        return weft_same_half_word(a, b) && weft_same_half_word(a + n - 4, b + n - 4);
     while (i + 8 < n && weft_word_at(a + i) == weft_word_at(b + i))
         i += 8;
     return i + 8 >= n && weft_word_at(a + n - 8) == weft_word_at(b + n - 8);

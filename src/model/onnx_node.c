@@ -10,6 +10,7 @@
  * a twin is the node after it, as long as forms agree; else the last node that came with the same
  * three forms before it. Twins tell where to look first and nothing else: whoever uses one
  * compares. */
+#include "map.h"
 #include "reader.h"
 
 #include <string.h>
@@ -392,53 +393,6 @@ static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx
     return WEFT_OK;
 }
 
-/* Takes n texts of less than 128 bytes with this number; NULL if they are not there. After `end`
- * come at least two bytes. */
-static inline const uint8_t *take_row(const uint8_t *at, const uint8_t *end, int field, int n,
-                                      weft_slice *to)
-{
-    for (int i = 0; i < n; i++) {
-        ptrdiff_t length = at[1];
-
-        if (at[0] != (field << 3 | WEFT_WIRE_BYTES) || length >= 0x80 || end - at < length + 2)
-            return NULL;
-        to[i] = (weft_slice){(const char *)at + 2, (size_t)length};
-        at += length + 2;
-    }
-    return at;
-}
-
-/* Reads a node that differs from another one in its texts only, none of them empty; false if it is
- * not such a node: nothing has happened then. */
-static bool read_like(weft_reader *r, const weft_wire *w, const weft_onnx_node *like,
-                      weft_onnx_node *out)
-{
-    const weft_slice *rest = &like->form->bytes;
-    int n_inputs = like->n_inputs, n_outputs = like->n_outputs, n_texts = n_inputs + n_outputs;
-    const uint8_t *at = w->at, *end;
-    weft_slice *text = r->text;
-
-    if (rest->n < 2 || w->end - at < (ptrdiff_t)rest->n || n_texts >= r->n_texts)
-        return false;
-    end = w->end - rest->n;
-    at = take_row(at, end, ONNX_NODE_INPUT, n_inputs, text);
-    at = at ? take_row(at, end, ONNX_NODE_OUTPUT, n_outputs, text + n_inputs) : NULL;
-    at = at ? take_row(at, end, ONNX_NODE_NAME, like->name.n > 0, &out->name) : NULL;
-    if (at != end || memcmp(at, rest->at, rest->n) != 0 ||
-        memchr(w->at, '\0', (size_t)(end - w->at)))
-        return false;
-    if (like->name.n == 0)
-        out->name = (weft_slice){NULL, 0};
-    out->n_inputs = n_inputs;
-    out->n_outputs = n_outputs;
-    out->input = text;
-    out->output = text + n_inputs;
-    out->form = like->form;
-    r->text += n_texts;
-    r->n_texts -= n_texts;
-    return true;
-}
-
 /* --- twins ----------------------------------------------------------------------------------- */
 
 /* Have the two nodes the same form and as many operands and results? */
@@ -473,14 +427,101 @@ static int find_twin(weft_history *h, const weft_onnx_node *node, int u)
 weft_status weft_onnx_node_read(weft_reader *r, const weft_wire *w, weft_history *h,
                                 weft_onnx_node *node, int u)
 {
-    const weft_onnx_node *like = h && h->next > 0 ? &node[h->next - 1] : NULL;
+    const weft_onnx_form *guess = h && h->next > 0 ? node[h->next - 1].form : NULL;
 
-    if (like && read_like(r, w, like, &node[u])) {
-        node[u].twin = h->next++ - 1;
-        *note_form(h, like->form) = u + 1;
-        return WEFT_OK;
-    }
-    WEFT_TRY(read_node(r, w, like ? like->form : NULL, &node[u]));
+    WEFT_TRY(read_node(r, w, guess, &node[u]));
     node[u].twin = h ? find_twin(h, node, u) : -1;
     return WEFT_OK;
+}
+
+/* --- nodes that repeat others ---------------------------------------------------------------- */
+
+/* Takes n texts of less than 128 bytes with this number; NULL if they are not there. After `end`
+ * come at least two bytes. */
+static inline const uint8_t *take_row(const uint8_t *at, const uint8_t *end, int field, int n,
+                                      weft_slice *to)
+{
+    for (weft_slice *last = to + n; to < last; to++) {
+        ptrdiff_t length = at[1];
+
+        if (at[0] != (field << 3 | WEFT_WIRE_BYTES) || length >= 0x80 || end - at < length + 2)
+            return NULL;
+        to->at = (const char *)at + 2;
+        to->n = (size_t)length;
+        at += length + 2;
+    }
+    return at;
+}
+
+/* Reads a node that differs from another one in its texts only, none of them empty; false if it is
+ * not such a node. There is room for its texts. */
+static inline bool read_like(const uint8_t *at, const uint8_t *end, const weft_onnx_node *like,
+                             weft_slice *text, weft_onnx_node *out)
+{
+    const weft_slice *rest = &like->form->bytes;
+    const uint8_t *first = at, *last;
+
+    if (rest->n < 2 || (size_t)(end - at) < rest->n)
+        return false;
+    last = end - rest->n;
+    out->input = text;
+    out->n_inputs = like->n_inputs;
+    at = take_row(at, last, ONNX_NODE_INPUT, like->n_inputs, text);
+    text += like->n_inputs;
+    out->output = text;
+    out->n_outputs = like->n_outputs;
+    at = at ? take_row(at, last, ONNX_NODE_OUTPUT, like->n_outputs, text) : NULL;
+    out->name = (weft_slice){NULL, 0};
+    at = at ? take_row(at, last, ONNX_NODE_NAME, like->name.n > 0, &out->name) : NULL;
+    out->form = like->form;
+    return at == last && weft_same_bytes((const char *)at, rest->at, rest->n) &&
+           memchr(first, '\0', (size_t)(last - first)) == NULL;
+}
+
+/* Finds a node of less than 2^14 bytes, if one comes next: most of a graph are. */
+static inline bool next_node(const weft_wire *w, const uint8_t **from, const uint8_t **to)
+{
+    const uint8_t *at = w->at, *end = w->end;
+    ptrdiff_t length;
+
+    if (end - at < 3 || at[0] != (ONNX_GRAPH_NODE << 3 | WEFT_WIRE_BYTES) ||
+        (at[1] >= 0x80 && at[2] >= 0x80))
+        return false;
+    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
+    at += at[1] < 0x80 ? 2 : 3;
+    *from = at;
+    if (length > end - at)
+        return false;
+    *to = at + length;
+    return true;
+}
+
+/* Notes the forms of the nodes before node[n], as far as they are not forgotten again at once. */
+static void note_forms(weft_history *h, const weft_onnx_node *node, int from, int n)
+{
+    for (int u = n - from > WEFT_HISTORY_SLOTS ? n - WEFT_HISTORY_SLOTS : from; u < n; u++)
+        *note_form(h, node[u].form) = u + 1;
+}
+
+int weft_onnx_nodes_repeat(weft_reader *r, weft_wire *w, weft_history *h, weft_onnx_node *node,
+                           int n)
+{
+    const uint8_t *at, *end;
+    int from = n, twin = h->next - 1;
+
+    while (twin >= 0 && next_node(w, &at, &end)) {
+        const weft_onnx_node *like = &node[twin];
+        int n_texts = like->n_inputs + like->n_outputs;
+
+        need_texts(r);
+        if (n_texts >= r->n_texts || !read_like(at, end, like, r->text, &node[n]))
+            break;
+        node[n++].twin = twin++;
+        r->text += n_texts;
+        r->n_texts -= n_texts;
+        w->at = end;
+    }
+    h->next = twin + 1;
+    note_forms(h, node, from, n);
+    return n;
 }

@@ -297,31 +297,12 @@ static weft_status graph_field(weft_reader *r, const weft_wire_field *f, weft_on
     }
 }
 
-/* Takes a node of less than 2^14 bytes, if one comes next: most of a graph are. */
-static inline bool next_node(weft_wire *w, weft_wire *out)
-{
-    const uint8_t *at = w->at, *end = w->end;
-    ptrdiff_t length;
-
-    if (end - at < 3 || at[0] != (ONNX_GRAPH_NODE << 3 | WEFT_WIRE_BYTES) ||
-        (at[1] >= 0x80 && at[2] >= 0x80))
-        return false;
-    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
-    at += at[1] < 0x80 ? 2 : 3;
-    if (length > end - at)
-        return false;
-    out->at = at;
-    out->end = w->at = at + length;
-    return true;
-}
-
 weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *out)
 {
     graph_parts parts;
     weft_history history = {0};
     recent seen = {0};
     weft_wire_field f;
-    weft_wire body = w;
     int n[WEFT_WIRE_COUNTED];
     bool more = true;
 
@@ -334,8 +315,7 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
     parts.history = &history;
     parts.recent = &seen;
     while (more) {
-        while (next_node(&w, &body))
-            WEFT_TRY(weft_onnx_node_read(r, &body, &history, parts.node, out->n_nodes++));
+        out->n_nodes = weft_onnx_nodes_repeat(r, &w, &history, parts.node, out->n_nodes);
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (more)
             WEFT_TRY(graph_field(r, &f, out, &parts));
