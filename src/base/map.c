@@ -118,9 +118,22 @@ static void grow(weft_map *m)
     make_slots(m, (size_t)m->item.room);
 }
 
+uint32_t weft_map_hint(const weft_map *m, const char *key, size_t n)
+{
+    uint32_t hash = hash_of(key, n);
+
+    __builtin_prefetch(&m->slot[hash & m->mask], 1);
+    return hash;
+}
+
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t hash = hash_of(key, n), *slot;
+    return weft_map_put_hinted(m, key, n, hash_of(key, n), value);
+}
+
+bool weft_map_put_hinted(weft_map *m, const char *key, size_t n, uint32_t hash, int value)
+{
+    uint32_t *slot;
 
     if (m->item.n == m->item.room)
         grow(m);

@@ -67,4 +67,10 @@ static inline bool weft_map_is(const weft_map *m, int i, const char *key, size_t
     return it->n == n && weft_same_bytes(it->key, key, n);
 }
 
+/* The slots are too many for the fastest memory. Who puts one key after the other gives a hint some
+ * time before, so that nobody waits for the slot. The map may change meanwhile. */
+uint32_t weft_map_hint(const weft_map *m, const char *key, size_t n);
+/* weft_map_put with the hint for the key. */
+bool weft_map_put_hinted(weft_map *m, const char *key, size_t n, uint32_t hint, int value);
+
 #endif

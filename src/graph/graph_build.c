@@ -9,6 +9,7 @@
  * arrays over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be
  * sorted.
  */
+#include "map.h"
 #include "weft/graph.h"
 
 #include <limits.h>
@@ -332,24 +333,31 @@ static int again_slowly(weft_builder *b, const weft_again *a, int n_args)
     return result;
 }
 
-/* The same with room: nothing moves. */
-static int again(weft_builder *b, const weft_again *a, int n_args)
+/* With room nothing moves: writes tensor and node behind the last ones, which changes nothing yet.
+ */
+static inline void write_again(weft_builder *b, const weft_again *a)
 {
-    int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
-    int *item = b->arg.item.at + n_items;
-    weft_tensor *tensor = &b->tensor.at[t];
-    weft_node *node = &b->node.at[u];
+    weft_tensor *tensor = &b->tensor.at[b->tensor.n];
+    weft_node *node = &b->node.at[b->node.n];
 
     *tensor = *a->result;
     tensor->name = a->result_name;
     tensor->kind = WEFT_ACTIVATION;
     tensor->is_parameter = false;
     tensor->value = NULL;
-    tensor->producer = u;
-    b->has_nameless = b->has_nameless || *a->result_name == '\0';
-    b->flow.at[b->flow.n++] = (flow){u, 0, 0};
+    tensor->producer = b->node.n;
     *node = b->node.at[a->earlier];
     node->name = a->name;
+}
+
+/* Adds what was written. */
+static inline int add_again(weft_builder *b, const weft_again *a, int n_args)
+{
+    int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
+    int *item = b->arg.item.at + n_items;
+
+    b->has_nameless = b->has_nameless || *a->result_name == '\0';
+    b->flow.at[b->flow.n++] = (flow){u, 0, 0};
     for (int i = 0; i < n_args; i++) {
         item[i] = a->args[i];
         if (item[i] >= 0)
@@ -365,10 +373,14 @@ static int again(weft_builder *b, const weft_again *a, int n_args)
 bool weft_builder_again(weft_builder *b, const weft_again *a, int *result)
 {
     int n_args = b->arg.from.at[a->earlier + 1] - b->arg.from.at[a->earlier];
+    bool is_quick = b->shares && has_room(b, n_args);
+    uint32_t hint = weft_map_hint(b->names, a->name, a->n);
 
-    if (a->n == 0 || !weft_map_put(b->names, a->name, a->n, 0))
+    if (is_quick)
+        write_again(b, a);
+    if (a->n == 0 || !weft_map_put_hinted(b->names, a->name, a->n, hint, 0))
         return false;
-    *result = b->shares && has_room(b, n_args) ? again(b, a, n_args) : again_slowly(b, a, n_args);
+    *result = is_quick ? add_again(b, a, n_args) : again_slowly(b, a, n_args);
     return true;
 }
 

@@ -107,6 +107,7 @@ weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
     for (; n < end && is_repeat(m, s, n); n++, place++) {
         weft_import_form *form = &m->form[n->form->number];
         const weft_import_place *twin = &m->place[n->twin];
+        uint32_t hint = weft_map_hint(s->values, n->output[0].at, n->output[0].n);
 
         copy_names(m, n, &a);
         a.twin = twin->op;
@@ -120,7 +121,7 @@ weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
             WEFT_TRY(import_other(form, s, &a, &result));
         if (form->is_constant)
             weft_import_add_constant(m, form);
-        if (!weft_map_put(s->values, n->output[0].at, n->output[0].n, result))
+        if (!weft_map_put_hinted(s->values, n->output[0].at, n->output[0].n, hint, result))
             return weft_fail(WEFT_E_INPUT, "tensor '%.*s' is made twice", (int)n->output[0].n,
                              n->output[0].at);
     }
