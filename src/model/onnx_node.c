@@ -504,12 +504,12 @@ static void note_forms(weft_history *h, const weft_onnx_node *node, int from, in
 }
 
 int weft_onnx_nodes_repeat(weft_reader *r, weft_wire *w, weft_history *h, weft_onnx_node *node,
-                           int n)
+                           int n, int n_room)
 {
     const uint8_t *at, *end;
     int from = n, twin = h->next - 1;
 
-    while (twin >= 0 && next_node(w, &at, &end)) {
+    while (n < n_room && twin >= 0 && next_node(w, &at, &end)) {
         const weft_onnx_node *like = &node[twin];
         int n_texts = like->n_inputs + like->n_outputs;
 
