@@ -13,32 +13,6 @@
 
 enum { FIRST_SLOTS = 16, MOST_KEYS = 1 << 30 };
 
-__extension__ typedef unsigned __int128 wide;
-
-/* Both halves of the product: each of its bits depends on many of both factors. */
-static inline uint64_t mix(uint64_t a, uint64_t b)
-{
-    wide product = (wide)a * b;
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Sixteen bytes a multiplication, none of which waits for another: names of tensors are long and
- * looked up often. The last words overlap those before them. The constants have no meaning but to
- * be odd and without pattern. */
-static inline uint32_t hash_of(const char *key, size_t n)
-{
-    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
-    uint64_t h = first ^ n;
-
-    if (n < 8)
-        return (uint32_t)mix(weft_short_word(key, n) ^ h, second);
-    h = mix(weft_word_at(key + (n < 16 ? 0 : n - 16)) ^ h, weft_word_at(key + n - 8) ^ second);
-    for (size_t i = 0; i + 16 < n; i += 16)
-        h += mix(weft_word_at(key + i) ^ (first + i), weft_word_at(key + i + 8) ^ second);
-    return (uint32_t)(h ^ h >> 32);
-}
-
 weft_map *weft_map_new(weft_arena *a)
 {
     weft_map *m = WEFT_NEW(a, weft_map, 1);
@@ -47,20 +21,6 @@ weft_map *weft_map_new(weft_arena *a)
     m->mask = FIRST_SLOTS - 1;
     m->slot = WEFT_NEW(a, uint32_t, FIRST_SLOTS);
     return m;
-}
-
-/* The slot of the key, or the free one where it belongs. */
-static inline uint32_t *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
-{
-    uint32_t mask = m->mask, i = hash & mask;
-
-    for (; m->slot[i]; i = (i + 1) & mask) {
-        const weft_map_item *it = &m->item.at[(m->slot[i] & mask) - 1];
-
-        if (((m->slot[i] ^ hash) & ~mask) == 0 && it->n == n && weft_same_bytes(it->key, key, n))
-            break;
-    }
-    return &m->slot[i];
 }
 
 static weft_map_item *item_of(const weft_map *m, uint32_t slot)
@@ -74,7 +34,7 @@ int weft_map_get(const weft_map *m, const char *key, size_t n)
 
     if (m->item.n == 0)
         return -1;
-    slot = *find(m, key, n, hash_of(key, n));
+    slot = *weft_map_find(m, key, n, weft_map_hash(key, n));
     return slot ? item_of(m, slot)->value : -1;
 }
 
@@ -97,7 +57,7 @@ static void make_slots(weft_map *m, size_t n_keys)
     m->mask = (uint32_t)(n_slots - 1);
     m->slot = WEFT_NEW(m->arena, uint32_t, n_slots);
     for (int k = 0; k < m->item.n; k++) {
-        uint32_t hash = hash_of(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
+        uint32_t hash = weft_map_hash(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
 
         while (m->slot[i])
             i = (i + 1) & m->mask;
@@ -111,45 +71,21 @@ void weft_map_reserve(weft_map *m, int n)
     WEFT_RESERVE(m->arena, m->item, n);
 }
 
-static void grow(weft_map *m)
+void weft_map_grow(weft_map *m)
 {
     m->item.at =
         weft_arena_grow(m->arena, m->item.at, m->item.n, &m->item.room, sizeof *m->item.at);
     make_slots(m, (size_t)m->item.room);
 }
 
-uint32_t weft_map_hint(const weft_map *m, const char *key, size_t n)
-{
-    uint32_t hash = hash_of(key, n);
-
-    __builtin_prefetch(&m->slot[hash & m->mask], 1);
-    return hash;
-}
-
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    return weft_map_put_hinted(m, key, n, hash_of(key, n), value);
-}
-
-bool weft_map_put_hinted(weft_map *m, const char *key, size_t n, uint32_t hash, int value)
-{
-    uint32_t *slot;
-
-    if (m->item.n == m->item.room)
-        grow(m);
-    slot = find(m, key, n, hash);
-    if (*slot)
-        return false;
-    if (n > UINT32_MAX)
-        abort();
-    m->item.at[m->item.n++] = (weft_map_item){key, (uint32_t)n, value};
-    *slot = (hash & ~m->mask) | (uint32_t)m->item.n;
-    return true;
+    return weft_map_put_hinted(m, key, n, weft_map_hash(key, n), value);
 }
 
 void weft_map_set(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t slot = *find(m, key, n, hash_of(key, n));
+    uint32_t slot = *weft_map_find(m, key, n, weft_map_hash(key, n));
 
     if (slot)
         item_of(m, slot)->value = value;
