@@ -263,7 +263,7 @@ static void note_read(weft_builder *b, int u, int tensor)
 
     f->n_reads += f->last != u + 1;
     f->last = u + 1;
-    b->is_mixed = b->is_mixed || f->maker == NOBODY;
+    b->is_mixed |= f->maker == NOBODY;
 }
 
 static void note_result(weft_builder *b, int u, int tensor)
@@ -356,7 +356,7 @@ static inline int add_again(weft_builder *b, const weft_again *a, int n_args)
     int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
     int *item = b->arg.item.at + n_items;
 
-    b->has_nameless = b->has_nameless || *a->result_name == '\0';
+    b->has_nameless |= *a->result_name == '\0';
     b->flow.at[b->flow.n++] = (flow){u, 0, 0};
     for (int i = 0; i < n_args; i++) {
         item[i] = a->args[i];

@@ -53,6 +53,22 @@ static bool is_declared(const weft_scope *s, const weft_slice *name)
     return weft_import_find_declared(s, *name) >= 0;
 }
 
+/* Room for n bytes of text, as long as the graph. */
+static inline char *text_room(weft_import *m, size_t n)
+{
+    enum { AT_ONCE = 1 << 13 };
+    char *text;
+
+    if (m->n_text < n) {
+        m->n_text = n > AT_ONCE ? n : AT_ONCE;
+        m->text = weft_arena_raw(m->lasting, m->n_text);
+    }
+    text = m->text;
+    m->text += n;
+    m->n_text -= n;
+    return text;
+}
+
 /* Copies the name of the only result, and that of the node, which follows it in nearly all files.
  */
 static inline void copy_names(weft_import *m, const weft_onnx_node *n, weft_net_again *to)
@@ -61,9 +77,10 @@ static inline void copy_names(weft_import *m, const weft_onnx_node *n, weft_net_
     const weft_slice *result = n->output, *name = &n->name;
     bool is_next = name->n > 0 && name->at == result->at + result->n + BETWEEN;
     size_t size = is_next ? result->n + BETWEEN + name->n : result->n;
-    char *text = weft_arena_text(m->lasting, result->at, size);
+    char *text = text_room(m, size + 1);
 
-    text[result->n] = '\0';
+    memcpy(text, result->at, size);
+    text[result->n] = text[size] = '\0';
     to->name = is_next ? text + result->n + BETWEEN : weft_import_text(m, *name);
     to->n_name = name->n;
     to->result_name = text;
