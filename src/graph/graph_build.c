@@ -35,7 +35,7 @@ struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
     bool shares;    /* nothing is copied */
-    bool is_unique; /* no two tensors have the same name */
+    bool is_unique; /* all tensors have names, no two the same */
     bool is_mixed;  /* a node reads what was not made before, or makes what was there already */
     WEFT_VEC(weft_tensor) tensor;
     WEFT_VEC(flow) flow; /* of each tensor */
@@ -49,7 +49,6 @@ struct weft_builder {
     weft_map *names;     /* of nodes */
     const char *claimed; /* by the node that comes next */
     const char *twice;   /* the first node name that was there already */
-    bool has_nameless;   /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
@@ -205,7 +204,6 @@ static int end_tensor(weft_builder *b)
     weft_tensor *t = &b->tensor.at[b->tensor.n - 1];
 
     t->producer = -1;
-    b->has_nameless = b->has_nameless || t->name == NULL || *t->name == '\0';
     WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0}));
     return b->tensor.n - 1;
 }
@@ -356,7 +354,6 @@ static inline int add_again(weft_builder *b, const weft_again *a, int n_args)
     int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
     int *item = b->arg.item.at + n_items;
 
-    b->has_nameless |= *a->result_name == '\0';
     b->flow.at[b->flow.n++] = (flow){u, 0, 0};
     for (int i = 0; i < n_args; i++) {
         item[i] = a->args[i];
@@ -413,20 +410,26 @@ const weft_tensor *weft_builder_get(const weft_builder *b, int tensor)
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-static weft_status check_names(const weft_builder *b, weft_arena *scratch)
+static weft_status check_tensor_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
-    if (b->has_nameless)
-        return weft_fail(WEFT_E_INPUT, "a tensor has no name");
-    if (!b->is_unique)
-        weft_map_reserve(seen, b->tensor.n);
-    for (int t = 0; t < b->tensor.n && !b->is_unique; t++) {
+    weft_map_reserve(seen, b->tensor.n);
+    for (int t = 0; t < b->tensor.n; t++) {
         const char *name = b->tensor.at[t].name;
 
+        if (name == NULL || *name == '\0')
+            return weft_fail(WEFT_E_INPUT, "a tensor has no name");
         if (!weft_map_put(seen, name, strlen(name), t))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
+    return WEFT_OK;
+}
+
+static weft_status check_names(const weft_builder *b, weft_arena *scratch)
+{
+    if (!b->is_unique)
+        WEFT_TRY(check_tensor_names(b, scratch));
     if (b->twice)
         return weft_fail(WEFT_E_INPUT, "two nodes have the name '%s'", b->twice);
     return WEFT_OK;
