@@ -45,6 +45,7 @@ typedef enum weft_constant_id {
     WEFT_HBM_EFFICIENCY, /* usable part */
     WEFT_CLOCK,          /* Hz */
     WEFT_DERATE,         /* of the arithmetic */
+    WEFT_PORT,           /* bytes a cycle between the buffer and all cores; INFINITY: no limit */
     WEFT_N_CONSTANTS
 } weft_constant_id;
 
@@ -166,7 +167,7 @@ typedef struct weft_mill_schedule {
     const int *n_tensor, *n_vector; /* cores in use */
     const char *const *name;        /* of the first node of the operator */
     const int *of_node;     /* [n_nodes of the graph] the operator; -1: free (a view of an input) */
-    double step_s, floor_s; /* floor_s: bytes of all operators by the bandwidth */
+    double step_s, floor_s; /* floor_s: bytes of all operators by bandwidth, by the port */
 } weft_mill_schedule;
 weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft_arena *a);
 

@@ -4,14 +4,16 @@
  * With the least time lat and the least core seconds work of each operator over the numbers of
  * cores that it may have, and n_r cores of kind r:
  *
- *   simple      max( longest path of lat,  sum of work / n_r for each kind,  bytes / (eta BW) )
+ *   simple      max( longest path of lat,  sum of work / n_r for each kind,  bytes / (eta BW),
+ *                    bytes through the port / (derate f port) )
  *   head-tail   max over r, h, q of  h + (sum of work with top >= h and tail >= q) / n_r + q
  *               top: longest path before an operator; tail: after it. That work lies in [h, T - q].
  *   floor       sum over blocks of the simple bound of each, but bytes of the whole: valid under
- * the policy, which runs blocks one after the other box         the floor with the least times over
- * all designs of the box, with the largest counts that fit the limits while all else is at its
- * lower end, and for each block also multiply-accumulates / (derate f PE) and element cycles /
- * (derate f lanes), PE and lanes being the most that fit the limits with any sizes in the box
+ *               the policy, which runs blocks one after the other
+ *   box         the floor with the least times over all designs of the box, with the largest counts
+ *               that fit the limits while all else is at its lower end, and for each block also
+ *               multiply-accumulates / (derate f PE) and element cycles / (derate f lanes), PE and
+ *               lanes being the most that fit the limits with any sizes in the box
  *
  * simple <= head-tail by definition. simple <= floor: a path visits blocks in order and is in each
  * no longer than its longest; sums split. Every member of a box has lat, work and bytes no less,
@@ -60,7 +62,7 @@ static double simple(const weft_mill *m, const weft_mill_frame *f)
         vector_s += m->class_count[c] * f->vector_work_s[c];
         bytes_s += m->class_count[c] * f->least_bytes_s[c];
     }
-    return larger(larger(longest_path(m, f), bytes_s),
+    return larger(larger(longest_path(m, f), larger(bytes_s, weft_mill_port_s(m, f))),
                   larger(tensor_s / f->n_tensor, vector_s / f->n_vector));
 }
 
@@ -194,7 +196,7 @@ static double series_floor(weft_mill *m, const weft_mill_frame *f, peak most)
         sum_s += m->series.of[i].n_copies * block_floor(m, f, &m->series.of[i], most);
     for (int c = 0; c < m->ops.n_classes; c++)
         bytes_s += m->class_count[c] * f->least_bytes_s[c];
-    return larger(sum_s, bytes_s) * safety;
+    return larger(sum_s, larger(bytes_s, weft_mill_port_s(m, f))) * safety;
 }
 
 double weft_mill_floor_s(weft_mill *m, const weft_point *p)

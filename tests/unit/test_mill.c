@@ -25,7 +25,8 @@ static void set_chip(chip *c, int tensor_cores, int vector_cores)
                                                    [WEFT_HBM_BANDWIDTH] = 1e11,
                                                    [WEFT_HBM_EFFICIENCY] = 0.5,
                                                    [WEFT_CLOCK] = 1e9,
-                                                   [WEFT_DERATE] = 1};
+                                                   [WEFT_DERATE] = 1,
+                                                   [WEFT_PORT] = 100};
 
     *c = (chip){
         {16,       8, tensor_cores, 32,               vector_cores, 1 << 20},
@@ -216,6 +217,7 @@ static weft_design design_of(const chip *c)
     d.value[WEFT_P_VECTOR_CORES] = c->size[WEFT_KNOB_VECTOR_CORES];
     d.value[WEFT_P_SRAM] = c->size[WEFT_KNOB_BUFFER];
     d.value[WEFT_P_DATAFLOW] = WEFT_DATAFLOW_WS;
+    d.value[WEFT_P_PORT] = c->t.constant[WEFT_PORT].value;
     return d;
 }
 
