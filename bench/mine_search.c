@@ -23,7 +23,7 @@
 #include "weft/mine.h"
 #include "weft/model.h"
 
-enum { MOST_MODELS = 16, MOST_THREADS = 64, BATCH = 8 };
+enum { MOST_MODELS = 16, MOST_THREADS = 64 };
 
 typedef struct job {
     weft_template *template_;
@@ -32,6 +32,7 @@ typedef struct job {
     weft_mill *mill[MOST_MODELS][MOST_THREADS], *forward_mill[MOST_MODELS][MOST_THREADS];
     weft_workload work[MOST_MODELS], forward[MOST_MODELS];
     char name[MOST_MODELS][200];
+    int64_t batch;
     bool stops;     /* at 99 % of the optimum */
     double optimum; /* throughput; 0: not known */
 } job;
@@ -91,7 +92,7 @@ static weft_status add_mills(const job *j, const weft_graph *g, weft_mill **mill
 static weft_status add_model(job *j, const char *name, size_t n)
 {
     int i = j->n_models++;
-    weft_model_options options = {.batch = BATCH, .dtype = WEFT_BF16};
+    weft_model_options options = {.batch = j->batch, .dtype = WEFT_BF16};
 
     snprintf(j->name[i], sizeof j->name[i], "%.*s", (int)n, name);
     WEFT_TRY(weft_model_open(j->name[i], &options, &j->plain[i]));
@@ -103,7 +104,7 @@ static weft_status add_model(job *j, const char *name, size_t n)
     j->work[i] = (weft_workload){.name = j->name[i],
                                  .timer = &weft_mill_timer,
                                  .mill = (void *const *)j->mill[i],
-                                 .batch = BATCH,
+                                 .batch = (double)j->batch,
                                  .weight = 1};
     j->forward[i] = j->work[i];
     j->forward[i].mill = (void *const *)j->forward_mill[i];
@@ -217,9 +218,14 @@ static void free_job(job *j)
 
 int main(int argc, char **argv)
 {
-    static job j;
+    static job j = {.batch = 8};
     weft_status status;
 
+    if (argc > 2 && strcmp(argv[1], "-b") == 0) {
+        j.batch = atoll(argv[2]);
+        argv += 2;
+        argc -= 2;
+    }
     if (argc > 1 && strcmp(argv[1], "-s") == 0) {
         j.stops = true;
         argv++;

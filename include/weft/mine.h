@@ -140,6 +140,9 @@ double weft_mill_headtail_s(weft_mill *m, const weft_point *p);
 /* A lower bound of weft_mill_step_s alone: the simple bound block by block. Up to
  * rounding at least simple_s. */
 double weft_mill_floor_s(weft_mill *m, const weft_point *p);
+/* No bound, but what tells designs with the same floor apart: critical path and work of each kind
+ * of core one after the other, block by block. Never below the floor, but for bytes. */
+double weft_mill_serial_s(weft_mill *m, const weft_point *p);
 
 /* The same with the conflicts of each kind of core, for searches (6.3): sums of delay / (slack +
  * eps) over operators that waited for tensor and for vector cores (one that has all cores of its
@@ -189,6 +192,7 @@ typedef struct weft_timer {
     /* at most any schedule takes; simple_s <= headtail_s */
     double (*simple_s)(void *mill, const weft_point *p);
     double (*headtail_s)(void *mill, const weft_point *p);
+    double (*serial_s)(void *mill, const weft_point *p); /* an estimate on the high side */
     weft_conflicts (*conflicts)(void *mill, const weft_point *p);
     /* at most step_s of every member within the limits */
     double (*box_s)(void *mill, const weft_space_box *b, const weft_limits *l);
@@ -282,8 +286,8 @@ typedef struct weft_miner {
                         weft_run *run, weft_arena *a, weft_found *out);
 } weft_miner;
 
-/* "auto" (fast path, then certified, or boxes if the lattice is large), "fast", "certified",
- * "exhaustive", "boxes" (branch and bound over boxes), "front" (the proved front), and baselines:
+/* "auto" (fast path, then certified, or boxes if the lattice is large), "fast" (bounds first),
+ * "climb" (counts by conflicts), "certified", "exhaustive", "boxes" (branch and bound over boxes), "front" (the proved front), and baselines:
  * "random", "anneal", "genetic", "surrogate", "inference". */
 int weft_miner_count(void);
 const weft_miner *weft_miner_at(int i);

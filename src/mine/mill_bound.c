@@ -167,8 +167,12 @@ typedef struct peak {
     double mac_s, element_s;
 } peak;
 
-static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b,
-                          peak most)
+/* Longest path of a block, and its work by the cores of each kind. */
+typedef struct block_load {
+    double path_s, tensor_s, vector_s;
+} block_load;
+
+static block_load load_of(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b)
 {
     double *bottom_s = m->room.bottom_s, tensor_s = 0, vector_s = 0, path_s = 0;
 
@@ -183,9 +187,16 @@ static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mil
         tensor_s += f->tensor_work_s[c];
         vector_s += f->vector_work_s[c];
     }
-    tensor_s = larger(tensor_s / f->n_tensor, b->macs * most.mac_s);
-    vector_s = larger(vector_s / f->n_vector, b->elements * most.element_s);
-    return larger(path_s, larger(tensor_s, vector_s));
+    return (block_load){path_s, tensor_s / f->n_tensor, vector_s / f->n_vector};
+}
+
+static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b,
+                          peak most)
+{
+    block_load l = load_of(m, f, b);
+
+    return larger(l.path_s, larger(larger(l.tensor_s, b->macs * most.mac_s),
+                                   larger(l.vector_s, b->elements * most.element_s)));
 }
 
 static double series_floor(weft_mill *m, const weft_mill_frame *f, peak most)
@@ -202,6 +213,19 @@ static double series_floor(weft_mill *m, const weft_mill_frame *f, peak most)
 double weft_mill_floor_s(weft_mill *m, const weft_point *p)
 {
     return series_floor(m, weft_mill_frame_of(m, p), (peak){0, 0});
+}
+
+double weft_mill_serial_s(weft_mill *m, const weft_point *p)
+{
+    const weft_mill_frame *f = weft_mill_frame_of(m, p);
+    double sum_s = 0;
+
+    for (int i = 0; i < m->series.n_blocks; i++) {
+        block_load l = load_of(m, f, &m->series.of[i]);
+
+        sum_s += m->series.of[i].n_copies * (l.path_s + l.tensor_s + l.vector_s);
+    }
+    return sum_s;
 }
 
 /* --- boxes */

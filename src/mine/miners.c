@@ -27,6 +27,7 @@ weft_status weft_search_auto(weft_assay *s)
 
 MINER(auto)
 MINER(fast)
+MINER(climb)
 MINER(certified)
 MINER(exhaustive)
 MINER(boxes)
@@ -38,7 +39,8 @@ MINER(surrogate)
 
 static const weft_miner miners[] = {
     {"auto",       "fast search, then a proof of the best design",               mine_auto      },
-    {"fast",       "counts by conflicts, dimensions by halving; no proof",       mine_fast      },
+    {"fast",       "bounds of all shapes, then the few best are scheduled; no proof", mine_fast },
+    {"climb",      "counts by conflicts, dimensions by halving; no proof",       mine_climb     },
     {"certified",  "designs by falling upper bound until none can be better",    mine_certified },
     {"exhaustive", "every design within the limits",                             mine_exhaustive},
     {"boxes",      "branch and bound over boxes, for very large templates",      mine_boxes     },
