@@ -11,8 +11,8 @@
  * Searches behind the first one that proved an optimum also say after how many evaluations they had
  * 99 % of it ("to_99", -1: never), and those behind "fast" after how many they had what it has found
  * ("to_equal"); the reference design, with which all begin, is not counted. "enough": evaluated
- * designs with 99 % of the optimum. With -s searches behind "fast" stop when they have both, the
- * first search runs once and without limit, and so does "fast". Exit code: 0, or 1. */
+ * designs with 99 % of the optimum. With -s searches behind "fast" stop when they have both; the
+ * first search, "fast", "climb" and "exhaustive" run once and without limit. Exit code: 0, or 1. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
@@ -151,6 +151,13 @@ static void print_found(const job *j, const weft_miner *m, int64_t seed, const w
     fflush(stdout);
 }
 
+/* Searches without chance, which -s neither repeats nor limits. */
+static bool runs_once(const char *name)
+{
+    return strcmp(name, "fast") == 0 || strcmp(name, "climb") == 0 ||
+           strcmp(name, "exhaustive") == 0;
+}
+
 static weft_status run_search(job *j, const weft_quest *q, const char *name, int64_t most,
                               int64_t seed)
 {
@@ -170,7 +177,7 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
     weft_found f;
     weft_status status;
 
-    w.stops = j->stops && j->reached > 0;
+    w.stops = j->stops && j->reached > 0 && !runs_once(name);
     for (int i = 0; i < q->n_workloads; i++)
         step_s[i] = weft_mill_step_s(j->mill[i][0], &q->reference);
     scaled.reference_s = step_s;
@@ -207,7 +214,7 @@ static weft_status run_all(job *j, int argc, char **argv)
         .reference = j->template_->landmark[0].point
     };
     for (int i = 8; i < argc; i++) {
-        bool is_proof = j->stops && (i == 8 || strcmp(argv[i], "fast") == 0);
+        bool is_proof = j->stops && (i == 8 || runs_once(argv[i]));
         int n_seeds = is_proof ? 1 : atoi(argv[6]);
 
         for (int64_t seed = 1; seed <= n_seeds; seed++)

@@ -130,6 +130,7 @@ int weft_mill_n_blocks(const weft_mill *m, int *n_different);
 double weft_mill_macs(const weft_mill *m); /* multiply-accumulates of a step on tensor cores */
 /* Bytes that training holds on the device at least: state, stash. */
 double weft_mill_memory_bytes(const weft_mill *m);
+double weft_training_bytes(const weft_graph *g, const weft_template *t); /* the same */
 
 /* Seconds of a step by the policy, bandwidth floor included. */
 double weft_mill_step_s(weft_mill *m, const weft_point *p);

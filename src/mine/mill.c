@@ -63,7 +63,7 @@ static void count_work(weft_mill *m)
 }
 
 /* State of what is updated, other weights as they are, activations that backward nodes read. */
-static double held_bytes(const weft_graph *g, const weft_template *t)
+double weft_training_bytes(const weft_graph *g, const weft_template *t)
 {
     double bytes = (double)weft_graph_stash_bytes(g);
 
@@ -116,7 +116,7 @@ static weft_status fill(weft_mill *m)
     WEFT_TRY(weft_mill_fuse(m->graph, m->keys, m->arena, &m->ops));
     m->series = weft_mill_series_of(&m->ops, m->arena);
     count_work(m);
-    m->memory_bytes = held_bytes(m->graph, m->template_);
+    m->memory_bytes = weft_training_bytes(m->graph, m->template_);
     make_room(m);
     weft_mill_tables_init(m);
     m->box_port_s = WEFT_NEW(m->arena, double, m->ops.n_classes + 1);
