@@ -11,8 +11,8 @@
  *    with at least two vector cores for each tensor core (or as many as there are: an epilogue
  *    holds one, operators beside it need others), then the one with the least power, the fewest
  *    vector cores, the least area.
- * 3. They are scheduled by rising estimate floor + 0.3 (serial - floor), but those whose bound is
- *    not 0.5 % above the best so far. The second schedule in a row that is not better ends it.
+ * 3. They are scheduled by rising estimate floor + 0.3 (serial - floor), but those with whose bound
+ *    the best so far has 99 % of it. The first schedule that is not better ends it.
  *
  * Guarantee: none for the design, but the bound is valid: no design has more than the largest bound
  * of a box or shape that is left. The numbers of 1 to 3 were chosen with the eight networks of
@@ -22,9 +22,9 @@
 
 #include "assay.h"
 
-enum { MOST_SHAPES = 32, MOST_CUTS = 4096, MOST_SIZES = 9, PATIENCE = 2, N_SHAPE_KNOBS = 3 };
+enum { MOST_SHAPES = 32, MOST_CUTS = 4096, MOST_SIZES = 9, PATIENCE = 1, N_SHAPE_KNOBS = 3 };
 
-static const double NEAR_TOP = 0.85, SAME_TOP = 0.999, SAME_SERIAL = 1.02, WORTH = 1.005,
+static const double NEAR_TOP = 0.85, SAME_TOP = 0.999, SAME_SERIAL = 1.02, WORTH = 1 / 0.99,
                     SERIAL_PART = 0.3;
 
 static const weft_knob shape_knobs[N_SHAPE_KNOBS] = {WEFT_KNOB_ROWS, WEFT_KNOB_COLS,
