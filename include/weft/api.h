@@ -3,6 +3,7 @@
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
+#include "weft/explain.h"
 #include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
@@ -18,6 +19,8 @@ typedef struct weft_request {
     const char *format;           /* NULL or "msr" for the dnn-partitioning JSON */
     weft_model_options options;
     weft_ask ask;
+    const char *machine; /* NULL, or the text that takes the place of the file of the platform (of
+                            task files: of the model), whose folder and name it keeps */
 } weft_request;
 
 /* A network to be sharded over the accelerators of a platform. */
@@ -28,6 +31,7 @@ typedef struct weft_shard_request {
                               "auto" or NULL: branches if no two accelerators are equal */
     bool is_contiguous;    /* a set runs one stretch of the steps; one after the other only */
     bool has_no_sharing;   /* no shards that rotate */
+    const char *machine;   /* NULL, or the text of the platform: as in weft_request */
 } weft_shard_request;
 
 typedef struct weft_shard_case {
@@ -45,6 +49,7 @@ typedef struct weft_train_request {
     const char *model, *platform;
     weft_model_options options; /* batch: 0, that of a step is in `ask`; train: true */
     weft_train_ask ask;
+    const char *machine; /* NULL, or the text of the platform: as in weft_request */
 } weft_train_request;
 
 typedef struct weft_train_case {
@@ -125,6 +130,8 @@ typedef struct weft_case {
     weft_shard_case
         shard; /* of plans of sharded networks, by weft_verify; the rest is empty then */
     weft_train_case train; /* of plans of training, likewise */
+    weft_mine_case mine;   /* of designs of one device, likewise */
+    weft_fleet_case fleet; /* of designs of pipelines, likewise */
 } weft_case;
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
@@ -132,10 +139,12 @@ void weft_case_close(weft_case *c);
 
 /* The verdict on a plan file: one line for each thing that is wrong. */
 typedef struct weft_verdict {
+    weft_plan_origin origin; /* as the file has it */
     int n_wrong;
     const char *const *wrong; /* at most 100 of them */
     bool is_bound_checked;    /* the whole bound follows from certificates */
-    double certified;         /* the part of it that does; the rest was found by a search */
+    double certified;         /* the part of it that does; the rest was found by a search. Of
+                                 designs larger is better: no more than this without a search */
     weft_solution
         solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
     bool has_solution;
@@ -143,13 +152,79 @@ typedef struct weft_verdict {
     weft_shard_solution shards;   /* this takes the place of `solution` */
     bool is_train;                /* the plan is of training: */
     weft_train_solution training; /* this does */
+    bool is_mine;                 /* the file is a design of one device: */
+    weft_mine_report mine;        /* this does */
+    bool is_fleet;                /* the file has designs for a pipeline: */
+    weft_fleet_report fleet;      /* this does */
 } weft_verdict;
 
-/* Opens the model and the platform that the plan names (or the given ones, if not NULL), recomputes
- * legality, times and every claimed number, for plans of all kinds. Everything returned belongs to
+/* Opens the model and the platform that the plan names (or the given ones, if not NULL; of a design
+ * the template takes the place of the platform), recomputes legality, times and every claimed
+ * number, for plans of all kinds. Everything returned belongs to
  * `a`; *c is to be closed. A file that cannot be read is an error, a wrong plan is a verdict. */
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
+
+/* Two plans to be set side by side, and their verdicts. */
+typedef struct weft_pair {
+    weft_case c[2];
+    weft_verdict verdict[2];
+    weft_side side[2]; /* valid while the pair stays where it is; of plans with nothing wrong */
+} weft_pair;
+
+/* Opens and verifies both as weft_verify does; those of different kinds are an error. All belongs
+ * to `a`; *out is to be closed. */
+WEFT_CHECKED weft_status weft_pair_open(const char *const path[2], const char *model,
+                                        const char *platform, weft_arena *a, weft_pair *out);
+void weft_pair_close(weft_pair *p);
+
+/* --- asking again ---------------------------------------------------------------------------- */
+
+/* What a plan file is an answer to. */
+typedef struct weft_question {
+    bool is_shard, is_train; /* else a placement */
+    weft_request place;      /* the one of these that applies */
+    weft_shard_request shard;
+    weft_train_request train;
+    const weft_plan_file *placed; /* and the file itself; the others are NULL */
+    const weft_shards_file *sharded;
+    const weft_pipeline_file *trained;
+    const weft_plan_origin *origin;
+} weft_question;
+
+/* Reads a plan file; model and platform, if not NULL, take the place of those that it names. All
+ * belongs to `a`. */
+WEFT_CHECKED weft_status weft_question_read(const char *plan_path, const char *model,
+                                            const char *platform, weft_arena *a,
+                                            weft_question *out);
+/* The document of the platform, or of the file of tasks. In `a`. */
+WEFT_CHECKED weft_status weft_question_machine(const weft_question *q, weft_arena *a,
+                                               const weft_doc **out);
+
+/* How the question is asked again. */
+typedef struct weft_pricing {
+    const char *solver; /* NULL: the one of the plan */
+    weft_run run;       /* seed, limit_s and steps of each solve; n_threads solves run side by side;
+                           stop; the rest is not used */
+    void (*told)(void *context, int n_done, int n); /* at first, and after each by any thread */
+    void *context;
+} weft_pricing;
+
+/* Solves for each of the n upgraded machines, as `weft place --on EDITED` does (or shard, or
+ * train), and sets the old plan beside it: an upgrade that the solver makes less of than the old
+ * plan does is worth what the old plan is. `before`: the value of the plan. out[n]: best value
+ * first, ties by bound, then as listed. Same bytes for any number of threads, unless limit_s ends a
+ * solve. In `a`. */
+WEFT_CHECKED weft_status weft_price(const weft_question *q, double before,
+                                    const weft_upgrade *upgrade, int n, const weft_pricing *how,
+                                    weft_arena *a, weft_priced *out);
+
+/* As weft_place_doubt, for plans of sharded networks and of training: what is in doubt are the
+ * times of the devices and links of each entry of the platform file; samples change all of them.
+ * solver NULL: the one of the plan; that of the options does not count. */
+WEFT_CHECKED weft_status weft_question_doubt(const weft_question *q, const char *solver,
+                                             const weft_doubt_options *o, weft_arena *a,
+                                             weft_doubt *out);
 
 #ifdef __cplusplus
 }

@@ -234,9 +234,13 @@ void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
 void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value);
 void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value);
 void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value);
+/* A number that is whole, as a rule: then without a point. */
+void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double value);
 weft_doc *weft_real_or_null(weft_arena *a, double value);
 /* The document as JSON text: indented by `indent` spaces, or on one line if 0. */
 const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a);
+/* On one line, and each number with as few digits as give it again. */
+const char *weft_doc_json_short(const weft_doc *d, weft_arena *a);
 
 /* --- one-line notations ---------------------------------------------------------------------- */
 
@@ -277,6 +281,15 @@ void weft_file_close(weft_file *f);
 /* Writes a whole file or nothing: a temporary beside it is renamed when complete. Links are
  * followed; devices and pipes are written to. */
 WEFT_CHECKED weft_status weft_file_write(const char *path, const void *data, size_t size);
+
+/* Bytes of somebody else. */
+typedef struct weft_bytes {
+    const void *data;
+    size_t size;
+} weft_bytes;
+
+/* The same of a file in parts, one after the other: they need not be in one place. */
+WEFT_CHECKED weft_status weft_file_write_parts(const char *path, const weft_bytes *part, int n);
 
 #ifdef __cplusplus
 }

@@ -319,6 +319,7 @@ typedef struct weft_fleet_net {
     weft_units units;
     weft_unit_work work;
     double weight;     /* in the geometric mean; 1 */
+    uint64_t hash;     /* of the training graph of a microbatch */
     weft_arena *arena; /* owns all this */
 } weft_fleet_net;
 
@@ -456,6 +457,107 @@ WEFT_CHECKED weft_status weft_quest_sensitivity(const weft_quest *q, const weft_
                                                 const weft_workshop *w, int n_draws,
                                                 double tolerance, weft_run *run, weft_arena *a,
                                                 weft_sensitivity *out);
+
+/* --- what a search is reported as, and design files (weft.design/1) ----------------------------
+ */
+
+/* A network on the design that was found, and on the reference design. */
+typedef struct weft_mine_figure {
+    double step_s, reference_s;
+    double schedule_s;   /* no schedule on the design is shorter */
+    double macs;         /* of a step */
+    double memory_bytes; /* that training holds at least */
+    bool fits;           /* into the memory of the template */
+} weft_mine_figure;
+
+/* Everything a report of a search shows. */
+typedef struct weft_mine_report {
+    const weft_quest *quest;
+    const weft_found *found;
+    const weft_mine_figure *figure; /* [n_workloads] */
+    const char *solver;
+    const char *dtype, *optimizer;       /* as given */
+    const weft_model_options *options;   /* sizes of dimensions are taken from it; NULL: none */
+    int64_t seed, evaluations;           /* evaluations: the most allowed, 0: no limit */
+    const weft_sensitivity *sensitivity; /* NULL: not asked for */
+} weft_mine_report;
+
+/* Everything a report of designs for a pipeline shows. */
+typedef struct weft_fleet_report {
+    const weft_fleet_quest *quest;
+    const weft_fleet_found *found;
+    /* One design for all stages: what of it is claimed; NULL: that is what was asked for. */
+    const weft_fleet_found *common;
+    const char *dtype, *optimizer;     /* as given */
+    const weft_model_options *options; /* as above */
+} weft_fleet_report;
+
+/* "samples/s", "samples/J", or relative to the reference: "x", "x/W". */
+const char *weft_mine_unit(const weft_quest *q);
+const char *weft_fleet_unit(const weft_fleet_quest *q);
+/* Units of a stage. */
+int weft_fleet_stage_units(const weft_fleet_net *net, const weft_fleet_stage *s);
+/* All networks fit into the memory of one device. */
+bool weft_mine_report_fits(const weft_mine_report *r);
+/* Put what a report shows into a map, as numbers; without a design or plan most of it is null. */
+void weft_mine_report_put(const weft_mine_report *r, weft_doc *map, weft_arena *a);
+void weft_fleet_report_put(const weft_fleet_report *r, weft_doc *map, weft_arena *a);
+/* The design, or designs and partition, with all that is needed to find and to check it; NULL
+ * without one. */
+weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a);
+weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a);
+
+typedef struct weft_design_network {
+    const char *model;
+    int64_t batch; /* 0: that of the fleet */
+    double weight;
+    uint64_t hash;
+} weft_design_network;
+
+/* What a design file holds, as far as it can be read without template and networks. */
+typedef struct weft_design_file {
+    bool is_fleet;
+    const char *template_; /* source as given */
+    uint64_t template_hash;
+    weft_limits limits;
+    double memory_bytes, least_throughput;
+    weft_metric metric;
+    weft_blend blend;
+    weft_model_options options; /* batch: 0 */
+    const char *dtype, *optimizer, *solver;
+    int64_t seed, evaluations;
+    int n_networks;
+    const weft_design_network *network;
+    weft_fleet fleet; /* of pipelines */
+    bool is_per_stage;
+    weft_outcome outcome;
+    double value, bound; /* bound: INFINITY: none is claimed */
+    const weft_doc *doc;
+} weft_design_file;
+
+/* Reads and validates a design file; everything lives in `a`. */
+WEFT_CHECKED weft_status weft_design_read(const char *path, weft_arena *a, weft_design_file *out);
+/* The design, and what is claimed of its search: bounds, counts, designs of the front without what
+ * they are worth, sensitivity (n_shifts and n_draws 0: none). Sizes that the template does not have
+ * are errors with file and line. */
+WEFT_CHECKED weft_status weft_design_decide(const weft_design_file *f, const weft_template *t,
+                                            weft_arena *a, weft_found *out, weft_sensitivity *more,
+                                            bool *has_more);
+/* The same for pipelines: points, cuts and recomputation of every stage, counts, claims about one
+ * common design (value 0: none was found; has_common: there are any). */
+WEFT_CHECKED weft_status weft_design_decide_fleet(const weft_design_file *f, const weft_template *t,
+                                                  weft_arena *a, weft_fleet_found *out,
+                                                  weft_fleet_found *common, bool *has_common);
+
+/* No design within the limits has more: the bound of the whole lattice as one box, without a
+ * search. Needs reference_s. */
+double weft_quest_top(const weft_quest *q);
+/* What designs and partition of a plan are worth, computed again from points, cuts and
+ * recomputation of its stages: a plan that is not legal is an error that names the stage. Bounds
+ * and counts of `plan` are kept. *top: no designs and no partition have more, by the work of units
+ * alone, without a search. */
+WEFT_CHECKED weft_status weft_fleet_measure(const weft_fleet_quest *q, weft_arena *a,
+                                            weft_fleet_found *plan, double *top);
 
 #ifdef __cplusplus
 }

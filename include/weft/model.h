@@ -72,6 +72,47 @@ WEFT_CHECKED weft_status weft_onnx_bytes(const weft_onnx *o, weft_arena *a, cons
 /* Writes it to a file, whole or not at all. */
 WEFT_CHECKED weft_status weft_onnx_write(const weft_onnx *o, const char *path);
 
+/* --- notes on nodes, for viewers of ONNX files ----------------------------------------------- */
+
+#define WEFT_NOTE_PREFIX "weft." /* of keys: what begins so is ours, and replaced by new notes */
+
+typedef struct weft_note {
+    const char *key, *value;
+} weft_note;
+
+/* What is said of nodes and of the model as a whole. */
+typedef struct weft_notes {
+    int n_nodes;
+    const char *const *result; /* [n_nodes] name of a result of the node, */
+    const char *const *op; /* and its operator: a call of a function is not what it unfolds to */
+    const int *note_at;    /* [n_nodes + 1] notes of node u: note_at[u] .. note_at[u + 1] - 1 */
+    const weft_note *note;
+    int n_model;
+    const weft_note *model; /* [n_model] */
+} weft_notes;
+
+typedef struct weft_annotated {
+    int n_nodes, n_noted; /* of the main graph; those that have notes */
+    const char *external; /* a file with weights, relative to the folder of the model; NULL: none */
+    int n_parts;          /* the copy: */
+    const weft_bytes *part; /* bytes of the document and, in between, of the arena */
+} weft_annotated;
+
+/* A copy of an ONNX document with notes in the metadata_props of the nodes of its main graph and of
+ * the model; everything else stays byte for byte. `document` must outlive the parts. */
+WEFT_CHECKED weft_status weft_onnx_annotate(weft_bytes document, const char *file,
+                                            const weft_notes *notes, weft_arena *a,
+                                            weft_annotated *out);
+/* The same of a model as the user names it, written to a file. Built-in models have no weights:
+ * these are left out. The parts are gone when it returns. */
+WEFT_CHECKED weft_status weft_model_annotate(const char *source, const weft_model_options *options,
+                                             const weft_notes *notes, const char *path,
+                                             weft_arena *a, weft_annotated *out);
+/* A network without training as an ONNX document, in `a`; of constants, only small ones have their
+ * elements. */
+WEFT_CHECKED weft_status weft_onnx_of_graph(const weft_graph *g, weft_arena *a,
+                                            const uint8_t **data, size_t *size);
+
 /* --- built-in models ------------------------------------------------------------------------- */
 
 typedef struct weft_zoo_model {

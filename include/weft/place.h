@@ -35,6 +35,17 @@ bool weft_refuted_again(const weft_problem *p, double limit_s, bool is_shaving);
 /* The bound of this name ("memory", "body", "series"), computed again; 0 for other names. */
 double weft_bound_again(const weft_problem *p, const char *name);
 
+/* What every answer is set beside. */
+typedef struct weft_usual {
+    double single_s;    /* value of the best single device; NAN if no device can do all */
+    const char *single; /* its name, or NULL */
+    double heft_s;      /* value of HEFT's plan; NAN if it has none */
+} weft_usual;
+
+/* `bound`: of weft_place_bound. Limits of the problem do not count. */
+WEFT_CHECKED weft_status weft_place_usual(const weft_problem *p, const weft_proof *bound,
+                                          weft_arena *a, weft_usual *out);
+
 /* --- latency against throughput -------------------------------------------------------------- */
 
 /* A plan and what the simulator says of it. */

@@ -397,6 +397,8 @@ typedef struct weft_plan_origin {
     uint64_t model_hash, platform_hash, problem_hash;
 } weft_plan_origin;
 
+const char *weft_optimizer_name(weft_optimizer o); /* "sgd", "momentum", "adam" */
+
 /* What a plan file holds. Arrays and texts live in the arena of the reader. */
 typedef struct weft_plan_file {
     weft_plan_origin origin;
@@ -420,8 +422,8 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
 /* Reads and validates a plan file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
 
-/* The kind of a plan file: "place", "shard" or "train"; any other is an error. The text lives in
- * `a`. */
+/* The kind of a plan file: "place", "shard" or "train", and "design" for a design file; any other
+ * is an error. The text lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out);
 
 /* What a plan file of a sharded network holds, as far as it can be read without the network. */

@@ -41,8 +41,8 @@ typedef struct weft_summary {
 
 weft_summary *weft_summarize(const weft_model *model, weft_arena *a);
 
-/* The summary for a terminal; with_layers adds one line a node. */
-void weft_summary_text(const weft_summary *s, bool with_layers, FILE *to);
+/* The summary for a terminal, `width` columns wide; with_layers adds one line a node. */
+void weft_summary_text(const weft_summary *s, bool with_layers, int width, FILE *to);
 /* The same as a document (schema weft.inspect/1). */
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
 
@@ -58,6 +58,9 @@ typedef struct weft_report {
     double heft_s;           /* value of HEFT's plan; NAN if it has none */
 } weft_report;
 
+/* What `weft place --json` prints but "seconds", "peak_rss_bytes" and "plan" (schema
+ * weft.result/1). */
+weft_doc *weft_report_result(const weft_report *r, weft_arena *a);
 /* For a terminal: value with unit, speed-up and its ceiling, bound, gap, a table of devices, the
  * chain that explains the makespan, and a small Gantt chart in characters, `width` columns wide. */
 void weft_report_text(const weft_report *r, int width, FILE *to);
@@ -91,6 +94,8 @@ double weft_shard_reduction(const weft_shard_report *r, const weft_shard_baselin
 /* For a terminal: latency, bound, gap, baselines, sets, shares of time, and the steps that take
  * longest, or all of them. */
 void weft_shard_report_text(const weft_shard_report *r, bool with_layers, int width, FILE *to);
+/* What `weft shard --json` prints first: as weft_report_result. */
+weft_doc *weft_shard_report_result(const weft_shard_report *r, weft_arena *a);
 /* Puts "baselines", "sets", "steps" and "times" into a map: what a report shows, as numbers.
  * Without a plan the last three are null. */
 void weft_shard_report_put(const weft_shard_report *r, weft_doc *map, weft_arena *a);
@@ -112,6 +117,8 @@ double weft_train_speed_up(const weft_train_report *r);
 /* For a terminal: step, bound and what binds, a table of stages, timeline and memory in characters,
  * `width` columns wide. with_all: every stage with its devices, not only the first ones. */
 void weft_train_report_text(const weft_train_report *r, bool with_all, int width, FILE *to);
+/* What `weft train --json` prints first: as weft_report_result. */
+weft_doc *weft_train_report_result(const weft_train_report *r, weft_arena *a);
 /* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
 void weft_train_report_put(const weft_train_report *r, weft_doc *map, weft_arena *a);
 /* Chrome trace JSON, one process a stage: its devices do the same at the same time. */
@@ -137,58 +144,52 @@ weft_doc *weft_piper_plan_doc(const weft_piper_report *r, weft_arena *a);
 
 /* --- accelerators for training ---------------------------------------------------------------- */
 
-/* A network on the design that was found, and on the reference design. */
-typedef struct weft_mine_figure {
-    double step_s, reference_s;
-    double schedule_s;   /* no schedule on the design is shorter */
-    double macs;         /* of a step */
-    double memory_bytes; /* that training holds at least */
-    bool fits;           /* into the memory of the template */
-} weft_mine_figure;
-
-/* Everything a report of a search shows. */
-typedef struct weft_mine_report {
-    const weft_quest *quest;
-    const weft_found *found;
-    const weft_mine_figure *figure; /* [n_workloads] */
-    const char *solver;
-    const char *dtype, *optimizer;       /* as given */
-    int64_t seed, evaluations;           /* evaluations: the most allowed, 0: no limit */
-    const weft_sensitivity *sensitivity; /* NULL: not asked for */
-} weft_mine_report;
-
 /* For a terminal: the design in words, area and power, what it is worth, proof, networks, the front
  * (with_all: all of it, else the first rows), sensitivity. `width` columns wide. */
 void weft_mine_report_text(const weft_mine_report *r, bool with_all, int width, FILE *to);
-/* Puts what the report shows into a map, as numbers; without a design most of it is null. */
-void weft_mine_report_put(const weft_mine_report *r, weft_doc *map, weft_arena *a);
-/* The design with all that is needed to find it again (schema weft.design/1); NULL without one. */
-weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a);
+/* What `weft mine --json` prints first: as weft_report_result. */
+weft_doc *weft_mine_report_result(const weft_mine_report *r, weft_arena *a);
+weft_doc *weft_fleet_report_result(const weft_fleet_report *r, weft_arena *a);
 /* The front as comma-separated values. */
 void weft_mine_report_csv(const weft_mine_report *r, FILE *to);
-/* "samples/s", "samples/J", or relative to the reference: "x", "x/W". */
-const char *weft_mine_unit(const weft_quest *q);
-
-/* Everything a report of designs for a pipeline shows. */
-typedef struct weft_fleet_report {
-    const weft_fleet_quest *quest;
-    const weft_fleet_found *found;
-    const weft_fleet_found
-        *common;                   /* one design for all stages; NULL: that is what was asked for */
-    const char *dtype, *optimizer; /* as given */
-} weft_fleet_report;
-
 /* For a terminal: throughput, power, bound, stages (with_all: every one), designs. */
 void weft_fleet_report_text(const weft_fleet_report *r, bool with_all, int width, FILE *to);
-/* Puts what the report shows into a map, as numbers; without a plan most of it is null. */
-void weft_fleet_report_put(const weft_fleet_report *r, weft_doc *map, weft_arena *a);
-/* The designs and the partition, with what was asked (schema weft.design/1); NULL without one. */
-weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a);
-const char *weft_fleet_unit(const weft_fleet_quest *q);
 
 /* The fronts of what a study holds, for a terminal and as a document (schema weft.study/1). */
-void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to);
+void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, int width, FILE *to);
 weft_doc *weft_study_doc(const weft_study_part *part, int n_parts, weft_arena *a);
+
+/* --- two plans side by side ------------------------------------------------------------------ */
+
+/* For a terminal, `width` columns wide: at most `top` stretches of what moved. */
+void weft_diff_text(const weft_diff *d, int top, int width, FILE *to);
+/* All of it (schema weft.diff/1: docs/formats.md). */
+weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a);
+/* What moved, as comma-separated values. */
+void weft_diff_csv(const weft_diff *d, FILE *to);
+
+/* --- explanations ---------------------------------------------------------------------------- */
+
+/* Everything `weft explain` shows. */
+typedef struct weft_explanation {
+    const char *plan, *kind; /* the file; "place", "shard" or "train" */
+    const weft_plan_origin *origin;
+    bool is_period; /* the value is seconds for an item, not of a run */
+    const weft_proof *proof;
+    const weft_why *why;
+    const char *const *task_name; /* what the tasks of reasons are called */
+    const char *solver;           /* that solved for upgrades */
+    int64_t seed, steps;
+    double limit_s;             /* of a solve */
+    const weft_priced *upgrade; /* NULL: none were asked for */
+    int n_upgrades, n_shown;    /* best first; how many of them are shown */
+    const weft_doubt *doubt;    /* NULL: not asked for */
+} weft_explanation;
+
+/* For a terminal: why the value, why the bound, upgrades in a table, errors of costs. */
+void weft_explanation_text(const weft_explanation *e, int width, FILE *to);
+/* The same as a document (schema weft.explain/1). */
+weft_doc *weft_explanation_doc(const weft_explanation *e, weft_arena *a);
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -199,7 +200,8 @@ typedef struct weft_page_more {
     const weft_why *why;           /* what bound and value are made of; NULL: not shown */
     const weft_doc *compare;       /* what `weft compare --json` printed; NULL */
     const weft_doc *explain;       /* what `weft explain --json` printed; NULL */
-    const char *command;           /* lines that make the page again */
+    const char *command;           /* lines that make the page again; NULL: not known */
+    const char *version;           /* of weft; NULL: not shown */
 } weft_page_more;
 
 /* Everything on the page, as data (schema weft.page/1: docs/formats.md). */
@@ -221,7 +223,7 @@ bool weft_page_graph_svg(const weft_doc *page, FILE *to);
 void weft_page_table_csv(const weft_doc *table, FILE *to);
 
 /* Devices, links and the matrix of bandwidths of a platform. */
-void weft_platform_text(const weft_platform *p, FILE *to);
+void weft_platform_text(const weft_platform *p, int width, FILE *to);
 weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a);
 
 #ifdef __cplusplus

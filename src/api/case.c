@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* case.c: opens what a request names and puts the problem together. */
-#include "weft/api.h"
+#include "machine_text.h"
 
 #include <string.h>
 
@@ -9,6 +9,29 @@ static bool is_task_file(const weft_request *r)
     size_t n = strlen(r->model);
 
     return (r->format && *r->format) || (n > 5 && strcmp(r->model + n - 5, ".json") == 0);
+}
+
+weft_status weft_machine_open(const char *source, const char *text, weft_platform **out)
+{
+    return text == NULL ? weft_platform_open(source, out)
+                        : weft_platform_parse(text, strlen(text), source, out);
+}
+
+/* The problem of a file of tasks, or of the text in its place. */
+static weft_status read_tasks(const weft_request *r, bool is_msr, weft_problem **out)
+{
+    const weft_doc *doc = NULL;
+    weft_arena *a;
+    weft_status status;
+
+    if (r->machine == NULL)
+        return weft_problem_read(r->model, is_msr, &r->ask, out);
+    a = weft_arena_new();
+    status = weft_doc_parse(r->machine, strlen(r->machine), r->model, a, &doc);
+    if (status == WEFT_OK)
+        status = weft_problem_parse(doc, is_msr, &r->ask, out);
+    weft_arena_free(a);
+    return status;
 }
 
 static weft_status open_tasks(const weft_request *r, weft_case *out)
@@ -23,7 +46,7 @@ static weft_status open_tasks(const weft_request *r, weft_case *out)
         return weft_fail(WEFT_E_INPUT,
                          "%s is a file of tasks: leave --batch, --dim, --dtype and --train out",
                          r->model);
-    WEFT_TRY(weft_problem_read(r->model, is_msr, &r->ask, &out->problem));
+    WEFT_TRY(read_tasks(r, is_msr, &out->problem));
     out->model_hash = out->problem->hash;
     return WEFT_OK;
 }
@@ -36,7 +59,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     if (r->platform == NULL || *r->platform == '\0')
         return weft_fail(WEFT_E_INPUT,
                          "no platform is given, expected --on PLATFORM (see: weft list platforms)");
-    WEFT_TRY(weft_platform_open(r->platform, &out->platform));
+    WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
     status = weft_costs_new(out->model->graph, out->platform, &costs);
     if (status != WEFT_OK)
@@ -66,5 +89,9 @@ void weft_case_close(weft_case *c)
     weft_platform_free(c->platform);
     weft_shard_case_close(&c->shard);
     weft_train_case_close(&c->train);
+    if (c->mine.arena != NULL)
+        weft_mine_case_close(&c->mine);
+    if (c->fleet.arena != NULL)
+        weft_fleet_case_close(&c->fleet);
     memset(c, 0, sizeof *c);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_case.c: opens what a request names and puts the problem of sharding together. */
-#include "weft/api.h"
+#include "machine_text.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ static weft_status open_case(const weft_shard_request *r, weft_shard_case *out)
     weft_status status;
 
     WEFT_TRY(check_request(r));
-    WEFT_TRY(weft_platform_open(r->platform, &out->platform));
+    WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(read_semantics(r->semantics, out->platform, &ask));
     WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
     out->model_hash = weft_graph_hash(out->model->graph);

@@ -4,7 +4,7 @@
  * The hash of the model is that of the network as it is opened with the options of the request,
  * without backward nodes, so that it does not depend on how steps are cut; of one sample, if it has
  * no batch of its own. */
-#include "weft/api.h"
+#include "machine_text.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static weft_status open_case(const weft_train_request *r, weft_train_case *out)
 
     options.train = true;
     WEFT_TRY(check_request(r));
-    WEFT_TRY(weft_platform_open(r->platform, &out->platform));
+    WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(hash_model(r, &out->model_hash));
     out->platform_hash = out->platform->hash;
     return weft_training_new(r->model, &options, out->platform, &r->ask, &out->training);

@@ -142,13 +142,16 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* A model or a platform that comes with weft: "gpt2:xl", "edge-soc". */
+/* A model, platform or template that comes with weft: "gpt2:xl", "edge-soc", "mine16". */
 static bool is_built_in(const char *name, weft_arena *a)
 {
     if (weft_zoo_find(weft_arena_text(a, name, strcspn(name, ":"))))
         return true;
     for (int i = 0; i < weft_preset_count(); i++)
         if (strcmp(weft_preset_at(i)->name, name) == 0)
+            return true;
+    for (int i = 0; i < weft_template_preset_count(); i++)
+        if (strcmp(weft_template_preset_at(i)->name, name) == 0)
             return true;
     return false;
 }

@@ -29,15 +29,30 @@ void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, dou
 /* A file that is not where we are may lie beside the plan. */
 const char *weft_beside(const char *plan_path, const char *name, weft_arena *a);
 
+/* What the reader of a plan asks for: model and platform, if not NULL, take the place of those that
+ * the file names. */
+typedef struct weft_named {
+    const char *plan_path, *model, *platform;
+} weft_named;
+
+weft_request weft_place_request_of(const weft_plan_file *f, const weft_named *by, weft_arena *a);
+weft_shard_request weft_shard_request_of(const weft_shards_file *f, const weft_named *by,
+                                         weft_arena *a);
+weft_train_request weft_train_request_of(const weft_pipeline_file *f, const weft_named *by,
+                                         weft_arena *a);
+
 /* The message of the reader of a file, without the name of the file, which everybody knows. */
 const char *weft_line_of_file(const weft_doc *doc, weft_arena *a);
 
-/* weft_verify for plans of sharded networks, and of training. */
+/* weft_verify for plans of sharded networks, of training, and for designs. */
 WEFT_CHECKED weft_status weft_verify_shards(const char *plan_path, const char *model,
                                             const char *platform, weft_wrongs *w,
                                             weft_shard_case *c, weft_verdict *out);
 WEFT_CHECKED weft_status weft_verify_train(const char *plan_path, const char *model,
                                            const char *platform, weft_wrongs *w, weft_train_case *c,
                                            weft_verdict *out);
+WEFT_CHECKED weft_status weft_verify_mine(const char *plan_path, const char *model,
+                                          const char *template_, weft_wrongs *w, weft_case *c,
+                                          weft_verdict *out);
 
 #endif

@@ -229,13 +229,8 @@ static weft_status verify_place(const char *plan_path, const char *model, const 
     weft_request r;
 
     WEFT_TRY(weft_plan_read(plan_path, a, file));
-    r = (weft_request){model ? model : file->origin.model,
-                       platform ? platform : file->origin.platform, file->origin.format,
-                       file->origin.options, file->ask};
-    if (model == NULL)
-        r.model = weft_beside(plan_path, r.model, a);
-    if (platform == NULL && r.platform)
-        r.platform = weft_beside(plan_path, r.platform, a);
+    out->origin = file->origin;
+    r = weft_place_request_of(file, &(weft_named){plan_path, model, platform}, a);
     WEFT_TRY(weft_case_open(&r, c));
     judge(&v);
     return WEFT_OK;
@@ -256,6 +251,8 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
         WEFT_TRY(weft_verify_shards(plan_path, model, platform, &w, &c->shard, out));
     else if (out->is_train)
         WEFT_TRY(weft_verify_train(plan_path, model, platform, &w, &c->train, out));
+    else if (strcmp(kind, "design") == 0)
+        WEFT_TRY(weft_verify_mine(plan_path, model, platform, &w, c, out));
     else
         WEFT_TRY(verify_place(plan_path, model, platform, &w, c, out));
     out->n_wrong = w.n;

@@ -110,19 +110,6 @@ static void judge(verifier *v)
     v->out->has_solution = true;
 }
 
-static weft_shard_request request_of(const weft_shards_file *f, const char *model,
-                                     const char *platform)
-{
-    return (weft_shard_request){
-        .model = model,
-        .platform = platform,
-        .options = f->origin.options,
-        .semantics = f->ask.is_concurrent ? "branches" : "sequential",
-        .is_contiguous = f->ask.is_contiguous,
-        .has_no_sharing = f->ask.has_no_sharing,
-    };
-}
-
 weft_status weft_verify_shards(const char *plan_path, const char *model, const char *platform,
                                weft_wrongs *w, weft_shard_case *c, weft_verdict *out)
 {
@@ -131,10 +118,10 @@ weft_status weft_verify_shards(const char *plan_path, const char *model, const c
     weft_shard_request r;
 
     WEFT_TRY(weft_shards_read(plan_path, w->a, file));
+    out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
-    r = request_of(file, model ? model : weft_beside(plan_path, file->origin.model, w->a),
-                   platform ? platform : weft_beside(plan_path, file->origin.platform, w->a));
+    r = weft_shard_request_of(file, &(weft_named){plan_path, model, platform}, w->a);
     WEFT_TRY(weft_shard_case_open(&r, c));
     judge(&v);
     return WEFT_OK;

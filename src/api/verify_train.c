@@ -116,14 +116,10 @@ weft_status weft_verify_train(const char *plan_path, const char *model, const ch
     weft_train_request r;
 
     WEFT_TRY(weft_pipeline_read(plan_path, w->a, file));
+    out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
-    r = (weft_train_request){
-        .model = model ? model : weft_beside(plan_path, file->origin.model, w->a),
-        .platform = platform ? platform : weft_beside(plan_path, file->origin.platform, w->a),
-        .options = file->origin.options,
-        .ask = file->ask,
-    };
+    r = weft_train_request_of(file, &(weft_named){plan_path, model, platform}, w->a);
     WEFT_TRY(weft_train_case_open(&r, c));
     judge(&v);
     return WEFT_OK;

@@ -668,3 +668,59 @@ const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a)
     weft_arena_free(scratch);
     return result;
 }
+
+/* Bytes of the number at `text`, 0 if there is none that has a fraction or an exponent. */
+static size_t fraction_bytes(const char *text)
+{
+    size_t whole = strspn(text, "-0123456789");
+
+    return whole > 0 && strchr(".eE", text[whole]) && text[whole]
+               ? whole + strspn(text + whole, "+-0123456789.eE")
+               : 0;
+}
+
+/* Writes a number of n bytes with as few digits as give it again; returns how many bytes it took. A
+ * locale with another decimal point changes nothing: then it is copied. */
+static size_t put_short(const char *text, size_t n, char *to)
+{
+    static const int digits[] = {9, 12, 15, 16};
+    char *end;
+    double value = strtod(text, &end);
+
+    for (size_t i = 0; end == text + n && i < sizeof digits / sizeof *digits; i++) {
+        char shorter[32];
+        size_t m = (size_t)snprintf(shorter, sizeof shorter, "%.*g", digits[i], value);
+        double again = strtod(shorter, NULL);
+
+        if (m < n && fraction_bytes(shorter) == m && again <= value && again >= value) {
+            memcpy(to, shorter, m);
+            return m;
+        }
+    }
+    memmove(to, text, n);
+    return n;
+}
+
+const char *weft_doc_json_short(const weft_doc *d, weft_arena *a)
+{
+    const char *from = weft_doc_json(d, 0, a);
+    char *text = weft_arena_text(a, from, strlen(from)), *to = text;
+    bool is_inside = false; /* a string */
+
+    while (*from) {
+        size_t n = is_inside ? 0 : fraction_bytes(from);
+
+        if (n > 0) {
+            to += put_short(from, n, to);
+            from += n;
+            continue;
+        }
+        if (is_inside && *from == '\\')
+            *to++ = *from++;
+        else if (*from == '"')
+            is_inside = !is_inside;
+        *to++ = *from++;
+    }
+    *to = '\0';
+    return text;
+}

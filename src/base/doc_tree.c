@@ -317,3 +317,11 @@ void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value)
 {
     weft_doc_put(a, map, key, weft_real_or_null(a, value));
 }
+
+void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double value)
+{
+    if (fabs(value) < 1e15 && value == floor(value))
+        weft_put_int(a, map, key, (int64_t)value);
+    else
+        weft_put_real(a, map, key, value);
+}

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum { MOST_READ_BYTES = 1 << 20 }; /* up to this a copy costs less than mapping page by page */
+enum { BUFFER_BYTES = 1 << 16 };    /* of parts that are written at once */
 
 static weft_status read_all(int fd, const char *path, weft_file *out)
 {
@@ -99,18 +100,44 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
     return true;
 }
 
+/* Small parts are collected, so that there are few calls of the system. */
+static bool write_parts(int fd, const weft_bytes *part, int n)
+{
+    uint8_t *buffer = malloc(BUFFER_BYTES);
+    size_t n_held = 0;
+    bool is_written = true;
+
+    if (buffer == NULL)
+        abort();
+    for (int i = 0; i < n && is_written; i++) {
+        if (part[i].size > BUFFER_BYTES - n_held) {
+            is_written = write_all(fd, buffer, n_held);
+            n_held = 0;
+        }
+        if (part[i].size > BUFFER_BYTES) {
+            is_written = is_written && write_all(fd, part[i].data, part[i].size);
+        } else if (part[i].size > 0) {
+            memcpy(buffer + n_held, part[i].data, part[i].size);
+            n_held += part[i].size;
+        }
+    }
+    is_written = is_written && write_all(fd, buffer, n_held);
+    free(buffer);
+    return is_written;
+}
+
 /* A device or a pipe is written to, not replaced. */
-static bool write_in_place(const char *path, const void *data, size_t size)
+static bool write_in_place(const char *path, const weft_bytes *part, int n)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool is_written = fd >= 0 && write_all(fd, data, size);
+    bool is_written = fd >= 0 && write_parts(fd, part, n);
 
     if (fd >= 0 && close(fd) != 0)
         is_written = false;
     return is_written;
 }
 
-static bool replace(const char *path, const void *data, size_t size, weft_arena *a)
+static bool replace(const char *path, const weft_bytes *part, int n, weft_arena *a)
 {
     char *temporary = weft_arena_print(a, "%s.%ld.part", path, (long)getpid());
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error;
@@ -118,7 +145,7 @@ static bool replace(const char *path, const void *data, size_t size, weft_arena 
 
     if (fd < 0)
         return false;
-    is_written = write_all(fd, data, size);
+    is_written = write_parts(fd, part, n);
     if (close(fd) == 0 && is_written && rename(temporary, path) == 0)
         return true;
     error = errno;
@@ -127,7 +154,7 @@ static bool replace(const char *path, const void *data, size_t size, weft_arena 
     return false;
 }
 
-weft_status weft_file_write(const char *path, const void *data, size_t size)
+weft_status weft_file_write_parts(const char *path, const weft_bytes *part, int n)
 {
     weft_arena *a = weft_arena_new();
     char *target = realpath(path, NULL); /* where a link leads; NULL if there is no such file yet */
@@ -135,12 +162,17 @@ weft_status weft_file_write(const char *path, const void *data, size_t size)
     struct stat s;
 
     if (target && stat(target, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
-        is_written = write_in_place(target, data, size);
+        is_written = write_in_place(target, part, n);
     else
-        is_written = replace(target ? target : path, data, size, a);
+        is_written = replace(target ? target : path, part, n, a);
     free(target);
     weft_arena_free(a);
     return is_written
                ? WEFT_OK
                : weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+weft_status weft_file_write(const char *path, const void *data, size_t size)
+{
+    return weft_file_write_parts(path, &(weft_bytes){data, size}, 1);
 }

@@ -3,12 +3,13 @@
  * table is the flag --batch: the part after the last dot, with '-' for '_'. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FLAGS = 64 };
+enum { MOST_FLAGS = 64, FLAG_COLUMNS = 27 };
 
 static const char *flag_name(const weft_option *o, char to[64])
 {
@@ -118,28 +119,68 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
                           options, a));
     }
     if (*n_operands < c->min_operands || *n_operands > c->max_operands)
-        return weft_fail(WEFT_E_INPUT, "%s: got %d operands, expected %s; see: weft %s --help",
-                         c->name, *n_operands, c->operands, c->name);
+        return weft_fail(WEFT_E_INPUT, "%s: got %d operand%s, expected %s; see: weft %s --help",
+                         c->name, *n_operands, *n_operands == 1 ? "" : "s", c->operands, c->name);
     return WEFT_OK;
 }
 
 /* --- help ------------------------------------------------------------------------------------ */
 
+/* What stands for the value of a flag in the help. */
+static const char *value_word(const weft_option *o, const char *name)
+{
+    static const struct {
+        const char *name, *word;
+    } known[] = {
+        {"output",      "FILE"    },
+        {"trace",       "FILE"    },
+        {"dot",         "FILE"    },
+        {"csv",         "FILE"    },
+        {"study",       "FILE"    },
+        {"write-model", "FILE"    },
+        {"report",      "FILE"    },
+        {"timeline",    "FILE"    },
+        {"graph",       "FILE"    },
+        {"compare",     "FILE"    },
+        {"explain",     "FILE"    },
+        {"annotate",    "FILE"    },
+        {"pareto",      "FILE"    },
+        {"on",          "PLATFORM"},
+        {"platform",    "PLATFORM"},
+        {"model",       "MODEL"   },
+        {"dim",         "NAME=N"  },
+        {"dtype",       "TYPE"    },
+        {"solver",      "NAME"    },
+        {"template",    "NAME"    },
+        {"time-limit",  "TIME"    },
+        {"deadline",    "TIME"    },
+        {"area",        "AREA"    },
+        {"power",       "POWER"   },
+        {"memory",      "BYTES"   },
+    };
+
+    if (o->choices != NULL)
+        return o->choices;
+    if (strstr(o->help, " folder") != NULL)
+        return "FOLDER";
+    for (size_t i = 0; i < sizeof known / sizeof known[0] && o->kind == WEFT_OPTION_TEXT; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].word;
+    return o->kind == WEFT_OPTION_TEXT ? "TEXT" : "N";
+}
+
+/* "-o, --output FILE". */
 static void flag_text(const weft_option *o, char to[96])
 {
     char name[64];
+    bool is_short;
 
     flag_name(o, name);
-    if (o->kind == WEFT_OPTION_FLAG)
-        snprintf(to, 96, "%s--%s", strcmp(name, "output") == 0 ? "-o, " : "", name);
-    else if (o->choices)
-        snprintf(to, 96, "--%s %s", name, o->choices);
-    else
-        snprintf(to, 96, "%s--%s %s", strcmp(name, "output") == 0 ? "-o, " : "", name,
-                 strcmp(name, "output") == 0   ? "FILE"
-                 : strcmp(name, "dim") == 0    ? "NAME=N"
-                 : o->kind == WEFT_OPTION_TEXT ? "TEXT"
-                                               : "N");
+    is_short =
+        strcmp(name, "output") == 0 || strcmp(name, "quiet") == 0 || strcmp(name, "verbose") == 0;
+    snprintf(to, 96, "%.1s%.1s%s--%s%s%s", is_short ? "-" : "", is_short ? name : "",
+             is_short ? ", " : "", name, o->kind == WEFT_OPTION_FLAG ? "" : " ",
+             o->kind == WEFT_OPTION_FLAG ? "" : value_word(o, name));
 }
 
 static void default_text(const weft_option *o, char to[64])
@@ -153,18 +194,57 @@ static void default_text(const weft_option *o, char to[64])
         snprintf(to, 64, " [%s]", weft_option_number(o->fallback, number));
 }
 
-void weft_help_command(const weft_command *c, FILE *to)
+/* A flag, and what it does beside it; below it where the flag is long. */
+static void print_flag(const char *flag, const char *help, int width, FILE *to)
 {
-    fprintf(to, "usage: weft %s %s [flags]\n\n%s\n\nflags:\n", c->name, c->operands,
-            c->description);
+    int columns = (int)strlen(flag);
+
+    if (columns > FLAG_COLUMNS)
+        fprintf(to, "  %s\n  %*s ", flag, FLAG_COLUMNS, "");
+    else
+        fprintf(to, "  %-*s ", FLAG_COLUMNS, flag);
+    weft_print_wrapped(to, FLAG_COLUMNS + 3, width, help);
+}
+
+/* Paragraphs, with lines of their own below an empty one or an indent. */
+static void print_paragraphs(const char *text, int width, FILE *to)
+{
+    weft_arena *a = weft_arena_new();
+    char *copy = weft_arena_text(a, text, strlen(text));
+
+    for (char *p = copy; *p; p++)
+        if (*p == '\n' && p[1] != '\n' && p[1] != ' ' && (p == copy || p[-1] != '\n'))
+            *p = ' ';
+    for (char *p = copy; *p;) {
+        size_t n = strcspn(p, "\n");
+        bool is_last = p[n] == '\0';
+        int indent = (int)strspn(p, " ");
+
+        p[n] = '\0';
+        fprintf(to, "%*s", indent, "");
+        weft_print_wrapped(to, indent, width, p + indent);
+        p += is_last ? n : n + 1;
+    }
+    weft_arena_free(a);
+}
+
+void weft_help_command(const weft_command *c, int width, FILE *to)
+{
+    weft_arena *a = weft_arena_new();
+
+    fprintf(to, "usage: weft %s %s [flags]\n\n", c->name, c->operands);
+    print_paragraphs(c->description, width, to);
+    fprintf(to, "\nflags:\n");
     for (const weft_option *o = c->options; o->kind != WEFT_OPTION_END; o++) {
         char flag[96], fallback[64];
 
         flag_text(o, flag);
         default_text(o, fallback);
-        fprintf(to, "  %-34s %s%s\n", flag, o->help, fallback);
+        print_flag(flag, weft_arena_print(a, "%s%s", o->help, fallback), width, to);
     }
-    fprintf(to, "  %-34s %s\n\nexamples:\n%s", "-h, --help", "show this text", c->examples);
+    print_flag("-h, --help", "show this text", width, to);
+    fprintf(to, "\nexamples:\n%s", c->examples);
+    weft_arena_free(a);
 }
 
 void weft_help_markdown(const weft_command *c, FILE *to)
@@ -172,7 +252,7 @@ void weft_help_markdown(const weft_command *c, FILE *to)
     bool is_question = c->summary[strlen(c->summary) - 1] == '?';
 
     fprintf(to, "## weft %s\n\n%s%s\n\n```text\n", c->name, c->summary, is_question ? "" : ".");
-    weft_help_command(c, to);
+    weft_help_command(c, 80, to);
     fprintf(to, "```\n");
 }
 
@@ -182,7 +262,7 @@ weft_status weft_emit(const char *path, const char *text, size_t n)
 {
     if (path && *path && strcmp(path, "-") != 0)
         return weft_file_write(path, text, n);
-    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
+    if (!weft_terminal_print(text, n))
         return weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");
     return WEFT_OK;
 }

@@ -21,17 +21,36 @@ typedef struct weft_command {
     weft_status (*run)(const void *options, const char *const *operand, int n_operands, int *code);
 } weft_command;
 
-extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_inspect, weft_cmd_list,
-    weft_cmd_mine, weft_cmd_place, weft_cmd_shard, weft_cmd_train;
+extern const weft_command weft_cmd_check, weft_cmd_compare, weft_cmd_diff, weft_cmd_explain,
+    weft_cmd_inspect, weft_cmd_list, weft_cmd_mine, weft_cmd_place, weft_cmd_report, weft_cmd_shard,
+    weft_cmd_train;
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
  * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
  * text flag given twice is joined by ','. */
 WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                                         const char **operand, int *n_operands, weft_arena *a);
-void weft_help_command(const weft_command *c, FILE *to);
+void weft_help_command(const weft_command *c, int width, FILE *to);
 /* The same as a section of docs/cli.md. */
 void weft_help_markdown(const weft_command *c, FILE *to);
+
+/* --- terminals (terminal.c) --- */
+
+/* Does what goes to this file, or to standard output if path is empty or NULL, go to a terminal? */
+bool weft_is_for_terminal(const char *path);
+/* Columns for a report that goes to this file, or to standard output if path is empty or NULL:
+ * those of the terminal, 60 to 120; 80 where there is none. */
+int weft_report_width(const char *path);
+/* Writes to standard output, on a terminal with colours for what is proved, open or wrong. The text
+ * ends with a NUL behind its n bytes, or it is written as it is. False: it could not be written. */
+bool weft_terminal_print(const char *text, size_t n);
+/* "who: message" on standard error. */
+void weft_terminal_complain(const char *who, const char *message);
+/* One line of progress on standard error, which replaces the one before; the end wipes it. Only if
+ * it is shown. The text is ASCII. */
+bool weft_progress_is_shown(void);
+void weft_progress(const char *text);
+void weft_progress_end(void);
 
 /* Writes a result to a file, whole or not at all, or to standard output if path is empty. */
 WEFT_CHECKED weft_status weft_emit(const char *path, const char *text, size_t n);
@@ -181,6 +200,11 @@ WEFT_CHECKED weft_status weft_shard_run(const struct weft_shard_solver *s,
                                         const struct weft_sharding *p, const weft_shard_effort *f,
                                         weft_arena *a, struct weft_shard_solution *out);
 bool weft_shard_has_plan(const struct weft_shard_solution *s);
+/* The plans that every answer is set beside, of the solvers that apply. */
+struct weft_shard_report;
+WEFT_CHECKED weft_status weft_shard_baselines(const struct weft_sharding *p,
+                                              const struct weft_proof *floor, weft_arena *a,
+                                              struct weft_shard_report *r);
 /* Solvers that a plan is set beside: NULL-terminated names. */
 extern const char *const weft_shard_beside[];
 
@@ -196,13 +220,65 @@ typedef struct weft_shard_comparing {
 WEFT_CHECKED weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a,
                                              int *code);
 
+/* What is wrong with a plan, a line each. */
+struct weft_verdict;
+void weft_print_wrong(const struct weft_verdict *v, const char *plan, FILE *to);
+
+/* Pages: weft report, and --report of the commands that make plans. */
+struct weft_ask;
+struct weft_shard_ask;
+struct weft_train_ask;
+struct weft_plan_origin;
+/* The file without its folder: pages name no place of this machine. */
+const char *weft_base_name(const char *path);
+/* The commands that make a plan and its page again. plan, page: their names. In `a`. */
+typedef struct weft_remake {
+    const struct weft_plan_origin *origin;
+    const char *plan, *page;
+} weft_remake;
+const char *weft_remake_place(const weft_remake *m, const struct weft_ask *ask, weft_arena *a);
+const char *weft_remake_shard(const weft_remake *m, const struct weft_shard_ask *ask,
+                              weft_arena *a);
+const char *weft_remake_train(const weft_remake *m, const struct weft_train_ask *ask,
+                              weft_arena *a);
+struct weft_mine_report;
+struct weft_fleet_report;
+const char *weft_remake_mine(const weft_remake *m, const struct weft_mine_report *r, weft_arena *a);
+const char *weft_remake_fleet(const weft_remake *m, const struct weft_fleet_report *r,
+                              weft_arena *a);
+
+/* Data of pages, with reasons; plan, page: names of the files, plan empty or NULL: not written. */
+struct weft_case;
+struct weft_report;
+struct weft_shard_report;
+struct weft_shard_case;
+struct weft_train_report;
+struct weft_train_case;
+typedef struct weft_page_ask {
+    const char *plan, *page;
+    const weft_doc *compare, *explain; /* what these commands printed; NULL: not shown */
+} weft_page_ask;
+weft_doc *weft_place_page(const struct weft_report *r, const struct weft_case *c,
+                          const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_shard_page(const struct weft_shard_report *r, const struct weft_shard_case *c,
+                          const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_train_page(const struct weft_train_report *r, const struct weft_train_case *c,
+                          const weft_page_ask *ask, weft_arena *a);
+struct weft_mine_case;
+weft_doc *weft_mine_page(const struct weft_mine_report *r, const struct weft_mine_case *c,
+                         const weft_page_ask *ask, weft_arena *a);
+weft_doc *weft_fleet_page(const struct weft_fleet_report *r, const weft_page_ask *ask,
+                          weft_arena *a);
+/* Writes a page, whole or not at all. */
+WEFT_CHECKED weft_status weft_page_write(const weft_doc *page, const char *path, weft_arena *a);
+
 /* weft train --objective step. */
 struct weft_train_request;
 typedef struct weft_train_flags {
     const struct weft_train_request *request;
     const char *solver;
     const weft_effort_flags *effort;
-    const char *output, *trace; /* empty: none */
+    const char *output, *trace, *report; /* empty: none */
     bool json, quiet, verbose;
 } weft_train_flags;
 
@@ -224,10 +300,10 @@ struct weft_mine_request;
 typedef struct weft_mine_flags {
     const struct weft_mine_request *request;
     const char *solver, *dtype, *optimizer;
-    const weft_effort_flags *effort;     /* steps: evaluations */
-    int n_processes;                     /* that mpirun has started; 1 without it */
-    int64_t sensitivity;                 /* draws; 0: none */
-    const char *study, *output, *pareto; /* empty: none */
+    const weft_effort_flags *effort;              /* steps: evaluations */
+    int n_processes;                              /* that mpirun has started; 1 without it */
+    int64_t sensitivity;                          /* draws; 0: none */
+    const char *study, *output, *pareto, *report; /* empty: none */
     bool json, quiet, verbose;
 } weft_mine_flags;
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_check.c: weft check PLAN. */
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
+
+#include <math.h>
 
 typedef struct check_options {
     const char *model, *on;
@@ -9,12 +12,12 @@ typedef struct check_options {
 } check_options;
 
 static const weft_option check_table[] = {
-    {WEFT_TEXT(check_options, model), 0, 0, 0, "the model, if it is not where the plan says",    "",
-     NULL                                                                                                  },
-    {WEFT_TEXT(check_options, on),    0, 0, 0, "the platform, if it is not where the plan says", "",
-     NULL                                                                                                  },
-    {WEFT_FLAG(check_options, json),  0, 0, 1, "the verdict as one JSON document",               NULL, NULL},
-    {WEFT_FLAG(check_options, quiet), 0, 0, 1, "print nothing; the exit code says it",           NULL, NULL},
+    {WEFT_TEXT(check_options, model), 0, 0, 0, "the model, if it is not where the plan says", "",
+     NULL                                                                                               },
+    {WEFT_TEXT(check_options, on),    0, 0, 0,
+     "the platform, or the template of a design, if it is not where the plan says",           "",   NULL},
+    {WEFT_FLAG(check_options, json),  0, 0, 1, "the verdict as one JSON document",            NULL, NULL},
+    {WEFT_FLAG(check_options, quiet), 0, 0, 1, "print nothing; the exit code says it",        NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -23,20 +26,80 @@ static const weft_proof *proof_of(const weft_verdict *v)
     return v->is_shard ? &v->shards.proof : v->is_train ? &v->training.proof : &v->solution.proof;
 }
 
-static void bound_text(const weft_verdict *v, FILE *to)
+/* Lines for people, as wide as the terminal. The first line names a file and is not broken. */
+typedef struct page {
+    weft_arena *a;
+    int width;
+    FILE *to;
+} page;
+
+static void say(const page *g, const char *text)
+{
+    weft_print_wrapped(g->to, 2, g->width, text);
+}
+
+static void bound_text(const weft_verdict *v, const page *g)
 {
     const weft_proof *proof = proof_of(v);
-    char text[48];
+    const char *bound = weft_glued_seconds(g->a, proof->bound);
 
-    fprintf(to, "  bound %s, ", weft_unit_print(proof->bound, WEFT_UNIT_SECONDS, text));
     if (v->is_bound_checked)
-        fprintf(to, "recomputed from its certificates\n");
+        say(g, weft_arena_print(g->a, "  bound %s, recomputed from its certificates", bound));
     else
-        fprintf(to,
-                "of which %s are recomputed from certificates;\n"
-                "  the rest was found by method '%s', a search that is not repeated here\n",
-                weft_unit_print(v->certified, WEFT_UNIT_SECONDS, text), proof->method);
+        say(g, weft_arena_print(g->a,
+                                "  bound %s, of which %s are recomputed from certificates; the "
+                                "rest was found by method '%s', a search that is not repeated here",
+                                bound, weft_glued_seconds(g->a, v->certified), proof->method));
 }
+
+/* --- designs ---------------------------------------------------------------------------------- */
+
+static const char *unit_of(const weft_verdict *v)
+{
+    return v->is_mine ? weft_mine_unit(v->mine.quest) : weft_fleet_unit(v->fleet.quest);
+}
+
+static double value_of(const weft_verdict *v)
+{
+    return v->is_mine ? v->mine.found->value : v->fleet.found->value;
+}
+
+static void design_bound_text(const weft_verdict *v, const page *g)
+{
+    double bound = v->is_mine ? v->mine.found->bound : v->fleet.found->bound;
+    const char *unit = unit_of(v), *solver = v->is_mine ? v->mine.solver : "auto";
+
+    if (bound == INFINITY)
+        say(g, weft_arena_print(g->a, "  no bound is claimed; no design has more than %.6g\t%s",
+                                v->certified, unit));
+    else if (v->is_bound_checked)
+        say(g, weft_arena_print(g->a, "  bound %.6g\t%s, recomputed from the whole template", bound,
+                                unit));
+    else
+        say(g, weft_arena_print(g->a,
+                                "  bound %.6g\t%s, proved by solver '%s', a search that is not "
+                                "repeated here; without it %.6g\t%s, recomputed from the whole "
+                                "template",
+                                bound, unit, solver, v->certified, unit));
+}
+
+/* What a design is for does not fit: known, and said by whoever made it. */
+static void memory_text(const weft_verdict *v, const page *g)
+{
+    if (v->is_mine && !weft_mine_report_fits(&v->mine))
+        say(g, "  not all networks fit the memory of one device: see \"fits\" in the file");
+}
+
+static void design_text(const weft_verdict *v, const char *plan, const page *g)
+{
+    fprintf(g->to, "%s: within %s limits, and worth what %s: %.6g %s\n", plan,
+            v->is_mine ? "its" : "the", v->is_mine ? "it claims" : "they claim", value_of(v),
+            unit_of(v));
+    design_bound_text(v, g);
+    memory_text(v, g);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 static const char *value_name(const weft_verdict *v, const weft_case *c)
 {
@@ -45,21 +108,31 @@ static const char *value_name(const weft_verdict *v, const weft_case *c)
     return v->is_shard || c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item";
 }
 
-static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, FILE *to)
+void weft_print_wrong(const weft_verdict *v, const char *plan, FILE *to)
 {
-    char text[48];
     int listed = v->n_wrong < 100 ? v->n_wrong : 100;
 
-    if (v->n_wrong == 0) {
-        fprintf(to, "%s: legal, and worth what it claims: %s %s\n", plan,
-                weft_unit_print(proof_of(v)->value, WEFT_UNIT_SECONDS, text), value_name(v, c));
-        bound_text(v, to);
-        return;
-    }
     for (int i = 0; i < listed; i++)
         fprintf(to, "%s: %s\n", plan, v->wrong[i]);
     if (v->n_wrong > listed)
         fprintf(to, "%s: and %d more\n", plan, v->n_wrong - listed);
+}
+
+static void verdict_text(const weft_verdict *v, const weft_case *c, const char *plan, const page *g)
+{
+    char text[48];
+
+    if (v->n_wrong == 0 && (v->is_mine || v->is_fleet)) {
+        design_text(v, plan, g);
+        return;
+    }
+    if (v->n_wrong == 0) {
+        fprintf(g->to, "%s: legal, and worth what it claims: %s %s\n", plan,
+                weft_print_seconds(proof_of(v)->value, text), value_name(v, c));
+        bound_text(v, g);
+        return;
+    }
+    weft_print_wrong(v, plan, g->to);
 }
 
 static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
@@ -88,7 +161,7 @@ static weft_status print(const weft_verdict *v, const weft_case *c, const char *
     if (o->json)
         fprintf(text.to, "%s\n", weft_doc_json(verdict_doc(v, a), 2, a));
     else
-        verdict_text(v, c, plan, text.to);
+        verdict_text(v, c, plan, &(page){a, weft_report_width(NULL), text.to});
     return weft_collect_emit(&text, NULL);
 }
 
@@ -120,11 +193,14 @@ const weft_command weft_cmd_check = {
         "contents have not changed, every task is placed legally, the simulator finds the same\n"
         "times, every claimed number is found again, and the bound follows from its certificates, "
         "or\n"
-        "rests on a search that is named: that part is not repeated.\n"
+        "rests on a search that is named: that part is not repeated. Designs of weft mine are\n"
+        "checked the same way: area, power, times and the metric, from template and networks.\n"
         "Exit code 1, with one line for each thing that is wrong, if not.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft check plan.json\n"
-                "  weft check plan.json --model moved/model.onnx\n",
+                "  weft check plan.json --model moved/model.onnx\n"
+                "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
+                "  weft check design.json\n",
     .options = check_table,
     .options_size = sizeof(check_options),
     .min_operands = 1,

@@ -19,6 +19,15 @@ static const weft_option inspect_table[] = {
     WEFT_OPTIONS_END,
 };
 
+/* Who pipes the layers into another program wants their names whole. */
+static int text_width(const inspect_options *o)
+{
+    enum { LAYERS_WIDTH = 120 };
+
+    return o->layers && !weft_is_for_terminal(o->output) ? LAYERS_WIDTH
+                                                         : weft_report_width(o->output);
+}
+
 static weft_status print(const weft_model *m, const inspect_options *o, weft_arena *a)
 {
     const weft_summary *s = weft_summarize(m, a);
@@ -28,7 +37,7 @@ static weft_status print(const weft_model *m, const inspect_options *o, weft_are
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(weft_summary_doc(s, o->layers, a), 2, a));
     else
-        weft_summary_text(s, o->layers, c.to);
+        weft_summary_text(s, o->layers, text_width(o), c.to);
     return weft_collect_emit(&c, o->output);
 }
 
@@ -44,7 +53,7 @@ static weft_status print_platform(const inspect_options *o, weft_arena *a)
         if (o->json)
             fprintf(c.to, "%s\n", weft_doc_json(weft_platform_doc(p, a), 2, a));
         else
-            weft_platform_text(p, c.to);
+            weft_platform_text(p, weft_report_width(o->output), c.to);
         status = weft_collect_emit(&c, o->output);
     }
     weft_platform_free(p);

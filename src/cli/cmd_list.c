@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_list.c: weft list models|platforms|templates|solvers|operators. */
 #include "cli.h"
+#include "fields.h"
 #include "weft/mine.h"
 #include "weft/place.h"
 #include "weft/shard.h"
@@ -19,7 +20,16 @@ static const weft_option list_table[] = {
     WEFT_OPTIONS_END,
 };
 
+/* A name, and what it is beside it. */
+static void print_named(const char *name, int columns, const char *text, int width, FILE *to)
+{
+    fprintf(to, "  %-*s ", columns, name);
+    weft_print_wrapped(to, columns + 3, width, text);
+}
+
 /* --- models ---------------------------------------------------------------------------------- */
+
+enum { SETTING = 24, PRESET = 16, SOLVER = 14, OPERATOR = 38 }; /* columns of names */
 
 static const char *fallback_of(const weft_option *o, char to[32])
 {
@@ -30,23 +40,30 @@ static const char *fallback_of(const weft_option *o, char to[32])
     return weft_option_number(o->fallback, to);
 }
 
-static void models_text(FILE *to)
+static void models_text(int width, FILE *to)
 {
-    fprintf(to, "Built-in models; use as NAME, NAME:VARIANT or NAME:PARAMETER=VALUE,...\n");
+    weft_arena *a = weft_arena_new();
+
+    weft_print_wrapped(to, 0, width,
+                       "Built-in models; use as NAME, NAME:VARIANT or NAME:PARAMETER=VALUE,...");
     for (int i = 0; i < weft_zoo_count(); i++) {
         const weft_zoo_model *z = weft_zoo_at(i);
 
-        fprintf(to, "\n%s: %s\n", z->name, z->summary);
+        fputc('\n', to);
+        weft_print_wrapped(to, 0, width, weft_arena_print(a, "%s: %s", z->name, z->summary));
         if (z->variants)
-            fprintf(to, "  %-24s %s\n", "variants", z->variants);
+            print_named("variants", SETTING, z->variants, width, to);
         for (const weft_option *o = z->options; o->kind != WEFT_OPTION_END; o++) {
             char number[32], setting[64];
 
             snprintf(setting, sizeof setting, "%s=%s", o->name, fallback_of(o, number));
-            fprintf(to, "  %-24s %s%s%s%s\n", setting, o->help, o->choices ? " (" : "",
-                    o->choices ? o->choices : "", o->choices ? ")" : "");
+            print_named(setting, SETTING,
+                        weft_arena_print(a, "%s%s%s%s", o->help, o->choices ? " (" : "",
+                                         o->choices ? o->choices : "", o->choices ? ")" : ""),
+                        width, to);
         }
     }
+    weft_arena_free(a);
 }
 
 static weft_doc *option_doc(const weft_option *o, weft_arena *a)
@@ -84,21 +101,26 @@ static weft_doc *models_doc(weft_arena *a)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-static void operators_text(FILE *to)
+static void operators_text(int width, FILE *to)
 {
-    fprintf(to, "%-44s %6s  %-8s %-10s %s\n", "operator", "opset", "fusion", "gradient",
-            "operations a point");
+    int columns = width < 80 ? width - 37 : OPERATOR;
+
+    fprintf(to, "%-*s %5s  %-7s  %-8s %10s\n", columns, "operator", "opset", "fusion", "gradient",
+            "operations");
     for (int i = 0; i < weft_op_count(); i++) {
         const weft_op *o = weft_op_at(i);
-        char name[80], flops[16] = "";
+        char name[80], shown[WEFT_SHORT_BYTES], flops[16] = "";
 
         snprintf(name, sizeof name, "%s%s%s", o->domain, *o->domain ? "." : "", o->name);
         if (o->nests)
             snprintf(flops, sizeof flops, "%d", o->fusion == WEFT_FUSE_TENSOR ? 2 : o->flops);
-        fprintf(to, "%-44s %6d  %-8s %-10s %s\n", name, o->since, weft_fusion_name(o->fusion),
-                weft_grad_name(o->grad), flops);
+        fprintf(to, "%-*s %5d  %-7s  %-8s %10s\n", columns,
+                width < 80 ? weft_shorten(name, columns, shown) : name, o->since,
+                weft_fusion_name(o->fusion), weft_grad_name(o->grad), flops);
     }
-    fprintf(to, "\n%d operators\n", weft_op_count());
+    fputc('\n', to);
+    weft_print_wrapped(to, 0, width, "operations: of one point of the loops of an operator");
+    fprintf(to, "%d operators\n", weft_op_count());
 }
 
 static weft_doc *operators_doc(weft_arena *a)
@@ -121,11 +143,13 @@ static weft_doc *operators_doc(weft_arena *a)
 
 /* --- platforms and solvers ------------------------------------------------------------------- */
 
-static void platforms_text(FILE *to)
+static void platforms_text(int width, FILE *to)
 {
-    fprintf(to, "Platforms; use as --on NAME, or look at one: weft inspect --platform NAME\n\n");
+    weft_print_wrapped(to, 0, width,
+                       "Platforms; use as --on NAME, or look at one: weft inspect --platform NAME");
+    fputc('\n', to);
     for (int i = 0; i < weft_preset_count(); i++)
-        fprintf(to, "  %-18s %s\n", weft_preset_at(i)->name, weft_preset_at(i)->summary);
+        print_named(weft_preset_at(i)->name, PRESET, weft_preset_at(i)->summary, width, to);
 }
 
 static void add_row(weft_arena *a, weft_doc *list, const char *name, const char *summary)
@@ -146,12 +170,14 @@ static weft_doc *platforms_doc(weft_arena *a)
     return list;
 }
 
-static void templates_text(FILE *to)
+static void templates_text(int width, FILE *to)
 {
-    fprintf(to, "Templates of accelerators; use as weft mine MODEL --template NAME\n\n");
+    weft_print_wrapped(to, 0, width,
+                       "Templates of accelerators; use as weft mine MODEL --template NAME");
+    fputc('\n', to);
     for (int i = 0; i < weft_template_preset_count(); i++)
-        fprintf(to, "  %-18s %s\n", weft_template_preset_at(i)->name,
-                weft_template_preset_at(i)->summary);
+        print_named(weft_template_preset_at(i)->name, PRESET, weft_template_preset_at(i)->summary,
+                    width, to);
 }
 
 static weft_doc *templates_doc(weft_arena *a)
@@ -163,20 +189,20 @@ static weft_doc *templates_doc(weft_arena *a)
     return list;
 }
 
-static void solvers_text(FILE *to)
+static void solvers_text(int width, FILE *to)
 {
     fprintf(to, "weft place --solver NAME:\n");
     for (int i = 0; i < weft_place_count(); i++)
-        fprintf(to, "  %-14s %s\n", weft_place_at(i)->name, weft_place_at(i)->summary);
+        print_named(weft_place_at(i)->name, SOLVER, weft_place_at(i)->summary, width, to);
     fprintf(to, "\nweft shard --solver NAME:\n");
     for (int i = 0; i < weft_shard_count(); i++)
-        fprintf(to, "  %-14s %s\n", weft_shard_at(i)->name, weft_shard_at(i)->summary);
+        print_named(weft_shard_at(i)->name, SOLVER, weft_shard_at(i)->summary, width, to);
     fprintf(to, "\nweft train --solver NAME:\n");
     for (int i = 0; i < weft_train_count(); i++)
-        fprintf(to, "  %-14s %s\n", weft_train_at(i)->name, weft_train_at(i)->summary);
+        print_named(weft_train_at(i)->name, SOLVER, weft_train_at(i)->summary, width, to);
     fprintf(to, "\nweft mine --solver NAME:\n");
     for (int i = 0; i < weft_miner_count(); i++)
-        fprintf(to, "  %-14s %s\n", weft_miner_at(i)->name, weft_miner_at(i)->summary);
+        print_named(weft_miner_at(i)->name, SOLVER, weft_miner_at(i)->summary, width, to);
 }
 
 static void add_solver(weft_arena *a, weft_doc *list, const char *task, const char *name,
@@ -205,7 +231,7 @@ static weft_doc *solvers_doc(weft_arena *a)
 
 typedef struct listing {
     const char *name;
-    void (*text)(FILE *to);
+    void (*text)(int width, FILE *to);
     weft_doc *(*doc)(weft_arena *a);
 } listing;
 
@@ -229,7 +255,7 @@ static weft_status print(const listing *l, const list_options *o)
         if (o->json)
             fprintf(c.to, "%s\n", weft_doc_json(l->doc(a), 2, a));
         else
-            l->text(c.to);
+            l->text(weft_report_width(o->output), c.to);
         status = weft_collect_emit(&c, o->output);
     }
     weft_arena_free(a);

@@ -16,7 +16,7 @@ typedef struct mine_options {
         *time_limit;
     double least_throughput;
     int64_t evaluations, seed, threads, sensitivity;
-    const char *study, *output, *pareto;
+    const char *study, *output, *report, *pareto;
     bool show, json, quiet, verbose;
     struct {
         int64_t stages, width, replicas, microbatch;
@@ -47,6 +47,7 @@ static const weft_option mine_table[] = {
     {WEFT_TEXT(mine_options, study), 0, 0, 0, "keep every evaluated design in this file, and take from it what it knows", "", NULL},
     {WEFT_FLAG(mine_options, show), 0, 0, 1, "with --study: print its fronts and search nothing; no MODEL is needed", NULL, NULL},
     {WEFT_TEXT(mine_options, output), 0, 0, 0, "write the design there, with all that is needed to find it again", "", NULL},
+    {WEFT_TEXT(mine_options, report), 0, 0, 0, "write a page to look at there (see weft report)", "", NULL},
     {WEFT_TEXT(mine_options, pareto), 0, 0, 0, "write the front there, as comma-separated values", "", NULL},
     {WEFT_INT(mine_options, fleet.stages), 0, 0, 1e6, "a pipeline of so many stages, and what its devices should be; 0: one device", NULL, NULL},
     {WEFT_INT(mine_options, fleet.width), 1, 1, 1e6, "pipeline: devices that share each tensor", NULL, NULL},
@@ -253,6 +254,7 @@ static weft_status run_search(const mine_options *o, const char *const *model, i
                          .study = o->study,
                          .output = o->output,
                          .pareto = o->pareto,
+                         .report = o->report,
                          .json = o->json,
                          .quiet = o->quiet,
                          .verbose = o->verbose};
@@ -310,14 +312,13 @@ const weft_command weft_cmd_mine = {
         "With --study every evaluated design is kept: a search that was killed goes on where it\n"
         "was. Ctrl-C ends the search with the best design so far. mpirun spreads it over several\n"
         "processes, with the same answer.",
-    .examples =
-        "  weft mine resnet50 --area 600mm2 --power 280W\n"
-        "  weft mine bert:large gpt2 --area 600mm2 --power 280W --metric perf-per-tdp\n"
-        "  weft mine bert:large --area tpu-v2 --power tpu-v2 --sensitivity 20\n"
-        "  weft mine resnet50 vgg16 --batch 32,16 --weights 2,1 --area 400mm2 --study designs.db\n"
-        "  weft mine --study designs.db --show\n"
-        "  weft mine gpt3 --stages 32 --width 8 --area 600mm2 --power 280W --designs stages\n"
-        "  mpirun -np 4 weft mine gpt2:xl --area 600mm2 --power 280W --json\n",
+    .examples = "  weft mine resnet50 --area 600mm2 --power 280W\n"
+                "  weft mine bert:large gpt2 --area 600mm2 --power 280W --metric perf-per-tdp\n"
+                "  weft mine bert:large --area tpu-v2 --power tpu-v2 --sensitivity 20\n"
+                "  weft mine resnet50 vgg16 --batch 32,16 --area 400mm2 --study designs.db\n"
+                "  weft mine --study designs.db --show\n"
+                "  weft mine gpt3 --stages 32 --width 8 --power 280W --designs stages\n"
+                "  mpirun -np 4 weft mine gpt2:xl --area 600mm2 --power 280W --json\n",
     .options = mine_table,
     .options_size = sizeof(mine_options),
     .min_operands = 0,

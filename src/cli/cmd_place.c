@@ -2,6 +2,7 @@
 /* cmd_place.c: weft place MODEL --on PLATFORM, and weft compare, which runs every solver. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 #include "weft/report.h"
 
@@ -13,29 +14,31 @@ typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
     weft_effort_flags effort;
-    const char *solver, *output, *trace, *dot, *write_model;
+    const char *solver, *output, *trace, *dot, *report, *write_model;
     bool json, quiet, pareto;
 } place_options;
 
 static const weft_option place_table[] = {
     WEFT_CASE_FLAGS(place_options),
     {WEFT_TEXT(place_options, where.semantics), 0, 0, 0,
-                     "how time is counted: as the platform says, or the host calls accelerators",                       "platform",
-                     "platform|calls"                                                                                                   },
-    {WEFT_TEXT(place_options, solver),          0, 0, 0, "how to search (weft list solvers)",           "auto",     NULL},
+                     "how time is counted: as the platform says, or the host calls accelerators",                           "platform",
+                     "platform|calls"                                                                                                       },
+    {WEFT_TEXT(place_options, solver),          0, 0, 0, "how to search (weft list solvers)",               "auto",     NULL},
     WEFT_EFFORT_FLAGS(place_options, WEFT_USUAL_LIMIT),
     WEFT_MODEL_FLAGS(place_options),
-    {WEFT_TEXT(place_options, output),          0, 0, 0, "write the plan there (weft check reads it)",  "",
-                     NULL                                                                                                               },
-    {WEFT_TEXT(place_options, trace),           0, 0, 0, "write a timeline for Perfetto there",         "",         NULL},
-    {WEFT_TEXT(place_options, dot),             0, 0, 0, "write the graph in Graphviz' language there", "",
-                     NULL                                                                                                               },
+    {WEFT_TEXT(place_options, output),          0, 0, 0, "write the plan there (weft check reads it)",      "",
+                     NULL                                                                                                                   },
+    {WEFT_TEXT(place_options, trace),           0, 0, 0, "write a timeline for Perfetto there",             "",         NULL},
+    {WEFT_TEXT(place_options, dot),             0, 0, 0, "write the graph in Graphviz' language there",     "",
+                     NULL                                                                                                                   },
+    {WEFT_TEXT(place_options, report),          0, 0, 0, "write a page to look at there (see weft report)",
+                     "",                                                                                                                NULL},
     {WEFT_TEXT(place_options, write_model),     0, 0, 0,
-                     "write the model of solver milp there (.lp or .mps)",                                              "",         NULL},
+                     "write the model of solver milp there (.lp or .mps)",                                                  "",         NULL},
     {WEFT_FLAG(place_options, pareto),          0, 0, 1,
-                     "the plans between least latency and highest throughput",                                          NULL,       NULL},
-    {WEFT_FLAG(place_options, json),            0, 0, 1, "the result as one JSON document",             NULL,       NULL},
-    {WEFT_FLAG(place_options, quiet),           0, 0, 1, "print nothing but errors",                    NULL,       NULL},
+                     "the plans between least latency and highest throughput",                                              NULL,       NULL},
+    {WEFT_FLAG(place_options, json),            0, 0, 1, "the result as one JSON document",                 NULL,       NULL},
+    {WEFT_FLAG(place_options, quiet),           0, 0, 1, "print nothing but errors",                        NULL,       NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -51,21 +54,19 @@ static weft_status unknown_solver(const char *name)
     return weft_unknown_solver(name, known, n);
 }
 
-/* Runs a solver; f NULL: without limit, for quick ones. */
+/* Runs a solver. */
 static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
                          const weft_effort_flags *f, weft_arena *a, weft_solution *out)
 {
-    weft_run run = {.n_threads = 1, .limit_s = INFINITY};
     weft_watch watch = {0};
+    weft_run run;
     weft_status status;
 
-    if (f)
-        WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &watch, &run));
+    WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &watch, &run));
     run.scratch = weft_arena_new();
     status = weft_solve(s, p, NULL, &run, bound, a, out);
     weft_arena_free(run.scratch);
-    if (f)
-        weft_effort_end(&watch);
+    weft_effort_end(&watch);
     return status;
 }
 
@@ -78,21 +79,12 @@ static bool has_plan(const weft_solution *s)
 static weft_status find_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
                               weft_report *r)
 {
-    weft_problem free = *p; /* one device alone, whether it keeps the limits or not */
-    weft_proof reach = *bound;
-    weft_solution single, heft;
+    weft_usual usual;
 
-    free.ask = (weft_ask){.goal = p->ask.goal, .is_calls = p->ask.is_calls};
-    if (reach.reason != NULL && reach.bound < INFINITY)
-        reach.outcome = WEFT_UNKNOWN;
-    WEFT_TRY(solve(weft_place_find("single"), &free, &reach, NULL, a, &single));
-    r->best_single_s = NAN;
-    if (has_plan(&single)) {
-        r->best_single_s = single.proof.value;
-        r->best_single = p->device_name[single.plan.device[0]];
-    }
-    WEFT_TRY(solve(weft_place_find("heft"), &free, &reach, NULL, a, &heft));
-    r->heft_s = has_plan(&heft) ? heft.proof.value : NAN;
+    WEFT_TRY(weft_place_usual(p, bound, a, &usual));
+    r->best_single_s = usual.single_s;
+    r->best_single = usual.single;
+    r->heft_s = usual.heft_s;
     return WEFT_OK;
 }
 
@@ -100,33 +92,10 @@ static weft_status find_usual(const weft_problem *p, const weft_proof *bound, we
 
 static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
 {
-    const weft_proof *proof = &r->solution->proof;
-    const weft_problem *p = r->problem;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-    bool is_stream = p->ask.goal == WEFT_THROUGHPUT;
+    weft_doc *d = weft_report_result(r, a);
 
-    weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.result/1"));
-    weft_doc_put(a, d, "command", weft_doc_new_text(a, "place"));
-    weft_doc_put(a, d, "model", weft_doc_new_text(a, r->origin->model));
-    weft_doc_put(a, d, "platform", weft_doc_new_text(a, r->origin->platform));
-    weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(p->ask.goal)));
-    weft_doc_put(a, d, "solver", weft_doc_new_text(a, r->origin->solver));
-    weft_doc_put(a, d, "status", weft_doc_new_text(a, weft_outcome_name(proof->outcome)));
-    weft_doc_put(a, d, "sense", weft_doc_new_text(a, "min"));
-    weft_doc_put(a, d, "value", weft_doc_new_real(a, plan ? proof->value : NAN));
-    weft_doc_put(a, d, "unit", weft_doc_new_text(a, is_stream ? "s/item" : "s"));
-    if (is_stream)
-        weft_doc_put(a, d, "per_second", weft_doc_new_real(a, plan ? 1 / proof->value : NAN));
-    weft_doc_put(a, d, "bound", weft_doc_new_real(a, proof->bound));
-    weft_doc_put(a, d, "gap", weft_doc_new_real(a, plan ? proof->gap : NAN));
-    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
-    weft_put_real(a, d, "best_single_value", r->best_single_s);
-    weft_put_text(a, d, "best_single_device", r->best_single);
-    weft_put_real(a, d, "heft_value", r->heft_s);
-    weft_put_real(a, d, "speed_up", plan ? r->best_single_s / proof->value : NAN);
-    weft_put_real(a, d, "speed_up_ceiling", r->best_single_s / proof->bound);
-    weft_doc_put(a, d, "seconds", weft_doc_new_real(a, r->solution->seconds));
-    weft_doc_put(a, d, "peak_rss_bytes", weft_doc_new_int(a, (int64_t)weft_peak_rss_bytes()));
+    weft_put_real(a, d, "seconds", r->solution->seconds);
+    weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_doc_put(a, d, "plan", plan ? plan : weft_doc_new(a, WEFT_DOC_NULL));
     return d;
 }
@@ -147,8 +116,8 @@ static weft_status write_dot(const weft_report *r, const char *path)
     return weft_collect_emit(&c, path);
 }
 
-static weft_status write_files(const weft_report *r, const weft_doc *plan, const place_options *o,
-                               weft_arena *a)
+static weft_status write_files(const weft_report *r, const weft_case *c, const weft_doc *plan,
+                               const place_options *o, weft_arena *a)
 {
     if (*o->output)
         WEFT_TRY(write_doc(plan, o->output, a));
@@ -156,6 +125,10 @@ static weft_status write_files(const weft_report *r, const weft_doc *plan, const
         WEFT_TRY(write_doc(weft_report_trace(r, a), o->trace, a));
     if (*o->dot)
         WEFT_TRY(write_dot(r, o->dot));
+    if (*o->report)
+        WEFT_TRY(weft_page_write(
+            weft_place_page(r, c, &(weft_page_ask){.plan = o->output, .page = o->report}, a),
+            o->report, a));
     return WEFT_OK;
 }
 
@@ -169,7 +142,7 @@ static weft_status show(const weft_report *r, weft_doc *plan, const place_option
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_report_text(r, 80, c.to);
+        weft_report_text(r, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -211,7 +184,7 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
     if (has_plan(&solution)) {
         plan = weft_plan_doc(c->problem, &solution.plan, &solution.proof, &origin,
                              weft_measures_doc(c->problem, &solution.measures, a), a);
-        WEFT_TRY(write_files(&r, plan, o, a));
+        WEFT_TRY(write_files(&r, c, plan, o, a));
     } else {
         *code = WEFT_EXIT_NO;
     }
@@ -294,6 +267,7 @@ typedef struct comparison {
     const char **missing; /* [n] why a solver could not be run; NULL: it was */
     weft_report single;
     weft_proof bound;
+    const char *model, *platform; /* as given; platform NULL: a file of tasks */
 } comparison;
 
 /* NAN if there is nothing to compare with, or no time at all. */
@@ -304,40 +278,47 @@ static double speed_up(const comparison *c, int i)
     return value > 0 && isfinite(ratio) ? ratio : NAN;
 }
 
-static void compare_text(const comparison *c, FILE *to)
+static void compare_row(const comparison *c, int i, int slim, FILE *to)
 {
+    const weft_solution *s = &c->solution[i];
     char text[48];
 
-    fprintf(to, "%-12s %14s %9s %14s %8s %10s\n", "solver",
-            c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", "speed-up", "bound",
-            "gap", "solved in");
-    for (int i = 0; i < c->n; i++) {
-        const weft_solution *s = &c->solution[i];
+    fprintf(to, "%*s ", 12 - 2 * slim, weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+    if (isnan(speed_up(c, i)))
+        fprintf(to, "%*s ", 9 - slim, "-");
+    else
+        fprintf(to, "%*.2fx ", 8 - slim, speed_up(c, i));
+    fprintf(to, "%*s ", 12 - 2 * slim, weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+    fprintf(to, "%*.1f %% %*s\n", 6 - slim, 100 * s->proof.gap, 10 - 2 * slim,
+            weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+}
 
+static void compare_text(const comparison *c, int width, weft_arena *a, FILE *to)
+{
+    int slim = width < 80; /* columns are closer to each other */
+
+    fprintf(to, "%-12s %*s %*s %*s %*s %*s\n", "solver", 12 - 2 * slim,
+            c->problem->ask.goal == WEFT_LATENCY ? "latency" : "per item", 9 - slim, "speed-up",
+            12 - 2 * slim, "bound", 8 - slim, "gap", 10 - 2 * slim, slim ? "solving" : "solved in");
+    for (int i = 0; i < c->n; i++) {
         fprintf(to, "%-12s ", c->solver[i]->name);
-        if (c->missing[i] != NULL) {
-            fprintf(to, "%14s: %s\n", "not run", c->missing[i]);
-            continue;
-        }
-        if (!has_plan(s)) {
-            fprintf(to, "%14s\n",
-                    s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found");
-            continue;
-        }
-        fprintf(to, "%14s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
-        if (isnan(speed_up(c, i)))
-            fprintf(to, "%9s ", "-");
+        if (c->missing[i] != NULL)
+            weft_print_wrapped(to, 13, width, weft_arena_print(a, "not run: %s", c->missing[i]));
+        else if (!has_plan(&c->solution[i]))
+            fprintf(to, "%s\n",
+                    c->solution[i].proof.outcome == WEFT_INFEASIBLE ? "infeasible"
+                                                                    : "no plan found");
         else
-            fprintf(to, "%8.2fx ", speed_up(c, i));
-        fprintf(to, "%14s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
-        fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
-                weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+            compare_row(c, i, slim, to);
     }
-    if (!isnan(c->single.best_single_s))
-        fprintf(
-            to,
-            "\nspeed-up over the best single device, %s; at most %.2fx is possible (%s bound)\n",
-            c->single.best_single, c->single.best_single_s / c->bound.bound, c->bound.method);
+    if (isnan(c->single.best_single_s))
+        return;
+    fputc('\n', to);
+    weft_print_wrapped(
+        to, 0, width,
+        weft_arena_print(
+            a, "speed-up over the best single device, %s; at most %.2fx is possible (%s bound)",
+            c->single.best_single, c->single.best_single_s / c->bound.bound, c->bound.method));
 }
 
 static void compare_csv(const comparison *c, FILE *to)
@@ -364,6 +345,8 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.comparison/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "compare"));
+    weft_put_text(a, d, "model", c->model);
+    weft_put_text(a, d, "platform", c->platform);
     weft_doc_put(a, d, "goal", weft_doc_new_text(a, weft_goal_name(c->problem->ask.goal)));
     weft_doc_put(a, d, "bound", weft_doc_new_real(a, c->bound.bound));
     weft_doc_put(a, d, "best_single_device", weft_doc_new_text(a, c->single.best_single));
@@ -403,10 +386,12 @@ static weft_status run_one(comparison *c, int i, const compare_options *o, weft_
     return WEFT_OK;
 }
 
-static weft_status compare(const weft_problem *p, const compare_options *o, weft_arena *a,
-                           int *code)
+static weft_status compare(const weft_case *the, const weft_request *q, const compare_options *o,
+                           weft_arena *a, int *code)
 {
-    comparison c = {.problem = p};
+    const weft_problem *p = the->problem;
+    comparison c = {
+        .problem = p, .model = q->model, .platform = the->platform ? q->platform : NULL};
     weft_collect text;
 
     c.solver = WEFT_NEW(a, const weft_solver *, weft_place_count());
@@ -430,7 +415,7 @@ static weft_status compare(const weft_problem *p, const compare_options *o, weft
     else if (o->csv)
         compare_csv(&c, text.to);
     else
-        compare_text(&c, text.to);
+        compare_text(&c, weft_report_width(o->output), a, text.to);
     return weft_collect_emit(&text, o->output);
 }
 
@@ -443,7 +428,7 @@ static weft_status compare_places(const compare_options *o, const char *model, w
 
     WEFT_TRY(weft_case_flags_read(&o->where, &o->flags, model, a, &request));
     WEFT_TRY(weft_case_open(&request, &c));
-    status = compare(c.problem, o, a, code);
+    status = compare(&c, &request, o, a, code);
     weft_case_close(&c);
     return status;
 }

@@ -11,7 +11,7 @@
 typedef struct shard_options {
     weft_model_flags flags;
     weft_effort_flags effort;
-    const char *on, *solver, *semantics, *output, *trace;
+    const char *on, *solver, *semantics, *output, *trace, *report;
     bool contiguous, no_sharing, layers, json, quiet;
 } shard_options;
 
@@ -31,6 +31,8 @@ static const weft_option shard_table[] = {
     {WEFT_TEXT(shard_options, output),     0, 0, 0, "write the plan there (weft check reads it)",          "",
      NULL                                                                                                                                    },
     {WEFT_TEXT(shard_options, trace),      0, 0, 0, "write a timeline for Perfetto there",                 "",     NULL                      },
+    {WEFT_TEXT(shard_options, report),     0, 0, 0, "write a page to look at there (see weft report)",
+     "",                                                                                                           NULL                      },
     {WEFT_FLAG(shard_options, layers),     0, 0, 1, "show every step, not only the longest",               NULL,
      NULL                                                                                                                                    },
     {WEFT_FLAG(shard_options, json),       0, 0, 1, "the result as one JSON document",                     NULL,   NULL                      },
@@ -87,9 +89,8 @@ static weft_status find_solver(const char *name, const weft_sharding *p,
     return WEFT_OK;
 }
 
-/* The plans that every answer is set beside, of the solvers that apply. */
-static weft_status find_baselines(const weft_sharding *p, const weft_proof *floor, weft_arena *a,
-                                  weft_shard_report *r)
+weft_status weft_shard_baselines(const weft_sharding *p, const weft_proof *floor, weft_arena *a,
+                                 weft_shard_report *r)
 {
     weft_shard_effort no_limit = {.floor = floor};
     weft_shard_baseline *list = WEFT_NEW(a, weft_shard_baseline, 8);
@@ -111,24 +112,8 @@ static weft_status find_baselines(const weft_sharding *p, const weft_proof *floo
 
 static weft_doc *result_doc(const weft_shard_report *r, weft_doc *plan, weft_arena *a)
 {
-    const weft_proof *proof = &r->solution->proof;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_shard_report_result(r, a);
 
-    weft_put_text(a, d, "schema", "weft.result/1");
-    weft_put_text(a, d, "command", "shard");
-    weft_put_text(a, d, "model", r->origin->model);
-    weft_put_text(a, d, "platform", r->origin->platform);
-    weft_put_text(a, d, "goal", "latency");
-    weft_put_text(a, d, "semantics", r->problem->ask.is_concurrent ? "branches" : "sequential");
-    weft_put_text(a, d, "solver", r->origin->solver);
-    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
-    weft_put_text(a, d, "sense", "min");
-    weft_put_real(a, d, "value", plan ? proof->value : NAN);
-    weft_put_text(a, d, "unit", "s");
-    weft_put_real(a, d, "bound", proof->bound);
-    weft_put_real(a, d, "gap", plan ? proof->gap : NAN);
-    weft_put_text(a, d, "method", proof->method);
-    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
     weft_put_real(a, d, "seconds", r->solution->seconds);
     weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_shard_report_put(r, d, a);
@@ -154,7 +139,7 @@ static weft_status show(const weft_shard_report *r, weft_doc *plan, const shard_
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_shard_report_text(r, o->layers, 80, c.to);
+        weft_shard_report_text(r, o->layers, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -174,7 +159,7 @@ static weft_status shard(const weft_shard_case *c, const weft_shard_request *q,
 
     WEFT_TRY(find_solver(o->solver, p, &solver));
     weft_shard_bound(p, a, &floor); /* once for all */
-    WEFT_TRY(find_baselines(p, &floor, a, &r));
+    WEFT_TRY(weft_shard_baselines(p, &floor, a, &r));
     WEFT_TRY(weft_shard_run(solver, p, &effort, a, &solution));
     r.solution = &solution;
     if (weft_shard_has_plan(&solution)) {
@@ -184,6 +169,10 @@ static weft_status shard(const weft_shard_case *c, const weft_shard_request *q,
             WEFT_TRY(write_doc(plan, o->output, a));
         if (*o->trace)
             WEFT_TRY(write_doc(weft_shard_report_trace(&r, a), o->trace, a));
+        if (*o->report)
+            WEFT_TRY(weft_page_write(
+                weft_shard_page(&r, c, &(weft_page_ask){.plan = o->output, .page = o->report}, a),
+                o->report, a));
     } else {
         *code = WEFT_EXIT_NO;
     }

@@ -9,7 +9,7 @@
 typedef struct train_options {
     weft_model_flags flags;
     weft_effort_flags effort;
-    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace;
+    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report;
     int64_t microbatch, width, replicas, stages, chunks;
     bool split_moments, json, quiet, verbose;
     struct {
@@ -37,6 +37,7 @@ static const weft_option train_table[] = {
     WEFT_EFFORT_FLAGS(train_options, WEFT_TRAIN_LIMIT),
     {WEFT_TEXT(train_options, output), 0, 0, 0, "write the plan there (weft check reads it)", "", NULL},
     {WEFT_TEXT(train_options, trace), 0, 0, 0, "write a timeline for Perfetto there", "", NULL},
+    {WEFT_TEXT(train_options, report), 0, 0, 0, "write a page to look at there (see weft report)", "", NULL},
     {WEFT_FLAG(train_options, json), 0, 0, 1, "the result as one JSON document", NULL, NULL},
     {WEFT_FLAG(train_options, quiet), 0, 0, 1, "print nothing but errors", NULL, NULL},
     {WEFT_FLAG(train_options, verbose), 0, 0, 1, "show every stage with its devices (piper: with its nodes)", NULL, NULL},
@@ -174,6 +175,7 @@ static weft_status run_step(const train_options *o, const char *model, weft_aren
                           .effort = &o->effort,
                           .output = o->output,
                           .trace = o->trace,
+                          .report = o->report,
                           .json = o->json,
                           .quiet = o->quiet,
                           .verbose = o->verbose};
@@ -214,11 +216,10 @@ const weft_command weft_cmd_train = {
         "With --objective piper MODEL is an input of the Piper project, a JSON file, and the "
         "least\n"
         "time per sample under its objective is looked for; --on is left out.",
-    .examples =
-        "  weft train gpt2:xl --on mixed-fleet --dtype f16\n"
-        "  weft train bert:large --on dgx-a100 --batch 1024 --schedule 1f1b -o plan.json\n"
-        "  weft train model.onnx --on cluster.yaml --recompute none --width 4 --trace trace.json\n"
-        "  weft train bert.json --objective piper --devices 64 --memory 8GiB --json\n",
+    .examples = "  weft train gpt2:xl --on mixed-fleet --dtype f16\n"
+                "  weft train bert:large --on dgx-a100 --batch 1024 --schedule 1f1b -o plan.json\n"
+                "  weft train model.onnx --on cluster.yaml --width 4 --trace trace.json\n"
+                "  weft train bert.json --objective piper --devices 64 --memory 8GiB --json\n",
     .options = train_table,
     .options_size = sizeof(train_options),
     .min_operands = 1,

@@ -2,6 +2,7 @@
 /* compare_shard.c: weft compare --task shard: every solver of sharded networks side by side. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ typedef struct comparison {
     const weft_shard_solver **solver; /* [n] those that apply */
     weft_shard_solution *solution;
     weft_proof bound;
-    int usual; /* row of the best of the plain baselines; -1: none has a plan */
+    const char *model, *platform; /* as given */
+    int usual;                    /* row of the best of the plain baselines; -1: none has a plan */
 } comparison;
 
 static void find_usual(comparison *c)
@@ -41,36 +43,50 @@ static double reduction(const comparison *c, int i)
                : NAN;
 }
 
-static void print_text(const comparison *c, FILE *to)
+static void print_row(const comparison *c, int i, int slim, FILE *to)
 {
+    const weft_shard_solution *s = &c->solution[i];
     char text[48];
 
-    fprintf(to, "%-14s %12s %10s %12s %8s %10s\n", "solver", "latency", "lower by", "bound", "gap",
-            "solved in");
+    fprintf(to, "%*s ", 12 - 3 * slim, weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
+    if (isnan(reduction(c, i)))
+        fprintf(to, "%*s ", 10 - 2 * slim, "-");
+    else
+        fprintf(to, "%*.1f %% ", 8 - 2 * slim, 100 * reduction(c, i));
+    fprintf(to, "%*s ", 12 - 3 * slim, weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
+    fprintf(to, "%*.1f %% %*s\n", 6 - slim, 100 * s->proof.gap, 10 - 2 * slim,
+            weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+}
+
+static void print_text(const comparison *c, int width, weft_arena *a, FILE *to)
+{
+    int slim = width < 80; /* columns are closer to each other */
+    char text[48];
+
+    fprintf(to, "%-14s %*s %*s %*s %*s %*s\n", "solver", 12 - 3 * slim, "latency", 10 - 2 * slim,
+            "lower by", 12 - 3 * slim, "bound", 8 - slim, "gap", 10 - 2 * slim,
+            slim ? "solving" : "solved in");
     for (int i = 0; i < c->n; i++) {
-        const weft_shard_solution *s = &c->solution[i];
+        const weft_proof *proof = &c->solution[i].proof;
 
         fprintf(to, "%-14s ", c->solver[i]->name);
-        if (!weft_shard_has_plan(s)) {
-            fprintf(to, "%12s%s%s\n",
-                    s->proof.outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found",
-                    s->proof.reason ? ": " : "", s->proof.reason ? s->proof.reason : "");
-            continue;
-        }
-        fprintf(to, "%12s ", weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
-        if (isnan(reduction(c, i)))
-            fprintf(to, "%10s ", "-");
+        if (weft_shard_has_plan(&c->solution[i]))
+            print_row(c, i, slim, to);
         else
-            fprintf(to, "%8.1f %% ", 100 * reduction(c, i));
-        fprintf(to, "%12s ", weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
-        fprintf(to, "%6.1f %% %10s\n", 100 * s->proof.gap,
-                weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
+            weft_print_wrapped(
+                to, 15, width,
+                weft_arena_print(a, "%s%s%s",
+                                 proof->outcome == WEFT_INFEASIBLE ? "infeasible" : "no plan found",
+                                 proof->reason ? ": " : "", proof->reason ? proof->reason : ""));
     }
-    fprintf(to, "\n");
-    if (c->usual >= 0)
-        fprintf(to, "lower by: than %s; ", c->solver[c->usual]->name);
-    fprintf(to, "no plan takes less than %s (%s bound)\n",
-            weft_unit_print(c->bound.bound, WEFT_UNIT_SECONDS, text), c->bound.method);
+    fputc('\n', to);
+    weft_print_wrapped(to, 0, width,
+                       weft_arena_print(a, "%s%s%sno plan takes less than %s (%s bound)",
+                                        c->usual >= 0 ? "lower by: than " : "",
+                                        c->usual >= 0 ? c->solver[c->usual]->name : "",
+                                        c->usual >= 0 ? "; " : "",
+                                        weft_unit_print(c->bound.bound, WEFT_UNIT_SECONDS, text),
+                                        c->bound.method));
 }
 
 static void print_csv(const comparison *c, FILE *to)
@@ -116,6 +132,8 @@ static weft_doc *comparison_doc(const comparison *c, weft_arena *a)
     weft_put_text(a, d, "schema", "weft.comparison/1");
     weft_put_text(a, d, "command", "compare");
     weft_put_text(a, d, "task", "shard");
+    weft_put_text(a, d, "model", c->model);
+    weft_put_text(a, d, "platform", c->platform);
     weft_put_text(a, d, "goal", "latency");
     weft_put_text(a, d, "semantics", c->problem->ask.is_concurrent ? "branches" : "sequential");
     weft_put_real(a, d, "bound", c->bound.bound);
@@ -158,7 +176,7 @@ static weft_status run_all(comparison *c, const weft_shard_comparing *o, weft_ar
 static weft_status compare(const weft_sharding *p, const weft_shard_comparing *o, weft_arena *a,
                            int *code)
 {
-    comparison c = {.problem = p};
+    comparison c = {.problem = p, .model = o->request->model, .platform = o->request->platform};
     weft_collect text;
 
     WEFT_TRY(run_all(&c, o, a, code));
@@ -168,7 +186,7 @@ static weft_status compare(const weft_sharding *p, const weft_shard_comparing *o
     else if (o->csv)
         print_csv(&c, text.to);
     else
-        print_text(&c, text.to);
+        print_text(&c, weft_report_width(o->output), a, text.to);
     return weft_collect_emit(&text, o->output);
 }
 

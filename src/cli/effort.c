@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 static const double SHOW_EVERY_S = 0.1;
 
@@ -37,19 +36,25 @@ static void show(void *context, double value, double bound)
 {
     weft_watch *w = context;
     double now_s = wall_s();
-    char best[48], least[48];
+    char best[48], least[48], text[160];
+    int n;
 
     if (now_s - w->shown_s < SHOW_EVERY_S)
         return;
     w->shown_s = now_s;
     w->has_shown = true;
-    if (isfinite(value))
-        fprintf(stderr, "\r\033[K%.1f s: best %s, bound %s, gap %.2f %%", now_s - w->begin_s,
-                weft_unit_print(value, WEFT_UNIT_SECONDS, best),
-                weft_unit_print(bound, WEFT_UNIT_SECONDS, least), 100 * (1 - bound / value));
+    n = snprintf(text, sizeof text, "%.1f s: ", now_s - w->begin_s);
+    if (!isfinite(value))
+        snprintf(text + n, sizeof text - (size_t)n, "no plan yet");
+    else if (!(bound > 0))
+        snprintf(text + n, sizeof text - (size_t)n, "best %s, no bound yet",
+                 weft_unit_print(value, WEFT_UNIT_SECONDS, best));
     else
-        fprintf(stderr, "\r\033[K%.1f s: no plan yet", now_s - w->begin_s);
-    fflush(stderr);
+        snprintf(text + n, sizeof text - (size_t)n, "best %s, bound %s, gap %.2f %%",
+                 weft_unit_print(value, WEFT_UNIT_SECONDS, best),
+                 weft_unit_print(bound, WEFT_UNIT_SECONDS, least),
+                 value > 0 ? 100 * (1 - bound / value) : 0);
+    weft_progress(text);
 }
 
 weft_status weft_effort_read(const weft_effort_flags *f, const char *usual, weft_watch *w,
@@ -70,7 +75,7 @@ weft_status weft_effort_read(const weft_effort_flags *f, const char *usual, weft
     out->stop = &is_interrupted;
     sigaction(SIGINT, &action, NULL);
     *w = (weft_watch){.begin_s = wall_s()};
-    if (isatty(STDERR_FILENO) && !f->is_silent) {
+    if (weft_progress_is_shown() && !f->is_silent) {
         out->progress = show;
         out->context = w;
     }
@@ -83,7 +88,7 @@ void weft_effort_end(weft_watch *w)
 
     sigaction(SIGINT, &usual, NULL);
     if (w->has_shown)
-        fprintf(stderr, "\r\033[K");
+        weft_progress_end();
 }
 
 bool weft_effort_is_stopped(void)

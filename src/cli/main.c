@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: the array of commands. Each is one file: parse, call, print. */
 #include "cli.h"
+#include "fields.h"
 
 #include <string.h>
 
 static const weft_command *const commands[] = {
     &weft_cmd_inspect, &weft_cmd_place,   &weft_cmd_shard, &weft_cmd_train,
-    &weft_cmd_mine,    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_list};
+    &weft_cmd_mine,    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_report,
+    &weft_cmd_explain, &weft_cmd_diff,    &weft_cmd_list};
 
 enum { N_COMMANDS = (int)(sizeof commands / sizeof commands[0]) };
 
-static void print_usage(FILE *to)
+static void print_usage(int width, FILE *to)
 {
     fprintf(to, "weft %s: networks woven through hardware\n\nusage: weft COMMAND ...\n\n",
             WEFT_VERSION);
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(to, "\nweft COMMAND --help shows flags and examples; weft --version the version.\n"
-                "Exit codes: 0 done, 1 no plan exists or a check failed, 2 wrong input or usage,\n"
-                "3 internal error.\n");
+    for (int i = 0; i < N_COMMANDS; i++) {
+        fprintf(to, "  %-8s ", commands[i]->name);
+        weft_print_wrapped(to, 11, width, commands[i]->summary);
+    }
+    fputc('\n', to);
+    weft_print_wrapped(to, 0, width,
+                       "weft COMMAND --help shows flags and examples; weft --version the version.");
+    weft_print_wrapped(to, 0, width,
+                       "Exit codes: 0 done, 1 no plan exists or a check failed, 2 wrong input or "
+                       "usage, 3 internal error.");
 }
 
 static bool is_mute; /* of several processes one speaks */
@@ -31,7 +38,7 @@ void weft_mute(void)
 static int complain(weft_status status)
 {
     if (!is_mute)
-        fprintf(stderr, "weft: %s\n", weft_message());
+        weft_terminal_complain("weft", weft_message());
     return status == WEFT_E_INTERNAL ? WEFT_EXIT_INTERNAL : WEFT_EXIT_WRONG;
 }
 
@@ -69,9 +76,9 @@ static int help(int argc, char **argv)
     if (argc == 1 && find(argv[0]) == NULL)
         return unknown_command(argv[0]);
     if (argc == 1)
-        weft_help_command(find(argv[0]), stdout);
+        weft_help_command(find(argv[0]), weft_report_width(NULL), stdout);
     else
-        print_usage(stdout);
+        print_usage(weft_report_width(NULL), stdout);
     return WEFT_EXIT_DONE;
 }
 
@@ -102,7 +109,7 @@ static int dispatch(int argc, char **argv)
     const weft_command *c;
 
     if (argc < 2) {
-        print_usage(stderr);
+        print_usage(80, stderr);
         return WEFT_EXIT_WRONG;
     }
     if (strcmp(argv[1], "--version") == 0) {
@@ -116,7 +123,7 @@ static int dispatch(int argc, char **argv)
     if (c == NULL)
         return unknown_command(argv[1]);
     if (wants_help(argc - 2, argv + 2)) {
-        weft_help_command(c, stdout);
+        weft_help_command(c, weft_report_width(NULL), stdout);
         return WEFT_EXIT_DONE;
     }
     return run(c, argc - 2, argv + 2);

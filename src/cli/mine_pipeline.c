@@ -45,36 +45,11 @@ static weft_status search(job *j)
     return is_per_stage && !j->flags->quiet ? search_once(j, false, &j->common) : WEFT_OK;
 }
 
-static const char *names_of(const job *j)
-{
-    const weft_fleet_quest *q = &j->fleet->quest;
-    const char *text = q->net[0]->name;
-
-    for (int i = 1; i < q->n_nets; i++)
-        text = weft_arena_print(j->a, "%s %s", text, q->net[i]->name);
-    return text;
-}
-
 static weft_doc *result_doc(const job *j, const weft_fleet_report *r, weft_doc *plan)
 {
-    const weft_fleet_found *f = &j->found;
-    const weft_fleet_quest *q = &j->fleet->quest;
     weft_arena *a = j->a;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_fleet_report_result(r, a);
 
-    weft_put_text(a, d, "schema", "weft.result/1");
-    weft_put_text(a, d, "command", "mine");
-    weft_put_text(a, d, "model", names_of(j));
-    weft_put_text(a, d, "platform", q->template_->name);
-    weft_put_text(a, d, "goal", q->metric == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput");
-    weft_put_text(a, d, "solver", j->flags->solver);
-    weft_put_text(a, d, "status", weft_outcome_name(f->outcome));
-    weft_put_text(a, d, "sense", "max");
-    weft_put_real(a, d, "value", plan ? f->value : NAN);
-    weft_put_text(a, d, "unit", weft_fleet_unit(q));
-    weft_put_real(a, d, "bound", f->bound);
-    weft_put_real(a, d, "gap", plan ? f->gap : NAN);
-    weft_put_text(a, d, "reason", plan ? NULL : f->reason);
     weft_put_real(a, d, "seconds", j->seconds);
     weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_fleet_report_put(r, d, a);
@@ -87,12 +62,14 @@ static weft_status show(const job *j, int *code)
     weft_fleet_report r = {.quest = &j->fleet->quest,
                            .found = &j->found,
                            .dtype = j->flags->dtype,
-                           .optimizer = j->flags->optimizer};
-    weft_doc *plan = weft_fleet_design_doc(&r, j->a);
+                           .optimizer = j->flags->optimizer,
+                           .options = &j->flags->request->options};
+    weft_doc *plan;
     weft_collect c;
 
     if (j->fleet->quest.is_per_stage && !j->flags->quiet)
         r.common = &j->common;
+    plan = weft_fleet_design_doc(&r, j->a);
     if (plan == NULL)
         *code = WEFT_EXIT_NO;
     if (plan != NULL && *j->flags->output) {
@@ -100,13 +77,18 @@ static weft_status show(const job *j, int *code)
 
         WEFT_TRY(weft_emit(j->flags->output, text, strlen(text)));
     }
+    if (plan != NULL && *j->flags->report)
+        WEFT_TRY(weft_page_write(
+            weft_fleet_page(
+                &r, &(weft_page_ask){.plan = j->flags->output, .page = j->flags->report}, j->a),
+            j->flags->report, j->a));
     if (j->flags->quiet)
         return WEFT_OK;
     WEFT_TRY(weft_collect_begin(&c));
     if (j->flags->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(j, &r, plan), 1, j->a));
     else
-        weft_fleet_report_text(&r, j->flags->verbose, 80, c.to);
+        weft_fleet_report_text(&r, j->flags->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

@@ -53,21 +53,20 @@ static void show_progress(void *context, double value, double bound)
 {
     meter *m = context;
     double now_s = weft_wall_s(), spent_s = now_s - m->watch->begin_s;
+    char best[96] = "no design yet", least[96] = "", text[320];
 
     if (now_s - m->watch->shown_s < SHOW_EVERY_S)
         return;
     m->watch->shown_s = now_s;
     m->watch->has_shown = true;
-    fprintf(stderr, "\r\033[K%.1f s: ", spent_s);
     if (value > 0)
-        fprintf(stderr, "best %.5g %s", value, m->unit);
-    else
-        fprintf(stderr, "no design yet");
+        snprintf(best, sizeof best, "best %.5g %s", value, m->unit);
     if (value > 0 && bound < INFINITY)
-        fprintf(stderr, ", bound %.5g, gap %.2f %%", bound, 100 * (bound / value - 1));
-    fprintf(stderr, ", %lld evaluations, %.0f a second", (long long)m->n_evaluated,
-            (double)m->n_evaluated / fmax(spent_s, 1e-3));
-    fflush(stderr);
+        snprintf(least, sizeof least, ", bound %.5g, gap %.2f %%", bound,
+                 100 * (bound / value - 1));
+    snprintf(text, sizeof text, "%.1f s: %s%s, %lld designs, %.0f/s", spent_s, best, least,
+             (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
+    weft_progress(text);
 }
 
 /* --- the search --------------------------------------------------------------------------------
@@ -185,40 +184,11 @@ static const weft_mine_figure *figures_of(const job *j)
     return list;
 }
 
-static double gap_of(const weft_found *f)
-{
-    return f->value > 0 ? fabs(f->value - f->bound) / f->value : NAN;
-}
-
-static const char *names_of(const job *j)
-{
-    const char *text = j->quest.workload[0].name;
-
-    for (int i = 1; i < j->quest.n_workloads; i++)
-        text = weft_arena_print(j->a, "%s %s", text, j->quest.workload[i].name);
-    return text;
-}
-
 static weft_doc *result_doc(const job *j, const weft_mine_report *r, weft_doc *plan)
 {
-    const weft_found *f = &j->found;
     weft_arena *a = j->a;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_mine_report_result(r, a);
 
-    weft_put_text(a, d, "schema", "weft.result/1");
-    weft_put_text(a, d, "command", "mine");
-    weft_put_text(a, d, "model", names_of(j));
-    weft_put_text(a, d, "platform", j->quest.template_->name);
-    weft_put_text(a, d, "goal",
-                  j->quest.metric == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput");
-    weft_put_text(a, d, "solver", j->flags->solver);
-    weft_put_text(a, d, "status", weft_outcome_name(f->outcome));
-    weft_put_text(a, d, "sense", "max");
-    weft_put_real(a, d, "value", plan ? f->value : NAN);
-    weft_put_text(a, d, "unit", weft_mine_unit(&j->quest));
-    weft_put_real(a, d, "bound", f->bound);
-    weft_put_real(a, d, "gap", gap_of(f));
-    weft_put_text(a, d, "reason", plan ? NULL : f->reason);
     weft_put_real(a, d, "seconds", j->seconds);
     weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_mine_report_put(r, d, a);
@@ -235,6 +205,12 @@ static weft_status write_files(const job *j, const weft_mine_report *r, const we
 
         WEFT_TRY(weft_emit(j->flags->output, text, strlen(text)));
     }
+    if (*j->flags->report)
+        WEFT_TRY(weft_page_write(
+            weft_mine_page(r, j->mine,
+                           &(weft_page_ask){.plan = j->flags->output, .page = j->flags->report},
+                           j->a),
+            j->flags->report, j->a));
     if (*j->flags->pareto == '\0')
         return WEFT_OK;
     WEFT_TRY(weft_collect_begin(&c));
@@ -252,7 +228,7 @@ static weft_status show(const job *j, const weft_mine_report *r, weft_doc *plan)
     if (j->flags->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(j, r, plan), 1, j->a));
     else
-        weft_mine_report_text(r, j->flags->verbose, 80, c.to);
+        weft_mine_report_text(r, j->flags->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -264,12 +240,14 @@ static weft_status report(const job *j, int *code)
                           .solver = j->flags->solver,
                           .dtype = j->flags->dtype,
                           .optimizer = j->flags->optimizer,
+                          .options = &j->flags->request->options,
                           .seed = j->flags->effort->seed,
                           .evaluations = j->flags->effort->steps};
-    weft_doc *plan = weft_mine_design_doc(&r, j->a);
+    weft_doc *plan;
 
-    if (j->flags->sensitivity > 0 && plan != NULL)
+    if (j->flags->sensitivity > 0 && j->found.value > 0)
         r.sensitivity = &j->sensitivity;
+    plan = weft_mine_design_doc(&r, j->a);
     if (plan == NULL)
         *code = WEFT_EXIT_NO;
     if (!is_first(j))

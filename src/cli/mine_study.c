@@ -25,6 +25,6 @@ weft_status weft_mine_show(const char *study, bool json, bool with_all, const ch
     if (json)
         fprintf(c.to, "%s\n", weft_doc_json(weft_study_doc(part, n, a), 1, a));
     else
-        weft_study_text(part, n, with_all, c.to);
+        weft_study_text(part, n, with_all, weft_report_width(output), c.to);
     return weft_collect_emit(&c, output);
 }

@@ -2,6 +2,7 @@
 /* pareto.c: weft place --pareto: plans between least latency and highest throughput. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "fields.h"
 #include "weft/api.h"
 
 #include <math.h>
@@ -35,8 +36,8 @@ static int n_used(const weft_problem *p, const weft_plan *plan, weft_arena *a)
     return n;
 }
 
-static void print_front(const weft_problem *p, const weft_tradeoff *point, int n, weft_arena *a,
-                        FILE *to)
+static void print_front(const weft_problem *p, const weft_tradeoff *point, int n, int width,
+                        weft_arena *a, FILE *to)
 {
     bounds b = bounds_of(p, a);
     char text[48];
@@ -44,7 +45,7 @@ static void print_front(const weft_problem *p, const weft_tradeoff *point, int n
     if (n == 0) {
         fprintf(to, "No plan was found.\n");
         if (b.latency.outcome == WEFT_INFEASIBLE && b.latency.reason != NULL)
-            fprintf(to, "%s\n", b.latency.reason);
+            weft_print_wrapped(to, 0, width, b.latency.reason);
         return;
     }
     fprintf(to, "%14s %14s %14s %9s\n", "latency", "an item", "items/s", "devices");
@@ -54,10 +55,13 @@ static void print_front(const weft_problem *p, const weft_tradeoff *point, int n
         fprintf(to, "%14s %9d\n", weft_format_count(1 / point[i].period_s, text),
                 n_used(p, &point[i].plan, a));
     }
-    fprintf(to, "\nno plan takes less than %s (%s bound)",
-            weft_unit_print(b.latency.bound, WEFT_UNIT_SECONDS, text), b.latency.method);
-    fprintf(to, ", or less than %s an item (%s bound)\n",
-            weft_unit_print(b.period.bound, WEFT_UNIT_SECONDS, text), b.period.method);
+    fputc('\n', to);
+    weft_print_wrapped(
+        to, 0, width,
+        weft_arena_print(
+            a, "no plan takes less than %s (%s bound), or less than %s an item (%s bound)",
+            weft_glued_seconds(a, b.latency.bound), b.latency.method,
+            weft_glued_seconds(a, b.period.bound), b.period.method));
 }
 
 /* The point as a plan of its own, which weft check can read. */
@@ -126,6 +130,6 @@ weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *orig
     if (o->json)
         fprintf(c.to, "%s\n", weft_doc_json(front_doc(p, point, n, origin, a), 1, a));
     else
-        print_front(p, point, n, a, c.to);
+        print_front(p, point, n, weft_report_width(o->output), a, c.to);
     return weft_collect_emit(&c, o->output);
 }

@@ -71,7 +71,7 @@ static weft_status show(const weft_piper_report *r, double seconds, const weft_p
     if (f->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, seconds, a), 1, a));
     else
-        weft_piper_report_text(r, f->verbose, 80, c.to);
+        weft_piper_report_text(r, f->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 

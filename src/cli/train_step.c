@@ -45,25 +45,8 @@ static bool has_plan(const weft_train_solution *s)
 
 static weft_doc *result_doc(const weft_train_report *r, weft_doc *plan, weft_arena *a)
 {
-    const weft_proof *proof = &r->solution->proof;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_train_report_result(r, a);
 
-    weft_put_text(a, d, "schema", "weft.result/1");
-    weft_put_text(a, d, "command", "train");
-    weft_put_text(a, d, "model", r->origin->model);
-    weft_put_text(a, d, "platform", r->origin->platform);
-    weft_put_text(a, d, "goal", "step");
-    weft_put_text(a, d, "objective", "step");
-    weft_put_text(a, d, "solver", r->origin->solver);
-    weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
-    weft_put_text(a, d, "sense", "min");
-    weft_put_real(a, d, "value", plan ? proof->value : NAN);
-    weft_put_text(a, d, "unit", "s");
-    weft_put_real(a, d, "per_second", plan ? 1 / proof->value : NAN);
-    weft_put_real(a, d, "bound", proof->bound);
-    weft_put_real(a, d, "gap", plan ? proof->gap : NAN);
-    weft_put_text(a, d, "method", proof->method);
-    weft_put_text(a, d, "reason", plan ? NULL : proof->reason);
     weft_put_real(a, d, "seconds", r->solution->seconds);
     weft_put_int(a, d, "peak_rss_bytes", (int64_t)weft_peak_rss_bytes());
     weft_train_report_put(r, d, a);
@@ -89,7 +72,7 @@ static weft_status show(const weft_train_report *r, weft_doc *plan, const weft_t
     if (f->json)
         fprintf(c.to, "%s\n", weft_doc_json(result_doc(r, plan, a), 1, a));
     else
-        weft_train_report_text(r, f->verbose, 80, c.to);
+        weft_train_report_text(r, f->verbose, weft_report_width(NULL), c.to);
     return weft_collect_emit(&c, NULL);
 }
 
@@ -133,8 +116,12 @@ static weft_status train(const weft_train_case *c, const weft_train_flags *f, we
             WEFT_TRY(write_doc(plan, f->output, a));
         if (*f->trace)
             WEFT_TRY(write_doc(weft_train_report_trace(&r, a), f->trace, a));
-        if (!f->quiet)
+        if (!f->quiet || *f->report)
             WEFT_TRY(set_beside(p, f, a, &equal, &r));
+        if (*f->report)
+            WEFT_TRY(weft_page_write(
+                weft_train_page(&r, c, &(weft_page_ask){.plan = f->output, .page = f->report}, a),
+                f->report, a));
     } else {
         *code = WEFT_EXIT_NO;
     }

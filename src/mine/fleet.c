@@ -168,7 +168,7 @@ static void add_reference(weft_fleet_search *s)
         s->q->least_throughput * (s->q->n_nets > 1 ? 1 : weft_fleet_throughput(s, s->reference_s));
 }
 
-static weft_status prepare(weft_fleet_search *s)
+weft_status weft_fleet_prepare(weft_fleet_search *s)
 {
     int n = s->q->n_nets, n_stages = s->q->fleet.n_stages;
 
@@ -246,7 +246,7 @@ static const char *reason_of(const weft_fleet_search *s, weft_arena *a)
     return "no design reaches the least throughput";
 }
 
-static void answer(const weft_fleet_search *s, weft_arena *a, weft_fleet_found *out)
+void weft_fleet_answer(const weft_fleet_search *s, weft_arena *a, weft_fleet_found *out)
 {
     weft_fleet_plan *plan;
 
@@ -289,13 +289,13 @@ weft_status weft_mine_cluster(const weft_fleet_quest *q, weft_run *run, weft_are
     weft_status status;
 
     run->begin_s = weft_wall_s();
-    status = prepare(&s);
+    status = weft_fleet_prepare(&s);
     if (status == WEFT_OK) {
         if (has_plans(&s))
             weft_fleet_common(&s);
         if (has_plans(&s) && q->is_per_stage)
             weft_fleet_stages(&s);
-        answer(&s, a, out);
+        weft_fleet_answer(&s, a, out);
     }
     weft_arena_free(s.a);
     return status;

@@ -5,6 +5,8 @@
 
 #include "weft/mine.h"
 
+struct weft_pipe_beat;
+
 /* --- times of kinds of units on designs (fleet_time.c) -----------------------------------------
  */
 
@@ -104,6 +106,10 @@ double weft_fleet_least_sum(weft_fleet_desk *d, const weft_fleet_load *load, dou
                             weft_fleet_cuts *cuts);
 /* Gradients and update after the last backward of a stage. */
 double weft_fleet_tail_s(const weft_fleet_pair *p, const weft_fleet_load *l);
+/* What stages exchange of parameters that several of them read; outer[i]: the cut that ends stage
+ * i. The beat has room for all shared parameters of the network. */
+void weft_fleet_add_shared(const weft_fleet *f, const weft_fleet_net *net, const int *outer,
+                           struct weft_pipe_beat *b);
 /* Seconds of a step by events: load[i] of stage i. */
 double weft_fleet_step_s(const weft_fleet_space *s, const weft_fleet_cuts *cuts,
                          const weft_fleet_load *load, weft_arena *scratch);
@@ -145,6 +151,10 @@ typedef struct weft_fleet_search {
     weft_arena *a; /* of the search */
 } weft_fleet_search;
 
+/* Designs, times, stages and the reference of what q asks; refuses what cannot be asked. */
+WEFT_CHECKED weft_status weft_fleet_prepare(weft_fleet_search *s);
+/* What was found, from `best` and `bound`; in `a`. */
+void weft_fleet_answer(const weft_fleet_search *s, weft_arena *a, weft_fleet_found *out);
 /* Throughput of steps [n_nets] as the result has it, and the metric with the power of all devices;
  * 0 if it is below the least throughput. */
 double weft_fleet_throughput(const weft_fleet_search *s, const double *step_s);

@@ -75,6 +75,7 @@ static weft_status fill(const weft_model *m, const weft_template *t, const weft_
     bool is_able;
 
     out->name = weft_arena_text(out->arena, m->name, strlen(m->name));
+    out->hash = weft_graph_hash(m->graph);
     WEFT_TRY(weft_units_of(m->graph, NULL, out->arena, &out->units));
     WEFT_TRY(weft_steps_within(m->graph, out->units.of_node, &steps));
     ask.steps = steps;

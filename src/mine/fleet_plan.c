@@ -206,45 +206,44 @@ static int list_loads(weft_fleet_desk *d, const weft_fleet_load *load)
 /* --- events ------------------------------------------------------------------------------------
  */
 
-static int stage_of(const weft_fleet_space *s, const weft_fleet_cuts *cuts, int unit)
+/* The stage of a unit: outer[i] is the cut that ends stage i. */
+static int stage_of(const weft_units *u, const int *outer, int unit)
 {
-    const weft_units *u = &s->net->units;
     int i = 0;
 
-    while (u->is_chain
-               ? unit >= s->pair[cuts->pair[i]].outer
-               : !weft_bit_get(u->cut + (size_t)s->pair[cuts->pair[i]].outer * (size_t)u->n_words,
-                               unit))
+    while (u->is_chain ? unit >= outer[i]
+                       : !weft_bit_get(u->cut + (size_t)outer[i] * (size_t)u->n_words, unit))
         i++;
     return i;
 }
 
 /* The other unit of entry k has the parameter on its stage already. */
-static bool is_there(const weft_fleet_space *s, const weft_fleet_cuts *cuts, int k)
+static bool is_there(const weft_units *u, const int *outer, int k)
 {
-    const weft_shared *list = s->net->units.shared;
-    int other = stage_of(s, cuts, list[k].other);
+    const weft_shared *list = u->shared;
+    int other = stage_of(u, outer, list[k].other);
 
-    if (stage_of(s, cuts, list[k].owner) == other)
+    if (stage_of(u, outer, list[k].owner) == other)
         return true;
     for (int i = 0; i < k && list[k].tensor >= 0; i++)
         if (list[i].owner == list[k].owner && list[i].tensor == list[k].tensor &&
-            stage_of(s, cuts, list[i].other) == other)
+            stage_of(u, outer, list[i].other) == other)
             return true;
     return false;
 }
 
-static void add_shared(const weft_fleet_space *s, const weft_fleet_cuts *cuts, weft_pipe_beat *b)
+void weft_fleet_add_shared(const weft_fleet *f, const weft_fleet_net *net, const int *outer,
+                           weft_pipe_beat *b)
 {
-    const weft_units *u = &s->net->units;
+    const weft_units *u = &net->units;
 
     for (int k = 0; k < u->n_shared; k++) {
-        double move_s = weft_span_s(&s->fleet->between, weft_fleet_shared_bytes(s->net, k));
+        double move_s = weft_span_s(&f->between, weft_fleet_shared_bytes(net, k));
 
-        if (!is_there(s, cuts, k))
+        if (!is_there(u, outer, k))
             b->shared[b->n_shared++] =
-                (weft_pipe_shared){stage_of(s, cuts, u->shared[k].owner),
-                                   stage_of(s, cuts, u->shared[k].other), move_s, move_s};
+                (weft_pipe_shared){stage_of(u, outer, u->shared[k].owner),
+                                   stage_of(u, outer, u->shared[k].other), move_s, move_s};
     }
 }
 
@@ -253,6 +252,7 @@ double weft_fleet_step_s(const weft_fleet_space *s, const weft_fleet_cuts *cuts,
 {
     size_t mark = weft_arena_mark(scratch);
     weft_pipe_beat b = weft_pipe_beat_new(s->n_stages, 1, s->net->units.n_shared, scratch);
+    int *outer = WEFT_NEW(scratch, int, s->n_stages);
     double step_s;
 
     b.schedule = WEFT_ONE_F_ONE_B;
@@ -266,8 +266,9 @@ double weft_fleet_step_s(const weft_fleet_space *s, const weft_fleet_cuts *cuts,
         b.return_s[i] = s->return_s[p->outer];
         b.sync_s[i] = p->sync_s;
         b.update_s[i] = load[i].update_s;
+        outer[i] = p->outer;
     }
-    add_shared(s, cuts, &b);
+    weft_fleet_add_shared(s->fleet, s->net, outer, &b);
     step_s = weft_pipe_step_s(&b, scratch);
     weft_arena_rewind(scratch, mark);
     return step_s;

@@ -91,3 +91,25 @@ double weft_quest_value(const weft_quest *q, int thread, const weft_point *p)
     weft_arena_free(a);
     return value;
 }
+
+double weft_quest_top(const weft_quest *q)
+{
+    const weft_template *t = q->template_;
+    weft_arena *a = weft_arena_new();
+    double *step_s = WEFT_NEW(a, double, q->n_workloads), top;
+    weft_space_box all = {{{0}}, {{0}}};
+    bool is_empty = false;
+    weft_assay s = {.quest = *q};
+
+    for (int k = 0; k < WEFT_N_KNOBS; k++)
+        all.hi.at[k] = (uint16_t)(t->n_sizes[k] - 1);
+    for (int i = 0; i < q->n_workloads; i++) {
+        step_s[i] = q->workload[i].timer->box_s(q->workload[i].mill[0], &all, &q->limits);
+        is_empty |= !(step_s[i] < INFINITY);
+    }
+    top = is_empty ? 0
+                   : weft_assay_metric(&s, weft_quest_throughput(q, step_s),
+                                       weft_point_tdp_w(t, &all.lo));
+    weft_arena_free(a);
+    return top;
+}

@@ -16,9 +16,11 @@
  * Seconds are stored as doubles, bit by bit. */
 #include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hash.h"
+#include "library.h"
 #include "weft/mine.h"
 
 enum {
@@ -27,6 +29,36 @@ enum {
     APPLICATION = 0x77656674, /* "weft" */
     WAIT_MS = 10000,          /* for another process that writes */
 };
+
+/* What is called of the library, which is loaded with the first study. */
+#define SQLITE_CALLS(X)                                                                            \
+    X(bind_double)                                                                                 \
+    X(bind_int)                                                                                    \
+    X(bind_int64)                                                                                  \
+    X(bind_text)                                                                                   \
+    X(busy_timeout)                                                                                \
+    X(close)                                                                                       \
+    X(column_double)                                                                               \
+    X(column_int64)                                                                                \
+    X(column_text)                                                                                 \
+    X(errmsg)                                                                                      \
+    X(exec)                                                                                        \
+    X(finalize)                                                                                    \
+    X(last_insert_rowid)                                                                           \
+    X(open_v2)                                                                                     \
+    X(prepare_v2)                                                                                  \
+    X(reset)                                                                                       \
+    X(step)
+#define FIELD(call) __typeof__(sqlite3_##call) *call;
+#define SYMBOL(call) {"sqlite3_" #call, offsetof(sqlite, call)},
+
+typedef struct sqlite {
+    SQLITE_CALLS(FIELD)
+} sqlite;
+
+static const weft_symbol symbols[] = {SQLITE_CALLS(SYMBOL)};
+static const weft_library library = {"SQLite", WEFT_SQLITE3_LIBRARY, "libsqlite3-0", symbols,
+                                     sizeof symbols / sizeof symbols[0]};
 
 typedef struct part {
     weft_study *study;
@@ -38,6 +70,7 @@ typedef struct part {
 } part;
 
 struct weft_study {
+    sqlite sql;
     sqlite3 *db;
     const char *path;
     part *first;
@@ -61,19 +94,19 @@ static weft_status fail(const weft_study *s, int code)
     weft_status status =
         code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? WEFT_E_INPUT : WEFT_E_SYSTEM;
 
-    return weft_fail(status, "%s: the study cannot be used: %s", s->path, sqlite3_errmsg(s->db));
+    return weft_fail(status, "%s: the study cannot be used: %s", s->path, s->sql.errmsg(s->db));
 }
 
 static weft_status run_sql(weft_study *s, const char *sql)
 {
-    int code = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    int code = s->sql.exec(s->db, sql, NULL, NULL, NULL);
 
     return code == SQLITE_OK ? WEFT_OK : fail(s, code);
 }
 
 static weft_status prepare(weft_study *s, const char *sql, sqlite3_stmt **out)
 {
-    int code = sqlite3_prepare_v2(s->db, sql, -1, out, NULL);
+    int code = s->sql.prepare_v2(s->db, sql, -1, out, NULL);
 
     return code == SQLITE_OK ? WEFT_OK : fail(s, code);
 }
@@ -81,9 +114,9 @@ static weft_status prepare(weft_study *s, const char *sql, sqlite3_stmt **out)
 /* A statement that changes something; it can run again afterwards. */
 static weft_status step_done(weft_study *s, sqlite3_stmt *stmt)
 {
-    int code = sqlite3_step(stmt);
+    int code = s->sql.step(stmt);
 
-    sqlite3_reset(stmt);
+    s->sql.reset(stmt);
     return code == SQLITE_DONE ? WEFT_OK : fail(s, code);
 }
 
@@ -94,10 +127,10 @@ static weft_status ask_int(weft_study *s, const char *sql, int64_t *out)
     int code;
 
     WEFT_TRY(prepare(s, sql, &stmt));
-    code = sqlite3_step(stmt);
+    code = s->sql.step(stmt);
     if (code == SQLITE_ROW)
-        *out = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
+        *out = s->sql.column_int64(stmt, 0);
+    s->sql.finalize(stmt);
     return code == SQLITE_ROW ? WEFT_OK : fail(s, code);
 }
 
@@ -107,7 +140,7 @@ static weft_status end_change(weft_study *s, weft_status status)
     if (status == WEFT_OK)
         status = run_sql(s, "COMMIT");
     if (status != WEFT_OK)
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* the message is that of the failure */
+        s->sql.exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* the message is that of the failure */
     return status;
 }
 
@@ -139,9 +172,8 @@ static weft_status make_tables(weft_study *s)
     WEFT_TRY(run_sql(s, "BEGIN IMMEDIATE"));
     status = check_owner(s, &is_new);
     if (status == WEFT_OK && is_new) {
-        sqlite3_snprintf((int)sizeof pragmas, pragmas,
-                         "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION,
-                         FORMAT);
+        snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                 APPLICATION, FORMAT);
         status = run_sql(s, schema);
         if (status == WEFT_OK)
             status = run_sql(s, pragmas);
@@ -151,13 +183,13 @@ static weft_status make_tables(weft_study *s)
 
 static weft_status open_file(weft_study *s)
 {
-    int code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = s->sql.open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     bool is_new = false;
 
     if (code != SQLITE_OK)
         return weft_fail(WEFT_E_SYSTEM, "%s: the study cannot be opened: %s", s->path,
-                         s->db ? sqlite3_errmsg(s->db) : "out of memory");
-    sqlite3_busy_timeout(s->db, WAIT_MS);
+                         s->db ? s->sql.errmsg(s->db) : "out of memory");
+    s->sql.busy_timeout(s->db, WAIT_MS);
     WEFT_TRY(check_owner(s, &is_new));
     WEFT_TRY(run_sql(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
     return is_new ? make_tables(s) : WEFT_OK;
@@ -171,7 +203,9 @@ weft_status weft_study_open(const char *path, weft_study **out)
 
     s->arena = a;
     s->path = weft_arena_text(a, path, strlen(path));
-    status = open_file(s);
+    status = weft_library_load(&library, &s->sql);
+    if (status == WEFT_OK)
+        status = open_file(s);
     if (status == WEFT_OK)
         *out = s;
     else
@@ -183,12 +217,13 @@ void weft_study_close(weft_study *s)
 {
     if (s == NULL)
         return;
-    for (part *p = s->first; p; p = p->next) {
-        sqlite3_finalize(p->find);
-        sqlite3_finalize(p->put_design);
-        sqlite3_finalize(p->put_step);
+    for (part *p = s->first; p; p = p->next) { /* none without the library */
+        s->sql.finalize(p->find);
+        s->sql.finalize(p->put_design);
+        s->sql.finalize(p->put_step);
     }
-    sqlite3_close(s->db);
+    if (s->db)
+        s->sql.close(s->db);
     weft_arena_free(s->arena);
 }
 
@@ -213,10 +248,10 @@ static weft_status find_part(weft_study *s, const char *key, sqlite3_int64 *id)
     int code;
 
     WEFT_TRY(prepare(s, "SELECT id FROM part WHERE key = ?", &stmt));
-    sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
-    code = sqlite3_step(stmt);
-    *id = code == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : -1;
-    sqlite3_finalize(stmt);
+    s->sql.bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+    code = s->sql.step(stmt);
+    *id = code == SQLITE_ROW ? s->sql.column_int64(stmt, 0) : -1;
+    s->sql.finalize(stmt);
     return code == SQLITE_ROW || code == SQLITE_DONE ? WEFT_OK : fail(s, code);
 }
 
@@ -227,13 +262,13 @@ static weft_status add_workloads(weft_study *s, const weft_quest *q, sqlite3_int
         prepare(s, "INSERT INTO workload (part, place, name, batch) VALUES (?, ?, ?, ?)", &stmt);
 
     for (int i = 0; i < q->n_workloads && status == WEFT_OK; i++) {
-        sqlite3_bind_int64(stmt, 1, id);
-        sqlite3_bind_int(stmt, 2, i);
-        sqlite3_bind_text(stmt, 3, q->workload[i].name, -1, SQLITE_STATIC);
-        sqlite3_bind_double(stmt, 4, q->workload[i].batch);
+        s->sql.bind_int64(stmt, 1, id);
+        s->sql.bind_int(stmt, 2, i);
+        s->sql.bind_text(stmt, 3, q->workload[i].name, -1, SQLITE_STATIC);
+        s->sql.bind_double(stmt, 4, q->workload[i].batch);
         status = step_done(s, stmt);
     }
-    sqlite3_finalize(stmt);
+    s->sql.finalize(stmt);
     return status;
 }
 
@@ -247,12 +282,12 @@ static weft_status insert_part(weft_study *s, const weft_quest *q, const char *k
     if (*id >= 0)
         return WEFT_OK;
     WEFT_TRY(prepare(s, "INSERT INTO part (key, template) VALUES (?, ?)", &stmt));
-    sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_text(stmt, 2, q->template_->name, -1, SQLITE_STATIC);
+    s->sql.bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+    s->sql.bind_text(stmt, 2, q->template_->name, -1, SQLITE_STATIC);
     status = step_done(s, stmt);
-    sqlite3_finalize(stmt);
+    s->sql.finalize(stmt);
     WEFT_TRY(status);
-    *id = sqlite3_last_insert_rowid(s->db);
+    *id = s->sql.last_insert_rowid(s->db);
     return add_workloads(s, q, *id);
 }
 
@@ -261,32 +296,34 @@ static weft_status insert_part(weft_study *s, const weft_quest *q, const char *k
 static bool find_design(void *context, int64_t index, double *step_s)
 {
     part *p = context;
+    const sqlite *sql = &p->study->sql;
     int n = 0;
 
-    sqlite3_bind_int64(p->find, 1, p->id);
-    sqlite3_bind_int64(p->find, 2, index);
-    while (n < p->n_workloads && sqlite3_step(p->find) == SQLITE_ROW)
-        step_s[n++] = sqlite3_column_double(p->find, 0);
-    sqlite3_reset(p->find);
+    sql->bind_int64(p->find, 1, p->id);
+    sql->bind_int64(p->find, 2, index);
+    while (n < p->n_workloads && sql->step(p->find) == SQLITE_ROW)
+        step_s[n++] = sql->column_double(p->find, 0);
+    sql->reset(p->find);
     return n == p->n_workloads;
 }
 
 static weft_status put_one(part *p, int64_t index, const double *step_s)
 {
+    const sqlite *sql = &p->study->sql;
     weft_point at = weft_point_at(p->template_, index);
 
-    sqlite3_bind_int64(p->put_design, 1, p->id);
-    sqlite3_bind_int64(p->put_design, 2, index);
+    sql->bind_int64(p->put_design, 1, p->id);
+    sql->bind_int64(p->put_design, 2, index);
     for (int k = 0; k < WEFT_N_KNOBS; k++)
-        sqlite3_bind_double(p->put_design, 3 + k, weft_knob_size(p->template_, &at, (weft_knob)k));
-    sqlite3_bind_double(p->put_design, 3 + WEFT_N_KNOBS, weft_point_area_mm2(p->template_, &at));
-    sqlite3_bind_double(p->put_design, 4 + WEFT_N_KNOBS, weft_point_tdp_w(p->template_, &at));
+        sql->bind_double(p->put_design, 3 + k, weft_knob_size(p->template_, &at, (weft_knob)k));
+    sql->bind_double(p->put_design, 3 + WEFT_N_KNOBS, weft_point_area_mm2(p->template_, &at));
+    sql->bind_double(p->put_design, 4 + WEFT_N_KNOBS, weft_point_tdp_w(p->template_, &at));
     WEFT_TRY(step_done(p->study, p->put_design));
     for (int i = 0; i < p->n_workloads; i++) {
-        sqlite3_bind_int64(p->put_step, 1, p->id);
-        sqlite3_bind_int64(p->put_step, 2, index);
-        sqlite3_bind_int(p->put_step, 3, i);
-        sqlite3_bind_double(p->put_step, 4, step_s[i]);
+        sql->bind_int64(p->put_step, 1, p->id);
+        sql->bind_int64(p->put_step, 2, index);
+        sql->bind_int(p->put_step, 3, i);
+        sql->bind_double(p->put_step, 4, step_s[i]);
         WEFT_TRY(step_done(p->study, p->put_step));
     }
     return WEFT_OK;
@@ -331,9 +368,9 @@ weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *o
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static const char *column_text(sqlite3_stmt *stmt, int i, weft_arena *a)
+static const char *column_text(const weft_study *s, sqlite3_stmt *stmt, int i, weft_arena *a)
 {
-    const char *text = (const char *)sqlite3_column_text(stmt, i);
+    const char *text = (const char *)s->sql.column_text(stmt, i);
 
     return weft_arena_text(a, text ? text : "", text ? strlen(text) : 0);
 }
@@ -346,14 +383,14 @@ static weft_status read_workloads(weft_study *s, int64_t id, weft_arena *a, weft
     int code;
 
     WEFT_TRY(prepare(s, "SELECT name, batch FROM workload WHERE part = ? ORDER BY place", &stmt));
-    sqlite3_bind_int64(stmt, 1, id);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const char *text = column_text(stmt, 0, a);
+    s->sql.bind_int64(stmt, 1, id);
+    while ((code = s->sql.step(stmt)) == SQLITE_ROW) {
+        const char *text = column_text(s, stmt, 0, a);
 
         WEFT_PUSH(a, name, text);
-        WEFT_PUSH(a, batch, sqlite3_column_double(stmt, 1));
+        WEFT_PUSH(a, batch, s->sql.column_double(stmt, 1));
     }
-    sqlite3_finalize(stmt);
+    s->sql.finalize(stmt);
     out->n_workloads = name.n;
     out->workload = name.at;
     out->batch = batch.at;
@@ -370,10 +407,10 @@ static weft_status read_steps(weft_study *s, int64_t id, weft_arena *a, const we
 
     WEFT_TRY(
         prepare(s, "SELECT seconds FROM step WHERE part = ? ORDER BY number, workload", &stmt));
-    sqlite3_bind_int64(stmt, 1, id);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && i < n)
-        seconds[i++] = sqlite3_column_double(stmt, 0);
-    sqlite3_finalize(stmt);
+    s->sql.bind_int64(stmt, 1, id);
+    while ((code = s->sql.step(stmt)) == SQLITE_ROW && i < n)
+        seconds[i++] = s->sql.column_double(stmt, 0);
+    s->sql.finalize(stmt);
     if (code != SQLITE_DONE && code != SQLITE_ROW)
         return fail(s, code);
     if (i < n || code == SQLITE_ROW)
@@ -393,17 +430,17 @@ static weft_status read_designs(weft_study *s, int64_t id, weft_arena *a, weft_s
                      "SELECT number, rows, cols, tensor_cores, lanes, vector_cores, buffer, "
                      "area_mm2, tdp_w FROM design WHERE part = ? ORDER BY number",
                      &stmt));
-    sqlite3_bind_int64(stmt, 1, id);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        weft_study_design d = {.index = sqlite3_column_int64(stmt, 0)};
+    s->sql.bind_int64(stmt, 1, id);
+    while ((code = s->sql.step(stmt)) == SQLITE_ROW) {
+        weft_study_design d = {.index = s->sql.column_int64(stmt, 0)};
 
         for (int k = 0; k < WEFT_N_KNOBS; k++)
-            d.size[k] = sqlite3_column_double(stmt, 1 + k);
-        d.area_mm2 = sqlite3_column_double(stmt, 1 + WEFT_N_KNOBS);
-        d.tdp_w = sqlite3_column_double(stmt, 2 + WEFT_N_KNOBS);
+            d.size[k] = s->sql.column_double(stmt, 1 + k);
+        d.area_mm2 = s->sql.column_double(stmt, 1 + WEFT_N_KNOBS);
+        d.tdp_w = s->sql.column_double(stmt, 2 + WEFT_N_KNOBS);
         WEFT_PUSH(a, design, d);
     }
-    sqlite3_finalize(stmt);
+    s->sql.finalize(stmt);
     out->n_designs = design.n;
     out->design = design.at;
     return code == SQLITE_DONE ? read_steps(s, id, a, out, design.at) : fail(s, code);
@@ -416,17 +453,17 @@ static weft_status read_parts(weft_study *s, weft_arena *a, int *n, const weft_s
     weft_status status = prepare(s, "SELECT id, template FROM part ORDER BY id", &stmt);
     int code = SQLITE_ROW;
 
-    while (status == WEFT_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        weft_study_part p = {.template_name = column_text(stmt, 1, a)};
+    while (status == WEFT_OK && (code = s->sql.step(stmt)) == SQLITE_ROW) {
+        weft_study_part p = {.template_name = column_text(s, stmt, 1, a)};
 
-        status = read_workloads(s, sqlite3_column_int64(stmt, 0), a, &p);
+        status = read_workloads(s, s->sql.column_int64(stmt, 0), a, &p);
         if (status == WEFT_OK)
-            status = read_designs(s, sqlite3_column_int64(stmt, 0), a, &p);
+            status = read_designs(s, s->sql.column_int64(stmt, 0), a, &p);
         WEFT_PUSH(a, list, p);
     }
     if (status == WEFT_OK && code != SQLITE_DONE)
         status = fail(s, code);
-    sqlite3_finalize(stmt);
+    s->sql.finalize(stmt);
     *n = list.n;
     *out = list.at;
     return status;

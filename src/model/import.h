@@ -130,6 +130,9 @@ weft_slice weft_import_domain(weft_slice domain);
 weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
                             const weft_net *before, weft_net *net, weft_import *m);
 
+/* Is it a file that the user names, or a built-in model? */
+bool weft_model_is_file(const char *source);
+
 /* Finishes the net: graph, tensors and warnings of the model. */
 WEFT_CHECKED weft_status weft_model_from_net(weft_net *net, weft_model *model);
 /* The document as a model whose name, source and arena are set. */

@@ -205,7 +205,7 @@ static weft_status open_built_in(const char *source, const weft_model_options *o
     return hand_over(build(z, source + n + (source[n] == ':'), o, m), m, out);
 }
 
-static bool is_file_name(const char *source)
+bool weft_model_is_file(const char *source)
 {
     size_t n = strlen(source);
     struct stat s;
@@ -218,5 +218,5 @@ weft_status weft_model_open(const char *source, const weft_model_options *option
 {
     const weft_model_options *o = options ? options : &defaults;
 
-    return is_file_name(source) ? open_file(source, o, out) : open_built_in(source, o, out);
+    return weft_model_is_file(source) ? open_file(source, o, out) : open_built_in(source, o, out);
 }

@@ -10,6 +10,7 @@
 
 static const char *const schema = "weft.plan/1";
 static const char *const kinds[] = {"place", "shard", "train"};
+static const char *const design_schema = "weft.design/1"; /* no plan, but checked like one */
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -19,6 +20,11 @@ static void put_hash(weft_arena *a, weft_doc *map, const char *key, uint64_t has
 }
 
 static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
+
+const char *weft_optimizer_name(weft_optimizer o)
+{
+    return optimizer_name[o];
+}
 
 static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
 {
@@ -225,27 +231,33 @@ weft_status weft_plan_read_proof(const weft_doc *plan, weft_proof *out)
 
 /* --- the kind -------------------------------------------------------------------------------- */
 
-static weft_status read_kind(const char *path, weft_arena *a, const weft_doc **doc,
-                             const char **kind)
+static weft_status read_schema(const char *path, weft_arena *a, const weft_doc **doc,
+                               const char **out)
 {
-    const weft_doc *d;
-    const char *found;
+    WEFT_TRY(weft_doc_read(path, a, doc));
+    if ((*doc)->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(*doc, "this is %s, expected a plan", weft_doc_kind_name((*doc)->kind));
+    return weft_doc_text(*doc, "schema", out);
+}
 
-    WEFT_TRY(weft_doc_read(path, a, &d));
-    if (d->kind != WEFT_DOC_MAP)
-        return weft_doc_fail(d, "this is %s, expected a plan", weft_doc_kind_name(d->kind));
-    WEFT_TRY(weft_doc_text(d, "schema", &found));
+static weft_status kind_of(const weft_doc *d, const char *found, const char **out)
+{
     if (strcmp(found, schema) != 0)
         return weft_doc_fail(d, "schema is '%s', expected '%s'", found, schema);
-    *doc = d;
-    return weft_doc_text(d, "kind", kind);
+    return weft_doc_text(d, "kind", out);
 }
 
 weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
 {
     const weft_doc *d = NULL;
+    const char *found;
 
-    WEFT_TRY(read_kind(path, a, &d, out));
+    WEFT_TRY(read_schema(path, a, &d, &found));
+    if (strcmp(found, design_schema) == 0) {
+        *out = "design";
+        return WEFT_OK;
+    }
+    WEFT_TRY(kind_of(d, found, out));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(*out, kinds[i]) == 0)
             return WEFT_OK;
@@ -255,9 +267,10 @@ weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
 
 weft_status weft_plan_open(const char *path, const char *kind, weft_arena *a, const weft_doc **out)
 {
-    const char *found;
+    const char *schema_found, *found;
 
-    WEFT_TRY(read_kind(path, a, out, &found));
+    WEFT_TRY(read_schema(path, a, out, &schema_found));
+    WEFT_TRY(kind_of(*out, schema_found, &found));
     if (strcmp(found, kind) != 0)
         return weft_doc_fail(*out, "kind is '%s', expected '%s'", found, kind);
     return WEFT_OK;

@@ -16,6 +16,24 @@ bool weft_report_has_plan(const weft_report *r)
     return r->solution->plan.device != NULL && r->solution->measures.busy_s != NULL;
 }
 
+weft_plan weft_shown_way(const weft_report *r)
+{
+    weft_plan view = r->solution->plan;
+    size_t first = (size_t)r->solution->measures.longest_way * (size_t)view.n_tasks;
+
+    if (view.n_ways > 1) {
+        view.device += first;
+        view.start_s += first;
+        view.n_ways = 1;
+    }
+    return view;
+}
+
+bool weft_report_has_bytes(const weft_report *r)
+{
+    return r->origin == NULL || r->origin->platform != NULL;
+}
+
 bool weft_shard_report_has_plan(const weft_shard_report *r)
 {
     return r->solution->plan.set_of != NULL && r->solution->measures.busy_s != NULL;
@@ -63,6 +81,11 @@ int weft_train_stage_of(const weft_train_report *r, int job)
     return m->part[job] == WEFT_TRAIN_SYNC || m->part[job] == WEFT_TRAIN_UPDATE ? task : task % n;
 }
 
+bool weft_train_is_sent(weft_train_part part)
+{
+    return part == WEFT_TRAIN_SEND || part == WEFT_TRAIN_RETURN || part == WEFT_TRAIN_SHARED;
+}
+
 int weft_stage_devices(const weft_stage *s)
 {
     int n = 0;
@@ -70,6 +93,39 @@ int weft_stage_devices(const weft_stage *s)
     for (int i = 0; i < s->n_parts; i++)
         n += s->part[i].n_blocks * s->width;
     return n;
+}
+
+int weft_pipeline_devices(const weft_pipeline *plan)
+{
+    int n = 0;
+
+    for (int i = 0; i < plan->n_stages; i++)
+        n += weft_stage_devices(&plan->stage[i]);
+    return n;
+}
+
+int weft_cluster_devices(const weft_cluster *c)
+{
+    int n = 0;
+
+    for (int k = 0; k < c->n_classes; k++)
+        n += c->classes[k].n_devices;
+    return n;
+}
+
+weft_chunk_figures weft_stage_figures(const weft_train_report *r, int stage)
+{
+    const weft_pipeline *plan = &r->solution->plan;
+    const weft_chunk_figures *figures = r->solution->measures.figures;
+    weft_chunk_figures sum = {0};
+
+    for (int c = stage; c < plan->n_stages * plan->n_chunks; c += plan->n_stages) {
+        sum.forward_s += figures[c].forward_s;
+        sum.backward_s += figures[c].backward_s;
+        sum.again_s += figures[c].again_s;
+        sum.collective_s += figures[c].collective_s;
+    }
+    return sum;
 }
 
 int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_FLOORS])
@@ -212,6 +268,32 @@ const char *weft_glued_bytes(weft_arena *a, double bytes)
     return glued(text);
 }
 
+const char *weft_glued_amount(const weft_report *r, double sent, weft_arena *a)
+{
+    char text[32];
+
+    if (weft_report_has_bytes(r))
+        return weft_glued_bytes(a, sent);
+    return weft_arena_print(a, "%s\tunit%s", weft_format_count(sent, text),
+                            sent < 1 || sent > 1 ? "s" : "");
+}
+
+const char *weft_unglued(weft_arena *a, const char *text)
+{
+    char *copy = weft_arena_text(a, text, strlen(text));
+
+    for (char *c = copy; *c; c++)
+        *c = *c == '\t' ? ' ' : *c;
+    return copy;
+}
+
+const char *weft_column_seconds(weft_arena *a, double seconds, int columns)
+{
+    const char *text = weft_glued_seconds(a, seconds);
+
+    return (int)strlen(text) <= columns ? text : weft_arena_print(a, "%.2g\ts", seconds);
+}
+
 void weft_put_glued(FILE *to, const char *text)
 {
     for (; *text; text++)
@@ -233,14 +315,4 @@ const char *weft_limits_words(const weft_limits *l, weft_arena *a)
     if (!(l->area_mm2 < INFINITY))
         return weft_arena_print(a, "%.4g\tW", l->tdp_w);
     return weft_arena_print(a, "%.4g\tmm2 and %.4g\tW", l->area_mm2, l->tdp_w);
-}
-
-/* --- documents ------------------------------------------------------------------------------- */
-
-void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double x)
-{
-    if (fabs(x) < 1e15 && x == floor(x))
-        weft_put_int(a, map, key, (int64_t)x);
-    else
-        weft_put_real(a, map, key, x);
 }

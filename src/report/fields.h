@@ -9,6 +9,23 @@
 
 /* True if there is something to show: the solver found a plan and it was measured. */
 bool weft_report_has_plan(const weft_report *r);
+/* Of a mix the way whose run was kept, the one that takes longest; else the plan itself. */
+weft_plan weft_shown_way(const weft_report *r);
+/* Amounts that are sent are bytes; files of tasks count them in units of their own. */
+bool weft_report_has_bytes(const weft_report *r);
+
+/* Neighbours in the chain of one kind and place. */
+typedef struct weft_chain_step {
+    weft_chain_kind kind;
+    int first, n; /* links of the chain */
+    double seconds;
+    int number;
+} weft_chain_step;
+
+/* out: [n_chain]; returns how many there are. */
+int weft_chain_steps(const weft_measures *m, weft_chain_step *out);
+/* "58 tasks on a6000: conv_2 .. conv_126". */
+const char *weft_chain_text(const weft_report *r, const weft_chain_step *s, weft_arena *a);
 
 /* --- text ------------------------------------------------------------------------------------ */
 
@@ -30,6 +47,12 @@ const char *weft_print_seconds(double seconds, char to[48]);
 /* Numbers that keep their unit: a tab between them, which weft_print_wrapped makes a blank. */
 const char *weft_glued_seconds(weft_arena *a, double seconds);
 const char *weft_glued_bytes(weft_arena *a, double bytes);
+/* What is sent: bytes, or the units of a file of tasks. */
+const char *weft_glued_amount(const weft_report *r, double sent, weft_arena *a);
+/* A text with blanks for tabs, in `a`. */
+const char *weft_unglued(weft_arena *a, const char *text);
+/* Seconds for a column of a table (8 or more): with a power of ten where they would be wider. */
+const char *weft_column_seconds(weft_arena *a, double seconds, int columns);
 /* A text as it is, tabs as blanks, without regard to a width. */
 void weft_put_glued(FILE *to, const char *text);
 
@@ -53,8 +76,15 @@ double weft_set_utilisation(const weft_shard_report *r, int set);
 bool weft_train_report_has_plan(const weft_train_report *r);
 /* The stage that a job belongs to: of a way between stages, the one that sends. */
 int weft_train_stage_of(const weft_train_report *r, int job);
+/* Does a job of this kind send, beside the computation of its stage? */
+bool weft_train_is_sent(weft_train_part part);
 /* Devices of a stage. */
 int weft_stage_devices(const weft_stage *s);
+/* Devices of all stages; of all classes. */
+int weft_pipeline_devices(const weft_pipeline *plan);
+int weft_cluster_devices(const weft_cluster *c);
+/* Figures of all chunks of a stage together. */
+weft_chunk_figures weft_stage_figures(const weft_train_report *r, int stage);
 /* Names of the lower bounds as people read them. Returns the one that the bound of the proof is, or
  * -1. */
 enum { WEFT_N_FLOORS = 4 };
@@ -68,10 +98,5 @@ int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_F
 
 /* "600 mm2 and 280 W", numbers glued to their units; in `a`. */
 const char *weft_limits_words(const weft_limits *l, weft_arena *a);
-
-/* --- documents ------------------------------------------------------------------------------- */
-
-/* A number that is whole, as a rule: then without a point. */
-void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double x);
 
 #endif

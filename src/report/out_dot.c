@@ -6,14 +6,8 @@
  * sent (a tensor that several tasks of a device read is sent once but written on each edge). The
  * colours are those of the legend; with more devices than colours, boxes name their device too. Of
  * a mix the way is drawn that most items take. */
+#include "colours.h"
 #include "fields.h"
-
-/* Light enough for black text; ColorBrewer's Set3, by Cynthia Brewer. */
-static const char *const palette[] = {"#8dd3c7", "#ffffb3", "#bebada", "#fb8072",
-                                      "#80b1d3", "#fdb462", "#b3de69", "#fccde5",
-                                      "#d9d9d9", "#bc80bd", "#ccebc5", "#ffed6f"};
-
-enum { N_COLOURS = sizeof palette / sizeof palette[0] };
 
 typedef struct drawing {
     const weft_problem *p;
@@ -34,9 +28,14 @@ static void put_escaped(FILE *to, const char *text)
     }
 }
 
-static const char *colour_of(const drawing *d, int device)
+/* The colours of a box of a device, -1: of none, white. */
+static void put_colours(const drawing *d, int device)
 {
-    return device < 0 || d->device == NULL ? "#ffffff" : palette[device % N_COLOURS];
+    char colour[WEFT_COLOUR_BYTES];
+    const char *fill =
+        device < 0 || d->device == NULL ? "#ffffff" : weft_series_colour(device, colour);
+
+    fprintf(d->to, "fillcolor=\"%s\" fontcolor=\"%s\"", fill, weft_text_on(fill));
 }
 
 static const char *amount(const drawing *d, double sent, char to[32])
@@ -50,13 +49,15 @@ static void draw_task(drawing *d, int u)
     int device = d->device ? d->device[u] : -1;
     char time[48];
 
-    fprintf(d->to, "  t%d [fillcolor=\"%s\" label=\"", u, colour_of(d, device));
+    fprintf(d->to, "  t%d [", u);
+    put_colours(d, device);
+    fputs(" label=\"", d->to);
     put_escaped(d->to, p->task_name[u]);
     fputs("\\n", d->to);
     put_escaped(d->to, p->task_kind[u]);
     if (device >= 0)
         fprintf(d->to, ", %s", weft_print_seconds(weft_task_s(p, u, device), time));
-    if (device >= 0 && p->n_devices > N_COLOURS) {
+    if (device >= 0 && p->n_devices > WEFT_N_SERIES) {
         fputs("\\n", d->to);
         put_escaped(d->to, p->device_name[device]);
     }
@@ -98,8 +99,9 @@ static void draw_inputs(drawing *d)
     for (int t = 0; t < p->n_tensors; t++) {
         if (p->producer[t] >= 0 || p->is_weight[t] || p->reader_at[t] == p->reader_at[t + 1])
             continue;
-        fprintf(d->to, "  i%d [shape=ellipse fillcolor=\"%s\" label=\"%s\"];\n", t,
-                colour_of(d, p->host), label[t]);
+        fprintf(d->to, "  i%d [shape=ellipse ", t);
+        put_colours(d, p->host);
+        fprintf(d->to, " label=\"%s\"];\n", label[t]);
         for (int k = p->reader_at[t]; k < p->reader_at[t + 1]; k++) {
             fprintf(d->to, "  i%d", t);
             draw_edge(d, p->host, p->reader[k], p->amount[t]);
@@ -121,7 +123,9 @@ static void draw_legend(drawing *d)
     for (int k = 0; k < p->n_devices; k++) {
         if (!is_used[k])
             continue;
-        fprintf(d->to, "    d%d [fillcolor=\"%s\" label=\"", k, colour_of(d, k));
+        fprintf(d->to, "    d%d [", k);
+        put_colours(d, k);
+        fputs(" label=\"", d->to);
         put_escaped(d->to, p->device_name[k]);
         fputs("\"];\n", d->to);
     }

@@ -50,15 +50,6 @@ static const char *number(page *g, double x)
                                    : weft_arena_print(g->a, "%.4g", x);
 }
 
-const char *weft_mine_unit(const weft_quest *q)
-{
-    bool is_per_tdp = q->metric == WEFT_METRIC_PER_TDP;
-
-    if (q->n_workloads == 1)
-        return is_per_tdp ? "samples/J" : "samples/s";
-    return is_per_tdp ? "x/W" : "x";
-}
-
 static const char *reference_name(const page *g)
 {
     return g->t->landmark[0].name;
@@ -133,6 +124,24 @@ static void print_design(page *g)
     field(g, "area", of_limit(g, weft_point_area_mm2(g->t, p), g->q->limits.area_mm2, "mm2"));
     if (g->t->has_power)
         field(g, "TDP", of_limit(g, weft_point_tdp_w(g->t, p), g->q->limits.tdp_w, "W"));
+}
+
+/* Networks that one device cannot hold are said before anything is claimed of them. */
+static void print_memory(page *g)
+{
+    const char *list = NULL;
+    char name[WEFT_SHORT_BYTES];
+
+    for (int i = 0; i < g->q->n_workloads; i++)
+        if (!g->r->figure[i].fits)
+            list = weft_arena_print(g->a, "%s%s%s", list ? list : "", list ? ", " : "",
+                                    weft_shorten(g->q->workload[i].name, WEFT_SHORT_COLUMNS, name));
+    if (list != NULL)
+        field(g, "memory",
+              weft_arena_print(g->a,
+                               "too small: one device has %s and cannot train %s as it is (more "
+                               "--memory, a smaller --batch or --stages would do)",
+                               weft_glued_bytes(g->a, g->t->hbm_bytes), list));
 }
 
 /* --- what it is worth ------------------------------------------------------------------------ */
@@ -223,19 +232,21 @@ static void print_networks(page *g)
 {
     char seconds[48], bytes[32];
     bool is_short = false;
+    int slim = g->width < DEFAULT_WIDTH;
+    int name = slim ? g->width - 50 : NAME;
 
-    fprintf(g->to, "\n  %-*s %7s %10s %12s %9s %10s\n", NAME, "network", "batch", "step",
-            "samples/s", "reference", "memory");
+    fprintf(g->to, "\n  %-*s %*s %*s %*s %9s %*s\n", name, "network", 7 - slim, "batch", 10 - slim,
+            "step", 12 - 3 * slim, "samples/s", "reference", 10 - slim, "memory");
     for (int i = 0; i < g->q->n_workloads; i++) {
         const weft_mine_figure *n = &g->r->figure[i];
         double batch = g->q->workload[i].batch;
 
         is_short |= !n->fits;
         fputs("  ", g->to);
-        weft_print_padded(g->to, g->q->workload[i].name, NAME);
-        fprintf(g->to, " %7.0f %10s %12s %8.3fx %10s%s\n", batch,
-                weft_print_seconds(n->step_s, seconds), number(g, batch / n->step_s),
-                n->reference_s / n->step_s, weft_format_bytes(n->memory_bytes, bytes),
+        weft_print_padded(g->to, g->q->workload[i].name, name);
+        fprintf(g->to, " %*.0f %*s %*s %8.3fx %*s%s\n", 7 - slim, batch, 10 - slim,
+                weft_print_seconds(n->step_s, seconds), 12 - 3 * slim, number(g, batch / n->step_s),
+                n->reference_s / n->step_s, 10 - slim, weft_format_bytes(n->memory_bytes, bytes),
                 n->fits ? "" : "*");
     }
     if (is_short)
@@ -258,18 +269,20 @@ static void print_front(page *g, bool with_all)
 
     if (f->n_front == 0)
         return;
-    fprintf(
-        g->to, "\n  %s\n",
+    fputs("\n  ", g->to);
+    weft_print_wrapped(
+        g->to, 2, g->width,
         f->is_front_proved
             ? "front: proved, no design beats one of these in throughput, TDP and area"
-            : "front: of the designs scheduled, those that none beats (--solver front: of all)");
+            : "front: of the designs scheduled, those none beats (--solver front: of all)");
     fprintf(g->to, "  %12s %8s %10s  %s\n", g->q->n_workloads == 1 ? "samples/s" : "reference",
             "TDP", "area", "design");
     for (int i = 0; i < n; i++) {
         const weft_mined *m = &f->front[i];
 
-        fprintf(g->to, "  %12s %6.1f W %6.1f mm2  %s\n", number(g, m->throughput), m->tdp_w,
-                m->area_mm2, weft_point_print(g->t, &m->point, point));
+        fprintf(g->to, "  %12s %6.1f W %6.1f mm2  ", number(g, m->throughput), m->tdp_w,
+                m->area_mm2);
+        weft_print_wrapped(g->to, 36, g->width, weft_point_print(g->t, &m->point, point));
     }
     if (n < f->n_front)
         fprintf(g->to, "  and %s more (--verbose)\n", whole(g, f->n_front - n));
@@ -303,9 +316,11 @@ static void print_sensitivity(page *g)
     if (s == NULL)
         return;
     fprintf(g->to, "\n  if the cost model is wrong within its stated errors:\n");
-    for (int i = 0; i < s->n_shifts; i++)
-        fprintf(g->to, "  %-18s %+5.0f %%  %s\n", g->t->constant[s->shift[i].constant].name,
-                100 * (s->shift[i].factor - 1), shift_text(g, &s->shift[i]));
+    for (int i = 0; i < s->n_shifts; i++) {
+        fprintf(g->to, "  %-18s %+5.0f %%  ", g->t->constant[s->shift[i].constant].name,
+                100 * (s->shift[i].factor - 1));
+        weft_print_wrapped(g->to, 30, g->width, shift_text(g, &s->shift[i]));
+    }
     if (s->n_draws > 0)
         weft_print_wrapped(
             g->to, 2, g->width,
@@ -322,6 +337,7 @@ static void print_sensitivity(page *g)
 static void print_found(page *g, bool with_all)
 {
     print_design(g);
+    print_memory(g);
     print_value(g);
     print_reference(g);
     print_bound(g);
@@ -358,4 +374,22 @@ void weft_mine_report_text(const weft_mine_report *r, bool with_all, int width, 
     else
         print_nothing(&g);
     weft_arena_free(g.a);
+}
+
+void weft_mine_report_csv(const weft_mine_report *r, FILE *to)
+{
+    const weft_template *t = r->quest->template_;
+
+    fprintf(to, "throughput,tdp_w,area_mm2");
+    for (int k = 0; k < WEFT_N_KNOBS; k++)
+        fprintf(to, ",%s", weft_knob_name((weft_knob)k));
+    fputc('\n', to);
+    for (int i = 0; i < r->found->n_front; i++) {
+        const weft_mined *m = &r->found->front[i];
+
+        fprintf(to, "%.17g,%.17g,%.17g", m->throughput, m->tdp_w, m->area_mm2);
+        for (int k = 0; k < WEFT_N_KNOBS; k++)
+            fprintf(to, ",%.17g", weft_knob_size(t, &m->point, (weft_knob)k));
+        fputc('\n', to);
+    }
 }

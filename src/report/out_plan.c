@@ -68,16 +68,10 @@ static const char *bytes(page *g, double n)
     return weft_glued_bytes(g->a, n);
 }
 
-/* Amounts sent: files of tasks count them in units of their own. */
+/* Amounts sent. */
 static const char *amount(page *g, double sent)
 {
-    const weft_plan_origin *origin = g->r->origin;
-    char text[32];
-
-    if (origin == NULL || origin->platform != NULL)
-        return bytes(g, sent);
-    return weft_arena_print(g->a, "%s\tunit%s", weft_format_count(sent, text),
-                            sent < 1 || sent > 1 ? "s" : "");
+    return weft_glued_amount(g->r, sent, g->a);
 }
 
 static void put(page *g, const char *text)
@@ -291,7 +285,8 @@ static void print_devices(page *g)
         fprintf(g->to, "  ");
         weft_print_padded(g->to, g->p->device_name[d], g->name_width);
         put(g,
-            weft_arena_print(g->a, " %10s %7.1f %% %12s %10s\n", seconds(g, g->m->busy_s[d]),
+            weft_arena_print(g->a, " %10s %7.1f %% %12s %10s\n",
+                             weft_column_seconds(g->a, g->m->busy_s[d], 10),
                              100 * weft_utilisation(g->p, g->m, d), bytes(g, g->m->peak_bytes[d]),
                              isfinite(capacity) ? bytes(g, capacity) : "unlimited"));
     }
@@ -315,39 +310,9 @@ static void print_overflow(page *g, const char *whose)
 
 /* --- why it takes that long ------------------------------------------------------------------ */
 
-/* Neighbours in the chain of one kind and place. */
-typedef struct step {
-    weft_chain_kind kind;
-    int first, n; /* links of the chain */
-    double seconds;
-    int number;
-} step;
-
-static bool is_alike(const weft_chain_link *x, const weft_chain_link *y)
-{
-    return x->kind == y->kind && x->from == y->from && x->to == y->to;
-}
-
-static int join_steps(const weft_measures *m, step *s)
-{
-    int n = 0;
-
-    for (int i = 0; i < m->n_chain; i++) {
-        const weft_chain_link *c = &m->chain[i];
-
-        if (i == 0 || !is_alike(c, c - 1)) {
-            s[n] = (step){.kind = c->kind, .first = i, .number = n};
-            n++;
-        }
-        s[n - 1].n++;
-        s[n - 1].seconds += c->end_s - c->start_s;
-    }
-    return n;
-}
-
 static int by_length(const void *a, const void *b)
 {
-    const step *x = a, *y = b;
+    const weft_chain_step *x = a, *y = b;
 
     if (x->seconds > y->seconds || x->seconds < y->seconds)
         return x->seconds > y->seconds ? -1 : 1;
@@ -356,56 +321,13 @@ static int by_length(const void *a, const void *b)
 
 static int by_number(const void *a, const void *b)
 {
-    const step *x = a, *y = b;
+    const weft_chain_step *x = a, *y = b;
 
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static const char *tasks_text(page *g, const step *s)
-{
-    const weft_chain_link *first = &g->m->chain[s->first], *last = first + s->n - 1;
-    const char *device = short_name(g, g->p->device_name[first->from]);
-    const char *name = short_name(g, g->p->task_name[first->task]);
-
-    if (s->n == 1)
-        return weft_arena_print(g->a, "%s on %s", name, device);
-    return weft_arena_print(g->a, "%d tasks on %s: %s .. %s", s->n, device, name,
-                            short_name(g, g->p->task_name[last->task]));
-}
-
-static const char *transfers_text(page *g, const step *s)
-{
-    const weft_chain_link *c = &g->m->chain[s->first];
-    const char *from = short_name(g, g->p->device_name[c->from]);
-    const char *to = short_name(g, g->p->device_name[c->to]);
-    int u = g->p->producer[c->tensor];
-    double sent = 0;
-
-    for (int i = 0; i < s->n; i++)
-        sent += g->p->amount[c[i].tensor];
-    if (s->n > 1)
-        return weft_arena_print(g->a, "%d transfers from %s to %s, %s", s->n, from, to,
-                                amount(g, sent));
-    return weft_arena_print(g->a, "%s%s from %s to %s, %s", u < 0 ? "an input" : "result of ",
-                            u < 0 ? "" : short_name(g, g->p->task_name[u]), from, to,
-                            amount(g, sent));
-}
-
-static const char *step_text(page *g, const step *s)
-{
-    switch (s->kind) {
-    case WEFT_CHAIN_COMPUTE:
-        return tasks_text(g, s);
-    case WEFT_CHAIN_TRANSFER:
-        return transfers_text(g, s);
-    case WEFT_CHAIN_WAIT:
-        break;
-    }
-    return "nothing to do";
-}
-
 /* "3.9 ms computing, 0.3 ms sending". */
-static const char *totals_text(page *g, const step *s, int n)
+static const char *totals_text(page *g, const weft_chain_step *s, int n)
 {
     static const char *const doing[] = {
         [WEFT_CHAIN_COMPUTE] = "computing",
@@ -424,7 +346,7 @@ static const char *totals_text(page *g, const step *s, int n)
     return text;
 }
 
-static void print_steps(page *g, step *s, int n)
+static void print_steps(page *g, weft_chain_step *s, int n)
 {
     int n_shown = n <= MOST_STEPS + 1 ? n : MOST_STEPS; /* no line for a single one left out */
     double rest_s = 0;
@@ -437,7 +359,7 @@ static void print_steps(page *g, step *s, int n)
         rest_s += s[i].seconds;
     for (int i = 0; i < n_shown; i++) {
         put(g, weft_arena_print(g->a, "  %*s  ", WEFT_LABEL - 4, seconds(g, s[i].seconds)));
-        weft_print_wrapped(g->to, WEFT_LABEL, g->width, step_text(g, &s[i]));
+        weft_print_wrapped(g->to, WEFT_LABEL, g->width, weft_chain_text(g->r, &s[i], g->a));
     }
     if (n_shown < n)
         put(g, weft_arena_print(g->a, "  %*s  in %d shorter steps between them\n", WEFT_LABEL - 4,
@@ -446,8 +368,8 @@ static void print_steps(page *g, step *s, int n)
 
 static void print_chain(page *g)
 {
-    step *s = WEFT_NEW(g->a, step, g->m->n_chain);
-    int n = join_steps(g->m, s);
+    weft_chain_step *s = WEFT_NEW(g->a, weft_chain_step, g->m->n_chain);
+    int n = weft_chain_steps(g->m, s);
 
     if (!(g->m->makespan_s > 0))
         return;

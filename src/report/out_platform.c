@@ -17,14 +17,22 @@
 #include "weft/ops.h"
 
 enum {
-    WIDTH = 80,
-    LABEL = 16,
+    DEFAULT_WIDTH = 80,
+    LEAST_WIDTH = 60,
     NAME = 28,         /* columns of names in tables */
     MOST_ONLY = 12,    /* operators listed for a design */
     MOST_LINKS = 64,   /* rows of the table of links */
     MOST_MATRIX = 16,  /* devices of the matrix of the text */
     MOST_ENTRIES = 256 /* devices of the matrices of the document */
 };
+
+/* A text on its way. */
+typedef struct page {
+    const weft_platform *p;
+    weft_arena *a;
+    FILE *to;
+    int width, name; /* columns of all, of the names of devices */
+} page;
 
 static const char *const dataflow_names[] = {
     [WEFT_DATAFLOW_BEST] = "best", [WEFT_DATAFLOW_WS] = "ws",     [WEFT_DATAFLOW_OS] = "os",
@@ -105,25 +113,27 @@ static const char *watts(double w, char to[48])
 }
 
 /* "gpu0 .. gpu7", of n neighbours. */
-static const char *row_name(const weft_device *d, int n, weft_arena *a)
+static const char *row_name(const page *g, const weft_device *d, int n)
 {
     char first[WEFT_SHORT_BYTES], last[WEFT_SHORT_BYTES];
 
     if (n == 1)
         return d->name;
-    return weft_arena_print(a, "%s .. %s", weft_shorten(d->name, (NAME - 4) / 2, first),
-                            weft_shorten(d[n - 1].name, (NAME - 4) / 2, last));
+    return weft_arena_print(g->a, "%s .. %s", weft_shorten(d->name, (g->name - 4) / 2, first),
+                            weft_shorten(d[n - 1].name, (g->name - 4) / 2, last));
 }
 
-static void print_device_row(const weft_device *d, int n, weft_arena *a, FILE *to)
+static void print_device_row(const page *g, const weft_device *d, int n)
 {
+    weft_arena *a = g->a;
+    FILE *to = g->to;
     char memory[48], power[48], idle[48];
     const char *capacity = isfinite(d->memory_bytes)
                                ? weft_unit_print(d->memory_bytes, WEFT_UNIT_BYTES, memory)
                                : "unlimited";
 
     fputs("  ", to);
-    weft_print_padded(to, row_name(d, n, a), NAME);
+    weft_print_padded(to, row_name(g, d, n), g->name);
     fprintf(to, " %5d  %-9s %10s %8s %8s\n", n,
             d->n_designs == 1 ? weft_device_model_name(d->design->model) : "adaptive", capacity,
             watts(d->power_w, power), watts(d->idle_w, idle));
@@ -134,7 +144,7 @@ static void print_device_row(const weft_device *d, int n, weft_arena *a, FILE *t
         if (*text == '\0')
             continue;
         fprintf(to, "    ");
-        weft_print_wrapped(to, 4, WIDTH, text);
+        weft_print_wrapped(to, 4, g->width, text);
     }
 }
 
@@ -148,13 +158,15 @@ static int count_alike(const weft_platform *p, int d)
     return n;
 }
 
-static void print_devices(const weft_platform *p, weft_arena *a, FILE *to)
+static void print_devices(const page *g)
 {
-    fprintf(to, "\n  %-*s %5s  %-9s %10s %8s %8s\n", NAME, "device", "count", "model", "memory",
-            "power", "idle");
+    const weft_platform *p = g->p;
+
+    fprintf(g->to, "\n  %-*s %5s  %-9s %10s %8s %8s\n", g->name, "device", "count", "model",
+            "memory", "power", "idle");
     for (int d = 0, n; d < p->n_devices; d += n) {
         n = count_alike(p, d);
-        print_device_row(&p->device[d], n, a, to);
+        print_device_row(g, &p->device[d], n);
     }
 }
 
@@ -184,39 +196,50 @@ static const char *link_name(const weft_platform *p, const weft_link *l, int col
                             weft_shorten(place_name(p, l->b), columns, other));
 }
 
-static void print_link_row(const weft_platform *p, const weft_link *l, int n, weft_arena *a,
-                           FILE *to)
+/* Columns of the two ends of a link. */
+static int link_columns(const page *g)
 {
+    return g->width < DEFAULT_WIDTH ? WEFT_SHORT_COLUMNS - (DEFAULT_WIDTH - g->width)
+                                    : WEFT_SHORT_COLUMNS;
+}
+
+static void print_link_row(const page *g, const weft_link *l, int n)
+{
+    const weft_platform *p = g->p;
+    weft_arena *a = g->a;
+    FILE *to = g->to;
     char bandwidth[48], latency[48];
-    const char *name = link_name(p, l, 16, a);
+    const char *name = link_name(p, l, (link_columns(g) - 7) / 2, a);
 
     if (n > 1)
         name = weft_arena_print(a, "%s, ..", name);
     fputs("  ", to);
-    weft_print_padded(to, name, WEFT_SHORT_COLUMNS);
+    weft_print_padded(to, name, link_columns(g));
     fprintf(to, " %5d %12s %10s%s\n", n,
             weft_unit_print(l->bytes_per_s, WEFT_UNIT_BYTES_PER_S, bandwidth),
             weft_print_seconds(l->latency_s, latency), l->is_half_duplex ? "  shared" : "");
 }
 
-static void print_links(const weft_platform *p, weft_arena *a, FILE *to)
+static void print_links(const page *g)
 {
+    const weft_platform *p = g->p;
+    FILE *to = g->to;
     bool has_half = false;
     int k = 0;
 
     if (p->n_links == 0)
         return;
-    fprintf(to, "\n  %-*s %5s %12s %10s\n", WEFT_SHORT_COLUMNS, "link", "count", "bandwidth",
+    fprintf(to, "\n  %-*s %5s %12s %10s\n", link_columns(g), "link", "count", "bandwidth",
             "latency");
     for (int row = 0, n; row < MOST_LINKS && k < p->n_links; row++, k += n) {
         n = 1;
         while (k + n < p->n_links && is_alike(p, &p->link[k], &p->link[k + n]))
             n++;
         has_half |= p->link[k].is_half_duplex;
-        print_link_row(p, &p->link[k], n, a, to);
+        print_link_row(g, &p->link[k], n);
     }
     if (k < p->n_links)
-        fprintf(to, "  and %d more links\n", p->n_links - k);
+        fprintf(to, "  and %d more link%s\n", p->n_links - k, p->n_links - k == 1 ? "" : "s");
     fprintf(to, "  Bandwidths are of each direction%s.\n",
             has_half ? "; of shared links, of both together" : "");
 }
@@ -298,21 +321,23 @@ static double common_bandwidth(const weft_platform *p)
     return bytes_per_s;
 }
 
-static void print_matrix(const weft_platform *p, weft_arena *a, FILE *to)
+static void print_matrix(const page *g)
 {
+    const weft_platform *p = g->p;
+    FILE *to = g->to;
     matrix m = {.p = p, .row_name = 16, .column = 8};
     int n_columns;
     char text[48];
 
     if (p->n_devices < 2)
         return;
-    m.n = choose_devices(p, a, m.shown);
+    m.n = choose_devices(p, g->a, m.shown);
     for (int i = 0; i < m.n; i++) {
         int columns = weft_columns(p->device[m.shown[i]].name) + 1;
         m.column = columns > m.column ? columns : m.column;
     }
     m.column = m.column > m.row_name - 2 ? m.row_name - 2 : m.column;
-    n_columns = (WIDTH - 2 - m.row_name) / m.column;
+    n_columns = (g->width - 2 - m.row_name) / m.column;
     if (m.n > n_columns && common_bandwidth(p) > 0) {
         fprintf(to, "\n  Between any two devices: %s\n",
                 weft_unit_print(common_bandwidth(p), WEFT_UNIT_BYTES_PER_S, text));
@@ -338,15 +363,10 @@ static const char *transfer_text(weft_transfer t)
     return text[t];
 }
 
-static void print_field(FILE *to, const char *label, const char *text)
-{
-    fprintf(to, "  %-*s", LABEL - 2, label);
-    weft_print_wrapped(to, LABEL, WIDTH, text);
-}
-
-void weft_platform_text(const weft_platform *p, FILE *to)
+void weft_platform_text(const weft_platform *p, int width, FILE *to)
 {
     weft_arena *a = weft_arena_new();
+    page g = {p, a, to, width <= 0 ? DEFAULT_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width, 0};
     char name[WEFT_SHORT_BYTES];
     const char *switches = p->n_switches > 0 ? weft_arena_print(a, ", %d switch%s", p->n_switches,
                                                                 p->n_switches == 1 ? "" : "es")
@@ -355,13 +375,14 @@ void weft_platform_text(const weft_platform *p, FILE *to)
     fprintf(to, "%s: %d device%s, %d link%s%s\n\n", weft_shorten(p->name, WEFT_SHORT_COLUMNS, name),
             p->n_devices, p->n_devices == 1 ? "" : "s", p->n_links, p->n_links == 1 ? "" : "s",
             switches);
-    print_field(to, "host",
-                p->host < 0 ? "none: inputs are on every device from the start"
-                            : p->device[p->host].name);
-    print_field(to, "transfers", transfer_text(p->transfer));
-    print_devices(p, a, to);
-    print_links(p, a, to);
-    print_matrix(p, a, to);
+    g.name = g.width < DEFAULT_WIDTH ? NAME - (DEFAULT_WIDTH - g.width) : NAME;
+    weft_print_field(to, g.width, "host",
+                     p->host < 0 ? "none: inputs are on every device from the start"
+                                 : p->device[p->host].name);
+    weft_print_field(to, g.width, "transfers", transfer_text(p->transfer));
+    print_devices(&g);
+    print_links(&g);
+    print_matrix(&g);
     weft_arena_free(a);
 }
 

@@ -4,16 +4,15 @@
  *
  * A set is a process, since its members do the same at the same time: thread 1 computes, the
  * threads behind it rotate shards, combine sums, and bring operands and outputs along. Viewers want
- * events of a thread not to cross: jobs of communication are taken by start, and each takes the
- * first thread of its set whose last job has ended. A counter shows the memory of one member.
- * Times are whole nanoseconds, as viewers keep them; exact seconds are in the arguments.
+ * events of a thread not to cross: jobs of communication are on as many threads as the set has
+ * lanes (lanes.c). A counter shows the memory of one member. Times are whole nanoseconds, as
+ * viewers keep them; exact seconds are in the arguments.
  *
- * Time O(n log n + n * threads) in jobs. */
+ * Time O(n log n) in jobs. */
+#include "lanes.h"
 #include "trace.h"
 
-#include <stdlib.h>
-
-enum { COMPUTING = 1, MOST_LANES = 256 };
+enum { COMPUTING = 1 };
 
 typedef struct tracing {
     const weft_shard_report *r;
@@ -21,12 +20,6 @@ typedef struct tracing {
     const weft_shards_measures *m;
     weft_trace trace;
 } tracing;
-
-/* A job on its thread. */
-typedef struct bar {
-    int job, set;
-    double start_s;
-} bar;
 
 static int pid_of_set(int k)
 {
@@ -81,45 +74,25 @@ static void add_set(tracing *t, int k)
     }
 }
 
-static int by_start(const void *a, const void *b)
+static void add_lanes(tracing *t, weft_lane *sent, int n, weft_arena *scratch)
 {
-    const bar *x = a, *y = b;
+    int *n_lanes = WEFT_NEW(scratch, int, t->s->n_sets + 1);
 
-    if (x->set != y->set)
-        return x->set < y->set ? -1 : 1;
-    if (x->start_s > y->start_s || x->start_s < y->start_s)
-        return x->start_s < y->start_s ? -1 : 1;
-    return (x->job > y->job) - (x->job < y->job);
-}
-
-/* Jobs of communication, n of them by set and start. With more than MOST_LANES at one time the last
- * thread takes what is left. */
-static void add_lanes(tracing *t, const bar *b, int n)
-{
-    double until_s[MOST_LANES] = {0};
-    int n_lanes = 0;
-
-    for (int i = 0; i < n; i++) {
-        int lane = 0;
-
-        if (i > 0 && b[i].set != b[i - 1].set)
-            n_lanes = 0;
-        while (lane < n_lanes && lane < MOST_LANES - 1 && until_s[lane] > b[i].start_s)
-            lane++;
-        if (lane == n_lanes)
-            weft_trace_name(
-                &t->trace, "thread_name", pid_of_set(b[i].set), COMPUTING + 1 + n_lanes++,
-                lane == 0 ? "sending" : weft_arena_print(t->trace.a, "sending (%d)", lane + 1));
-        until_s[lane] = t->m->timeline->end_s[b[i].job];
-        add_job(t, b[i].job, b[i].set, COMPUTING + 1 + lane);
-    }
+    weft_lanes_assign(sent, n, t->s->n_sets, n_lanes);
+    for (int k = 0; k < t->s->n_sets; k++)
+        for (int i = 0; i < n_lanes[k]; i++)
+            weft_trace_name(&t->trace, "thread_name", pid_of_set(k), COMPUTING + 1 + i,
+                            i == 0 ? "sending"
+                                   : weft_arena_print(t->trace.a, "sending (%d)", i + 1));
+    for (int i = 0; i < n; i++)
+        add_job(t, sent[i].job, sent[i].row, COMPUTING + 1 + sent[i].lane);
 }
 
 static void add_jobs(tracing *t)
 {
     const weft_jobs *j = t->m->jobs;
     weft_arena *scratch = weft_arena_new();
-    bar *sent = WEFT_NEW(scratch, bar, j->n_jobs + 1);
+    weft_lane *sent = WEFT_NEW(scratch, weft_lane, j->n_jobs + 1);
     int n = 0;
 
     for (int i = 0; i < j->n_jobs; i++) {
@@ -128,10 +101,12 @@ static void add_jobs(tracing *t)
         if (t->m->part[i] == WEFT_PART_COMPUTE)
             add_job(t, i, set, COMPUTING);
         else
-            sent[n++] = (bar){i, set, t->m->timeline->start_s[i]};
+            sent[n++] = (weft_lane){.row = set,
+                                    .job = i,
+                                    .start_s = t->m->timeline->start_s[i],
+                                    .end_s = t->m->timeline->end_s[i]};
     }
-    qsort(sent, (size_t)n, sizeof *sent, by_start);
-    add_lanes(t, sent, n);
+    add_lanes(t, sent, n, scratch);
     weft_arena_free(scratch);
 }
 

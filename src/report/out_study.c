@@ -71,19 +71,25 @@ static void print_row(const row *r, FILE *to)
             size[WEFT_KNOB_VECTOR_CORES], size[WEFT_KNOB_BUFFER] / 1048576);
 }
 
-static void print_part(const weft_study_part *p, bool with_all, FILE *to)
+static void print_part(const weft_study_part *p, bool with_all, int width, FILE *to)
 {
     weft_arena *a = weft_arena_new();
     const row *front;
     int n = front_of(p, a, &front), n_shown = with_all || n <= MOST_ROWS + 1 ? n : MOST_ROWS;
     char name[WEFT_SHORT_BYTES], count[32];
+    const char *title = "";
 
     for (int i = 0; i < p->n_workloads; i++)
-        fprintf(to, "%s%s (batch %.0f)", i > 0 ? ", " : "",
-                weft_shorten(p->workload[i], WEFT_SHORT_COLUMNS, name), p->batch[i]);
-    fprintf(to, " on %s: %s designs evaluated, %d of them on the front\n\n",
-            weft_shorten(p->template_name, WEFT_SHORT_COLUMNS, name),
-            weft_format_integer(p->n_designs, count), n);
+        title =
+            weft_arena_print(a, "%s%s%s (batch\t%.0f)", title, i > 0 ? ", " : "",
+                             weft_shorten(p->workload[i], WEFT_SHORT_COLUMNS, name), p->batch[i]);
+    weft_print_wrapped(
+        to, 0, width,
+        weft_arena_print(a, "%s on %s: %s design%s evaluated, %d of them on the front", title,
+                         weft_shorten(p->template_name, WEFT_SHORT_COLUMNS, name),
+                         weft_format_integer(p->n_designs, count), p->n_designs == 1 ? "" : "s",
+                         n));
+    fputc('\n', to);
     fprintf(to, "  %12s %8s %10s  %s\n", p->n_workloads == 1 ? "samples/s" : "mean 1/s", "TDP",
             "area", "design");
     for (int i = 0; i < n_shown; i++)
@@ -93,14 +99,14 @@ static void print_part(const weft_study_part *p, bool with_all, FILE *to)
     weft_arena_free(a);
 }
 
-void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, FILE *to)
+void weft_study_text(const weft_study_part *part, int n_parts, bool with_all, int width, FILE *to)
 {
     if (n_parts == 0)
         fprintf(to, "The study is empty.\n");
     for (int i = 0; i < n_parts; i++) {
         if (i > 0)
             fputc('\n', to);
-        print_part(&part[i], with_all, to);
+        print_part(&part[i], with_all, width, to);
     }
 }
 

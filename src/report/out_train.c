@@ -125,24 +125,6 @@ static void print_equal(page *g)
                                speed_up, seconds(g, g->r->equal->measures.step_s)));
 }
 
-static int devices_of(const weft_pipeline *plan)
-{
-    int n = 0;
-
-    for (int i = 0; i < plan->n_stages; i++)
-        n += weft_stage_devices(&plan->stage[i]);
-    return n;
-}
-
-static int devices_there(const weft_cluster *c)
-{
-    int n = 0;
-
-    for (int k = 0; k < c->n_classes; k++)
-        n += c->classes[k].n_devices;
-    return n;
-}
-
 static void print_shape(page *g)
 {
     const weft_pipeline *plan = g->plan;
@@ -156,8 +138,8 @@ static void print_shape(page *g)
               plan->n_stages == 1 ? "" : "s",
               plan->n_chunks > 1 ? weft_arena_print(g->a, " of %d chunks", plan->n_chunks) : ""));
     field(g, "devices",
-          weft_arena_print(g->a, "%s of %s in use%s", whole(g, devices_of(plan)),
-                           whole(g, devices_there(g->p->cluster)),
+          weft_arena_print(g->a, "%s of %s in use%s", whole(g, weft_pipeline_devices(plan)),
+                           whole(g, weft_cluster_devices(g->p->cluster)),
                            isnan(g->m->flops_utilisation)
                                ? ""
                                : weft_arena_print(g->a, ", %.1f\t%% of their usable peak",
@@ -207,22 +189,12 @@ static const char *units_text(page *g, int stage)
     return n == 1 ? weft_arena_print(g->a, "%d", first) : weft_arena_print(g->a, "%d units", n);
 }
 
-/* Forward and backward of a microbatch through all chunks of a stage. */
-static void stage_times(page *g, int stage, double *forward_s, double *backward_s)
-{
-    *forward_s = *backward_s = 0;
-    for (int c = stage; c < g->plan->n_stages * g->plan->n_chunks; c += g->plan->n_stages) {
-        *forward_s += g->m->figures[c].forward_s;
-        *backward_s += g->m->figures[c].backward_s + g->m->figures[c].again_s;
-    }
-}
-
 static void print_part(page *g, int stage, int part, int units)
 {
     const weft_stage *s = &g->plan->stage[stage];
     const weft_team_part *t = &s->part[part];
     bool is_narrow = g->width < DEFAULT_WIDTH;
-    double forward_s, backward_s;
+    weft_chunk_figures sum = weft_stage_figures(g->r, stage);
 
     fprintf(g->to, "  %5s ", part == 0 ? weft_arena_print(g->a, "%d", stage) : "");
     weft_print_padded(g->to, part == 0 ? units_text(g, stage) : "and", units);
@@ -232,11 +204,10 @@ static void print_part(page *g, int stage, int part, int units)
     if (!is_narrow)
         fprintf(g->to, " %5" PRId64, t->samples);
     if (part == 0) {
-        stage_times(g, stage, &forward_s, &backward_s);
         if (!is_narrow)
             fprintf(g->to, "  %-9s", weft_recompute_name(s->recompute));
-        weft_put_glued(g->to, weft_arena_print(g->a, " %8s %8s %4.0f %%", seconds(g, forward_s),
-                                               seconds(g, backward_s),
+        weft_put_glued(g->to, weft_arena_print(g->a, " %8s %8s %4.0f %%", seconds(g, sum.forward_s),
+                                               seconds(g, sum.backward_s + sum.again_s),
                                                100 * g->m->stage_peak_bytes[stage] /
                                                    g->m->stage_room_bytes[stage]));
     }

@@ -16,14 +16,20 @@ static weft_doc *bounds_doc(const weft_train_report *r, weft_arena *a)
     return d;
 }
 
+/* Of a plan that was read nobody knows: below 0, null. */
+static void put_count(weft_arena *a, weft_doc *d, const char *key, int64_t n)
+{
+    weft_doc_put(a, d, key, n < 0 ? weft_doc_new(a, WEFT_DOC_NULL) : weft_doc_new_int(a, n));
+}
+
 static weft_doc *search_doc(const weft_train_report *r, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_int(a, d, "units", r->problem->units.n_units);
     weft_put_int(a, d, "cuts", r->problem->units.n_cuts);
-    weft_put_int(a, d, "stages_tried", r->solution->log.n_stages_tried);
-    weft_put_int(a, d, "plans_tried", r->solution->log.n_plans_tried);
+    put_count(a, d, "stages_tried", r->solution->log.n_stages_tried);
+    put_count(a, d, "plans_tried", r->solution->log.n_plans_tried);
     return d;
 }
 
@@ -72,16 +78,11 @@ static weft_doc *stage_doc(const weft_train_report *r, int i, weft_arena *a)
     const weft_train_measures *m = &r->solution->measures;
     const weft_stage *s = &plan->stage[i];
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-    weft_chunk_figures sum = {0};
+    weft_chunk_figures sum = weft_stage_figures(r, i);
     int n_units = 0;
 
-    for (int c = i; c < plan->n_stages * plan->n_chunks; c += plan->n_stages) {
-        sum.forward_s += m->figures[c].forward_s;
-        sum.backward_s += m->figures[c].backward_s;
-        sum.again_s += m->figures[c].again_s;
-        sum.collective_s += m->figures[c].collective_s;
+    for (int c = i; c < plan->n_stages * plan->n_chunks; c += plan->n_stages)
         n_units += units_of(&r->problem->units, plan->cut[c], plan->cut[c + 1]);
-    }
     weft_put_int(a, d, "units", n_units);
     weft_put_int(a, d, "devices", weft_stage_devices(s));
     weft_put_int(a, d, "width", s->width);

@@ -4,17 +4,16 @@
  *
  * A stage is a process, since its devices do the same at the same time: thread 1 computes, sums
  * gradients and updates; the threads behind it send activations and gradients, and parameters that
- * two stages share. Viewers want events of a thread not to cross: transfers are taken by start, and
- * each takes the first thread of its stage whose last one has ended. A counter shows the memory of
+ * two stages share. Viewers want events of a thread not to cross: transfers are on as many threads
+ * as the stage has lanes (lanes.c). A counter shows the memory of
  * the fullest device. Times are whole nanoseconds, as viewers keep them; exact seconds are in the
  * arguments.
  *
- * Time O(n log n + n * threads) in jobs. */
+ * Time O(n log n) in jobs. */
+#include "lanes.h"
 #include "trace.h"
 
-#include <stdlib.h>
-
-enum { COMPUTING = 1, MOST_LANES = 256 };
+enum { COMPUTING = 1 };
 
 typedef struct tracing {
     const weft_train_report *r;
@@ -22,20 +21,9 @@ typedef struct tracing {
     weft_trace trace;
 } tracing;
 
-/* A transfer on its thread. */
-typedef struct bar {
-    int job, stage;
-    double start_s;
-} bar;
-
 static int pid_of_stage(int i)
 {
     return i + 1; /* viewers keep 0 for themselves */
-}
-
-static bool is_sent(weft_train_part part)
-{
-    return part == WEFT_TRAIN_SEND || part == WEFT_TRAIN_RETURN || part == WEFT_TRAIN_SHARED;
 }
 
 static const char *job_name(tracing *t, int job)
@@ -84,56 +72,39 @@ static void add_stage(tracing *t, int i)
     }
 }
 
-static int by_start(const void *a, const void *b)
+static void add_lanes(tracing *t, weft_lane *sent, int n, weft_arena *scratch)
 {
-    const bar *x = a, *y = b;
+    int n_stages = t->r->solution->plan.n_stages;
+    int *n_lanes = WEFT_NEW(scratch, int, n_stages + 1);
 
-    if (x->stage != y->stage)
-        return x->stage < y->stage ? -1 : 1;
-    if (x->start_s > y->start_s || x->start_s < y->start_s)
-        return x->start_s < y->start_s ? -1 : 1;
-    return (x->job > y->job) - (x->job < y->job);
-}
-
-/* Transfers, n of them by stage and start. With more than MOST_LANES at one time the last thread
- * takes what is left. */
-static void add_lanes(tracing *t, const bar *b, int n)
-{
-    double until_s[MOST_LANES] = {0};
-    int n_lanes = 0;
-
-    for (int i = 0; i < n; i++) {
-        int lane = 0;
-
-        if (i > 0 && b[i].stage != b[i - 1].stage)
-            n_lanes = 0;
-        while (lane < n_lanes && lane < MOST_LANES - 1 && until_s[lane] > b[i].start_s)
-            lane++;
-        if (lane == n_lanes)
-            weft_trace_name(
-                &t->trace, "thread_name", pid_of_stage(b[i].stage), COMPUTING + 1 + n_lanes++,
-                lane == 0 ? "sending" : weft_arena_print(t->trace.a, "sending (%d)", lane + 1));
-        until_s[lane] = t->m->timeline->end_s[b[i].job];
-        add_job(t, b[i].job, b[i].stage, COMPUTING + 1 + lane);
-    }
+    weft_lanes_assign(sent, n, n_stages, n_lanes);
+    for (int s = 0; s < n_stages; s++)
+        for (int i = 0; i < n_lanes[s]; i++)
+            weft_trace_name(&t->trace, "thread_name", pid_of_stage(s), COMPUTING + 1 + i,
+                            i == 0 ? "sending"
+                                   : weft_arena_print(t->trace.a, "sending (%d)", i + 1));
+    for (int i = 0; i < n; i++)
+        add_job(t, sent[i].job, sent[i].row, COMPUTING + 1 + sent[i].lane);
 }
 
 static void add_jobs(tracing *t)
 {
     weft_arena *scratch = weft_arena_new();
     int n_jobs = t->m->jobs->n_jobs, n = 0;
-    bar *sent = WEFT_NEW(scratch, bar, n_jobs + 1);
+    weft_lane *sent = WEFT_NEW(scratch, weft_lane, n_jobs + 1);
 
     for (int i = 0; i < n_jobs; i++) {
         int stage = weft_train_stage_of(t->r, i);
 
-        if (is_sent(t->m->part[i]))
-            sent[n++] = (bar){i, stage, t->m->timeline->start_s[i]};
+        if (weft_train_is_sent(t->m->part[i]))
+            sent[n++] = (weft_lane){.row = stage,
+                                    .job = i,
+                                    .start_s = t->m->timeline->start_s[i],
+                                    .end_s = t->m->timeline->end_s[i]};
         else
             add_job(t, i, stage, COMPUTING);
     }
-    qsort(sent, (size_t)n, sizeof *sent, by_start);
-    add_lanes(t, sent, n);
+    add_lanes(t, sent, n, scratch);
     weft_arena_free(scratch);
 }
 

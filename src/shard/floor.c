@@ -11,8 +11,7 @@
  *
  * since computing, rotating and summing occupy all n members of a set. Every plan pays for each
  * step at least its minimum, whatever the sets are. */
-#include "weft/shard.h"
-
+#include "floor.h"
 #include "tables.h"
 
 #include <math.h>
@@ -51,14 +50,7 @@ static reach best_reach(const weft_sharding *p)
     return r;
 }
 
-/* Minima of one class of steps. */
-typedef struct least {
-    double own_s;    /* mode and host */
-    double mode_s;   /* mode alone */
-    double device_s; /* accelerator-seconds */
-} least;
-
-static void look_at(weft_tables *t, int step_class, const weft_set_kind *kind, least *out)
+static void look_at(weft_tables *t, int step_class, const weft_set_kind *kind, weft_step_floor *out)
 {
     const weft_sharding *p = t->problem;
     const weft_mode *m =
@@ -67,20 +59,27 @@ static void look_at(weft_tables *t, int step_class, const weft_set_kind *kind, l
 
     for (int k = 0; k < n; k++) {
         double s = weft_mode_s(&m[k], &kind->span, p->hides);
+        double own_s = weft_tables_own_s(t, step_class, kind, k);
 
-        out->own_s = fmin(out->own_s, weft_tables_own_s(t, step_class, kind, k));
+        if (!(s < INFINITY))
+            continue;
+        out->own_s = fmin(out->own_s, own_s);
         out->mode_s = fmin(out->mode_s, s);
         out->device_s = fmin(out->device_s, s * kind->n);
+        out->compute_s = fmin(out->compute_s, m[k].n_phases * m[k].phase_s);
+        out->host_s = fmin(out->host_s, fmax(0, own_s - s));
     }
 }
 
-static least *find_least(weft_tables *t, const weft_twins *twins, const reach *r, weft_arena *a)
+/* Minima of the classes of steps. */
+static weft_step_floor *find_least(weft_tables *t, const weft_twins *twins, const reach *r,
+                                   weft_arena *a)
 {
     const weft_platform *m = t->problem->platform;
-    least *out = WEFT_NEW(a, least, t->n_classes);
+    weft_step_floor *out = WEFT_NEW(a, weft_step_floor, t->n_classes);
 
     for (int c = 0; c < t->n_classes; c++)
-        out[c] = (least){INFINITY, INFINITY, INFINITY};
+        out[c] = (weft_step_floor){INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
     for (int b = 0; b < twins->n_classes; b++) {
         int most = 0, device = twins->device[b][0];
 
@@ -100,40 +99,71 @@ static least *find_least(weft_tables *t, const weft_twins *twins, const reach *r
     return out;
 }
 
-static double longest_path(const weft_tables *t, const least *l, weft_arena *a)
+/* Fills path_s and the path itself. */
+static void find_path(const weft_sharding *p, weft_arena *a, weft_shard_floor *out)
 {
-    const weft_steps *s = t->problem->steps;
-    double *end_s = WEFT_NEW(a, double, s->n), longest = 0;
+    const weft_steps *s = p->steps;
+    weft_arena *scratch = weft_arena_new();
+    double *end_s = WEFT_NEW(scratch, double, s->n + 1);
+    int *before = WEFT_NEW(scratch, int, s->n + 1), *path = WEFT_NEW(a, int, s->n + 1), last = -1;
 
     for (int v = 0; v < s->n; v++) {
-        double start_s = 0;
+        before[v] = -1;
+        for (int k = 0; k < s->step[v].n_operands; k++) {
+            int u = s->step[v].operand[k].step;
 
-        for (int k = 0; k < s->step[v].n_operands; k++)
-            if (s->step[v].operand[k].step >= 0)
-                start_s = fmax(start_s, end_s[s->step[v].operand[k].step]);
-        end_s[v] = start_s + l[t->class_of[v]].mode_s;
-        longest = fmax(longest, end_s[v]);
+            if (u >= 0 && (before[v] < 0 || end_s[u] > end_s[before[v]]))
+                before[v] = u;
+        }
+        end_s[v] = (before[v] < 0 ? 0 : end_s[before[v]]) + out->step[v].mode_s;
+        if (last < 0 || end_s[v] > end_s[last])
+            last = v;
     }
-    return longest;
+    out->path_s = last < 0 ? 0 : end_s[last];
+    for (int v = last; v >= 0; v = before[v])
+        path[out->n_path++] = v;
+    for (int i = 0; i < out->n_path / 2; i++) {
+        int swap = path[i];
+
+        path[i] = path[out->n_path - 1 - i];
+        path[out->n_path - 1 - i] = swap;
+    }
+    out->path = path;
+    weft_arena_free(scratch);
 }
 
-void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out)
+void weft_shard_floor_find(const weft_sharding *p, weft_arena *a, weft_shard_floor *out)
 {
     weft_arena *scratch = weft_arena_new();
     weft_tables *t = weft_tables_new(p, scratch);
     weft_twins twins = weft_twins_find(p, scratch);
     reach r = best_reach(p);
-    least *l = find_least(t, &twins, &r, scratch);
-    double sum_s = 0, device_s = 0, bound;
+    weft_step_floor *l = find_least(t, &twins, &r, scratch);
+    weft_step_floor *step = WEFT_NEW(a, weft_step_floor, p->steps->n + 1);
 
-    (void)a;
+    *out = (weft_shard_floor){.step = step};
     for (int v = 0; v < p->steps->n; v++) {
-        sum_s += l[t->class_of[v]].own_s;
-        device_s += l[t->class_of[v]].device_s;
+        step[v] = l[t->class_of[v]];
+        out->sum.own_s += step[v].own_s;
+        out->sum.mode_s += step[v].mode_s;
+        out->sum.device_s += step[v].device_s;
+        out->sum.compute_s += step[v].compute_s;
+        out->sum.host_s += step[v].host_s;
     }
-    bound = p->ask.is_concurrent ? fmax(longest_path(t, l, scratch), device_s / p->n_accelerators)
-                                 : sum_s;
+    find_path(p, a, out);
     weft_arena_free(scratch);
+}
+
+void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out)
+{
+    size_t mark = weft_arena_mark(a);
+    weft_shard_floor floor;
+    double bound;
+
+    weft_shard_floor_find(p, a, &floor);
+    bound = p->ask.is_concurrent ? fmax(floor.path_s, floor.sum.device_s / p->n_accelerators)
+                                 : floor.sum.own_s;
+    weft_arena_rewind(a, mark);
     *out = (weft_proof){.outcome = WEFT_UNKNOWN,
                         .value = INFINITY,
                         .bound = bound,

@@ -85,6 +85,8 @@ static void run_forwards(const weft_pipe_beat *b, lane *l, int i, int64_t j)
 
         if (i > 0)
             start_s = fmax(start_s, l[i - 1].arrival_s[s->n_forward]);
+        if (b->forward_at_s != NULL)
+            b->forward_at_s[i * b->n_microbatches + s->n_forward] = start_s;
         s->free_s = out_s = start_s + b->forward_s[i];
         if (b->is_contend)
             out_s = fmax(out_s, s->sent_s);
@@ -92,12 +94,14 @@ static void run_forwards(const weft_pipe_beat *b, lane *l, int i, int64_t j)
     }
 }
 
-static void run_backward(const weft_pipe_beat *b, lane *l, int i)
+static void run_backward(const weft_pipe_beat *b, lane *l, int i, int64_t j)
 {
     double start_s = l[i].free_s, out_s;
 
     if (i + 1 < b->n_stages)
         start_s = fmax(start_s, l[i].gradient_s);
+    if (b->backward_at_s != NULL)
+        b->backward_at_s[i * b->n_microbatches + j] = start_s;
     l[i].free_s = out_s = start_s + b->backward_s[i];
     if (i == 0)
         return;
@@ -119,7 +123,7 @@ static double plain_step(const weft_pipe_beat *b, weft_arena *scratch)
         for (int i = 0; i < b->n_stages; i++)
             run_forwards(b, l, i, j);
         for (int i = b->n_stages - 1; i >= 0; i--)
-            run_backward(b, l, i);
+            run_backward(b, l, i, j);
     }
     for (int i = 0; i < b->n_stages; i++)
         last_s[i] = l[i].free_s;

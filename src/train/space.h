@@ -93,6 +93,8 @@ typedef struct weft_pipe_beat {
     double *forward_s, *backward_s; /* [chunks] */
     double *send_s, *return_s;      /* [chunks] to the next chunk; gradients from there */
     double *sync_s, *update_s;      /* [n_stages] */
+    /* Where starts are kept: [stage * n_microbatches + microbatch], one chunk a stage; or NULL. */
+    double *forward_at_s, *backward_at_s;
     int n_shared;
     weft_pipe_shared *shared;
 } weft_pipe_beat;

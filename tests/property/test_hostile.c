@@ -265,7 +265,7 @@ static void check_printable(const weft_model *m, weft_arena *a)
     FILE *to = open_memstream(&text, &n);
 
     assert_non_null(to);
-    weft_summary_text(weft_summarize(m, a), true, to);
+    weft_summary_text(weft_summarize(m, a), true, 80, to);
     fclose(to);
     for (size_t i = 0; i < n; i++)
         CHECK(text[i] == '\n' || ((unsigned char)text[i] >= 0x20 && text[i] != 0x7f));

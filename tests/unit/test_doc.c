@@ -486,6 +486,23 @@ TEST(json_is_indented)
 }
 
 /* Names come from files that promise nothing: each wrong byte becomes U+FFFD. */
+TEST(short_json_has_no_digit_too_many)
+{
+    weft_arena *a = weft_arena_new();
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    weft_doc_add(a, list, weft_doc_new_real(a, 0.1));
+    weft_doc_add(a, list, weft_doc_new_real(a, 1.0 / 3));
+    weft_doc_add(a, list, weft_doc_new_real(a, 80));
+    weft_doc_add(a, list, weft_doc_new_real(a, -2.5e-7));
+    weft_doc_add(a, list, weft_doc_new_int(a, 123456789012));
+    weft_doc_add(a, list, weft_doc_new_text(a, "0.10000000000000001 \\\" 0.10000000000000001"));
+    CHECK_TEXT(weft_doc_json_short(list, a),
+               "[0.1,0.3333333333333333,80.0,-2.5e-07,123456789012,"
+               "\"0.10000000000000001 \\\\\\\" 0.10000000000000001\"]");
+    weft_arena_free(a);
+}
+
 TEST(json_is_valid_whatever_the_names)
 {
     static const char *const table[][2] = {
@@ -524,6 +541,7 @@ TEST(large_documents_are_written_and_read_quickly)
         weft_doc_add(a, list, weft_doc_new_real(a, i * 0.1));
         weft_doc_put(a, map, weft_arena_print(a, "node%d", i), weft_doc_new_int(a, i));
     }
+    CHECK(strlen(weft_doc_json_short(map, a)) <= strlen(weft_doc_json(map, 0, a)));
     d = good(weft_doc_json(map, 2, a), a);
     CHECK_INT(d->n, N + 1);
     CHECK_INT(d->item[N]->integer, N - 1);
@@ -617,6 +635,7 @@ TEST(what_is_written_is_read_back)
 
         CHECK(is_same(good(weft_doc_json(d, 0, a), a), d));
         CHECK(is_same(good(weft_doc_json(d, 3, a), a), d));
+        CHECK(is_same(good(weft_doc_json_short(d, a), a), d));
         weft_arena_free(a);
     }
 }
@@ -765,6 +784,7 @@ int main(void)
         cmocka_unit_test(made_documents_have_no_place),
         cmocka_unit_test(json_is_written_in_order),
         cmocka_unit_test(json_is_indented),
+        cmocka_unit_test(short_json_has_no_digit_too_many),
         cmocka_unit_test(json_is_valid_whatever_the_names),
         cmocka_unit_test(large_documents_are_written_and_read_quickly),
         cmocka_unit_test(what_is_written_is_read_back),

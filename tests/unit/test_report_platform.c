@@ -14,7 +14,7 @@ static char *platform_text(const weft_platform *p)
     size_t n = 0;
     FILE *to = open_memstream(&text, &n);
 
-    weft_platform_text(p, to);
+    weft_platform_text(p, 80, to);
     fclose(to);
     return text;
 }

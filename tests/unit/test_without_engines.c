@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* weft where CBC, Clp and Z3 are not installed: this program is built with names of libraries that
- * do not exist. Solvers that are nothing without them say what is missing; all others go on. */
+/* weft where CBC, Clp, Z3 and Graphviz are not installed: this program is built with names of
+ * libraries that do not exist. Solvers that are nothing without them say what is missing; all others
+ * go on, and drawings are in rows. */
 #include "bound.h"
 #include "check.h"
 #include "fixtures.h"
+#include "layout.h"
 #include "milp_place.h"
 
 #include <stdbool.h>
@@ -148,6 +150,21 @@ TEST(legs_are_searched)
     weft_problem_free(p);
 }
 
+/* A diamond: 0, below it 1 and 2 side by side, below them 3. */
+TEST(drawings_are_in_rows)
+{
+    weft_arena *a = weft_arena_new();
+    const double w[] = {60, 60, 60, 60}, h[] = {30, 30, 30, 30};
+    const int from[] = {0, 0, 1, 2}, to[] = {1, 2, 3, 3};
+    const weft_sketch s = {4, 4, w, h, from, to};
+    const weft_layout *l = weft_layout_new(&s, a);
+
+    CHECK(!l->is_graphviz);
+    CHECK(l->y[0] < l->y[1] && l->y[1] == l->y[2] && l->y[2] < l->y[3]);
+    CHECK(fabs(l->x[1] - l->x[2]) >= 60);
+    weft_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +175,7 @@ int main(void)
         cmocka_unit_test(legs_are_searched),
         cmocka_unit_test(the_other_solvers_go_on_for_latency),
         cmocka_unit_test(load_and_auto_go_on_for_throughput),
+        cmocka_unit_test(drawings_are_in_rows),
     };
 
     return RUN_TESTS(tests);

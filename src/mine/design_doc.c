@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* out_mine_json.c: what the report of a search of accelerators shows, as numbers; the design with
- * all that is needed to find it again; the front as CSV. */
+/* design_doc.c: what a search of accelerators found, as numbers; the design with all that is needed
+ * to find it again and to check it (schema weft.design/1).
+ *
+ * A file is the same for any number of processes, and whether or not a study knew some of the
+ * designs: how many it did is in results only. */
+#include "design.h"
+
 #include <inttypes.h>
 #include <math.h>
-
-#include "fields.h"
 
 static weft_doc *null(weft_arena *a)
 {
     return weft_doc_new(a, WEFT_DOC_NULL);
 }
 
-static weft_doc *sizes_doc(const weft_template *t, const weft_point *p, weft_arena *a)
+weft_doc *weft_sizes_doc(const weft_template *t, const weft_point *p, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
@@ -22,7 +25,21 @@ static weft_doc *sizes_doc(const weft_template *t, const weft_point *p, weft_are
     return d;
 }
 
-static weft_doc *search_doc(const weft_mine_report *r, weft_arena *a)
+const char *weft_metric_name(weft_metric m)
+{
+    return m == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput";
+}
+
+const char *weft_mine_unit(const weft_quest *q)
+{
+    bool is_per_tdp = q->metric == WEFT_METRIC_PER_TDP;
+
+    if (q->n_workloads == 1)
+        return is_per_tdp ? "samples/J" : "samples/s";
+    return is_per_tdp ? "x/W" : "x";
+}
+
+static weft_doc *search_doc(const weft_mine_report *r, bool is_file, weft_arena *a)
 {
     const weft_found *f = r->found;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
@@ -32,7 +49,8 @@ static weft_doc *search_doc(const weft_mine_report *r, weft_arena *a)
     weft_put_int(a, d, "bounded", f->n_bounds);
     weft_put_int(a, d, "bounded_again", f->n_strong);
     weft_put_int(a, d, "scheduled", f->n_evaluated);
-    weft_put_int(a, d, "recalled", f->n_recalled);
+    if (!is_file)
+        weft_put_int(a, d, "recalled", f->n_recalled);
     weft_put_real(a, d, "schedule_bound", f->schedule_bound);
     return d;
 }
@@ -69,7 +87,7 @@ static weft_doc *front_doc(const weft_mine_report *r, weft_arena *a)
 
     for (int i = 0; i < r->found->n_front; i++) {
         const weft_mined *m = &r->found->front[i];
-        weft_doc *d = sizes_doc(r->quest->template_, &m->point, a);
+        weft_doc *d = weft_sizes_doc(r->quest->template_, &m->point, a);
 
         weft_put_real(a, d, "throughput", m->throughput);
         weft_doc_add(a, list, d);
@@ -80,7 +98,7 @@ static weft_doc *front_doc(const weft_mine_report *r, weft_arena *a)
 static weft_doc *reference_doc(const weft_mine_report *r, weft_arena *a)
 {
     const weft_template *t = r->quest->template_;
-    weft_doc *d = sizes_doc(t, &r->quest->reference, a);
+    weft_doc *d = weft_sizes_doc(t, &r->quest->reference, a);
     double throughput =
         r->quest->n_workloads > 1 ? 1 : r->quest->workload[0].batch / r->figure[0].reference_s;
 
@@ -98,7 +116,7 @@ static weft_doc *shift_doc(const weft_template *t, const weft_shift *s, weft_are
     weft_put_real(a, d, "factor", s->factor);
     weft_put_real(a, d, "value", s->winner_value);
     weft_put_real(a, d, "best_value", s->best_value);
-    weft_doc_put(a, d, "best", s->best_value > 0 ? sizes_doc(t, &s->best, a) : null(a));
+    weft_doc_put(a, d, "best", s->best_value > 0 ? weft_sizes_doc(t, &s->best, a) : null(a));
     weft_doc_put(a, d, "flips", weft_doc_new_bool(a, s->is_flip));
     return d;
 }
@@ -120,19 +138,67 @@ static weft_doc *sensitivity_doc(const weft_mine_report *r, weft_arena *a)
     return d;
 }
 
-void weft_mine_report_put(const weft_mine_report *r, weft_doc *map, weft_arena *a)
+bool weft_mine_report_fits(const weft_mine_report *r)
 {
+    bool fits = true;
+
+    for (int i = 0; i < r->quest->n_workloads; i++)
+        fits = fits && r->figure[i].fits;
+    return fits;
+}
+
+static void put_found(const weft_mine_report *r, bool is_file, weft_doc *map, weft_arena *a)
+{
+    const weft_template *t = r->quest->template_;
     bool has = r->found->value > 0;
 
     weft_put_real(a, map, "throughput", has ? r->found->throughput : NAN);
-    weft_doc_put(a, map, "design",
-                 has ? sizes_doc(r->quest->template_, &r->found->point, a) : null(a));
+    weft_doc_put(a, map, "fits", weft_doc_new_bool(a, weft_mine_report_fits(r)));
+    weft_doc_put(a, map, "design", has ? weft_sizes_doc(t, &r->found->point, a) : null(a));
     weft_doc_put(a, map, "reference", has ? reference_doc(r, a) : null(a));
-    weft_doc_put(a, map, "search", search_doc(r, a));
+    weft_doc_put(a, map, "search", search_doc(r, is_file, a));
     weft_doc_put(a, map, "networks", has ? networks_doc(r, a) : null(a));
     weft_doc_put(a, map, "front", front_doc(r, a));
     weft_doc_put(a, map, "is_front_proved", weft_doc_new_bool(a, r->found->is_front_proved));
     weft_doc_put(a, map, "sensitivity", sensitivity_doc(r, a));
+}
+
+void weft_mine_report_put(const weft_mine_report *r, weft_doc *map, weft_arena *a)
+{
+    put_found(r, false, map, a);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+weft_doc *weft_dims_doc(const weft_model_options *o, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    for (int i = 0; o != NULL && i < o->n_dims; i++)
+        weft_put_int(a, d, o->dim[i].name, o->dim[i].size);
+    return d;
+}
+
+void weft_design_put_head(weft_arena *a, weft_doc *d, const char *kind, const weft_template *t)
+{
+    weft_doc *template_ = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_put_text(a, d, "schema", WEFT_DESIGN_SCHEMA);
+    weft_put_text(a, d, "kind", kind);
+    weft_put_text(a, template_, "source", t->source);
+    weft_put_text(a, template_, "name", t->name);
+    weft_put_text(a, template_, "hash", weft_arena_print(a, "%016" PRIx64, t->hash));
+    weft_doc_put(a, d, "template", template_);
+}
+
+void weft_design_put_claims(weft_arena *a, weft_doc *d, weft_outcome outcome, double value,
+                            double bound, double gap, const char *unit)
+{
+    weft_put_text(a, d, "status", weft_outcome_name(outcome));
+    weft_put_real(a, d, "value", value);
+    weft_put_text(a, d, "unit", unit);
+    weft_put_real(a, d, "bound", bound);
+    weft_put_real(a, d, "gap", gap);
 }
 
 static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
@@ -140,7 +206,7 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
     const weft_quest *q = r->quest;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    weft_put_text(a, d, "metric", q->metric == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput");
+    weft_put_text(a, d, "metric", weft_metric_name(q->metric));
     weft_put_text(a, d, "blend", q->blend == WEFT_BLEND_WORST ? "worst" : "geometric");
     weft_put_real(a, d, "area_mm2", q->limits.area_mm2);
     weft_put_real(a, d, "tdp_w", q->limits.tdp_w);
@@ -148,6 +214,7 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
     weft_put_real(a, d, "least_throughput", q->least_throughput);
     weft_put_text(a, d, "dtype", r->dtype);
     weft_put_text(a, d, "optimizer", r->optimizer);
+    weft_doc_put(a, d, "dims", weft_dims_doc(r->options, a));
     weft_put_text(a, d, "solver", r->solver);
     weft_put_int(a, d, "seed", r->seed);
     weft_put_int(a, d, "evaluations", r->evaluations);
@@ -156,41 +223,15 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
 
 weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a)
 {
-    const weft_template *t = r->quest->template_;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *template_ = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    const weft_found *f = r->found;
 
-    if (!(r->found->value > 0))
+    if (!(f->value > 0))
         return NULL;
-    weft_put_text(a, d, "schema", "weft.design/1");
-    weft_put_text(a, template_, "source", t->source);
-    weft_put_text(a, template_, "name", t->name);
-    weft_put_text(a, template_, "hash", weft_arena_print(a, "%016" PRIx64, t->hash));
-    weft_doc_put(a, d, "template", template_);
+    weft_design_put_head(a, d, "device", r->quest->template_);
     weft_doc_put(a, d, "asked", asked_doc(r, a));
-    weft_doc_put(a, d, "networks", networks_doc(r, a));
-    weft_doc_put(a, d, "design", sizes_doc(t, &r->found->point, a));
-    weft_put_text(a, d, "status", weft_outcome_name(r->found->outcome));
-    weft_put_real(a, d, "value", r->found->value);
-    weft_put_text(a, d, "unit", weft_mine_unit(r->quest));
-    weft_put_real(a, d, "bound", r->found->bound);
-    weft_put_real(a, d, "throughput", r->found->throughput);
+    weft_design_put_claims(a, d, f->outcome, f->value, f->bound,
+                           fabs(f->value - f->bound) / f->value, weft_mine_unit(r->quest));
+    put_found(r, true, d, a);
     return d;
-}
-
-void weft_mine_report_csv(const weft_mine_report *r, FILE *to)
-{
-    const weft_template *t = r->quest->template_;
-
-    fprintf(to, "throughput,tdp_w,area_mm2");
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        fprintf(to, ",%s", weft_knob_name((weft_knob)k));
-    fputc('\n', to);
-    for (int i = 0; i < r->found->n_front; i++) {
-        const weft_mined *m = &r->found->front[i];
-
-        fprintf(to, "%.17g,%.17g,%.17g", m->throughput, m->tdp_w, m->area_mm2);
-        for (int k = 0; k < WEFT_N_KNOBS; k++)
-            fprintf(to, ",%.17g", weft_knob_size(t, &m->point, (weft_knob)k));
-        fputc('\n', to);
-    }
 }

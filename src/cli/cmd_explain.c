@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_explain.c: weft explain PLAN. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "cli.h"
+#include "upgrade.h"
+#include "weft/api.h"
+#include "weft/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct explain_options {
+    const char *upgrades, *save, *uncertainty, *solver, *model, *on, *output;
+    weft_effort_flags effort;
+    int64_t top, samples;
+    bool json, quiet;
+} explain_options;
+
+static const weft_option explain_table[] = {
+    {WEFT_TEXT(explain_options, upgrades),          0,   0,  0,    "which to price, or none",
+     "link,speed,memory,device",                                                                                           NULL},
+    {WEFT_INT(explain_options,  top),               0,   0,  1e6,  "show the best N upgrades only; 0: all",          NULL,
+     NULL                                                                                                                      },
+    {WEFT_TEXT(explain_options, save),              0,   0,  0,
+     "write each upgraded machine into this folder, for --on",                                                       "",   NULL},
+    {WEFT_TEXT(explain_options, uncertainty),       0,   0,  0,
+     "errors of costs (20%) for which the plan stays good",                                                          "",   NULL},
+    {WEFT_INT(explain_options,  samples),           100, 0,  1e6,
+     "random errors of all times that --uncertainty tries",                                                          NULL, NULL},
+    {WEFT_TEXT(explain_options, solver),            0,   0,  0,
+     "how to solve again; if not given, as the plan was made",                                                       "",   NULL},
+    {WEFT_TEXT(explain_options, effort.time_limit), 0,   0,  0,
+     "of each solve (default: as the command of the plan, or none with --steps)",                                    "",   NULL},
+    {WEFT_INT(explain_options,  effort.steps),      0,   0,  1e15,
+     "steps of search of each solve; 0: no limit (--uncertainty: few)",                                              NULL, NULL},
+    {WEFT_INT(explain_options,  effort.seed),       -1,  -1, 1e15, "seed; -1: that of the plan",                     NULL,
+     NULL                                                                                                                      },
+    {WEFT_INT(explain_options,  effort.threads),    1,   1,  1024,
+     "solves side by side; the answer does not depend on it",                                                        NULL, NULL},
+    {WEFT_TEXT(explain_options, model),             0,   0,  0,    "the model, if it is not where the plan says",    "",
+     NULL                                                                                                                      },
+    {WEFT_TEXT(explain_options, on),                0,   0,  0,    "the platform, if it is not where the plan says", "",
+     NULL                                                                                                                      },
+    {WEFT_FLAG(explain_options, json),              0,   0,  1,    "the result as one JSON document",                NULL, NULL},
+    {WEFT_TEXT(explain_options, output),            0,   0,  0,    "write the result there",                         "",   NULL},
+    {WEFT_FLAG(explain_options, quiet),             0,   0,  1,    "print nothing but errors",                       NULL, NULL},
+    WEFT_OPTIONS_END,
+};
+
+/* What is explained, and what is needed for it. */
+typedef struct explainer {
+    const explain_options *o;
+    const char *plan;
+    weft_question question;
+    weft_case c;
+    weft_verdict verdict;
+    weft_run run;
+    weft_watch watch;
+    weft_arena *a;
+    weft_explanation e;
+    weft_why why;
+    weft_doubt doubt;
+} explainer;
+
+/* --- flags ----------------------------------------------------------------------------------- */
+
+/* "link,speed" -> bits. */
+static weft_status read_kinds(const char *text, unsigned *out)
+{
+    *out = 0;
+    if (strcmp(text, "none") == 0)
+        return WEFT_OK;
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        int k = 0;
+
+        while (k < WEFT_N_UPGRADES &&
+               (strlen(weft_upgrade_name((weft_upgrade_kind)k)) != n ||
+                strncmp(text, weft_upgrade_name((weft_upgrade_kind)k), n) != 0))
+            k++;
+        if (k == WEFT_N_UPGRADES)
+            return weft_fail(WEFT_E_INPUT,
+                             "--upgrades has '%.*s', expected some of link, speed, memory, device, "
+                             "or none",
+                             (int)n, text);
+        *out |= 1u << k;
+        text += n + (text[n] == ',');
+    }
+    return WEFT_OK;
+}
+
+/* "20%", "0.2". */
+static weft_status read_error(const char *text, double *out)
+{
+    char *end;
+
+    *out = strtod(text, &end);
+    if (end != text && strcmp(end, "%") == 0)
+        *out /= 100;
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(*out > 0 && *out < 1))
+        return weft_fail(WEFT_E_INPUT,
+                         "--uncertainty is '%s', expected a part of the costs below 100%%: 20%%",
+                         text);
+    return WEFT_OK;
+}
+
+static weft_status read_effort(explainer *x)
+{
+    weft_effort_flags flags = x->o->effort;
+
+    if (flags.seed < 0)
+        flags.seed = x->question.origin->seed;
+    return weft_effort_read(&flags,
+                            x->question.is_shard   ? WEFT_SHARD_LIMIT
+                            : x->question.is_train ? WEFT_TRAIN_LIMIT
+                                                   : WEFT_USUAL_LIMIT,
+                            &x->watch, &x->run);
+}
+
+/* --- progress -------------------------------------------------------------------------------- */
+
+static void tell(void *context, int n_done, int n)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "%s: %d of %d", (const char *)context, n_done, n);
+    weft_progress(text);
+}
+
+/* --- why ------------------------------------------------------------------------------------- */
+
+static const char *const *step_names(const weft_sharding *p, weft_arena *a)
+{
+    const char **name = WEFT_NEW(a, const char *, p->steps->n + 1);
+
+    for (int v = 0; v < p->steps->n; v++)
+        name[v] = weft_step_name(p->steps, v);
+    return name;
+}
+
+static void find_why(explainer *x)
+{
+    weft_explanation *e = &x->e;
+
+    e->plan = x->plan;
+    e->origin = x->question.origin;
+    e->why = &x->why;
+    e->solver = *x->o->solver ? x->o->solver : e->origin->solver;
+    if (x->question.is_shard) {
+        e->kind = "shard";
+        e->proof = &x->verdict.shards.proof;
+        e->task_name = step_names(x->c.shard.sharding, x->a);
+        weft_shard_why(x->c.shard.sharding, &x->verdict.shards, x->a, &x->why);
+    } else if (x->question.is_train) {
+        e->kind = "train";
+        e->proof = &x->verdict.training.proof;
+        e->task_name = x->c.train.training->units.name;
+        weft_train_why(x->c.train.training, &x->verdict.training, x->a, &x->why);
+    } else {
+        e->kind = "place";
+        e->proof = &x->verdict.solution.proof;
+        e->task_name = x->c.problem->task_name;
+        e->is_period = x->c.problem->ask.goal == WEFT_THROUGHPUT;
+        weft_place_why(x->c.problem, &x->verdict.solution, x->a, &x->why);
+    }
+}
+
+/* --- upgrades -------------------------------------------------------------------------------- */
+
+/* Paths of measured times do not depend on the folder that the file is in. */
+static void make_absolute(weft_doc *d, const char *file, weft_arena *a)
+{
+    const char *slash = strrchr(file, '/');
+
+    for (int i = 0; i < d->n; i++) {
+        weft_doc *item = d->item[i];
+
+        if (d->kind == WEFT_DOC_MAP && strcmp(d->key[i], "profile") == 0 &&
+            item->kind == WEFT_DOC_TEXT && item->text[0] != '/') {
+            char *path =
+                realpath(slash == NULL ? item->text
+                                       : weft_arena_print(a, "%.*s/%s", (int)(slash - file), file,
+                                                          item->text),
+                         NULL);
+
+            if (path != NULL)
+                d->item[i] = weft_doc_new_text(a, path);
+            free(path);
+        } else if (item->kind == WEFT_DOC_MAP || item->kind == WEFT_DOC_LIST) {
+            make_absolute(item, file, a);
+        }
+    }
+}
+
+static weft_status save(const explainer *x, const weft_upgrade *u, int n)
+{
+    if (mkdir(x->o->save, 0777) != 0 && errno != EEXIST)
+        return weft_fail(WEFT_E_SYSTEM, "%s: the folder cannot be made: %s", x->o->save,
+                         strerror(errno));
+    for (int i = 0; i < n; i++) {
+        const char *path = weft_arena_print(x->a, "%s/%s.json", x->o->save, u[i].name);
+        weft_doc *copy = weft_doc_copy(u[i].document, x->a);
+        const char *text;
+
+        make_absolute(copy, copy->file ? copy->file : "", x->a);
+        text = weft_arena_print(x->a, "%s\n", weft_doc_json(copy, 1, x->a));
+        WEFT_TRY(weft_file_write(path, text, strlen(text)));
+    }
+    return WEFT_OK;
+}
+
+static weft_status price(explainer *x, unsigned kinds)
+{
+    const weft_doc *machine;
+    const weft_upgrade *upgrade;
+    weft_priced *priced;
+    weft_pricing how = {.solver = *x->o->solver ? x->o->solver : NULL,
+                        .run = x->run,
+                        .told = x->run.progress ? tell : NULL,
+                        .context = "upgrades"};
+    int n;
+
+    WEFT_TRY(weft_question_machine(&x->question, x->a, &machine));
+    WEFT_TRY(weft_upgrades_of(machine, kinds, x->a, &upgrade, &n));
+    if (*x->o->save)
+        WEFT_TRY(save(x, upgrade, n));
+    priced = WEFT_NEW(x->a, weft_priced, n + 1);
+    WEFT_TRY(weft_price(&x->question, x->e.proof->value, upgrade, n, &how, x->a, priced));
+    x->e.upgrade = priced;
+    x->e.n_upgrades = n;
+    x->e.n_shown = x->o->top > 0 && x->o->top < n ? (int)x->o->top : n;
+    return WEFT_OK;
+}
+
+/* --- errors of costs ------------------------------------------------------------------------- */
+
+/* What a solve may take for one change of costs: about a tenth of a second. */
+static int64_t usual_steps(const explainer *x)
+{
+    return x->question.is_shard ? 200 : x->question.is_train ? 100000 : 20000;
+}
+
+static weft_status doubt(explainer *x)
+{
+    weft_doubt_options o = {.tolerance = 0.01,
+                            .n_samples = (int)x->o->samples,
+                            .run = x->run,
+                            .told = x->run.progress ? tell : NULL,
+                            .context = "errors of costs"};
+
+    WEFT_TRY(read_error(x->o->uncertainty, &o.error));
+    if (o.run.steps == 0)
+        o.run.steps = usual_steps(x);
+    x->e.doubt = &x->doubt;
+    if (x->question.is_shard || x->question.is_train)
+        return weft_question_doubt(&x->question, x->e.solver, &o, x->a, &x->doubt);
+    o.solver = weft_place_find(x->e.solver);
+    if (o.solver == NULL)
+        return weft_fail(WEFT_E_INPUT, "'%s' is no solver; see: weft list solvers", x->e.solver);
+    return weft_place_doubt(x->c.problem, &x->verdict.solution.plan, &o, x->a, &x->doubt);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static weft_status show(const explainer *x)
+{
+    weft_collect text;
+
+    if (x->o->quiet)
+        return WEFT_OK;
+    WEFT_TRY(weft_collect_begin(&text));
+    if (x->o->json)
+        fprintf(text.to, "%s\n", weft_doc_json(weft_explanation_doc(&x->e, x->a), 1, x->a));
+    else
+        weft_explanation_text(&x->e, weft_report_width(x->o->output), text.to);
+    return weft_collect_emit(&text, x->o->output);
+}
+
+static weft_status find_all(explainer *x, unsigned kinds)
+{
+    find_why(x);
+    x->e.seed = x->run.seed;
+    x->e.steps = x->run.steps;
+    x->e.limit_s = x->run.limit_s;
+    if (*x->o->uncertainty)
+        WEFT_TRY(doubt(x));
+    return kinds != 0 ? price(x, kinds) : WEFT_OK;
+}
+
+static weft_status explain(explainer *x)
+{
+    unsigned kinds = 0;
+    weft_status status;
+
+    WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
+    WEFT_TRY(read_effort(x));
+    status = find_all(x, kinds);
+    if (x->run.progress != NULL)
+        fprintf(stderr, "\r\033[K"); /* what `tell` has shown */
+    weft_effort_end(&x->watch);
+    return status == WEFT_OK ? show(x) : status;
+}
+
+static weft_status refuse(const explainer *x, int *code)
+{
+    *code = WEFT_EXIT_NO;
+    weft_terminal_complain(
+        "weft",
+        weft_arena_print(x->a, "%s: %s%s", x->plan, x->verdict.wrong[0],
+                         x->verdict.n_wrong > 1 ? " (weft check shows all that is wrong)" : ""));
+    return WEFT_OK;
+}
+
+static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
+{
+    const explain_options *o = options;
+    explainer x = {.o = o, .plan = operand[0], .a = weft_arena_new()};
+    const char *model = *o->model ? o->model : NULL, *on = *o->on ? o->on : NULL;
+    weft_status status = weft_question_read(x.plan, model, on, x.a, &x.question);
+
+    (void)n_operands; /* one: the table says so */
+    if (status == WEFT_OK)
+        status = weft_verify(x.plan, model, on, x.a, &x.c, &x.verdict);
+    if (status == WEFT_OK) {
+        status = x.verdict.n_wrong > 0 ? refuse(&x, code) : explain(&x);
+        weft_case_close(&x.c);
+    }
+    weft_arena_free(x.a);
+    return status;
+}
+
+const weft_command weft_cmd_explain = {
+    .name = "explain",
+    .summary = "Why a plan is not faster, and what an upgrade would be worth",
+    .operands = "PLAN",
+    .description =
+        "Says what the value of a plan is made of and why no plan is below its bound: single\n"
+        "reasons, each a bound of its own. Then it makes one thing of the machine better at a\n"
+        "time (a link or a device twice as fast, twice the memory, one device more), solves\n"
+        "again for the edited platform file, and ranks the results. For plans of weft place,\n"
+        "shard and train. With --uncertainty: for which errors of costs the plan stays within\n"
+        "1 % of the best plan found.",
+    .examples = "  weft explain plan.json\n"
+                "  weft explain plan.json --top 3 --threads 4\n"
+                "  weft explain plan.json --upgrades link,speed --save upgraded\n"
+                "  weft explain plan.json --upgrades none --uncertainty 20%\n"
+                "  weft explain plan.json --time-limit 1min --json -o explain.json\n",
+    .options = explain_table,
+    .options_size = sizeof(explain_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* remake.c: the commands that make a plan and its page again, as a user would type them: flags that
+ * have their usual values are left out. Files are named without their folders. */
+#include "cli.h"
+#include "weft/api.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *weft_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* A line of words that grows. */
+typedef struct line {
+    const char *text;
+    weft_arena *a;
+} line;
+
+static void add(line *l, const char *word)
+{
+    l->text = weft_arena_print(l->a, "%s%s%s", l->text, *l->text ? " " : "", word);
+}
+
+/* A word as the shell reads it: between quotes if it has anything but letters, digits and marks
+ * that mean nothing there. */
+static void add_word(line *l, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+.,:/=%@";
+    char *quoted, *to;
+
+    if (*word && word[strspn(word, plain)] == '\0') {
+        add(l, word);
+        return;
+    }
+    to = quoted = weft_arena_alloc(l->a, 4 * strlen(word) + 3);
+    *to++ = '\'';
+    for (; *word; word++)
+        if (*word == '\'') {
+            memcpy(to, "'\\''", 4);
+            to += 4;
+        } else {
+            *to++ = *word;
+        }
+    *to = '\'';
+    add(l, quoted);
+}
+
+static void add_flag(line *l, const char *flag, const char *value)
+{
+    add(l, flag);
+    add_word(l, value);
+}
+
+static void add_count(line *l, const char *flag, int64_t value, int64_t usual)
+{
+    if (value != usual)
+        add_flag(l, flag, weft_arena_print(l->a, "%lld", (long long)value));
+}
+
+static void add_model(line *l, const weft_remake *m)
+{
+    const weft_plan_origin *o = m->origin;
+    const weft_model_options *opt = &o->options;
+
+    add_word(l, o->model);
+    if (o->platform != NULL)
+        add_flag(l, "--on", o->platform);
+    if (o->format != NULL)
+        add_flag(l, "--format", o->format);
+    add_count(l, "--batch", opt->batch, 0);
+    for (int i = 0; i < opt->n_dims; i++)
+        add_flag(l, "--dim",
+                 weft_arena_print(l->a, "%s=%lld", opt->dim[i].name, (long long)opt->dim[i].size));
+    if (opt->dtype != WEFT_TYPE_UNKNOWN)
+        add_flag(l, "--dtype", weft_dtype_name(opt->dtype));
+}
+
+static void add_optimizer(line *l, const weft_remake *m)
+{
+    if (m->origin->options.optimizer != WEFT_ADAM)
+        add_flag(l, "--optimizer", weft_optimizer_name(m->origin->options.optimizer));
+}
+
+static const char *end(line *l, const weft_remake *m)
+{
+    const weft_plan_origin *o = m->origin;
+    line report = {"weft report", l->a};
+
+    if (o->solver != NULL && strcmp(o->solver, "auto") != 0)
+        add_flag(l, "--solver", o->solver);
+    add_count(l, "--seed", o->seed, 1);
+    add_flag(l, "-o", weft_base_name(m->plan));
+    add_word(&report, weft_base_name(m->plan));
+    add_flag(&report, "-o", weft_base_name(m->page));
+    return weft_arena_print(l->a, "%s\n%s", l->text, report.text);
+}
+
+const char *weft_remake_place(const weft_remake *m, const weft_ask *ask, weft_arena *a)
+{
+    line l = {"weft place", a};
+
+    add_model(&l, m);
+    if (m->origin->options.train) {
+        add(&l, "--train");
+        add_optimizer(&l, m);
+    }
+    if (ask->goal == WEFT_THROUGHPUT)
+        add_flag(&l, "--goal", "throughput");
+    if (ask->most_latency_s > 0)
+        add_flag(&l, "--deadline", weft_arena_print(a, "%.17gs", ask->most_latency_s));
+    if (ask->most_period_s > 0)
+        add_flag(&l, "--min-throughput", weft_arena_print(a, "%.17g", 1 / ask->most_period_s));
+    if (ask->is_contiguous)
+        add(&l, "--contiguous");
+    if (ask->is_mixed)
+        add(&l, "--mix");
+    if (ask->is_calls)
+        add_flag(&l, "--semantics", "calls");
+    return end(&l, m);
+}
+
+const char *weft_remake_shard(const weft_remake *m, const weft_shard_ask *ask, weft_arena *a)
+{
+    line l = {"weft shard", a};
+
+    add_model(&l, m);
+    add_flag(&l, "--semantics", ask->is_concurrent ? "branches" : "sequential");
+    if (ask->is_contiguous)
+        add(&l, "--contiguous");
+    if (ask->has_no_sharing)
+        add(&l, "--no-sharing");
+    return end(&l, m);
+}
+
+/* The name of the only one that is allowed; NULL: there are several. */
+static const char *only(unsigned bits, const char *(*name)(int), int n)
+{
+    for (int i = 0; i < n; i++)
+        if (bits == 1u << i)
+            return name(i);
+    return NULL;
+}
+
+static const char *schedule_word(int i)
+{
+    return weft_schedule_name((weft_schedule)i);
+}
+
+static const char *recompute_word(int i)
+{
+    return weft_recompute_name((weft_recompute)i);
+}
+
+const char *weft_remake_train(const weft_remake *m, const weft_train_ask *ask, weft_arena *a)
+{
+    const char *schedule = only(ask->schedules, schedule_word, WEFT_N_SCHEDULES);
+    const char *recompute = only(ask->recomputes, recompute_word, WEFT_N_RECOMPUTES);
+    line l = {"weft train", a};
+
+    add_model(&l, m);
+    add_optimizer(&l, m);
+    add_count(&l, "--batch", ask->batch, 512);
+    add_count(&l, "--microbatch", ask->microbatch, 0);
+    if (schedule != NULL)
+        add_flag(&l, "--schedule", schedule);
+    if (recompute != NULL)
+        add_flag(&l, "--recompute", recompute);
+    add_count(&l, "--width", ask->most_width, 0);
+    add_count(&l, "--replicas", ask->most_replicas, 0);
+    add_count(&l, "--stages", ask->most_stages, 0);
+    add_count(&l, "--chunks", ask->most_chunks, 4);
+    if (ask->is_split_moments)
+        add(&l, "--split-moments");
+    return end(&l, m);
+}
+
+/* --- designs -----------------------------------------------------------------------------------
+ */
+
+/* One number for all networks, or one for each. */
+static const char *batches(const weft_quest *q, weft_arena *a)
+{
+    const char *text = weft_arena_print(a, "%.0f", q->workload[0].batch);
+    bool is_one = true;
+
+    for (int i = 1; i < q->n_workloads; i++) {
+        is_one = is_one && q->workload[i].batch == q->workload[0].batch;
+        text = weft_arena_print(a, "%s,%.0f", text, q->workload[i].batch);
+    }
+    return is_one ? weft_arena_print(a, "%.0f", q->workload[0].batch) : text;
+}
+
+/* What one device and pipelines have in common. */
+typedef struct design_asked {
+    const weft_template *template_;
+    const weft_limits *limits;
+    weft_metric metric;
+    double least_throughput;
+    const weft_model_options *options;
+    const char *dtype, *optimizer;
+} design_asked;
+
+static void add_real(line *l, const char *flag, double value, const char *unit)
+{
+    if (value < INFINITY)
+        add_flag(l, flag, weft_arena_print(l->a, "%.15g%s", value, unit));
+}
+
+/* Whole GiB, as a rule. */
+static void add_memory(line *l, double bytes)
+{
+    static const double gib = 1073741824;
+    bool is_whole = bytes == gib * (double)(int64_t)(bytes / gib);
+
+    add_real(l, "--memory", is_whole ? bytes / gib : bytes, is_whole ? "GiB" : "B");
+}
+
+static void add_design(line *l, const design_asked *q)
+{
+    bool is_per_tdp = q->metric == WEFT_METRIC_PER_TDP;
+
+    if (strcmp(q->template_->source, "mine16") != 0)
+        add_flag(l, "--template", q->template_->source);
+    add_real(l, "--area", q->limits->area_mm2, "mm2");
+    add_real(l, "--power", q->limits->tdp_w, "W");
+    add_memory(l, q->template_->hbm_bytes);
+    if (is_per_tdp)
+        add_flag(l, "--metric", "perf-per-tdp");
+    if (q->least_throughput != (is_per_tdp ? 0.5 : 0))
+        add_real(l, "--least-throughput", q->least_throughput, "");
+    for (int i = 0; i < q->options->n_dims; i++)
+        add_flag(l, "--dim",
+                 weft_arena_print(l->a, "%s=%lld", q->options->dim[i].name,
+                                  (long long)q->options->dim[i].size));
+    if (strcmp(q->dtype, "bf16") != 0)
+        add_flag(l, "--dtype", q->dtype);
+    if (strcmp(q->optimizer, "adam") != 0)
+        add_flag(l, "--optimizer", q->optimizer);
+}
+
+static const char *end_design(line *l, const weft_remake *m)
+{
+    line report = {"weft report", l->a};
+
+    add_flag(l, "-o", weft_base_name(m->plan));
+    add_word(&report, weft_base_name(m->plan));
+    add_flag(&report, "-o", weft_base_name(m->page));
+    return weft_arena_print(l->a, "%s\n%s", l->text, report.text);
+}
+
+static void add_weights(line *l, const double *weight, int n)
+{
+    const char *text = NULL;
+    bool is_plain = true;
+
+    for (int i = 0; i < n; i++) {
+        is_plain = is_plain && weight[i] == 1;
+        text = weft_arena_print(l->a, "%s%s%.15g", text ? text : "", text ? "," : "", weight[i]);
+    }
+    if (!is_plain)
+        add_flag(l, "--weights", text);
+}
+
+const char *weft_remake_mine(const weft_remake *m, const weft_mine_report *r, weft_arena *a)
+{
+    const weft_quest *q = r->quest;
+    double *weight = WEFT_NEW(a, double, q->n_workloads);
+    line l = {"weft mine", a};
+
+    for (int i = 0; i < q->n_workloads; i++) {
+        add_word(&l, q->workload[i].name);
+        weight[i] = q->workload[i].weight;
+    }
+    add_flag(&l, "--batch", batches(q, a));
+    add_weights(&l, weight, q->n_workloads);
+    if (q->blend == WEFT_BLEND_WORST)
+        add_flag(&l, "--blend", "worst");
+    add_design(&l, &(design_asked){q->template_, &q->limits, q->metric, q->least_throughput,
+                                   r->options, r->dtype, r->optimizer});
+    if (strcmp(r->solver, "auto") != 0)
+        add_flag(&l, "--solver", r->solver);
+    add_count(&l, "--seed", r->seed, 1);
+    add_count(&l, "--evaluations", r->evaluations, 0);
+    if (r->sensitivity != NULL)
+        add_count(&l, "--sensitivity", r->sensitivity->n_draws, 0);
+    return end_design(&l, m);
+}
+
+const char *weft_remake_fleet(const weft_remake *m, const weft_fleet_report *r, weft_arena *a)
+{
+    const weft_fleet_quest *q = r->quest;
+    const char *recompute = only(q->fleet.recomputes, recompute_word, WEFT_N_RECOMPUTES);
+    double *weight = WEFT_NEW(a, double, q->n_nets);
+    weft_fleet usual = weft_fleet_default();
+    line l = {"weft mine", a};
+
+    for (int i = 0; i < q->n_nets; i++) {
+        add_word(&l, q->net[i]->name);
+        weight[i] = q->net[i]->weight;
+    }
+    add_count(&l, "--stages", q->fleet.n_stages, 0);
+    add_count(&l, "--width", q->fleet.width, 1);
+    add_count(&l, "--replicas", q->fleet.replicas, 1);
+    add_count(&l, "--batch", q->fleet.batch, 0);
+    add_count(&l, "--microbatch", q->fleet.microbatch, 1);
+    add_weights(&l, weight, q->n_nets);
+    if (q->is_per_stage)
+        add_flag(&l, "--designs", "stages");
+    if (recompute != NULL)
+        add_flag(&l, "--recompute", recompute);
+    if (q->fleet.inside.bytes_per_s != usual.inside.bytes_per_s)
+        add_real(&l, "--inside", q->fleet.inside.bytes_per_s, "B/s");
+    if (q->fleet.between.bytes_per_s != usual.between.bytes_per_s)
+        add_real(&l, "--between", q->fleet.between.bytes_per_s, "B/s");
+    add_design(&l, &(design_asked){q->template_, &q->limits, q->metric, q->least_throughput,
+                                   r->options, r->dtype, r->optimizer});
+    return end_design(&l, m);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* out_diff_json.c: two plans side by side for programs: as a document (weft.diff/1), and the moves
+ * as comma-separated values. */
+#include <math.h>
+#include <string.h>
+
+#include "fields.h"
+
+static void put_pair(weft_arena *a, weft_doc *map, const char *key, const double value[2])
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_put_real(a, d, "a", value[0]);
+    weft_put_real(a, d, "b", value[1]);
+    weft_doc_put(a, map, key, d);
+}
+
+static weft_doc *side_doc(const weft_diff *d, int s, weft_arena *a)
+{
+    const weft_plan_origin *o = d->side[s].origin;
+    const weft_proof *proof = d->proof[s];
+    weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_put_text(a, map, "file", d->side[s].file);
+    weft_put_text(a, map, "model", o->model);
+    weft_put_text(a, map, "platform", o->platform);
+    weft_put_text(a, map, "solver", o->solver);
+    weft_put_int(a, map, "seed", o->seed);
+    weft_put_text(a, map, "status", weft_outcome_name(proof->outcome));
+    weft_put_real(a, map, "value", proof->value);
+    weft_put_real(a, map, "bound", proof->bound);
+    weft_put_real(a, map, "gap", proof->gap);
+    weft_put_text(a, map, "method", proof->method);
+    return map;
+}
+
+static weft_doc *rows_doc(const weft_diff_row *row, int n, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < n; i++) {
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_text(a, d, "name", row[i].name);
+        weft_put_text(a, d, "a", row[i].text[0]);
+        weft_put_text(a, d, "b", row[i].text[1]);
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+static weft_doc *figures_doc(const weft_diff_figure *f, int n, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < n; i++) {
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_text(a, d, "name", f[i].key);
+        weft_put_text(a, d, "unit", f[i].unit);
+        weft_put_real(a, d, "a", f[i].value[0]);
+        weft_put_real(a, d, "b", f[i].value[1]);
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+static weft_doc *places_doc(const weft_diff *d, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < d->n_places; i++) {
+        const weft_diff_place *p = &d->place[i];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_text(a, row, "name", p->name);
+        put_pair(a, row, d->is_max ? "step_s" : "busy_s", p->busy_s);
+        put_pair(a, row, "peak_bytes", p->peak_bytes);
+        if (strcmp(d->kind, "place") == 0) {
+            put_pair(a, row, "sent", p->sent_bytes);
+            weft_put_real(a, row, "left_s", p->left_s);
+            weft_put_real(a, row, "came_s", p->came_s);
+            put_pair(a, row, "stayed_s", p->stay_s);
+            put_pair(a, row, "only_s", p->only_s);
+        }
+        if (strcmp(d->kind, "train") == 0 || strcmp(d->kind, "fleet") == 0) {
+            put_pair(a, row, "forward_s", p->forward_s);
+            put_pair(a, row, "backward_s", p->backward_s);
+        }
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+typedef struct crossings {
+    int n_gained, n_lost;
+    double gained_bytes, lost_bytes;
+} crossings;
+
+static void put_crossings(weft_arena *a, weft_doc *row, const crossings *c)
+{
+    weft_put_int(a, row, "transfers_gained", c->n_gained);
+    weft_put_int(a, row, "transfers_lost", c->n_lost);
+    weft_put_size(a, row, "gained", c->gained_bytes);
+    weft_put_size(a, row, "lost", c->lost_bytes);
+}
+
+static weft_doc *moves_doc(const weft_diff *d, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < d->n_moves; i++) {
+        const weft_diff_move *m = &d->move[i];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_text(a, row, "name", m->name);
+        weft_put_text(a, row, "kind", m->kind);
+        weft_put_text(a, row, "from", m->at[0]);
+        weft_put_text(a, row, "to", m->at[1]);
+        put_pair(a, row, "seconds", m->seconds);
+        weft_put_real(a, row, "effect_s", m->effect_s);
+        weft_put_int(a, row, "stretch", m->stretch);
+        if (strcmp(d->kind, "place") == 0)
+            put_crossings(a, row,
+                          &(crossings){m->n_gained, m->n_lost, m->gained_bytes, m->lost_bytes});
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+static weft_doc *stretches_doc(const weft_diff *d, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < d->n_stretches; i++) {
+        const weft_diff_stretch *s = &d->stretch[i];
+        const weft_diff_move *first = &d->move[s->first];
+        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_put_int(a, row, "count", s->n);
+        weft_put_text(a, row, "first", first->name);
+        weft_put_text(a, row, "last", first[s->n - 1].name);
+        weft_put_text(a, row, "from", first->at[0]);
+        weft_put_text(a, row, "to", first->at[1]);
+        put_pair(a, row, "seconds", s->seconds);
+        weft_put_real(a, row, "effect_s", s->effect_s);
+        if (strcmp(d->kind, "place") == 0)
+            put_crossings(a, row,
+                          &(crossings){s->n_gained, s->n_lost, s->gained_bytes, s->lost_bytes});
+        weft_doc_add(a, list, row);
+    }
+    return list;
+}
+
+static weft_doc *names_doc(const char *const *name, int n, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < n; i++)
+        weft_doc_add(a, list, weft_doc_new_text(a, name[i]));
+    return list;
+}
+
+static void put_comparison(const weft_diff *d, weft_doc *map, weft_arena *a)
+{
+    weft_doc_put(a, map, "same_problem", weft_doc_new_bool(a, d->is_same_problem));
+    weft_doc_put(a, map, "same_plan", weft_doc_new_bool(a, d->is_same_plan));
+    weft_put_text(a, map, "compared",
+                  !d->is_comparable  ? NULL
+                  : d->is_per_sample ? "value of a sample"
+                                     : "value");
+    weft_put_real(a, map, "ratio", d->ratio);
+    weft_put_text(a, map, "better", d->better < 0 ? NULL : d->better == 0 ? "a" : "b");
+    weft_doc_put(a, map, "proved", weft_doc_new_bool(a, d->is_proved));
+    weft_put_text(a, map, "claim", d->claim);
+}
+
+weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a)
+{
+    weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
+    const char *places = strcmp(d->kind, "train") == 0 || strcmp(d->kind, "fleet") == 0 ? "stages"
+                         : d->is_max                                                    ? "networks"
+                                                                                        : "devices";
+
+    weft_put_text(a, map, "schema", "weft.diff/1");
+    weft_put_text(a, map, "command", "diff");
+    weft_put_text(a, map, "kind", d->kind);
+    weft_put_text(a, map, "unit", d->unit);
+    weft_put_text(a, map, "sense", d->is_max ? "max" : "min");
+    weft_doc_put(a, map, "a", side_doc(d, 0, a));
+    weft_doc_put(a, map, "b", side_doc(d, 1, a));
+    put_comparison(d, map, a);
+    weft_doc_put(a, map, "settings", rows_doc(d->setting, d->n_settings, a));
+    weft_doc_put(a, map, "decisions", rows_doc(d->decision, d->n_decisions, a));
+    weft_doc_put(a, map, "figures", figures_doc(d->figure, d->n_figures, a));
+    weft_doc_put(a, map, places, places_doc(d, a));
+    weft_doc_put(a, map, "links", figures_doc(d->link, d->n_links, a));
+    weft_doc_put(a, map, "chain", figures_doc(d->part, d->n_parts, a));
+    weft_doc_put(a, map, "moved", moves_doc(d, a));
+    weft_doc_put(a, map, "stretches", stretches_doc(d, a));
+    weft_put_int(a, map, "stayed", d->n_stay);
+    weft_put_int(a, map, "shifted", d->n_shifted);
+    put_pair(a, map, "stayed_s", d->stay_s);
+    weft_doc_put(a, map, "only_a", names_doc(d->only[0], d->n_only[0], a));
+    weft_doc_put(a, map, "only_b", names_doc(d->only[1], d->n_only[1], a));
+    if (strcmp(d->kind, "place") == 0) {
+        weft_put_int(a, map, "transfers_gained", d->n_gained);
+        weft_put_int(a, map, "transfers_lost", d->n_lost);
+    }
+    return map;
+}
+
+/* --- comma-separated values ------------------------------------------------------------------ */
+
+static void csv_text(FILE *to, const char *text)
+{
+    if (text == NULL || strpbrk(text, ",\"\n\r") == NULL) {
+        fputs(text ? text : "", to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', to);
+        fputc(*text, to);
+    }
+    fputc('"', to);
+}
+
+void weft_diff_csv(const weft_diff *d, FILE *to)
+{
+    fputs("name,kind,from,to,seconds_a,seconds_b,effect_s,stretch,transfers_gained,transfers_lost,"
+          "gained,lost\n",
+          to);
+    for (int i = 0; i < d->n_moves; i++) {
+        const weft_diff_move *m = &d->move[i];
+        const char *const text[] = {m->name, m->kind, m->at[0], m->at[1]};
+
+        for (int k = 0; k < 4; k++) {
+            csv_text(to, text[k]);
+            fputc(',', to);
+        }
+        fprintf(to, "%.9g,%.9g,%.9g,%d,", m->seconds[0], m->seconds[1], m->effect_s, m->stretch);
+        if (strcmp(d->kind, "place") == 0)
+            fprintf(to, "%d,%d,%.9g,%.9g\n", m->n_gained, m->n_lost, m->gained_bytes,
+                    m->lost_bytes);
+        else
+            fputs(",,,\n", to);
+    }
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* Designs are searched, written, changed in one place and verified: the file as it was passes, and
+ * no change of what is claimed of it does. Not claimed of a design are the question itself (limits,
+ * seed), the counts of a search, and what rests on searches alone; of these single rules are
+ * tested. Pages are made of what was verified. */
+#define _POSIX_C_SOURCE 200809L
+#include "check.h"
+#include "weft/api.h"
+#include "weft/report.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SMALL "gpt2:layers=2,hidden=64,heads=4,seq=16,vocab=100"
+#define OTHER "gpt2:layers=3,hidden=64,heads=2,seq=16,vocab=100"
+#define TEMPLATE WEFT_TEST_DATA "/templates/small.yaml"
+
+typedef struct made {
+    weft_arena *arena;
+    weft_doc *doc;
+} made;
+
+static const weft_mine_network networks[] = {
+    {SMALL, 8, 1},
+    {OTHER, 4, 2}
+};
+
+static weft_mine_request request_of(int n_networks)
+{
+    return (weft_mine_request){
+        .n_networks = n_networks,
+        .network = networks,
+        .options = {.dtype = WEFT_BF16, .train = true, .optimizer = WEFT_ADAM},
+        .template_ = TEMPLATE,
+        .area = "300mm2",
+        .power = "160W",
+        .n_threads = 1,
+    };
+}
+
+/* What weft mine does, without its command line. */
+static made make_design(const weft_mine_request *request, const char *solver, int n_draws)
+{
+    made m = {.arena = weft_arena_new()};
+    weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
+    weft_mine_figure figure[2];
+    weft_sensitivity s;
+    weft_mine_case c;
+    weft_found f;
+
+    CHECK_OK(weft_mine_case_open(request, &c));
+    CHECK_OK(weft_miner_find(solver)->mine(&c.quest, NULL, 0, &run, m.arena, &f));
+    CHECK(f.value > 0);
+    for (int i = 0; i < request->n_networks; i++) {
+        weft_mill *mill = c.quest.workload[i].mill[0];
+
+        figure[i] = (weft_mine_figure){.macs = c.need[i].macs,
+                                       .memory_bytes = c.need[i].memory_bytes,
+                                       .fits = c.need[i].fits,
+                                       .step_s = weft_mill_step_s(mill, &f.point),
+                                       .schedule_s = weft_mill_headtail_s(mill, &f.point),
+                                       .reference_s = weft_mill_step_s(mill, &c.quest.reference)};
+    }
+    weft_mine_report r = {.quest = &c.quest,
+                          .found = &f,
+                          .figure = figure,
+                          .solver = solver,
+                          .dtype = "bf16",
+                          .optimizer = "adam",
+                          .options = &request->options,
+                          .seed = 1};
+    if (n_draws > 0) {
+        CHECK_OK(weft_quest_sensitivity(&c.quest, &f.point, &c.workshop, n_draws, 0.01, &run,
+                                        m.arena, &s));
+        r.sensitivity = &s;
+    }
+    m.doc = weft_mine_design_doc(&r, m.arena);
+    weft_mine_case_close(&c);
+    weft_arena_free(run.scratch);
+    return m;
+}
+
+static made make_fleet(const weft_mine_request *request)
+{
+    made m = {.arena = weft_arena_new()};
+    weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
+    weft_fleet_case c;
+    weft_fleet_found f;
+
+    CHECK_OK(weft_fleet_case_open(request, &c));
+    CHECK_OK(weft_mine_cluster(&c.quest, &run, m.arena, &f));
+    CHECK(f.value > 0);
+    m.doc = weft_fleet_design_doc(&(weft_fleet_report){.quest = &c.quest,
+                                                       .found = &f,
+                                                       .dtype = "bf16",
+                                                       .optimizer = "adam",
+                                                       .options = &request->options},
+                                  m.arena);
+    weft_fleet_case_close(&c);
+    weft_arena_free(run.scratch);
+    return m;
+}
+
+static const char *scratch_file(void)
+{
+    static char path[] = "/tmp/weft_mine_verify_XXXXXX"; /* mkstemp fills it in once */
+    static int fd = -1;
+
+    if (fd < 0)
+        fd = mkstemp(path);
+    return path;
+}
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+static void check_equal_lengths(const weft_doc *map)
+{
+    for (int i = 1; i < map->n; i++)
+        CHECK_INT(map->item[i]->n, map->item[0]->n);
+}
+
+/* Bars lie in the step, rows and lanes exist, bars of one lane do not overlap. */
+static void check_timeline(const weft_doc *d)
+{
+    const weft_doc *bars, *rows, *of[4];
+    static const char *const key[] = {"row", "lane", "start", "end"};
+    double end_s = weft_doc_get(d, "end")->real;
+
+    CHECK_OK(weft_doc_need(d, "bars", WEFT_DOC_MAP, &bars));
+    CHECK_OK(weft_doc_need(d, "rows", WEFT_DOC_LIST, &rows));
+    check_equal_lengths(bars);
+    for (int k = 0; k < 4; k++)
+        of[k] = weft_doc_get(bars, key[k]);
+    CHECK(of[0]->n > 0);
+    for (int i = 0; i < of[0]->n; i++) {
+        int64_t row = of[0]->item[i]->integer, lane = of[1]->item[i]->integer;
+
+        CHECK(row >= 0 && row < rows->n);
+        CHECK(lane >= 0 && lane < weft_doc_get(rows->item[row], "lanes")->integer);
+        CHECK(of[2]->item[i]->real >= 0 && of[2]->item[i]->real <= of[3]->item[i]->real);
+        CHECK(of[3]->item[i]->real <= end_s * (1 + 1e-6));
+        for (int k = 0; k < i; k++)
+            if (of[0]->item[k]->integer == row && of[1]->item[k]->integer == lane)
+                CHECK(of[2]->item[i]->real >= of[3]->item[k]->real - 1e-8 * end_s ||
+                      of[2]->item[k]->real >= of[3]->item[i]->real - 1e-8 * end_s);
+    }
+}
+
+static void check_tables(const weft_doc *page)
+{
+    const weft_doc *tables = weft_doc_get(page, "tables");
+
+    CHECK(tables->n >= 2);
+    for (int i = 0; i < tables->n; i++) {
+        const weft_doc *rows = weft_doc_get(tables->item[i], "rows");
+
+        for (int k = 0; k < rows->n; k++)
+            CHECK_INT(rows->item[k]->n, weft_doc_get(tables->item[i], "columns")->n);
+    }
+}
+
+static void check_page(const weft_verdict *v, const weft_case *c, weft_arena *a)
+{
+    weft_page_more more = {.graph = v->is_mine ? c->mine.trained[0]->graph : NULL,
+                           .command = "weft mine",
+                           .version = "1"};
+    const weft_doc *page = v->is_mine ? weft_mine_report_page(&v->mine, &more, a)
+                                      : weft_fleet_report_page(&v->fleet, &more, a);
+    const weft_doc *result = weft_doc_get(page, "result"), *facts = weft_doc_get(page, "facts");
+    const weft_doc *plots = weft_doc_get(page, "plots");
+
+    CHECK(strcmp(weft_doc_get(page, "kind")->text, "mine") == 0);
+    CHECK(weft_doc_get(result, "value")->real == weft_doc_get(facts->item[0], "number")->real);
+    check_timeline(weft_doc_get(page, "timeline"));
+    check_tables(page);
+    CHECK_INT(plots->n, v->is_mine ? 2 : 0);
+    for (int i = 0; i < plots->n; i++)
+        CHECK(weft_doc_get(plots->item[i], "points")->n > 0);
+    CHECK(strstr(weft_doc_json(page, 0, a), "nan") == NULL);
+}
+
+/* --- verdicts -------------------------------------------------------------------------------- */
+
+/* Things wrong with the document as a file; -1: it cannot be read. */
+static int n_wrong(const weft_doc *d, const char *model, const char *template_, const char **line)
+{
+    static char first[512];
+    weft_arena *a = weft_arena_new();
+    const char *text = weft_doc_json(d, 0, a), *path = scratch_file();
+    weft_verdict v;
+    weft_case c;
+    int n = -1;
+
+    CHECK_OK(weft_file_write(path, text, strlen(text)));
+    if (weft_verify(path, model, template_, a, &c, &v) == WEFT_OK) {
+        n = v.n_wrong;
+        CHECK(n > 0 || ((v.is_mine || v.is_fleet) && v.has_solution));
+        if (n == 0)
+            check_page(&v, &c, a);
+        snprintf(first, sizeof first, "%s", n > 0 ? v.wrong[0] : "");
+        weft_case_close(&c);
+    }
+    if (line != NULL)
+        *line = n < 0 ? weft_message() : first;
+    weft_arena_free(a);
+    return n;
+}
+
+/* Changes one value of the tree and puts it back; the test runs for each of them. */
+static int n_changed;
+
+static void check_leaf(const weft_doc *root, weft_doc *leaf, const char *where)
+{
+    weft_doc before = *leaf;
+
+    switch (leaf->kind) {
+    case WEFT_DOC_INT:
+        leaf->integer++;
+        leaf->real++;
+        break;
+    case WEFT_DOC_REAL:
+        leaf->real = leaf->real * 1.001 + 1e-3;
+        break;
+    case WEFT_DOC_BOOL:
+        leaf->truth = !leaf->truth;
+        break;
+    case WEFT_DOC_TEXT:
+        leaf->text = "other";
+        break;
+    default:
+        return;
+    }
+    if (n_wrong(root, NULL, NULL, NULL) == 0)
+        fail_msg("a change of %s is not noticed", where);
+    n_changed++;
+    *leaf = before;
+}
+
+/* What is asked, and what only a search knows. Links inside a stage: these networks are too small
+ * to be cut over its devices, which exchange nothing. */
+static bool is_claimed(const char *where)
+{
+    static const char *const not_claimed[] = {
+        ".asked.area_mm2",
+        ".asked.tdp_w",
+        ".asked.memory_bytes",
+        ".asked.least_throughput",
+        ".asked.solver",
+        ".asked.seed",
+        ".asked.evaluations",
+        ".asked.blend",
+        ".search.feasible",
+        ".search.bounded",
+        ".search.bounded_again",
+        ".search.scheduled",
+        ".search.schedule_bound",
+        ".search.partitioned",
+        ".search.plans",
+        ".is_front_proved",
+        ".sensitivity",
+        ".common",
+        ".fleet.recompute",
+        ".fleet.inside_bytes_per_s",
+        ".fleet.inside_latency_s",
+    };
+
+    for (size_t i = 0; i < sizeof not_claimed / sizeof *not_claimed; i++)
+        if (strcmp(where, not_claimed[i]) == 0)
+            return false;
+    return strstr(where, ".bound_s") == NULL && strstr(where, ".weight") == NULL;
+}
+
+static void check_tree(const weft_doc *root, weft_doc *d, const char *where, weft_arena *a)
+{
+    if (!is_claimed(where))
+        return;
+    check_leaf(root, d, where);
+    for (int i = 0; i < d->n; i++)
+        check_tree(root, d->item[i],
+                   d->kind == WEFT_DOC_MAP ? weft_arena_print(a, "%s.%s", where, d->key[i])
+                                           : weft_arena_print(a, "%s[%d]", where, i),
+                   a);
+}
+
+static void check_changes(made m)
+{
+    CHECK_INT(n_wrong(m.doc, NULL, NULL, NULL), 0);
+    check_tree(m.doc, m.doc, "", m.arena);
+    CHECK_INT(n_wrong(m.doc, NULL, NULL, NULL), 0); /* all is as it was */
+    weft_arena_free(m.arena);
+}
+
+TEST(every_change_of_a_design_is_noticed)
+{
+    weft_mine_request one = request_of(1), two = request_of(2);
+
+    two.metric = WEFT_METRIC_PER_TDP;
+    two.power = NULL;
+    n_changed = 0;
+    check_changes(make_design(&one, "auto", 0));
+    check_changes(make_design(&two, "fast", 0));
+    check_changes(make_design(&one, "front", 1));
+    CHECK(n_changed > 150);
+}
+
+TEST(every_change_of_a_pipeline_is_noticed)
+{
+    weft_mine_request one = request_of(1), two = request_of(2);
+    weft_fleet f = weft_fleet_default();
+
+    f.n_stages = f.width = f.replicas = 2;
+    f.batch = 16;
+    one.fleet = two.fleet = &f;
+    one.is_per_stage = true;
+    one.metric = WEFT_METRIC_PER_TDP;
+    n_changed = 0;
+    check_changes(make_fleet(&one));
+    check_changes(make_fleet(&two));
+    CHECK(n_changed > 100);
+}
+
+/* --- single rules ---------------------------------------------------------------------------- */
+
+static weft_doc *at(const weft_doc *d, const char *key)
+{
+    return (weft_doc *)weft_doc_get(d, key);
+}
+
+/* The first complaint has these words. */
+static void check_says(const weft_doc *d, const char *words)
+{
+    const char *line;
+
+    if (n_wrong(d, NULL, NULL, &line) == 0 || strstr(line, words) == NULL)
+        fail_msg("'%s' does not say '%s'", line, words);
+}
+
+static void set_real(weft_doc *d, double x)
+{
+    d->kind = WEFT_DOC_REAL;
+    d->real = x;
+}
+
+TEST(rules_of_bounds_and_limits)
+{
+    weft_mine_request r = request_of(1);
+    made m = make_design(&r, "auto", 0), fast = make_design(&r, "fast", 0);
+    weft_doc *bound = at(m.doc, "bound"), *area = at(at(m.doc, "asked"), "area_mm2");
+    double value = at(m.doc, "value")->real;
+
+    set_real(area, 201);
+    check_says(m.doc, "mm2, the limit is 201 mm2");
+    set_real(area, 300);
+    set_real(bound, value * 0.9);
+    check_says(m.doc, "gap");
+    set_real(at(m.doc, "gap"), 0.1);
+    check_says(m.doc, "below the value");
+    set_real(bound, value * 1.5);
+    set_real(at(m.doc, "gap"), 0.5);
+    check_says(m.doc, "is 'optimal', expected 'bounded'");
+    /* A solver that proves nothing claims what only a search knows. */
+    set_real(at(fast.doc, "bound"), value);
+    set_real(at(fast.doc, "gap"), 0);
+    check_says(fast.doc, "the solver 'fast' proves nothing");
+    weft_arena_free(m.arena);
+    weft_arena_free(fast.arena);
+}
+
+TEST(designs_of_the_front_do_not_beat_each_other)
+{
+    weft_mine_request r = request_of(1);
+    made m = make_design(&r, "front", 0);
+    weft_doc *front = at(m.doc, "front"), *first = front->item[0];
+
+    CHECK(front->n > 2);
+    front->item[1] = first; /* twice the same */
+    check_says(m.doc, "front[1] is beaten by front[0]");
+    set_real(at(first, "rows"), 33);
+    check_says(m.doc, "rows is 33, which is no size of the template 'small'");
+    weft_arena_free(m.arena);
+}
+
+TEST(shifts_keep_their_order)
+{
+    weft_mine_request r = request_of(1);
+    made m = make_design(&r, "auto", 1);
+    weft_doc *shift = at(at(m.doc, "sensitivity"), "shifts")->item[0];
+
+    at(shift, "flips")->truth = !at(shift, "flips")->truth;
+    check_says(m.doc, "sensitivity.shifts[0].flips is wrong");
+    set_real(at(shift, "value"), 1e9);
+    check_says(m.doc, "more than the best");
+    weft_arena_free(m.arena);
+}
+
+TEST(stages_follow_one_another)
+{
+    weft_mine_request r = request_of(1);
+    weft_fleet f = weft_fleet_default();
+    made m;
+    weft_doc *stages;
+
+    f.n_stages = 2;
+    f.batch = 8;
+    r.fleet = &f;
+    m = make_fleet(&r);
+    stages = at(at(m.doc, "networks")->item[0], "stages");
+    at(stages->item[1], "first_cut")->integer = 0;
+    check_says(m.doc, "expected it to begin at");
+    at(stages->item[1], "first_cut")->integer = at(stages->item[0], "last_cut")->integer;
+    set_real(at(at(m.doc, "asked"), "memory_bytes"), 1000);
+    check_says(m.doc, "does not fit the memory");
+    at(at(m.doc, "fleet"), "stages")->integer = 1000;
+    check_says(m.doc, "entries, expected 1000");
+    weft_arena_free(m.arena);
+}
+
+/* A design of one question is none of another. */
+TEST(other_networks_and_templates_are_noticed)
+{
+    weft_mine_request r = request_of(1);
+    made m = make_design(&r, "auto", 0);
+    const char *line;
+
+    CHECK(n_wrong(m.doc, OTHER, NULL, &line) > 0);
+    CHECK(strstr(line, "network '" SMALL "' has changed since the plan was made") != NULL);
+    CHECK(n_wrong(m.doc, NULL, "mine16", &line) > 0);
+    CHECK(strstr(line, "template '" TEMPLATE "' has changed since the plan was made") != NULL);
+    weft_arena_free(m.arena);
+}
+
+TEST(one_model_cannot_stand_for_two_networks)
+{
+    weft_mine_request r = request_of(2);
+    made m = make_design(&r, "auto", 0);
+    const char *line;
+
+    CHECK_INT(n_wrong(m.doc, SMALL, NULL, &line), -1);
+    CHECK(strstr(line, "the design is for 2 networks") != NULL);
+    weft_arena_free(m.arena);
+}
+
+static int drop_file(void **state)
+{
+    (void)state;
+    return unlink(scratch_file());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_change_of_a_design_is_noticed),
+        cmocka_unit_test(every_change_of_a_pipeline_is_noticed),
+        cmocka_unit_test(rules_of_bounds_and_limits),
+        cmocka_unit_test(designs_of_the_front_do_not_beat_each_other),
+        cmocka_unit_test(shifts_keep_their_order),
+        cmocka_unit_test(stages_follow_one_another),
+        cmocka_unit_test(other_networks_and_templates_are_noticed),
+        cmocka_unit_test(one_model_cannot_stand_for_two_networks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, drop_file);
+}
