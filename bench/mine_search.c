@@ -2,14 +2,16 @@
 /* mine_search.c: what does a search of designs find, and after how many evaluations?
  *
  * mine_search [-b BATCH] [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL SEARCH... trains the
- * network (Adam, batch 8 if not said otherwise, 16 bit) and runs each search with at most MOST evaluations (0: no limit) and the seeds 1
+ * network (Adam, batch 8 if not said otherwise, 16 bit) and runs each search with at most MOST
+ * evaluations (0: no limit) and the seeds 1
  * .. SEEDS. One JSON line for each: the design, its throughput, the bounds, the numbers of designs
  * in the limits, bounded and scheduled, seconds of the search, and the throughput relative to the
  * reference design of the template. MODEL may be several names with '+' between them: geometric
  * mean. Memory is not checked: the figures are of designs, not of batch sizes that fit.
  *
  * Searches behind the first one that proved an optimum also say after how many evaluations they had
- * 99 % of it ("to_99", -1: never), and those behind "fast" after how many they had what it has found
+ * 99 % of it ("to_99", -1: never), and those behind "fast" after how many they had what it has
+ * found
  * ("to_equal"); the reference design, with which all begin, is not counted. "enough": evaluated
  * designs with 99 % of the optimum. With -s searches behind "fast" stop when they have both; the
  * first search, "fast", "climb" and "exhaustive" run once and without limit. Exit code: 0, or 1. */
@@ -71,8 +73,7 @@ static weft_status look(void *context, int n, const int64_t *index, const double
     for (int i = 0; i < n; i++) {
         const double *seconds = step_s + (size_t)i * (size_t)w->quest->n_workloads;
 
-        double throughput =
-            fits(w->quest, index[i]) ? weft_quest_throughput(w->quest, seconds) : 0;
+        double throughput = fits(w->quest, index[i]) ? weft_quest_throughput(w->quest, seconds) : 0;
 
         for (int k = 0; k < N_GOALS; k++)
             if (w->goal[k] > 0 && w->when[k] < 0 && throughput >= w->goal[k])
@@ -140,13 +141,14 @@ static void print_found(const job *j, const weft_miner *m, int64_t seed, const w
     printf("{\"template\": \"%s\", \"model\": \"%s\", \"search\": \"%s\", \"seed\": %lld, "
            "\"status\": \"%s\", \"value\": %.9g, \"bound\": %.9g, \"schedule_bound\": %.9g, "
            "\"of_reference\": %.6g, \"feasible\": %lld, \"bounded\": %lld, \"strong\": %lld, "
-           "\"evaluated\": %lld, \"to_99\": %lld, \"to_equal\": %lld, \"enough\": %lld, \"front\": %d, \"seconds\": %.3f, \"design\": "
+           "\"evaluated\": %lld, \"to_99\": %lld, \"to_equal\": %lld, \"enough\": %lld, \"front\": "
+           "%d, \"seconds\": %.3f, \"design\": "
            "\"%s\"}\n",
            j->template_->name, j->name[0], m->name, (long long)seed, weft_outcome_name(f->outcome),
            f->value, f->bound, isfinite(f->schedule_bound) ? f->schedule_bound : -1,
            f->throughput / reference, (long long)f->n_feasible, (long long)f->n_bounds,
-           (long long)f->n_strong, (long long)f->n_evaluated, (long long)w->when[TO_99], (long long)w->when[TO_EQUAL],
-           (long long)w->n_enough, f->n_front, seconds,
+           (long long)f->n_strong, (long long)f->n_evaluated, (long long)w->when[TO_99],
+           (long long)w->when[TO_EQUAL], (long long)w->n_enough, f->n_front, seconds,
            f->value > 0 ? weft_point_print(j->template_, &f->point, point) : "");
     fflush(stdout);
 }
@@ -165,9 +167,10 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
     weft_arena *a = weft_arena_new();
     double step_s[MOST_MODELS], begin_s;
     weft_quest scaled = *q;
-    watch w = {.quest = &scaled,
-               .goal = {0.99 * j->optimum, (1 - 1e-9) * j->reached},
-               .when = {-1, -1}};
+    watch w = {
+        .quest = &scaled, .goal = {0.99 * j->optimum, (1 - 1e-9) * j->reached},
+             .when = {-1,                -1                     }
+    };
     weft_ledger ledger = {knows_nothing, look, &w};
     weft_run run = {.seed = seed,
                     .n_threads = j->n_threads,
@@ -252,8 +255,10 @@ int main(int argc, char **argv)
         argc--;
     }
     if (argc < 9) {
-        fprintf(stderr, "usage: mine_search [-b BATCH] [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL "
-                        "SEARCH...\n");
+        fprintf(
+            stderr,
+            "usage: mine_search [-b BATCH] [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL "
+            "SEARCH...\n");
         return 1;
     }
     status = run_all(&j, argc, argv);

@@ -207,13 +207,12 @@ static double serial_s(void *mill, const weft_point *p)
     times_of(m, p, lat);
     sum = path_of(m, lat, bottom);
     for (int u = 0; u < m->n; u++)
-        sum += lat[u] / size_of(m, p, m->is_tensor[u] ? WEFT_KNOB_TENSOR_CORES
-                                                      : WEFT_KNOB_VECTOR_CORES);
+        sum += lat[u] /
+               size_of(m, p, m->is_tensor[u] ? WEFT_KNOB_TENSOR_CORES : WEFT_KNOB_VECTOR_CORES);
     return sum;
 }
 
-const weft_timer toy_timer = {step_s,   floor_s,   simple_s, headtail_s,
-                              serial_s, conflicts, box_s};
+const weft_timer toy_timer = {step_s, floor_s, simple_s, headtail_s, serial_s, conflicts, box_s};
 
 toy_mill *toy_mill_new(const weft_template *t, uint64_t seed, double rough, weft_arena *a)
 {

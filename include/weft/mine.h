@@ -288,8 +288,9 @@ typedef struct weft_miner {
 } weft_miner;
 
 /* "auto" (fast path, then certified, or boxes if the lattice is large), "fast" (bounds first),
- * "climb" (counts by conflicts), "certified", "exhaustive", "boxes" (branch and bound over boxes), "front" (the proved front), and baselines:
- * "random", "anneal", "genetic", "surrogate", "inference". */
+ * "climb" (counts by conflicts), "certified", "exhaustive", "boxes" (branch and bound over boxes),
+ * "front" (the proved front), and baselines: "random", "anneal", "genetic", "surrogate",
+ * "inference". */
 int weft_miner_count(void);
 const weft_miner *weft_miner_at(int i);
 const weft_miner *weft_miner_find(const char *name);

@@ -154,8 +154,7 @@ static weft_status open_trained(const weft_mine_request *r, const weft_template 
 
         batch[i] = is_given ? r->network[i].batch : MOST_USUAL_BATCH;
         WEFT_TRY(open_model(r, i, batch[i], true, &out[i]));
-        while (!is_given && batch[i] > 1 &&
-               weft_training_bytes(out[i]->graph, t) > t->hbm_bytes) {
+        while (!is_given && batch[i] > 1 && weft_training_bytes(out[i]->graph, t) > t->hbm_bytes) {
             batch[i] = smaller_batch(out[i]->graph, t, batch[i]);
             weft_model_free(out[i]);
             out[i] = NULL;

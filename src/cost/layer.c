@@ -144,9 +144,8 @@ static void guess_free(const weft_nest *n, weft_layer *l)
     int last = -1;
 
     for (int i = 0; i < n->n_axes; i++) {
-        bool is_sum =
-            n->axis[i].kind == WEFT_AXIS_REDUCE ||
-            (n->axis[i].kind == WEFT_AXIS_SEQUENTIAL && is_sum_over_time(n, i));
+        bool is_sum = n->axis[i].kind == WEFT_AXIS_REDUCE ||
+                      (n->axis[i].kind == WEFT_AXIS_SEQUENTIAL && is_sum_over_time(n, i));
 
         if (is_sum) {
             l->n = times(l->n, n->axis[i].extent);
@@ -175,8 +174,8 @@ static const weft_access *state_weights(const weft_nest *n)
         if (n->access[i].is_result)
             return NULL;
         for (int k = 0; k < n->n_axes; k++)
-            is_fixed = is_fixed && (n->axis[k].kind != WEFT_AXIS_SEQUENTIAL ||
-                                    !indexes(&n->access[i], k));
+            is_fixed =
+                is_fixed && (n->axis[k].kind != WEFT_AXIS_SEQUENTIAL || !indexes(&n->access[i], k));
         found = is_fixed && found == NULL ? &n->access[i] : found;
     }
     return found;

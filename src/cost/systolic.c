@@ -29,10 +29,10 @@
  *
  * Several cores: groups, places (batch r c, or batch and r) and m are cut g_g x g_p x g_m with
  * powers of two or as many parts as there are cores left; the best cut counts, so one more core
- * never costs time. All cores read and write the shared buffer through one port; what several of them
- * need passes it once for each. So cuts may leave cores idle: as the bytes of a cut are those of a
- * part times the number of parts, fewer parts pass fewer bytes, and fewer along m are tried while
- * the port binds. Powers of two more cores never cost time, other numbers may. Cutting never
+ * never costs time. All cores read and write the shared buffer through one port; what several of
+ * them need passes it once for each. So cuts may leave cores idle: as the bytes of a cut are those
+ * of a part times the number of parts, fewer parts pass fewer bytes, and fewer along m are tried
+ * while the port binds. Powers of two more cores never cost time, other numbers may. Cutting never
  * lessens the bytes: folds and sums add up, operands are read again.
  * Non-arithmetic operators cost memory traffic only. */
 #include "arrays.h"

@@ -34,8 +34,8 @@ double weft_cycles_template(const weft_design *d, const weft_layer *l)
 
 static weft_array array_of(const weft_work_key *k, const weft_tensor_cores *t)
 {
-    return (weft_array){t->rows,     t->cols,          1,
-                        t->cores,    t->dataflow,      port_bytes(t->rows, t->cols),
+    return (weft_array){t->rows,          t->cols,      1,
+                        t->cores,         t->dataflow,  port_bytes(t->rows, t->cols),
                         k->element_bytes, t->port_bytes};
 }
 

@@ -83,14 +83,13 @@ static const double *vector_row(desk *d, const weft_point *p)
     d->vector[at] = row = WEFT_NEW(d->a, double, d->w->n_keys + 1);
     for (int k = 0; k < d->w->n_keys; k++) {
         const weft_work_key *key = &d->w->key[k];
-        double port = key->n_layers == 0
-                          ? weft_compulsory_bytes(key) / t->constant[WEFT_PORT].value
-                          : 0;
+        double port =
+            key->n_layers == 0 ? weft_compulsory_bytes(key) / t->constant[WEFT_PORT].value : 0;
 
-        row[k] = fmax(port, weft_cycles_vector(
-                                key, weft_knob_size(t, p, WEFT_KNOB_LANES) *
-                                         weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES))) /
-                 clock;
+        row[k] =
+            fmax(port, weft_cycles_vector(key, weft_knob_size(t, p, WEFT_KNOB_LANES) *
+                                                   weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES))) /
+            clock;
     }
     return row;
 }

@@ -10,7 +10,8 @@
  *                  bytes of all operators through the port of the buffer / (derate f port) )    [s]
  *
  * Times assume that an operator has all of the memory's bandwidth and all of the buffer's port; the
- * other terms are the floor that this leaves out. Bounds: mill_bound.c; the optimum of small networks: mill_oracle.c. */
+ * other terms are the floor that this leaves out. Bounds: mill_bound.c; the optimum of small
+ * networks: mill_oracle.c. */
 #include "mill.h"
 
 #include "arrays.h"

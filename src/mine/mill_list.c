@@ -4,7 +4,8 @@
  * 1. Allotment. Each operator gets the number of cores with the least core seconds; then, again and
  *    again, every critical operator gets the next larger number that makes it faster, until the
  *    critical path is no longer than the work of any kind of core divided by their number, or no
- *    critical operator gains. Last, every operator gets the number that makes it fastest.
+ *    critical operator gains. Last, every operator gets the number that makes it fastest, or a
+ *    step or two fewer, so that two or four of them run side by side.
  * 2. These allotments (at most WEFT_MILL_MOST_TRIES) are scheduled in the order of what critical
  * path, work and bytes bound them by, until the bound is no better than the best so far. Among the
  * ready operators that fit into the free cores the one with the latest possible start nearest
@@ -21,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_EVEN = 3 };
+enum { N_EVEN = 3 }; /* allotments of the last kind */
 
 typedef struct trial {
     const weft_mill_frame *f;

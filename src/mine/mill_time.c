@@ -399,9 +399,8 @@ static void box_tensor(weft_mill *m, weft_mill_frame *f, const weft_space_box *b
     least_tensor(m, b, g, core_s);
     for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++) {
         bool is_both = c >= m->ops.kind_at[WEFT_MILL_BOTH];
-        double lat_s =
-            first_s + fmax(fmax(core_s[c], f->port_s[c]),
-                           fmax(f->least_bytes_s[c], is_both ? vector_s[c] : 0));
+        double lat_s = first_s + fmax(fmax(core_s[c], f->port_s[c]),
+                                      fmax(f->least_bytes_s[c], is_both ? vector_s[c] : 0));
 
         lessen(&f->least_s[c], lat_s);
         lessen(&f->tensor_work_s[c], g.from * lat_s);

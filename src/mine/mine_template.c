@@ -30,18 +30,18 @@ typedef struct constant_row {
 } constant_row;
 
 static const constant_row constant_rows[WEFT_N_CONSTANTS] = {
-    [WEFT_AREA_FIXED] = {"area",  "fixed",        NAN, 1e6,  WEFT_UNIT_MM2,         false},
-    [WEFT_AREA_PE] = {"area",  "pe",           NAN, 1e3,  WEFT_UNIT_MM2,         true },
-    [WEFT_AREA_LANE] = {"area",  "lane",         NAN, 1e3,  WEFT_UNIT_MM2,         true },
-    [WEFT_AREA_SRAM] = {"area",  "sram_per_MiB", NAN, 1e6,  WEFT_UNIT_MM2,         true },
-    [WEFT_POWER_FIXED] = {"power", "fixed",        NAN, 1e6,  WEFT_UNIT_WATTS,       false},
-    [WEFT_POWER_MAC] = {"power", "mac",          NAN, 1e-3, WEFT_UNIT_JOULES,      false},
-    [WEFT_POWER_LANE] = {"power", "lane",         NAN, 1e-3, WEFT_UNIT_JOULES,      false},
-    [WEFT_HBM_BANDWIDTH] = {"hbm",   "bandwidth",    NAN, 1e18, WEFT_UNIT_BYTES_PER_S, true },
-    [WEFT_HBM_EFFICIENCY] = {"hbm",   "efficiency",   1,   1,    WEFT_UNIT_NONE,        true },
-    [WEFT_CLOCK] = {NULL,    "clock",        NAN, 1e12, WEFT_UNIT_HERTZ,       true },
-    [WEFT_DERATE] = {NULL,    "derate",       1,   1,    WEFT_UNIT_NONE,        true },
-    [WEFT_PORT] = {NULL,    "port",         INFINITY, 1e15, WEFT_UNIT_BYTES,  true },
+    [WEFT_AREA_FIXED] = {"area",  "fixed",        NAN,      1e6,  WEFT_UNIT_MM2,         false},
+    [WEFT_AREA_PE] = {"area",  "pe",           NAN,      1e3,  WEFT_UNIT_MM2,         true },
+    [WEFT_AREA_LANE] = {"area",  "lane",         NAN,      1e3,  WEFT_UNIT_MM2,         true },
+    [WEFT_AREA_SRAM] = {"area",  "sram_per_MiB", NAN,      1e6,  WEFT_UNIT_MM2,         true },
+    [WEFT_POWER_FIXED] = {"power", "fixed",        NAN,      1e6,  WEFT_UNIT_WATTS,       false},
+    [WEFT_POWER_MAC] = {"power", "mac",          NAN,      1e-3, WEFT_UNIT_JOULES,      false},
+    [WEFT_POWER_LANE] = {"power", "lane",         NAN,      1e-3, WEFT_UNIT_JOULES,      false},
+    [WEFT_HBM_BANDWIDTH] = {"hbm",   "bandwidth",    NAN,      1e18, WEFT_UNIT_BYTES_PER_S, true },
+    [WEFT_HBM_EFFICIENCY] = {"hbm",   "efficiency",   1,        1,    WEFT_UNIT_NONE,        true },
+    [WEFT_CLOCK] = {NULL,    "clock",        NAN,      1e12, WEFT_UNIT_HERTZ,       true },
+    [WEFT_DERATE] = {NULL,    "derate",       1,        1,    WEFT_UNIT_NONE,        true },
+    [WEFT_PORT] = {NULL,    "port",         INFINITY, 1e15, WEFT_UNIT_BYTES,       true },
 };
 
 static const char *const dataflow_names[] = {"best", "ws", "os", "is"};
@@ -351,10 +351,9 @@ static weft_status read_landmarks(const weft_doc *root, weft_template *t)
 
 static weft_status read_head(const weft_doc *root, weft_template *t)
 {
-    static const char *const keys[] = {"schema", "name",     "sizes",       "clock",
-                                       "derate", "hbm",      "area",        "power",
-                                       "l2",     "dataflow", "state_bytes", "designs",
-                                       "port"};
+    static const char *const keys[] = {"schema",      "name",    "sizes", "clock", "derate",
+                                       "hbm",         "area",    "power", "l2",    "dataflow",
+                                       "state_bytes", "designs", "port"};
     const weft_doc *d = NULL;
     const char *text = NULL;
 

@@ -379,8 +379,9 @@ TEST(a_port_never_makes_faster_and_bounds_every_cut)
         weft_rng rng = weft_rng_seed(seed);
         weft_layer l = random_layer(&rng);
         weft_work_key k = key_of(&l);
-        weft_tensor_cores t = {(double)(4 << between(&rng, 0, 4)), (double)(4 << between(&rng, 0, 4)),
-                               1, (double)between(&rng, 8, 2000),
+        weft_tensor_cores t = {(double)(4 << between(&rng, 0, 4)),
+                               (double)(4 << between(&rng, 0, 4)), 1,
+                               (double)between(&rng, 8, 2000),
                                (weft_dataflow)between(&rng, WEFT_DATAFLOW_BEST, WEFT_DATAFLOW_IS)};
         double bytes = weft_tensor_port_bytes(&k, &t), before = INFINITY;
 

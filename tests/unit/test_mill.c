@@ -15,18 +15,11 @@ typedef struct chip {
 
 static void set_chip(chip *c, int tensor_cores, int vector_cores)
 {
-    static const double value[WEFT_N_CONSTANTS] = {[WEFT_AREA_FIXED] = 1,
-                                                   [WEFT_AREA_PE] = 1e-3,
-                                                   [WEFT_AREA_LANE] = 3e-3,
-                                                   [WEFT_AREA_SRAM] = 1,
-                                                   [WEFT_POWER_FIXED] = 1,
-                                                   [WEFT_POWER_MAC] = 1e-12,
-                                                   [WEFT_POWER_LANE] = 1e-12,
-                                                   [WEFT_HBM_BANDWIDTH] = 1e11,
-                                                   [WEFT_HBM_EFFICIENCY] = 0.5,
-                                                   [WEFT_CLOCK] = 1e9,
-                                                   [WEFT_DERATE] = 1,
-                                                   [WEFT_PORT] = 4096};
+    static const double value[WEFT_N_CONSTANTS] = {
+        [WEFT_AREA_FIXED] = 1,     [WEFT_AREA_PE] = 1e-3,       [WEFT_AREA_LANE] = 3e-3,
+        [WEFT_AREA_SRAM] = 1,      [WEFT_POWER_FIXED] = 1,      [WEFT_POWER_MAC] = 1e-12,
+        [WEFT_POWER_LANE] = 1e-12, [WEFT_HBM_BANDWIDTH] = 1e11, [WEFT_HBM_EFFICIENCY] = 0.5,
+        [WEFT_CLOCK] = 1e9,        [WEFT_DERATE] = 1,           [WEFT_PORT] = 4096};
 
     *c = (chip){
         {16,       8, tensor_cores, 32,               vector_cores, 1 << 20},
@@ -299,8 +292,8 @@ TEST(an_operator_is_split_over_all_cores)
     net_free(&f);
 }
 
-/* 16 x 8 units stream 2 * 16 bytes and read and write 8 sums of 4 bytes in a cycle: two cores fill a
- * port of 192 bytes. More of them gain nothing, and are not used. */
+/* 16 x 8 units stream 2 * 16 bytes and read and write 8 sums of 4 bytes in a cycle: two cores fill
+ * a port of 192 bytes. More of them gain nothing, and are not used. */
 TEST(all_cores_share_the_port_of_the_buffer)
 {
     net_fixture f = net_start(WEFT_F16);
