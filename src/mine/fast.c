@@ -12,7 +12,8 @@
  *    holds one, operators beside it need others), then the one with the least power, the fewest
  *    vector cores, the least area.
  * 3. They are scheduled by rising estimate floor + 0.3 (serial - floor), but those with whose bound
- *    the best so far has 99 % of it. The first schedule that is not better ends it.
+ *    the best so far has 99 % of it, and but those that would not be better if their schedule had
+ *    4 % more of its bound than any before. The first schedule that is not better ends it.
  *
  * Guarantee: none for the design, but the bound is valid: no design has more than the largest bound
  * of a box or shape that is left. The numbers of 1 to 3 were chosen with the eight networks of
@@ -25,7 +26,7 @@
 enum { MOST_SHAPES = 32, MOST_CUTS = 4096, MOST_SIZES = 9, PATIENCE = 1, N_SHAPE_KNOBS = 3 };
 
 static const double NEAR_TOP = 0.85, SAME_TOP = 0.999, SAME_SERIAL = 1.02, WORTH = 1 / 0.99,
-                    SERIAL_PART = 0.3;
+                    SERIAL_PART = 0.3, MORE_REACH = 0.04;
 
 static const weft_knob shape_knobs[N_SHAPE_KNOBS] = {WEFT_KNOB_ROWS, WEFT_KNOB_COLS,
                                                      WEFT_KNOB_TENSOR_CORES};
@@ -57,7 +58,8 @@ typedef struct yard {
     weft_assay *assay;
     WEFT_VEC(crate) crate;
     WEFT_VEC(shape) shape;
-    double most; /* top of a shape */
+    double most;  /* top of a shape */
+    double reach; /* the largest part of its top that a shape has had in a schedule */
 } yard;
 
 /* --- variants of a shape */
@@ -263,16 +265,23 @@ static void find_shapes(yard *y)
 
 /* --- schedules */
 
+/* Is it worth a schedule? */
+static bool is_open(const yard *y, const shape *x)
+{
+    double best = weft_assay_best(y->assay);
+
+    return !x->is_done && x->top > best * WORTH &&
+           (y->reach == 0 || x->top * fmin(1, y->reach + MORE_REACH) > best);
+}
+
 static int best_shape(const yard *y)
 {
-    const weft_assay *s = y->assay;
     int best = -1;
 
     for (int i = 0; i < y->shape.n; i++) {
         const shape *x = &y->shape.at[i];
 
-        if (!x->is_done && x->top > weft_assay_best(s) * WORTH &&
-            (best < 0 || x->chance > y->shape.at[best].chance))
+        if (is_open(y, x) && (best < 0 || x->chance > y->shape.at[best].chance))
             best = i;
     }
     return best;
@@ -289,6 +298,7 @@ static weft_status try_shapes(yard *y)
         y->shape.at[at].is_done = true;
         WEFT_TRY(weft_assay_try(s, &y->shape.at[at].index, 1, &value));
         idle = weft_assay_best(s) > before ? 0 : idle + 1;
+        y->reach = fmax(y->reach, value / y->shape.at[at].top); /* NAN: the budget was spent */
         weft_assay_progress(s, s->bound);
     }
     return WEFT_OK;
