@@ -204,7 +204,8 @@ typedef struct weft_page_more {
     const char *version;           /* of weft; NULL: not shown */
 } weft_page_more;
 
-/* Everything on the page, as data (schema weft.page/1: docs/formats.md). */
+/* Everything on the page, as data (schema weft.page/1: docs/formats.md). Reports of plans have an
+ * origin here. */
 weft_doc *weft_report_page(const weft_report *r, const weft_page_more *more, weft_arena *a);
 weft_doc *weft_shard_report_page(const weft_shard_report *r, const weft_page_more *more,
                                  weft_arena *a);

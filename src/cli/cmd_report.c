@@ -111,16 +111,26 @@ static weft_status check_rows(const weft_doc *map, const char *key)
     return WEFT_OK;
 }
 
+static bool is_design(const weft_verdict *v)
+{
+    return v->is_mine || v->is_fleet;
+}
+
 static weft_status check_comparison(const reporting *t, const weft_doc *d)
 {
     bool is_shard = is_same(weft_doc_get(d, "task"), "shard");
 
-    if (t->v->is_train || t->v->is_mine || t->v->is_fleet || is_shard != t->v->is_shard)
+    if (t->v->is_train || is_design(t->v) || is_shard != t->v->is_shard)
         return weft_doc_fail(d, "compares solvers of weft %s, which the plan is not of",
                              is_shard ? "shard" : "place");
     if (!is_shard)
         WEFT_TRY(check_name(d, "goal", weft_goal_name(t->c->problem->ask.goal)));
     return check_rows(d, "solvers");
+}
+
+static const char *kind_of(const weft_verdict *v)
+{
+    return is_design(v) ? "mine" : v->is_shard ? "shard" : v->is_train ? "train" : "place";
 }
 
 static const weft_proof *proof_of(const weft_verdict *v)
@@ -133,7 +143,7 @@ static weft_status check_explanation(const reporting *t, const weft_doc *d)
     double expected = proof_of(t->v)->value, value;
     const weft_doc *uncertainty = weft_doc_get(d, "uncertainty");
 
-    WEFT_TRY(check_name(d, "kind", t->v->is_shard ? "shard" : t->v->is_train ? "train" : "place"));
+    WEFT_TRY(check_name(d, "kind", kind_of(t->v)));
     WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &value));
     if (fabs(value - expected) > 1e-9 * expected)
         return weft_doc_fail(weft_doc_get(d, "value"),
@@ -205,7 +215,7 @@ static weft_status make_train(reporting *t)
 
 static weft_status make_page(reporting *t)
 {
-    if (t->v->is_mine || t->v->is_fleet) {
+    if (is_design(t->v)) {
         t->page = t->v->is_mine ? weft_mine_page(&t->v->mine, &t->c->mine, &t->ask, t->a)
                                 : weft_fleet_page(&t->v->fleet, &t->ask, t->a);
         return WEFT_OK;
@@ -294,7 +304,7 @@ static weft_status check_design_files(const reporting *t)
 {
     const char *flag = *t->o->trace ? "trace" : *t->o->dot ? "dot" : NULL;
 
-    if (flag != NULL && (t->v->is_mine || t->v->is_fleet))
+    if (flag != NULL && is_design(t->v))
         return weft_fail(WEFT_E_INPUT, "--%s is for plans, not for designs", flag);
     return WEFT_OK;
 }
