@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* weft where CBC, Clp, Z3 and Graphviz are not installed: this program is built with names of
- * libraries that do not exist. Solvers that are nothing without them say what is missing; all others
- * go on, and drawings are in rows. */
+ * libraries that do not exist. Solvers that are nothing without them say what is missing; all
+ * others go on, and drawings are in rows. */
 #include "bound.h"
 #include "check.h"
 #include "fixtures.h"
