@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* mine_search.c: what does a search of designs find, and after how many evaluations?
  *
- * mine_search TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL SEARCH... trains the network (Adam,
- * batch 8, 16 bit) and runs each search with at most MOST evaluations (0: no limit) and the seeds 1
+ * mine_search [-b BATCH] [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL SEARCH... trains the
+ * network (Adam, batch 8 if not said otherwise, 16 bit) and runs each search with at most MOST
+ * evaluations (0: no limit) and the seeds 1
  * .. SEEDS. One JSON line for each: the design, its throughput, the bounds, the numbers of designs
  * in the limits, bounded and scheduled, seconds of the search, and the throughput relative to the
  * reference design of the template. MODEL may be several names with '+' between them: geometric
  * mean. Memory is not checked: the figures are of designs, not of batch sizes that fit.
  *
  * Searches behind the first one that proved an optimum also say after how many evaluations they had
- * 99 % of it ("to_99", -1: never), the reference design included; with -s as the first argument
- * they stop there, unless they are "fast", and the first search runs once and without limit. Exit
- * code: 0, or 1. */
+ * 99 % of it ("to_99", -1: never), and those behind "fast" after how many they had what it has
+ * found
+ * ("to_equal"); the reference design, with which all begin, is not counted. "enough": evaluated
+ * designs with 99 % of the optimum. With -s searches behind "fast" stop when they have both; the
+ * first search, "fast", "climb" and "exhaustive" run once and without limit. Exit code: 0, or 1. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
@@ -23,7 +26,7 @@
 #include "weft/mine.h"
 #include "weft/model.h"
 
-enum { MOST_MODELS = 16, MOST_THREADS = 64, BATCH = 8 };
+enum { MOST_MODELS = 16, MOST_THREADS = 64 };
 
 typedef struct job {
     weft_template *template_;
@@ -32,16 +35,20 @@ typedef struct job {
     weft_mill *mill[MOST_MODELS][MOST_THREADS], *forward_mill[MOST_MODELS][MOST_THREADS];
     weft_workload work[MOST_MODELS], forward[MOST_MODELS];
     char name[MOST_MODELS][200];
-    bool stops;     /* at 99 % of the optimum */
-    double optimum; /* throughput; 0: not known */
+    int64_t batch;
+    bool stops;              /* when all is reached */
+    double optimum, reached; /* throughputs, the second that of "fast"; 0: not known */
 } job;
 
-/* Told of every evaluation, it watches for 99 % of the optimum. */
+enum { TO_99, TO_EQUAL, N_GOALS };
+
+/* Told of every evaluation, it watches for goals. */
 typedef struct watch {
     const weft_quest *quest; /* with reference_s */
-    double enough;           /* throughput; 0: not known */
+    double goal[N_GOALS];    /* throughput; 0: not known */
     bool stops;
-    int64_t n, n_enough; /* evaluations; n_enough -1: not yet */
+    int64_t n, n_enough;   /* evaluations; those that reach the first goal */
+    int64_t when[N_GOALS]; /* evaluations; -1: not yet */
     volatile sig_atomic_t stop;
 } watch;
 
@@ -66,12 +73,15 @@ static weft_status look(void *context, int n, const int64_t *index, const double
     for (int i = 0; i < n; i++) {
         const double *seconds = step_s + (size_t)i * (size_t)w->quest->n_workloads;
 
-        w->n++;
-        if (w->enough > 0 && w->n_enough < 0 && fits(w->quest, index[i]) &&
-            weft_quest_throughput(w->quest, seconds) >= w->enough)
-            w->n_enough = w->n;
+        double throughput = fits(w->quest, index[i]) ? weft_quest_throughput(w->quest, seconds) : 0;
+
+        for (int k = 0; k < N_GOALS; k++)
+            if (w->goal[k] > 0 && w->when[k] < 0 && throughput >= w->goal[k])
+                w->when[k] = w->n;
+        w->n_enough += w->goal[TO_99] > 0 && throughput >= w->goal[TO_99];
+        w->n++; /* the first is the reference */
     }
-    w->stop = w->stops && w->n_enough >= 0;
+    w->stop = w->stops && w->when[TO_99] >= 0 && w->when[TO_EQUAL] >= 0;
     return WEFT_OK;
 }
 
@@ -91,7 +101,7 @@ static weft_status add_mills(const job *j, const weft_graph *g, weft_mill **mill
 static weft_status add_model(job *j, const char *name, size_t n)
 {
     int i = j->n_models++;
-    weft_model_options options = {.batch = BATCH, .dtype = WEFT_BF16};
+    weft_model_options options = {.batch = j->batch, .dtype = WEFT_BF16};
 
     snprintf(j->name[i], sizeof j->name[i], "%.*s", (int)n, name);
     WEFT_TRY(weft_model_open(j->name[i], &options, &j->plain[i]));
@@ -103,7 +113,7 @@ static weft_status add_model(job *j, const char *name, size_t n)
     j->work[i] = (weft_workload){.name = j->name[i],
                                  .timer = &weft_mill_timer,
                                  .mill = (void *const *)j->mill[i],
-                                 .batch = BATCH,
+                                 .batch = (double)j->batch,
                                  .weight = 1};
     j->forward[i] = j->work[i];
     j->forward[i].mill = (void *const *)j->forward_mill[i];
@@ -124,21 +134,30 @@ static weft_status add_models(job *j, const char *text)
 }
 
 static void print_found(const job *j, const weft_miner *m, int64_t seed, const weft_found *f,
-                        double reference, double seconds, int64_t to_99)
+                        double reference, double seconds, const watch *w)
 {
     char point[96];
 
     printf("{\"template\": \"%s\", \"model\": \"%s\", \"search\": \"%s\", \"seed\": %lld, "
            "\"status\": \"%s\", \"value\": %.9g, \"bound\": %.9g, \"schedule_bound\": %.9g, "
            "\"of_reference\": %.6g, \"feasible\": %lld, \"bounded\": %lld, \"strong\": %lld, "
-           "\"evaluated\": %lld, \"to_99\": %lld, \"front\": %d, \"seconds\": %.3f, \"design\": "
+           "\"evaluated\": %lld, \"to_99\": %lld, \"to_equal\": %lld, \"enough\": %lld, \"front\": "
+           "%d, \"seconds\": %.3f, \"design\": "
            "\"%s\"}\n",
            j->template_->name, j->name[0], m->name, (long long)seed, weft_outcome_name(f->outcome),
            f->value, f->bound, isfinite(f->schedule_bound) ? f->schedule_bound : -1,
            f->throughput / reference, (long long)f->n_feasible, (long long)f->n_bounds,
-           (long long)f->n_strong, (long long)f->n_evaluated, (long long)to_99, f->n_front, seconds,
+           (long long)f->n_strong, (long long)f->n_evaluated, (long long)w->when[TO_99],
+           (long long)w->when[TO_EQUAL], (long long)w->n_enough, f->n_front, seconds,
            f->value > 0 ? weft_point_print(j->template_, &f->point, point) : "");
     fflush(stdout);
+}
+
+/* Searches without chance, which -s neither repeats nor limits. */
+static bool runs_once(const char *name)
+{
+    return strcmp(name, "fast") == 0 || strcmp(name, "climb") == 0 ||
+           strcmp(name, "exhaustive") == 0;
 }
 
 static weft_status run_search(job *j, const weft_quest *q, const char *name, int64_t most,
@@ -148,7 +167,10 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
     weft_arena *a = weft_arena_new();
     double step_s[MOST_MODELS], begin_s;
     weft_quest scaled = *q;
-    watch w = {.quest = &scaled, .enough = 0.99 * j->optimum, .n_enough = -1};
+    watch w = {
+        .quest = &scaled, .goal = {0.99 * j->optimum, (1 - 1e-9) * j->reached},
+             .when = {-1,                -1                     }
+    };
     weft_ledger ledger = {knows_nothing, look, &w};
     weft_run run = {.seed = seed,
                     .n_threads = j->n_threads,
@@ -158,7 +180,7 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
     weft_found f;
     weft_status status;
 
-    w.stops = j->stops && strcmp(name, "fast") != 0;
+    w.stops = j->stops && j->reached > 0 && !runs_once(name);
     for (int i = 0; i < q->n_workloads; i++)
         step_s[i] = weft_mill_step_s(j->mill[i][0], &q->reference);
     scaled.reference_s = step_s;
@@ -167,7 +189,9 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
                : weft_fail(WEFT_E_INPUT, "no search is called '%s'", name);
     if (status == WEFT_OK) {
         print_found(j, m, seed, &f, weft_quest_throughput(&scaled, step_s), weft_wall_s() - begin_s,
-                    w.n_enough);
+                    &w);
+        if (strcmp(name, "fast") == 0)
+            j->reached = f.throughput;
         if (f.outcome == WEFT_OPTIMAL && j->optimum == 0)
             j->optimum = f.throughput;
     }
@@ -193,7 +217,7 @@ static weft_status run_all(job *j, int argc, char **argv)
         .reference = j->template_->landmark[0].point
     };
     for (int i = 8; i < argc; i++) {
-        bool is_proof = j->stops && i == 8;
+        bool is_proof = j->stops && (i == 8 || runs_once(argv[i]));
         int n_seeds = is_proof ? 1 : atoi(argv[6]);
 
         for (int64_t seed = 1; seed <= n_seeds; seed++)
@@ -217,17 +241,24 @@ static void free_job(job *j)
 
 int main(int argc, char **argv)
 {
-    static job j;
+    static job j = {.batch = 8};
     weft_status status;
 
+    if (argc > 2 && strcmp(argv[1], "-b") == 0) {
+        j.batch = atoll(argv[2]);
+        argv += 2;
+        argc -= 2;
+    }
     if (argc > 1 && strcmp(argv[1], "-s") == 0) {
         j.stops = true;
         argv++;
         argc--;
     }
     if (argc < 9) {
-        fprintf(stderr, "usage: mine_search [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL "
-                        "SEARCH...\n");
+        fprintf(
+            stderr,
+            "usage: mine_search [-b BATCH] [-s] TEMPLATE AREA_MM2 TDP_W THREADS MOST SEEDS MODEL "
+            "SEARCH...\n");
         return 1;
     }
     status = run_all(&j, argc, argv);

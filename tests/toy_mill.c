@@ -199,7 +199,20 @@ static double box_s(void *mill, const weft_space_box *b, const weft_limits *l)
                      size_of(m, &b->hi, WEFT_KNOB_BUFFER));
 }
 
-const weft_timer toy_timer = {step_s, floor_s, simple_s, headtail_s, conflicts, box_s};
+static double serial_s(void *mill, const weft_point *p)
+{
+    const toy_mill *m = mill;
+    double lat[TOY_OPERATORS], bottom[TOY_OPERATORS], sum;
+
+    times_of(m, p, lat);
+    sum = path_of(m, lat, bottom);
+    for (int u = 0; u < m->n; u++)
+        sum += lat[u] /
+               size_of(m, p, m->is_tensor[u] ? WEFT_KNOB_TENSOR_CORES : WEFT_KNOB_VECTOR_CORES);
+    return sum;
+}
+
+const weft_timer toy_timer = {step_s, floor_s, simple_s, headtail_s, serial_s, conflicts, box_s};
 
 toy_mill *toy_mill_new(const weft_template *t, uint64_t seed, double rough, weft_arena *a)
 {

@@ -64,8 +64,10 @@ void weft_train_case_close(weft_train_case *c);
 /* Networks to be trained on an accelerator that is to be chosen. */
 typedef struct weft_mine_network {
     const char *model; /* a file or a built-in model */
-    int64_t batch;     /* samples of a step */
-    double weight;     /* in the geometric mean */
+    /* samples of a step; 0: the largest power of two up to 64 with which training fits the memory
+     * of the template, or 1 */
+    int64_t batch;
+    double weight; /* in the geometric mean */
 } weft_mine_network;
 
 typedef struct weft_mine_request {

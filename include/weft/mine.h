@@ -45,6 +45,7 @@ typedef enum weft_constant_id {
     WEFT_HBM_EFFICIENCY, /* usable part */
     WEFT_CLOCK,          /* Hz */
     WEFT_DERATE,         /* of the arithmetic */
+    WEFT_PORT,           /* bytes a cycle between the buffer and all cores; INFINITY: no limit */
     WEFT_N_CONSTANTS
 } weft_constant_id;
 
@@ -129,6 +130,7 @@ int weft_mill_n_blocks(const weft_mill *m, int *n_different);
 double weft_mill_macs(const weft_mill *m); /* multiply-accumulates of a step on tensor cores */
 /* Bytes that training holds on the device at least: state, stash. */
 double weft_mill_memory_bytes(const weft_mill *m);
+double weft_training_bytes(const weft_graph *g, const weft_template *t); /* the same */
 
 /* Seconds of a step by the policy, bandwidth floor included. */
 double weft_mill_step_s(weft_mill *m, const weft_point *p);
@@ -139,6 +141,9 @@ double weft_mill_headtail_s(weft_mill *m, const weft_point *p);
 /* A lower bound of weft_mill_step_s alone: the simple bound block by block. Up to
  * rounding at least simple_s. */
 double weft_mill_floor_s(weft_mill *m, const weft_point *p);
+/* No bound, but what tells designs with the same floor apart: critical path and work of each kind
+ * of core one after the other, block by block. Never below the floor, but for bytes. */
+double weft_mill_serial_s(weft_mill *m, const weft_point *p);
 
 /* The same with the conflicts of each kind of core, for searches (6.3): sums of delay / (slack +
  * eps) over operators that waited for tensor and for vector cores (one that has all cores of its
@@ -166,7 +171,7 @@ typedef struct weft_mill_schedule {
     const int *n_tensor, *n_vector; /* cores in use */
     const char *const *name;        /* of the first node of the operator */
     const int *of_node;     /* [n_nodes of the graph] the operator; -1: free (a view of an input) */
-    double step_s, floor_s; /* floor_s: bytes of all operators by the bandwidth */
+    double step_s, floor_s; /* floor_s: bytes of all operators by bandwidth, by the port */
 } weft_mill_schedule;
 weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft_arena *a);
 
@@ -188,6 +193,7 @@ typedef struct weft_timer {
     /* at most any schedule takes; simple_s <= headtail_s */
     double (*simple_s)(void *mill, const weft_point *p);
     double (*headtail_s)(void *mill, const weft_point *p);
+    double (*serial_s)(void *mill, const weft_point *p); /* an estimate on the high side */
     weft_conflicts (*conflicts)(void *mill, const weft_point *p);
     /* at most step_s of every member within the limits */
     double (*box_s)(void *mill, const weft_space_box *b, const weft_limits *l);
@@ -281,9 +287,10 @@ typedef struct weft_miner {
                         weft_run *run, weft_arena *a, weft_found *out);
 } weft_miner;
 
-/* "auto" (fast path, then certified, or boxes if the lattice is large), "fast", "certified",
- * "exhaustive", "boxes" (branch and bound over boxes), "front" (the proved front), and baselines:
- * "random", "anneal", "genetic", "surrogate", "inference". */
+/* "auto" (fast path, then certified, or boxes if the lattice is large), "fast" (bounds first),
+ * "climb" (counts by conflicts), "certified", "exhaustive", "boxes" (branch and bound over boxes),
+ * "front" (the proved front), and baselines: "random", "anneal", "genetic", "surrogate",
+ * "inference". */
 int weft_miner_count(void);
 const weft_miner *weft_miner_at(int i);
 const weft_miner *weft_miner_find(const char *name);

@@ -49,6 +49,7 @@ enum {                   /* several models */
        WEFT_P_DEPTH, /* winograd: pipeline depth, cycles */
        WEFT_P_LANES, /* vector, template: lanes a vector core */
        WEFT_P_VECTOR_CORES,
+       WEFT_P_PORT,    /* template: bytes a cycle between buffer and all cores; 0: no limit */
        WEFT_P_PJ_FLOP, /* energy_per_flop, joules (written pJ) */
        WEFT_P_PJ_BYTE, /* energy_per_byte of memory traffic, joules */
        WEFT_P_AREA,    /* area, mm2; 0: computed where the model has one */

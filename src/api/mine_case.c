@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_USUAL_BATCH = 64 };
+
 static const double USUAL_LEAST = 0.5; /* of the throughput of the reference, per TDP */
 
 /* --- limits ----------------------------------------------------------------------------------- */
@@ -120,25 +122,56 @@ static weft_status make_again(void *context, const weft_template *t, const weft_
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static weft_status open_models(const weft_mine_request *r, bool train, weft_model **out)
+static weft_status open_model(const weft_mine_request *r, int i, int64_t batch, bool train,
+                              weft_model **out)
+{
+    weft_model_options options = r->options;
+
+    options.batch = batch;
+    options.train = train;
+    return weft_model_open(r->network[i].model, &options, out);
+}
+
+/* A smaller power of two with which training might fit: what is kept for backward nodes grows with
+ * the batch, the rest does not. */
+static int64_t smaller_batch(const weft_graph *g, const weft_template *t, int64_t batch)
+{
+    double stash = (double)weft_graph_stash_bytes(g), state = weft_training_bytes(g, t) - stash;
+    double sample = stash / (double)batch;
+
+    do
+        batch /= 2;
+    while (batch > 1 && state + sample * (double)batch > t->hbm_bytes);
+    return batch;
+}
+
+/* Opens the networks in training; their batches where none is given. */
+static weft_status open_trained(const weft_mine_request *r, const weft_template *t,
+                                weft_model **out, int64_t *batch)
 {
     for (int i = 0; i < r->n_networks; i++) {
-        weft_model_options options = r->options;
+        bool is_given = r->network[i].batch > 0;
 
-        options.batch = r->network[i].batch;
-        options.train = train;
-        WEFT_TRY(weft_model_open(r->network[i].model, &options, &out[i]));
+        batch[i] = is_given ? r->network[i].batch : MOST_USUAL_BATCH;
+        WEFT_TRY(open_model(r, i, batch[i], true, &out[i]));
+        while (!is_given && batch[i] > 1 && weft_training_bytes(out[i]->graph, t) > t->hbm_bytes) {
+            batch[i] = smaller_batch(out[i]->graph, t, batch[i]);
+            weft_model_free(out[i]);
+            out[i] = NULL;
+            WEFT_TRY(open_model(r, i, batch[i], true, &out[i]));
+        }
     }
     return WEFT_OK;
 }
 
 /* What a workload is, but for its mills. */
-static void describe(const weft_mine_request *r, const weft_mine_case *c, weft_workload *out)
+static void describe(const weft_mine_request *r, const weft_mine_case *c, const int64_t *batch,
+                     weft_workload *out)
 {
     for (int i = 0; i < r->n_networks; i++)
         out[i] = (weft_workload){.name = r->network[i].model,
                                  .timer = &weft_mill_timer,
-                                 .batch = (double)r->network[i].batch,
+                                 .batch = (double)batch[i],
                                  .weight = r->network[i].weight,
                                  .hash = weft_graph_hash(c->trained[i]->graph)};
 }
@@ -162,11 +195,12 @@ static weft_status open_networks(const weft_mine_request *r, weft_mine_case *c)
 {
     int n = r->n_networks;
     weft_workload *plain, *list = WEFT_NEW(c->arena, weft_workload, n);
+    int64_t *batch = WEFT_NEW(c->arena, int64_t, n);
 
     c->trained = WEFT_NEW(c->arena, weft_model *, n);
     c->quest.workload = list;
-    WEFT_TRY(open_models(r, true, c->trained));
-    describe(r, c, list);
+    WEFT_TRY(open_trained(r, c->template_, c->trained, batch));
+    describe(r, c, batch, list);
     WEFT_TRY(make_workloads(c, c->trained, c->template_, list, c->arena, list));
     fill_needs(c);
     if (!r->has_forward)
@@ -174,7 +208,8 @@ static weft_status open_networks(const weft_mine_request *r, weft_mine_case *c)
     plain = WEFT_NEW(c->arena, weft_workload, n);
     c->plain = WEFT_NEW(c->arena, weft_model *, n);
     c->quest.forward = plain;
-    WEFT_TRY(open_models(r, false, c->plain));
+    for (int i = 0; i < n; i++)
+        WEFT_TRY(open_model(r, i, batch[i], false, &c->plain[i]));
     return make_workloads(c, c->plain, c->template_, list, c->arena, plain);
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { USUAL_BATCH = 8, MOST_NETWORKS = 64, MOST_THREADS = 256 };
+enum { USUAL_MICROBATCHES = 8, MOST_NETWORKS = 64, MOST_THREADS = 256 };
 
 typedef struct mine_options {
     weft_model_flags flags;
@@ -32,7 +32,7 @@ static const weft_option mine_table[] = {
     {WEFT_TEXT(mine_options, metric), 0, 0, 0, "what to maximise", "throughput", "throughput|perf-per-tdp"},
     {WEFT_REAL(mine_options, least_throughput), 0, 0, 1e6, "the least throughput, as a multiple of the reference design's; 0: none, with perf-per-tdp 0.5", NULL, NULL},
     {WEFT_TEXT(mine_options, template), 0, 0, 0, "what may be built: a preset (weft list templates) or a file", "mine16", NULL},
-    {WEFT_TEXT(mine_options, batch), 0, 0, 0, "samples of a training step: one number, or one for each network (8,32); without: 8, with --stages 8 microbatches a stage", "", NULL},
+    {WEFT_TEXT(mine_options, batch), 0, 0, 0, "samples of a training step: one number, or one for each network (8,32); without: the largest power of two up to 64 with which training fits the memory of a device, with --stages 8 microbatches a stage", "", NULL},
     {WEFT_TEXT(mine_options, weights), 0, 0, 0, "what each network counts in the geometric mean, in their order (2,1); without: 1 each", "", NULL},
     {WEFT_TEXT(mine_options, blend), 0, 0, 0, "what counts of several networks: the mean of their speed-ups, or the worst", "geometric", "geometric|worst"},
     {WEFT_TEXT(mine_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
@@ -118,7 +118,7 @@ static weft_status read_networks(const mine_options *o, const char *const *model
     for (int i = 0; i < n; i++)
         list[i] = (weft_mine_network){
             .model = model[i],
-            .batch = batch.n == 0 ? USUAL_BATCH : (int64_t)batch.at[batch.n == 1 ? 0 : i],
+            .batch = batch.n == 0 ? 0 : (int64_t)batch.at[batch.n == 1 ? 0 : i],
             .weight = weight.n == 0 ? 1 : weight.at[i],
         };
     *out = list;
@@ -172,7 +172,7 @@ static weft_status read_fleet(const mine_options *o, weft_fleet *out)
     out->width = (int)o->fleet.width;
     out->replicas = (int)o->fleet.replicas;
     out->microbatch = o->fleet.microbatch;
-    out->batch = batch.n == 1 ? (int64_t)batch.at[0] : USUAL_BATCH * o->fleet.stages * at_once;
+    out->batch = batch.n == 1 ? (int64_t)batch.at[0] : USUAL_MICROBATCHES * o->fleet.stages * at_once;
     out->recomputes = 0;
     for (int i = 0; i < WEFT_N_RECOMPUTES; i++)
         if (strcmp(o->fleet.recompute, "auto") == 0 ||

@@ -45,11 +45,14 @@ typedef struct weft_array {
     weft_dataflow dataflow;
     double port_bytes; /* a cycle between a core and the shared buffer; INFINITY: no limit */
     double element_bytes;
+    double shared_bytes; /* a cycle between the shared buffer and all cores; INFINITY: no limit */
 } weft_array;
 
 weft_array weft_array_of(const weft_design *d);
 /* Cycles of a layer on all cores, cut in the best way. */
 double weft_array_cycles(const weft_array *a, const weft_layer *l);
+/* Bytes of a layer between the shared buffer and one core: no cut over more cores has less. */
+double weft_array_port_bytes(const weft_array *a, const weft_layer *l);
 
 /* --- traffic.c */
 

@@ -9,7 +9,7 @@
  *   A and B        summed: kernel axes kh and kw if they slide along r and c, else n
  * So a convolution gives its usual sizes, a matrix product r = rows, m = columns, n = inner size;
  * the gradient of a weight is a convolution whose kernel is the picture, as it is in mathematics.
- */
+ * Where a nest lacks accesses, kinds of axes decide. */
 #include "weft/cost.h"
 
 #include <string.h>
@@ -120,21 +120,84 @@ static bool slides_with_place(const factors *f, int axis)
     return other >= 0 && indexes(f->result, other) && !indexes(f->b, other);
 }
 
-/* Without accesses to go by: the last unsummed axis is m, the others are places. */
+/* --- recurrent layers: gates are no tensor, so that accesses do not tell all */
+
+/* Is this sequential axis summed over? It is, if a result is indexed by all that is parallel and
+ * not by it: the gradient of a weight, a sum over time. */
+static bool is_sum_over_time(const weft_nest *n, int axis)
+{
+    for (int i = 0; i < n->n_accesses; i++) {
+        bool is_whole = n->access[i].is_result && !indexes(&n->access[i], axis);
+
+        for (int k = 0; k < n->n_axes; k++)
+            if (n->axis[k].kind == WEFT_AXIS_PARALLEL)
+                is_whole = is_whole && indexes(&n->access[i], k);
+        if (is_whole)
+            return true;
+    }
+    return false;
+}
+
+/* The last unsummed axis is m, the others are places. */
 static void guess_free(const weft_nest *n, weft_layer *l)
 {
     int last = -1;
 
-    for (int i = 0; i < n->n_axes; i++)
-        if (n->axis[i].kind == WEFT_AXIS_REDUCE)
+    for (int i = 0; i < n->n_axes; i++) {
+        bool is_sum = n->axis[i].kind == WEFT_AXIS_REDUCE ||
+                      (n->axis[i].kind == WEFT_AXIS_SEQUENTIAL && is_sum_over_time(n, i));
+
+        if (is_sum) {
             l->n = times(l->n, n->axis[i].extent);
-        else
-            last = i;
-    for (int i = 0; i < n->n_axes; i++)
-        if (n->axis[i].kind != WEFT_AXIS_REDUCE && i != last)
-            l->r = times(l->r, n->axis[i].extent);
+            continue;
+        }
+        if (last >= 0)
+            l->r = times(l->r, n->axis[last].extent);
+        last = i;
+    }
     if (last >= 0)
         l->m = n->axis[last].extent;
+}
+
+/* The weights of a nest that writes nothing, whose axes are all summed or sequential: the gradient
+ * of the state, passed from step to step. NULL: it is another nest. */
+static const weft_access *state_weights(const weft_nest *n)
+{
+    const weft_access *found = NULL;
+
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axis[i].kind != WEFT_AXIS_REDUCE && n->axis[i].kind != WEFT_AXIS_SEQUENTIAL)
+            return NULL;
+    for (int i = 0; i < n->n_accesses; i++) {
+        bool is_fixed = true; /* over time */
+
+        if (n->access[i].is_result)
+            return NULL;
+        for (int k = 0; k < n->n_axes; k++)
+            is_fixed =
+                is_fixed && (n->axis[k].kind != WEFT_AXIS_SEQUENTIAL || !indexes(&n->access[i], k));
+        found = is_fixed && found == NULL ? &n->access[i] : found;
+    }
+    return found;
+}
+
+/* Gradients of gates times the weights (.., gates, state): the last axis of the weights is m, the
+ * one before is summed, all others are places. */
+static void guess_state(const weft_nest *n, const weft_access *weights, weft_layer *l)
+{
+    for (int i = 0; i < n->n_axes; i++) {
+        int place = -1;
+
+        for (int d = 0; d < weights->rank; d++)
+            if (weights->index[d].n_terms == 1 && weights->index[d].axis[0] == i)
+                place = d;
+        if (place >= 0 && place == weights->rank - 1)
+            l->m = times(l->m, n->axis[i].extent);
+        else if (place >= 0 && place == weights->rank - 2)
+            l->n = times(l->n, n->axis[i].extent);
+        else
+            l->r = times(l->r, n->axis[i].extent);
+    }
 }
 
 bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
@@ -146,7 +209,12 @@ bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
     if (!n->is_mac)
         return false;
     if (f.result == NULL || f.a == NULL || f.b == NULL) {
-        guess_free(n, out);
+        const weft_access *weights = state_weights(n);
+
+        if (weights != NULL)
+            guess_state(n, weights, out);
+        else
+            guess_free(n, out);
         return true;
     }
     for (int i = 0; i < n->n_axes; i++) {

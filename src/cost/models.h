@@ -25,9 +25,16 @@ double weft_cycles_winograd(const weft_design *d, const weft_layer *l);
 double weft_cycles_template(const weft_design *d, const weft_layer *l);
 /* Cycles of element-wise work on vector lanes. */
 double weft_cycles_vector(const weft_work_key *k, double lanes);
-/* Cycles of the products of an operator on tensor cores of rows x cols, ports included. */
-double weft_tensor_cycles(const weft_work_key *k, double rows, double cols, double cores,
-                          weft_dataflow dataflow);
+/* Tensor cores of rows x cols, and the port of the shared buffer. */
+typedef struct weft_tensor_cores {
+    double rows, cols, cores;
+    double port_bytes; /* a cycle, of all cores together; INFINITY: no limit */
+    weft_dataflow dataflow;
+} weft_tensor_cores;
+/* Cycles of the products of an operator, ports included. */
+double weft_tensor_cycles(const weft_work_key *k, const weft_tensor_cores *t);
+/* Bytes of the products through the port at least, however they are cut. */
+double weft_tensor_port_bytes(const weft_work_key *k, const weft_tensor_cores *t);
 double weft_area_template(const weft_design *d);
 
 /* Traffic without reuse beyond one pass: operands once, results once. */

@@ -29,7 +29,12 @@
  *
  * Several cores: groups, places (batch r c, or batch and r) and m are cut g_g x g_p x g_m with
  * powers of two or as many parts as there are cores left; the best cut counts, so one more core
- * never costs time. Non-arithmetic operators cost memory traffic only. */
+ * never costs time. All cores read and write the shared buffer through one port; what several of
+ * them need passes it once for each. So cuts may leave cores idle: as the bytes of a cut are those
+ * of a part times the number of parts, fewer parts pass fewer bytes, and fewer along m are tried
+ * while the port binds. Powers of two more cores never cost time, other numbers may. Cutting never
+ * lessens the bytes: folds and sums add up, operands are read again.
+ * Non-arithmetic operators cost memory traffic only. */
 #include "arrays.h"
 
 #include <math.h>
@@ -82,9 +87,11 @@ static double port_bytes(const weft_array *a, const product *p, weft_dataflow da
     }
 }
 
-static double flow_cycles(const weft_array *a, const product *p, weft_dataflow dataflow)
+/* What one core of `parts` takes; *is_shared is set if the port of all of them binds. */
+static double flow_cycles(const weft_array *a, const product *p, double parts,
+                          weft_dataflow dataflow, bool *is_shared)
 {
-    double k_folds = weft_blocks(p->k, a->rows), cycles;
+    double k_folds = weft_blocks(p->k, a->rows), cycles, bytes, shared;
 
     switch (dataflow) {
     case WEFT_DATAFLOW_OS:
@@ -100,18 +107,29 @@ static double flow_cycles(const weft_array *a, const product *p, weft_dataflow d
     }
     if (isinf(a->port_bytes))
         return cycles;
-    return fmax(cycles, p->repeats * port_bytes(a, p, dataflow) / a->port_bytes);
+    bytes = p->repeats * port_bytes(a, p, dataflow);
+    cycles = fmax(cycles, bytes / a->port_bytes);
+    shared = parts * bytes / a->shared_bytes;
+    *is_shared = *is_shared || shared > cycles;
+    return fmax(cycles, shared);
 }
 
-static double product_cycles(const weft_array *a, const product *p)
+static bool is_empty(const product *p)
 {
-    if (!(p->m > 0 && p->n > 0 && p->k > 0 && p->repeats > 0))
+    return !(p->m > 0 && p->n > 0 && p->k > 0 && p->repeats > 0);
+}
+
+static double product_cycles(const weft_array *a, const product *p, double parts, bool *is_shared)
+{
+    double best = INFINITY;
+
+    if (is_empty(p))
         return 0;
     if (a->dataflow != WEFT_DATAFLOW_BEST)
-        return flow_cycles(a, p, a->dataflow);
-    return weft_less(
-        flow_cycles(a, p, WEFT_DATAFLOW_WS),
-        weft_less(flow_cycles(a, p, WEFT_DATAFLOW_OS), flow_cycles(a, p, WEFT_DATAFLOW_IS)));
+        return flow_cycles(a, p, parts, a->dataflow, is_shared);
+    for (int flow = WEFT_DATAFLOW_WS; flow <= WEFT_DATAFLOW_IS; flow++)
+        best = weft_less(best, flow_cycles(a, p, parts, (weft_dataflow)flow, is_shared));
+    return best;
 }
 
 /* --- SIMD */
@@ -169,20 +187,41 @@ static double simd_part(const weft_array *a, const weft_layer *l, cut by)
     return best;
 }
 
-static double product_part(const weft_array *a, const weft_layer *l, cut by)
+static product product_of(const weft_layer *l)
 {
-    double places = (double)l->batch * (double)l->r * (double)l->c;
-    product own = {.m = weft_blocks(places, by.places),
-                   .n = weft_blocks((double)l->m, by.m),
-                   .k = (double)l->n * (double)l->kh * (double)l->kw,
-                   .repeats = weft_blocks((double)l->groups, by.groups)};
-
-    return product_cycles(a, &own);
+    return (product){.m = (double)l->batch * (double)l->r * (double)l->c,
+                     .n = (double)l->m,
+                     .k = (double)l->n * (double)l->kh * (double)l->kw,
+                     .repeats = (double)l->groups};
 }
 
+static double product_part(const weft_array *a, const weft_layer *l, cut by, bool *is_shared)
+{
+    product all = product_of(l), own = {.m = weft_blocks(all.m, by.places),
+                                        .n = weft_blocks(all.n, by.m),
+                                        .k = all.k,
+                                        .repeats = weft_blocks(all.repeats, by.groups)};
+    double parts = 1;
+
+    if (!isinf(a->shared_bytes) && !is_empty(&own)) /* cores at work */
+        parts = weft_blocks(all.m, own.m) * weft_blocks(all.n, own.n) *
+                weft_blocks(all.repeats, own.repeats);
+    return product_cycles(a, &own, parts, is_shared);
+}
+
+/* With by.m parts along m, or fewer if the port of all cores binds. */
 static double cut_cycles(const weft_array *a, const weft_layer *l, cut by)
 {
-    return a->dataflow == WEFT_DATAFLOW_SIMD ? simd_part(a, l, by) : product_part(a, l, by);
+    double best = INFINITY;
+    bool is_shared = true;
+
+    if (a->dataflow == WEFT_DATAFLOW_SIMD)
+        return simd_part(a, l, by);
+    for (; by.m >= 1 && is_shared; by.m = floor(by.m / 2)) {
+        is_shared = false;
+        best = weft_less(best, product_part(a, l, by, &is_shared));
+    }
+    return best;
 }
 
 /* The best way to give each of `groups` parts to as many cores as are left. */
@@ -209,6 +248,20 @@ double weft_array_cycles(const weft_array *a, const weft_layer *l)
     return best;
 }
 
+double weft_array_port_bytes(const weft_array *a, const weft_layer *l)
+{
+    product p = product_of(l);
+    double best = INFINITY;
+
+    if (is_empty(&p))
+        return 0;
+    if (a->dataflow != WEFT_DATAFLOW_BEST)
+        return p.repeats * port_bytes(a, &p, a->dataflow);
+    for (int flow = WEFT_DATAFLOW_WS; flow <= WEFT_DATAFLOW_IS; flow++)
+        best = weft_less(best, p.repeats * port_bytes(a, &p, (weft_dataflow)flow));
+    return best;
+}
+
 /* --- the model */
 
 weft_array weft_array_of(const weft_design *d)
@@ -218,13 +271,14 @@ weft_array weft_array_of(const weft_design *d)
                         .vec = weft_count_of(d, WEFT_P_VEC),
                         .cores = weft_count_of(d, WEFT_P_CORES),
                         .dataflow = (weft_dataflow)(int)d->value[WEFT_P_DATAFLOW],
-                        .port_bytes = INFINITY};
+                        .port_bytes = INFINITY,
+                        .shared_bytes = INFINITY};
 }
 
 double weft_systolic_cycles(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t cols,
                             weft_dataflow dataflow)
 {
-    weft_array a = {(double)rows, (double)cols, 1, 1, dataflow, INFINITY, 0};
+    weft_array a = {(double)rows, (double)cols, 1, 1, dataflow, INFINITY, 0, INFINITY};
     weft_layer l = {1, 1, n, k, m, 1, 1, 1, 1};
 
     return weft_array_cycles(&a, &l);

@@ -4,6 +4,9 @@
  *
  *   products       max(cycles / clock, buffer bytes / port)     systolic.c, all tensor cores
  *   element-wise   ceil(points / (W cores)) cycles of a point / clock                   vector.c
+ *                  and no less than its bytes / port
+ *   port           each tensor core has one to the buffer; the buffer has one for all cores, which
+ *                  what several cores read passes several times
  *   core_s = the larger of the two: an epilogue runs on the vector cores beside the tensor cores
  *   bytes  = traffic of the best tiling in S                                            traffic.c
  *
@@ -29,10 +32,16 @@ double weft_cycles_template(const weft_design *d, const weft_layer *l)
     return weft_cycles_systolic(d, l);
 }
 
-double weft_tensor_cycles(const weft_work_key *k, double rows, double cols, double cores,
-                          weft_dataflow dataflow)
+static weft_array array_of(const weft_work_key *k, const weft_tensor_cores *t)
 {
-    weft_array a = {rows, cols, 1, cores, dataflow, port_bytes(rows, cols), k->element_bytes};
+    return (weft_array){t->rows,          t->cols,      1,
+                        t->cores,         t->dataflow,  port_bytes(t->rows, t->cols),
+                        k->element_bytes, t->port_bytes};
+}
+
+double weft_tensor_cycles(const weft_work_key *k, const weft_tensor_cores *t)
+{
+    weft_array a = array_of(k, t);
     double cycles = 0;
 
     for (int i = 0; i < k->n_layers; i++)
@@ -40,14 +49,27 @@ double weft_tensor_cycles(const weft_work_key *k, double rows, double cols, doub
     return cycles;
 }
 
+double weft_tensor_port_bytes(const weft_work_key *k, const weft_tensor_cores *t)
+{
+    weft_array a = array_of(k, t);
+    double bytes = 0;
+
+    for (int i = 0; i < k->n_layers; i++)
+        bytes += weft_array_port_bytes(&a, &k->layer[i]);
+    return bytes;
+}
+
 weft_effort weft_effort_template(const weft_design *d, const weft_work_key *k)
 {
     double lanes = weft_count_of(d, WEFT_P_LANES) * weft_count_of(d, WEFT_P_VECTOR_CORES);
-    double tensor_cycles = weft_tensor_cycles(
-        k, weft_count_of(d, WEFT_P_ROWS), weft_count_of(d, WEFT_P_COLS),
-        weft_count_of(d, WEFT_P_CORES), (weft_dataflow)(int)d->value[WEFT_P_DATAFLOW]);
-    double cycles = fmax(tensor_cycles, weft_cycles_vector(k, lanes));
+    weft_tensor_cores t = {weft_count_of(d, WEFT_P_ROWS), weft_count_of(d, WEFT_P_COLS),
+                           weft_count_of(d, WEFT_P_CORES),
+                           d->value[WEFT_P_PORT] > 0 ? d->value[WEFT_P_PORT] : INFINITY,
+                           (weft_dataflow)(int)d->value[WEFT_P_DATAFLOW]};
+    double cycles = fmax(weft_tensor_cycles(k, &t), weft_cycles_vector(k, lanes));
 
+    if (k->n_layers == 0 && !isinf(t.port_bytes))
+        cycles = fmax(cycles, weft_compulsory_bytes(k) / t.port_bytes);
     return (weft_effort){cycles > 0 ? cycles / d->value[WEFT_P_CLOCK] : 0,
                          weft_key_traffic(k, d->value[WEFT_P_SRAM])};
 }

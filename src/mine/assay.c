@@ -45,6 +45,8 @@ static double ask(const loop *l, const weft_workload *w, int thread, int i)
         return w->timer->simple_s(mill, &p);
     case WEFT_GAUGE_HEADTAIL:
         return w->timer->headtail_s(mill, &p);
+    case WEFT_GAUGE_SERIAL:
+        return w->timer->serial_s(mill, &p);
     default:
         return w->timer->step_s(mill, &p);
     }
@@ -125,7 +127,7 @@ void weft_assay_tops(weft_assay *s, weft_gauge gauge, const int64_t *index, int 
     l.seconds = WEFT_NEW(s->arena, double, (size_t)n *(size_t)s->quest.n_workloads);
     run_loop(&l);
     tops_of(s, l.seconds, n, top);
-    s->n_bounds += gauge == WEFT_GAUGE_FLOOR ? n : 0;
+    s->n_bounds += gauge == WEFT_GAUGE_FLOOR || gauge == WEFT_GAUGE_SERIAL ? n : 0;
     s->n_strong += gauge == WEFT_GAUGE_HEADTAIL ? n : 0;
     weft_arena_rewind(s->arena, mark);
 }

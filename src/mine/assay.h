@@ -20,6 +20,7 @@ typedef enum weft_gauge {
     WEFT_GAUGE_FLOOR,  /* a bound under the policy */
     WEFT_GAUGE_SIMPLE, /* bounds of any schedule */
     WEFT_GAUGE_HEADTAIL,
+    WEFT_GAUGE_SERIAL, /* no bound: an estimate */
 } weft_gauge;
 
 /* A search under way. Fields are read by searches and changed by the functions below. */
@@ -51,7 +52,8 @@ WEFT_CHECKED weft_status weft_assay_run(weft_search *search, void *context, cons
 WEFT_CHECKED weft_status weft_assay_try(weft_assay *s, const int64_t *index, int n, double *value);
 /* What was tried under this number, or NULL. */
 const weft_tried *weft_assay_look(const weft_assay *s, int64_t index);
-/* Upper bounds of throughput: of designs, of boxes (0: no member is within the limits). */
+/* Upper bounds of throughput (by the serial gauge: low estimates): of designs, of boxes (0: no
+ * member is within the limits). */
 void weft_assay_tops(weft_assay *s, weft_gauge gauge, const int64_t *index, int n, double *top);
 void weft_assay_box_tops(weft_assay *s, const weft_space_box *box, int n, double *top);
 
@@ -73,9 +75,9 @@ WEFT_CHECKED weft_status weft_assay_list(weft_assay *s, int *n, int64_t **index)
 bool weft_assay_draw(const weft_assay *s, weft_rng *r, weft_point *out);
 
 /* The searches. */
-weft_search weft_search_fast, weft_search_certified, weft_search_exhaustive, weft_search_boxes,
-    weft_search_front, weft_search_random, weft_search_anneal, weft_search_genetic,
-    weft_search_surrogate, weft_search_auto;
+weft_search weft_search_fast, weft_search_climb, weft_search_certified, weft_search_exhaustive,
+    weft_search_boxes, weft_search_front, weft_search_random, weft_search_anneal,
+    weft_search_genetic, weft_search_surrogate, weft_search_auto;
 
 /* Most points of a lattice that is listed; beyond, boxes. */
 #define WEFT_ASSAY_LISTED (INT64_C(1) << 24)

@@ -1,352 +1,318 @@
 /* SPDX-License-Identifier: MIT */
-/* fast.c: few evaluations, no proof: counts by conflicts, dimensions by halving (methods 6.3).
+/* fast.c: bounds first, so that few designs need a schedule; no proof.
  *
- * Dimensions are rows, columns, lanes and buffer. A child has the next smaller size of one of them,
- * or fewer rows and more columns, or the reverse.
- * 1. The first dimension is the largest of all. Its counts start at the smallest; a child starts
- *    with its parent's, with one more place of the cores that got smaller, and one place less of
- *    what then breaks a limit.
- * 2. Counts climb: a neighbour has one place more of tensor cores or of vector cores, while the
- * other gives way as the limits ask, or of both, or one less (per TDP only). The neighbour with the
- *    largest upper bound is tried first, ties to the type that operators wait for, then to the
- *    smaller area; the first that is better is taken, or the best of them if none is, until two
- * steps in a row have brought nothing. One whose bound is not above the best here is not tried.
- * 3. Best first: the dimension with the largest value is expanded next. A dimension whose bound
- * over all counts is not above the best value is not tried and has that bound as its value. The
- * search ends after 16 expansions without a better design.
+ * A shape is rows, columns and number of tensor cores; its variants are all lanes, vector cores and
+ * buffers with it. Throughput alone is searched for this way; per TDP climb.c does it.
+ * 1. Boxes of shapes, with all variants each, by falling bound: one of several shapes is cut in the
+ *    middle, one of a single shape is opened: its variants within the limits are bounded one by
+ *    one. This ends after 32 shapes, or when no bound is within 15 % of the largest of a shape.
+ * 2. Of the variants of a shape whose bound is within 0.1 % of the largest one stands for all: of
+ *    those whose paths and works one after the other (`serial`) are within 2 % of the least, one
+ *    with at least two vector cores for each tensor core (or as many as there are: an epilogue
+ *    holds one, operators beside it need others), then the one with the least power, the fewest
+ *    vector cores, the least area.
+ * 3. They are scheduled by rising estimate floor + 0.3 (serial - floor), but those with whose bound
+ *    the best so far has 99 % of it, and but those that would not be better if their schedule had
+ *    4 % more of its bound than any before. The first schedule that is not better ends it.
  *
- * Progress is strict and of the metric alone: equal values would end with idle cores. Below the
- * least throughput a design counts by how far it is from it. Dimensions outside the limits are
- * expanded until one is inside. Bounds are not evaluations, but they are counted too. A heuristic:
- * its own bound is that of the lattice as one box. */
+ * Guarantee: none for the design, but the bound is valid: no design has more than the largest bound
+ * of a box or shape that is left. The numbers of 1 to 3 were chosen with the eight networks of
+ * docs/results.md. Cost: two bounds a cut, up to 2 x 729 a shape: at most 9 sizes of a knob, evenly
+ * spread, are looked at. */
 #include <math.h>
-#include <string.h>
 
 #include "assay.h"
 
-enum { PATIENCE = 16, MOST_BAD = 2, N_DIMS = 4, MOST_STEPS = 5 };
+enum { MOST_SHAPES = 32, MOST_CUTS = 4096, MOST_SIZES = 9, PATIENCE = 1, N_SHAPE_KNOBS = 3 };
 
-static const weft_knob dims[N_DIMS] = {WEFT_KNOB_ROWS, WEFT_KNOB_COLS, WEFT_KNOB_LANES,
-                                       WEFT_KNOB_BUFFER};
+static const double NEAR_TOP = 0.85, SAME_TOP = 0.999, SAME_SERIAL = 1.02, WORTH = 1 / 0.99,
+                    SERIAL_PART = 0.3, MORE_REACH = 0.04;
 
-typedef struct dimension {
-    weft_point point; /* with the best counts so far */
-    double score;
-    bool is_expanded;
-} dimension;
+static const weft_knob shape_knobs[N_SHAPE_KNOBS] = {WEFT_KNOB_ROWS, WEFT_KNOB_COLS,
+                                                     WEFT_KNOB_TENSOR_CORES};
 
-typedef struct queue {
-    WEFT_VEC(dimension) item;
-    weft_map *seen;
-} queue;
+/* A box of shapes with all variants. */
+typedef struct crate {
+    weft_space_box box;
+    double top; /* of throughput: no member has more */
+    bool is_done;
+} crate;
 
-/* Values below the least throughput: negative, larger when nearer. */
-static double score_of(const weft_assay *s, int64_t index, double value)
+typedef struct variant {
+    int64_t index;
+    double top, serial; /* throughputs */
+    double tdp_w, area_mm2;
+    int n_vector; /* place */
+    bool is_narrow;
+} variant;
+
+/* The variant that stands for a shape. */
+typedef struct shape {
+    int64_t index;
+    double top;    /* of the shape */
+    double chance; /* estimated throughput */
+    bool is_done;
+} shape;
+
+typedef struct yard {
+    weft_assay *assay;
+    WEFT_VEC(crate) crate;
+    WEFT_VEC(shape) shape;
+    double most;  /* top of a shape */
+    double reach; /* the largest part of its top that a shape has had in a schedule */
+} yard;
+
+/* --- variants of a shape */
+
+/* Places of a knob: all, or some that are evenly spread. */
+static int places_of(const weft_assay *s, weft_knob k, int out[MOST_SIZES])
 {
-    const weft_tried *t = weft_assay_look(s, index);
+    int n = s->quest.template_->n_sizes[k], n_out = n < MOST_SIZES ? n : MOST_SIZES;
 
-    return value > 0 || t == NULL || !(s->least > 0) ? value : t->throughput / s->least - 1;
+    for (int i = 0; i < n_out; i++)
+        out[i] = n_out == 1 ? 0 : (int)((int64_t)i * (n - 1) / (n_out - 1));
+    return n_out;
 }
 
-static double top_score(const weft_assay *s, double top, double tdp_w)
+static variant variant_of(const weft_assay *s, const weft_point *p)
 {
-    double metric = weft_assay_metric(s, top, tdp_w);
-
-    return metric > 0 || !(s->least > 0) ? metric : top / s->least - 1;
-}
-
-static bool is_progress(double score, double before)
-{
-    return before == -INFINITY ? score > before : score > before + WEFT_ASSAY_EXACT * fabs(before);
-}
-
-/* --- counts ---------------------------------------------------------------------------------- */
-
-typedef struct step {
-    double top, area_mm2;
-    weft_point point;
-    bool is_wanted; /* operators wait for it */
-} step;
-
-static bool comes_before(const step *a, const step *b)
-{
-    if (a->top != b->top)
-        return a->top > b->top;
-    if (a->is_wanted != b->is_wanted)
-        return a->is_wanted;
-    return a->area_mm2 < b->area_mm2;
-}
-
-static void conflicts_of(const weft_assay *s, const weft_point *p, bool *tensor, bool *vector)
-{
-    *tensor = *vector = false;
-    for (int i = 0; i < s->quest.n_workloads; i++) {
-        const weft_workload *w = &s->quest.workload[i];
-        weft_conflicts c = w->timer->conflicts(w->mill[0], p);
-
-        *tensor |= c.tensor > 0;
-        *vector |= c.vector > 0;
-    }
-}
-
-/* Moves both counts by so many places; false: outside the lattice. */
-static bool shift(const weft_assay *s, weft_point *p, int tensor, int vector)
-{
-    const int *n = s->quest.template_->n_sizes;
-    int t = p->at[WEFT_KNOB_TENSOR_CORES] + tensor, v = p->at[WEFT_KNOB_VECTOR_CORES] + vector;
-
-    if (t < 0 || t >= n[WEFT_KNOB_TENSOR_CORES] || v < 0 || v >= n[WEFT_KNOB_VECTOR_CORES])
-        return false;
-    p->at[WEFT_KNOB_TENSOR_CORES] = (uint16_t)t;
-    p->at[WEFT_KNOB_VECTOR_CORES] = (uint16_t)v;
-    return true;
-}
-
-/* Takes places from one count until the design is within the limits; false: it never is. */
-static bool make_room(const weft_assay *s, weft_point *p, weft_knob k)
-{
-    while (!weft_assay_fits(s, p)) {
-        if (p->at[k] == 0)
-            return false;
-        p->at[k]--;
-    }
-    return true;
-}
-
-/* A neighbour within the limits: where one count grows the other gives way. */
-static bool move_counts(const weft_assay *s, weft_point *p, int tensor, int vector)
-{
-    if (!shift(s, p, tensor, vector))
-        return false;
-    if (tensor + vector != 1)
-        return weft_assay_fits(s, p);
-    return make_room(s, p, tensor > 0 ? WEFT_KNOB_VECTOR_CORES : WEFT_KNOB_TENSOR_CORES);
-}
-
-/* The neighbours within the limits, best first. */
-static int steps_from(weft_assay *s, const weft_point *p, step *out)
-{
-    static const int move[MOST_STEPS][2] = {
-        {1,  0 },
-        {0,  1 },
-        {1,  1 },
-        {-1, 0 },
-        {0,  -1}
-    };
     const weft_template *t = s->quest.template_;
-    int n_moves = s->quest.metric == WEFT_METRIC_PER_TDP ? MOST_STEPS : MOST_STEPS - 2, n = 0;
-    int64_t index[MOST_STEPS];
-    double top[MOST_STEPS];
-    bool tensor, vector;
+    int most = t->n_sizes[WEFT_KNOB_VECTOR_CORES] - 1;
+    double enough = fmin(t->size[WEFT_KNOB_VECTOR_CORES][most],
+                         2 * weft_knob_size(t, p, WEFT_KNOB_TENSOR_CORES));
 
-    conflicts_of(s, p, &tensor, &vector);
-    for (int i = 0; i < n_moves; i++) {
-        step x = {.point = *p};
+    return (variant){.index = weft_point_index(t, p),
+                     .tdp_w = weft_point_tdp_w(t, p),
+                     .area_mm2 = weft_point_area_mm2(t, p),
+                     .n_vector = p->at[WEFT_KNOB_VECTOR_CORES],
+                     .is_narrow = weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES) < enough};
+}
 
-        if (!move_counts(s, &x.point, move[i][0], move[i][1]))
-            continue;
-        x.is_wanted = (move[i][0] <= 0 || tensor) && (move[i][1] <= 0 || vector);
-        x.area_mm2 = weft_point_area_mm2(t, &x.point);
-        index[n] = weft_point_index(t, &x.point);
-        out[n++] = x;
-    }
-    weft_assay_tops(s, WEFT_GAUGE_FLOOR, index, n, top);
-    for (int i = 0; i < n; i++) {
-        step x = out[i];
-        int at = i;
+/* The variants within the limits. */
+static int list_variants(const weft_assay *s, weft_point p, variant *out)
+{
+    int lanes[MOST_SIZES], cores[MOST_SIZES], buffer[MOST_SIZES], n = 0;
+    int n_lanes = places_of(s, WEFT_KNOB_LANES, lanes);
+    int n_cores = places_of(s, WEFT_KNOB_VECTOR_CORES, cores);
+    int n_buffers = places_of(s, WEFT_KNOB_BUFFER, buffer);
 
-        x.top = top_score(s, top[i], weft_point_tdp_w(t, &x.point));
-        for (; at > 0 && comes_before(&x, &out[at - 1]); at--)
-            out[at] = out[at - 1];
-        out[at] = x;
-    }
+    for (int i = 0; i < n_lanes; i++)
+        for (int j = 0; j < n_cores; j++)
+            for (int k = 0; k < n_buffers; k++) {
+                p.at[WEFT_KNOB_LANES] = (uint16_t)lanes[i];
+                p.at[WEFT_KNOB_VECTOR_CORES] = (uint16_t)cores[j];
+                p.at[WEFT_KNOB_BUFFER] = (uint16_t)buffer[k];
+                if (weft_assay_fits(s, &p))
+                    out[n++] = variant_of(s, &p);
+            }
     return n;
 }
 
-static weft_status try_one(weft_assay *s, const weft_point *p, double *score)
+static void gauge_all(weft_assay *s, weft_gauge gauge, const variant *v, int n, double *out)
 {
-    int64_t index = weft_point_index(s->quest.template_, p);
+    int64_t *index = WEFT_NEW(s->arena, int64_t, n);
 
-    WEFT_TRY(weft_assay_try(s, &index, 1, score));
-    *score = isnan(*score) ? -INFINITY : score_of(s, index, *score);
-    return WEFT_OK;
+    for (int i = 0; i < n; i++)
+        index[i] = v[i].index;
+    weft_assay_tops(s, gauge, index, n, out);
 }
 
-/* Moves p to the first neighbour that is better than the best or, if none is, to the best of those
- * tried; score: -INFINITY if none was worth a try. */
-static weft_status step_from(weft_assay *s, weft_point *p, double best, double *score)
+/* Keeps the variants with the largest bounds; the others are not worth an estimate. */
+static int keep_top(weft_assay *s, variant *v, int n, double *most)
 {
-    step candidate[MOST_STEPS];
-    int n = steps_from(s, p, candidate);
+    double *top = WEFT_NEW(s->arena, double, n + 1);
+    int n_kept = 0;
 
-    *score = -INFINITY;
-    for (int i = 0; i < n && !is_progress(*score, best); i++) {
-        double value = 0;
+    gauge_all(s, WEFT_GAUGE_FLOOR, v, n, top);
+    *most = 0;
+    for (int i = 0; i < n; i++)
+        *most = fmax(*most, top[i]);
+    for (int i = 0; i < n; i++)
+        if (top[i] >= SAME_TOP * *most) {
+            v[n_kept] = v[i];
+            v[n_kept++].top = top[i];
+        }
+    return n_kept;
+}
 
-        if (!is_progress(candidate[i].top, best))
-            continue;
-        WEFT_TRY(try_one(s, &candidate[i].point, &value));
-        if (value > *score) {
-            *score = value;
-            *p = candidate[i].point;
+static bool comes_before(const variant *a, const variant *b)
+{
+    if (a->is_narrow != b->is_narrow)
+        return b->is_narrow;
+    if (a->tdp_w != b->tdp_w)
+        return a->tdp_w < b->tdp_w;
+    if (a->n_vector != b->n_vector)
+        return a->n_vector < b->n_vector;
+    return a->area_mm2 < b->area_mm2;
+}
+
+static const variant *best_variant(weft_assay *s, variant *v, int n)
+{
+    double *serial = WEFT_NEW(s->arena, double, n + 1), most = 0;
+    const variant *best = NULL;
+
+    gauge_all(s, WEFT_GAUGE_SERIAL, v, n, serial);
+    for (int i = 0; i < n; i++)
+        most = fmax(most, serial[i]);
+    for (int i = 0; i < n; i++) {
+        v[i].serial = serial[i];
+        if (serial[i] * SAME_SERIAL >= most && (best == NULL || comes_before(&v[i], best)))
+            best = &v[i];
+    }
+    return best;
+}
+
+/* A shape whose variants were all looked at is bounded by the largest of them. */
+static void open_shape(yard *y, crate *c)
+{
+    weft_assay *s = y->assay;
+    size_t mark = weft_arena_mark(s->arena);
+    variant *v = WEFT_NEW(s->arena, variant, MOST_SIZES * MOST_SIZES * MOST_SIZES);
+    int n = list_variants(s, c->box.lo, v);
+    bool is_whole = true;
+    shape x = {.index = -1};
+
+    for (int k = WEFT_KNOB_LANES; k < WEFT_N_KNOBS; k++)
+        is_whole = is_whole && s->quest.template_->n_sizes[k] <= MOST_SIZES;
+    n = keep_top(s, v, n, &x.top);
+    if (n > 0 && x.top > 0) {
+        const variant *b = best_variant(s, v, n);
+
+        x.index = b->index;
+        x.chance = 1 / ((1 - SERIAL_PART) / b->top + SERIAL_PART / b->serial);
+    }
+    weft_arena_rewind(s->arena, mark);
+    c->is_done = true;
+    if (is_whole)
+        c->top = x.top;
+    if (x.index < 0)
+        return;
+    y->most = fmax(y->most, x.top);
+    WEFT_PUSH(s->arena, y->shape, x);
+}
+
+/* --- boxes of shapes */
+
+static int widest(const crate *c)
+{
+    int best = -1, most = 0;
+
+    for (int i = 0; i < N_SHAPE_KNOBS; i++) {
+        int width = c->box.hi.at[shape_knobs[i]] - c->box.lo.at[shape_knobs[i]];
+
+        if (width > most) {
+            most = width;
+            best = (int)shape_knobs[i];
         }
     }
-    return WEFT_OK;
+    return best;
 }
 
-static weft_status climb(weft_assay *s, dimension *d)
+static void add_crates(yard *y, const weft_space_box *box, int n)
 {
-    weft_point p = d->point;
-    int bad = 0;
+    double top[2] = {0, 0};
 
-    WEFT_TRY(try_one(s, &p, &d->score));
-    while (bad < MOST_BAD && !weft_assay_is_over(s)) {
-        double score;
+    weft_assay_box_tops(y->assay, box, n, top);
+    for (int i = 0; i < n; i++) {
+        crate c = {.box = box[i], .top = top[i]};
 
-        WEFT_TRY(step_from(s, &p, d->score, &score));
-        if (score == -INFINITY)
-            break;
-        bad++;
-        if (is_progress(score, d->score)) {
-            d->point = p;
-            d->score = score;
-            bad = 0;
-        }
-    }
-    return WEFT_OK;
-}
-
-/* --- dimensions ------------------------------------------------------------------------------ */
-
-/* The best that any counts of this dimension may reach; -INFINITY: none is within the limits. */
-static double bound_of(weft_assay *s, const weft_point *p)
-{
-    const weft_template *t = s->quest.template_;
-    weft_space_box box = {*p, *p};
-    double top = 0;
-
-    box.lo.at[WEFT_KNOB_TENSOR_CORES] = box.lo.at[WEFT_KNOB_VECTOR_CORES] = 0;
-    box.hi.at[WEFT_KNOB_TENSOR_CORES] = (uint16_t)(t->n_sizes[WEFT_KNOB_TENSOR_CORES] - 1);
-    box.hi.at[WEFT_KNOB_VECTOR_CORES] = (uint16_t)(t->n_sizes[WEFT_KNOB_VECTOR_CORES] - 1);
-    if (!weft_assay_fits(s, &box.lo))
-        return -INFINITY;
-    weft_assay_box_tops(s, &box, 1, &top);
-    return top_score(s, top, weft_point_tdp_w(t, &box.lo));
-}
-
-/* Lessens counts until the design is within the limits; the smallest counts are. */
-static void make_fit(const weft_assay *s, weft_point *p)
-{
-    while (!weft_assay_fits(s, p)) {
-        uint16_t *more = p->at[WEFT_KNOB_TENSOR_CORES] > p->at[WEFT_KNOB_VECTOR_CORES]
-                             ? &p->at[WEFT_KNOB_TENSOR_CORES]
-                             : &p->at[WEFT_KNOB_VECTOR_CORES];
-
-        *more = (uint16_t)(*more - 1);
+        if (top[i] > 0)
+            WEFT_PUSH(y->assay->arena, y->crate, c);
     }
 }
 
-static weft_status visit(weft_assay *s, dimension *d)
+static void cut(yard *y, int at, int knob)
 {
-    d->score = bound_of(s, &d->point);
-    if (d->score == -INFINITY)
-        return WEFT_OK;
-    make_fit(s, &d->point);
-    if (weft_assay_best(s) > 0 && weft_assay_is_beaten(s, d->score))
-        return WEFT_OK;
-    return climb(s, d);
+    weft_space_box half[2] = {y->crate.at[at].box, y->crate.at[at].box};
+    int middle = (half[0].lo.at[knob] + half[0].hi.at[knob]) / 2;
+
+    half[0].hi.at[knob] = (uint16_t)middle;
+    half[1].lo.at[knob] = (uint16_t)(middle + 1);
+    y->crate.at[at] = y->crate.at[--y->crate.n];
+    add_crates(y, half, 2);
 }
 
-/* A child: one place down in one dimension, perhaps one up in another, and what cores do about it.
- */
-typedef struct change {
-    int down, up; /* knobs; up: -1 for none */
-    int tensor, vector;
-} change;
-
-static const change changes[] = {
-    {WEFT_KNOB_ROWS,   -1,             1, 0},
-    {WEFT_KNOB_COLS,   -1,             1, 0},
-    {WEFT_KNOB_LANES,  -1,             0, 1},
-    {WEFT_KNOB_BUFFER, -1,             0, 0},
-    {WEFT_KNOB_ROWS,   WEFT_KNOB_COLS, 0, 0},
-    {WEFT_KNOB_COLS,   WEFT_KNOB_ROWS, 0, 0},
-};
-
-enum { N_CHANGES = sizeof changes / sizeof changes[0] };
-
-/* The changed dimension; false if there is none or it was seen. */
-static bool child_of(weft_assay *s, queue *q, const weft_point *parent, const change *c,
-                     weft_point *out)
-{
-    weft_point key;
-
-    *out = *parent;
-    if (out->at[c->down] == 0 ||
-        (c->up >= 0 && out->at[c->up] + 1 >= s->quest.template_->n_sizes[c->up]))
-        return false;
-    out->at[c->down]--;
-    if (c->up >= 0)
-        out->at[c->up]++;
-    key = *out;
-    key.at[WEFT_KNOB_TENSOR_CORES] = key.at[WEFT_KNOB_VECTOR_CORES] = 0;
-    if (!weft_map_put(q->seen, weft_arena_text(s->arena, (const char *)&key, sizeof key),
-                      sizeof key, 0))
-        return false;
-    (void)shift(s, out, c->tensor, c->vector); /* at the end of its list a count stays */
-    return true;
-}
-
-/* Dimensions outside the limits come first: what lies behind them is not reached otherwise. */
-static int best_open(const queue *q)
+static int best_crate(const yard *y)
 {
     int best = -1;
 
-    for (int i = 0; i < q->item.n; i++) {
-        if (q->item.at[i].is_expanded)
-            continue;
-        if (q->item.at[i].score == -INFINITY)
-            return i;
-        if (best < 0 || q->item.at[i].score > q->item.at[best].score)
+    for (int i = 0; i < y->crate.n; i++)
+        if (!y->crate.at[i].is_done && (best < 0 || y->crate.at[i].top > y->crate.at[best].top))
+            best = i;
+    return best;
+}
+
+static void find_shapes(yard *y)
+{
+    const weft_template *t = y->assay->quest.template_;
+    weft_space_box all = {{{0}}, {{0}}};
+    int at, n_cuts = 0;
+
+    for (int k = 0; k < WEFT_N_KNOBS; k++)
+        all.hi.at[k] = (uint16_t)(t->n_sizes[k] - 1);
+    add_crates(y, &all, 1);
+    while (y->shape.n < MOST_SHAPES && n_cuts < MOST_CUTS && (at = best_crate(y)) >= 0 &&
+           y->crate.at[at].top >= NEAR_TOP * y->most && !weft_assay_is_over(y->assay)) {
+        int knob = widest(&y->crate.at[at]);
+
+        if (knob < 0)
+            open_shape(y, &y->crate.at[at]);
+        else
+            cut(y, at, knob);
+        n_cuts++;
+    }
+}
+
+/* --- schedules */
+
+/* Is it worth a schedule? */
+static bool is_open(const yard *y, const shape *x)
+{
+    double best = weft_assay_best(y->assay);
+
+    return !x->is_done && x->top > best * WORTH &&
+           (y->reach == 0 || x->top * fmin(1, y->reach + MORE_REACH) > best);
+}
+
+static int best_shape(const yard *y)
+{
+    int best = -1;
+
+    for (int i = 0; i < y->shape.n; i++) {
+        const shape *x = &y->shape.at[i];
+
+        if (is_open(y, x) && (best < 0 || x->chance > y->shape.at[best].chance))
             best = i;
     }
     return best;
 }
 
-static weft_status expand(weft_assay *s, queue *q, int at)
+static weft_status try_shapes(yard *y)
 {
-    weft_point parent = q->item.at[at].point;
+    weft_assay *s = y->assay;
+    int at, idle = 0;
 
-    q->item.at[at].is_expanded = true;
-    for (int i = 0; i < N_CHANGES && !weft_assay_is_over(s); i++) {
-        dimension child = {.score = 0};
+    while (idle < PATIENCE && (at = best_shape(y)) >= 0 && !weft_assay_is_over(s)) {
+        double before = weft_assay_best(s), value = 0;
 
-        if (!child_of(s, q, &parent, &changes[i], &child.point))
-            continue;
-        WEFT_TRY(visit(s, &child));
-        WEFT_PUSH(s->arena, q->item, child);
+        y->shape.at[at].is_done = true;
+        WEFT_TRY(weft_assay_try(s, &y->shape.at[at].index, 1, &value));
+        idle = weft_assay_best(s) > before ? 0 : idle + 1;
+        y->reach = fmax(y->reach, value / y->shape.at[at].top); /* NAN: the budget was spent */
+        weft_assay_progress(s, s->bound);
     }
     return WEFT_OK;
 }
 
 weft_status weft_search_fast(weft_assay *s)
 {
-    queue q = {.seen = weft_map_new(s->arena)};
-    dimension root = {.score = 0};
-    int idle = 0, at;
+    yard y = {.assay = s};
 
-    for (int i = 0; i < N_DIMS; i++)
-        root.point.at[dims[i]] = (uint16_t)(s->quest.template_->n_sizes[dims[i]] - 1);
-    s->bound = weft_assay_root_top(s);
-    WEFT_TRY(visit(s, &root));
-    WEFT_PUSH(s->arena, q.item, root);
-    while (idle < PATIENCE && !weft_assay_is_over(s) && (at = best_open(&q)) >= 0) {
-        double before = weft_assay_best(s);
-        bool is_inside = q.item.at[at].score > -INFINITY;
-
-        WEFT_TRY(expand(s, &q, at));
-        idle = is_progress(weft_assay_best(s), before) ? 0 : idle + is_inside;
-        weft_assay_progress(s, s->bound);
-    }
-    return WEFT_OK;
+    if (s->quest.metric != WEFT_METRIC_THROUGHPUT)
+        return weft_search_climb(s);
+    find_shapes(&y);
+    s->bound = 0;
+    for (int i = 0; i < y.crate.n; i++)
+        s->bound = fmax(s->bound, y.crate.at[i].top);
+    return try_shapes(&y);
 }

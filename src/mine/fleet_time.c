@@ -3,6 +3,7 @@
  *
  *   job    first + max(tensor cycles / (derate f), vector cycles / (derate f), bytes / (eta BW))
  *
+ * with the port of the buffer in both kinds of cycles,
  * as weft_design_cost() of the template model, all cores at work on one node after the other.
  * Cycles of tensor cores depend on rows, columns and their number only, those of vector cores on
  * the lanes of all of them, bytes on the buffer: rows of all keys are memoised by these, and a job
@@ -32,6 +33,7 @@ weft_design weft_point_design(const weft_template *t, const weft_point *p)
     d.value[WEFT_P_LANES] = weft_knob_size(t, p, WEFT_KNOB_LANES);
     d.value[WEFT_P_VECTOR_CORES] = weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES);
     d.value[WEFT_P_DATAFLOW] = (double)t->dataflow;
+    d.value[WEFT_P_PORT] = isinf(t->constant[WEFT_PORT].value) ? 0 : t->constant[WEFT_PORT].value;
     d.value[WEFT_P_AREA] = weft_point_area_mm2(t, p);
     for (int i = 0; i < WEFT_N_FAMILIES; i++)
         d.efficiency[i] = 1;
@@ -57,15 +59,15 @@ static const double *tensor_row(desk *d, const weft_point *p)
                  t->n_sizes[WEFT_KNOB_TENSOR_CORES] +
              p->at[WEFT_KNOB_TENSOR_CORES];
     double clock = t->constant[WEFT_CLOCK].value * t->constant[WEFT_DERATE].value, *row;
+    weft_tensor_cores cores = {
+        weft_knob_size(t, p, WEFT_KNOB_ROWS), weft_knob_size(t, p, WEFT_KNOB_COLS),
+        weft_knob_size(t, p, WEFT_KNOB_TENSOR_CORES), t->constant[WEFT_PORT].value, t->dataflow};
 
     if (d->tensor[at] != NULL)
         return d->tensor[at];
     d->tensor[at] = row = WEFT_NEW(d->a, double, d->w->n_keys + 1);
     for (int k = 0; k < d->w->n_keys; k++)
-        row[k] = weft_tensor_cycles(&d->w->key[k], weft_knob_size(t, p, WEFT_KNOB_ROWS),
-                                    weft_knob_size(t, p, WEFT_KNOB_COLS),
-                                    weft_knob_size(t, p, WEFT_KNOB_TENSOR_CORES), t->dataflow) /
-                 clock;
+        row[k] = weft_tensor_cycles(&d->w->key[k], &cores) / clock;
     return row;
 }
 
@@ -79,11 +81,16 @@ static const double *vector_row(desk *d, const weft_point *p)
     if (d->vector[at] != NULL)
         return d->vector[at];
     d->vector[at] = row = WEFT_NEW(d->a, double, d->w->n_keys + 1);
-    for (int k = 0; k < d->w->n_keys; k++)
+    for (int k = 0; k < d->w->n_keys; k++) {
+        const weft_work_key *key = &d->w->key[k];
+        double port =
+            key->n_layers == 0 ? weft_compulsory_bytes(key) / t->constant[WEFT_PORT].value : 0;
+
         row[k] =
-            weft_cycles_vector(&d->w->key[k], weft_knob_size(t, p, WEFT_KNOB_LANES) *
-                                                  weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES)) /
+            fmax(port, weft_cycles_vector(key, weft_knob_size(t, p, WEFT_KNOB_LANES) *
+                                                   weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES))) /
             clock;
+    }
     return row;
 }
 

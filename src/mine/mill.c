@@ -6,10 +6,12 @@
  * 3. For a design: times of the classes from memoised tables (mill_time.c), a schedule of each
  *    different block (mill_list.c),
  *
- *      step = max( sum over blocks of copies * makespan,  bytes of all operators / (eta BW) ) [s]
+ *      step = max( sum over blocks of copies * makespan,  bytes of all operators / (eta BW),
+ *                  bytes of all operators through the port of the buffer / (derate f port) )    [s]
  *
- * Times assume that an operator has all of the memory's bandwidth; the second term is the floor
- * that this leaves out. Bounds: mill_bound.c; the optimum of small networks: mill_oracle.c. */
+ * Times assume that an operator has all of the memory's bandwidth and all of the buffer's port; the
+ * other terms are the floor that this leaves out. Bounds: mill_bound.c; the optimum of small
+ * networks: mill_oracle.c. */
 #include "mill.h"
 
 #include "arrays.h"
@@ -62,7 +64,7 @@ static void count_work(weft_mill *m)
 }
 
 /* State of what is updated, other weights as they are, activations that backward nodes read. */
-static double held_bytes(const weft_graph *g, const weft_template *t)
+double weft_training_bytes(const weft_graph *g, const weft_template *t)
 {
     double bytes = (double)weft_graph_stash_bytes(g);
 
@@ -115,9 +117,10 @@ static weft_status fill(weft_mill *m)
     WEFT_TRY(weft_mill_fuse(m->graph, m->keys, m->arena, &m->ops));
     m->series = weft_mill_series_of(&m->ops, m->arena);
     count_work(m);
-    m->memory_bytes = held_bytes(m->graph, m->template_);
+    m->memory_bytes = weft_training_bytes(m->graph, m->template_);
     make_room(m);
     weft_mill_tables_init(m);
+    m->box_port_s = WEFT_NEW(m->arena, double, m->ops.n_classes + 1);
     weft_mill_frame_init(m, &m->frame);
     weft_mill_frame_init(m, &m->box);
     return WEFT_OK;
@@ -173,6 +176,20 @@ double weft_mill_memory_bytes(const weft_mill *m)
 
 /* --- a step */
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+double weft_mill_port_s(const weft_mill *m, const weft_mill_frame *f)
+{
+    double port_s = 0;
+
+    for (int c = 0; c < m->ops.n_classes; c++)
+        port_s += m->class_count[c] * f->port_s[c];
+    return port_s;
+}
+
 double weft_mill_step_s(weft_mill *m, const weft_point *p)
 {
     const weft_mill_frame *f = weft_mill_frame_of(m, p);
@@ -185,7 +202,7 @@ double weft_mill_step_s(weft_mill *m, const weft_point *p)
         makespan_s += b->n_copies * span.makespan_s;
         bytes_s += b->n_copies * span.bytes_s;
     }
-    return makespan_s > bytes_s ? makespan_s : bytes_s;
+    return larger(makespan_s, larger(bytes_s, weft_mill_port_s(m, f)));
 }
 
 /* Delay of an operator of a block that was replayed, by slack; one that has all cores would be
@@ -250,7 +267,7 @@ weft_conflicts weft_mill_conflicts(weft_mill *m, const weft_point *p)
         bytes_s += b->n_copies * span.bytes_s;
         add_conflicts(m, f, b, span.path_s, &sum);
     }
-    sum.step_s = sum.step_s > bytes_s ? sum.step_s : bytes_s;
+    sum.step_s = larger(sum.step_s, larger(bytes_s, weft_mill_port_s(m, f)));
     return sum;
 }
 
@@ -287,6 +304,7 @@ weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft
         now_s += span.makespan_s;
         bytes_s += span.bytes_s;
     }
+    bytes_s = larger(bytes_s, weft_mill_port_s(m, f));
     return (weft_mill_schedule){.n = n,
                                 .start_s = s.start_s,
                                 .end_s = s.end_s,
@@ -294,6 +312,6 @@ weft_mill_schedule weft_mill_schedule_of(weft_mill *m, const weft_point *p, weft
                                 .n_vector = s.n_vector,
                                 .name = name,
                                 .of_node = m->ops.of_node,
-                                .step_s = now_s > bytes_s ? now_s : bytes_s,
+                                .step_s = larger(now_s, bytes_s),
                                 .floor_s = bytes_s};
 }

@@ -84,6 +84,7 @@ typedef struct weft_mill_frame {
     double *least_s;                    /* [class] of lat_s */
     double *tensor_work_s, *vector_work_s; /* [class] least core seconds */
     double *least_bytes_s;                 /* [class] */
+    const double *port_s;                  /* [class] least bytes by the port of the buffer */
     uint8_t *thrifty, *fast;               /* [class] ways of the least work and time */
 } weft_mill_frame;
 
@@ -91,6 +92,8 @@ typedef struct weft_mill_frame {
 typedef struct weft_mill_tables {
     int most_tensor, most_vector; /* cores */
     double ***tensor;             /* [rows * n_cols + cols][cores]: cycles of tensor cores */
+    double ***unshared;           /* the same as if each core had a port of its own */
+    double **port;                /* [rows * n_cols + cols]: least bytes through the port */
     double ***vector;             /* [lanes][cores]: cycles of vector cores */
     double ***bytes;              /* [buffer * n_counts + count][way] */
 } weft_mill_tables;
@@ -129,6 +132,7 @@ struct weft_mill {
     weft_mill_tables tables;
     weft_mill_frame frame;
     weft_mill_frame box; /* least times of a box */
+    double *box_port_s;  /* [n_classes] */
     weft_mill_room room;
 };
 
@@ -143,6 +147,9 @@ const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p);
 /* The same for a box, of least times; n_tensor and n_vector: the largest counts. */
 const weft_mill_frame *weft_mill_frame_of_box(weft_mill *m, const weft_space_box *b, int n_tensor,
                                               int n_vector);
+
+/* Seconds that the port of the buffer needs for all operators at least. */
+double weft_mill_port_s(const weft_mill *m, const weft_mill_frame *f);
 
 /* --- the policy: mill_list.c */
 

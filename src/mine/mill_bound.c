@@ -4,14 +4,16 @@
  * With the least time lat and the least core seconds work of each operator over the numbers of
  * cores that it may have, and n_r cores of kind r:
  *
- *   simple      max( longest path of lat,  sum of work / n_r for each kind,  bytes / (eta BW) )
+ *   simple      max( longest path of lat,  sum of work / n_r for each kind,  bytes / (eta BW),
+ *                    bytes through the port / (derate f port) )
  *   head-tail   max over r, h, q of  h + (sum of work with top >= h and tail >= q) / n_r + q
  *               top: longest path before an operator; tail: after it. That work lies in [h, T - q].
  *   floor       sum over blocks of the simple bound of each, but bytes of the whole: valid under
- * the policy, which runs blocks one after the other box         the floor with the least times over
- * all designs of the box, with the largest counts that fit the limits while all else is at its
- * lower end, and for each block also multiply-accumulates / (derate f PE) and element cycles /
- * (derate f lanes), PE and lanes being the most that fit the limits with any sizes in the box
+ *               the policy, which runs blocks one after the other
+ *   box         the floor with the least times over all designs of the box, with the largest counts
+ *               that fit the limits while all else is at its lower end, and for each block also
+ *               multiply-accumulates / (derate f PE) and element cycles / (derate f lanes), PE and
+ *               lanes being the most that fit the limits with any sizes in the box
  *
  * simple <= head-tail by definition. simple <= floor: a path visits blocks in order and is in each
  * no longer than its longest; sums split. Every member of a box has lat, work and bytes no less,
@@ -60,7 +62,7 @@ static double simple(const weft_mill *m, const weft_mill_frame *f)
         vector_s += m->class_count[c] * f->vector_work_s[c];
         bytes_s += m->class_count[c] * f->least_bytes_s[c];
     }
-    return larger(larger(longest_path(m, f), bytes_s),
+    return larger(larger(longest_path(m, f), larger(bytes_s, weft_mill_port_s(m, f))),
                   larger(tensor_s / f->n_tensor, vector_s / f->n_vector));
 }
 
@@ -165,8 +167,12 @@ typedef struct peak {
     double mac_s, element_s;
 } peak;
 
-static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b,
-                          peak most)
+/* Longest path of a block, and its work by the cores of each kind. */
+typedef struct block_load {
+    double path_s, tensor_s, vector_s;
+} block_load;
+
+static block_load load_of(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b)
 {
     double *bottom_s = m->room.bottom_s, tensor_s = 0, vector_s = 0, path_s = 0;
 
@@ -181,9 +187,16 @@ static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mil
         tensor_s += f->tensor_work_s[c];
         vector_s += f->vector_work_s[c];
     }
-    tensor_s = larger(tensor_s / f->n_tensor, b->macs * most.mac_s);
-    vector_s = larger(vector_s / f->n_vector, b->elements * most.element_s);
-    return larger(path_s, larger(tensor_s, vector_s));
+    return (block_load){path_s, tensor_s / f->n_tensor, vector_s / f->n_vector};
+}
+
+static double block_floor(weft_mill *m, const weft_mill_frame *f, const weft_mill_block *b,
+                          peak most)
+{
+    block_load l = load_of(m, f, b);
+
+    return larger(l.path_s, larger(larger(l.tensor_s, b->macs * most.mac_s),
+                                   larger(l.vector_s, b->elements * most.element_s)));
 }
 
 static double series_floor(weft_mill *m, const weft_mill_frame *f, peak most)
@@ -194,12 +207,25 @@ static double series_floor(weft_mill *m, const weft_mill_frame *f, peak most)
         sum_s += m->series.of[i].n_copies * block_floor(m, f, &m->series.of[i], most);
     for (int c = 0; c < m->ops.n_classes; c++)
         bytes_s += m->class_count[c] * f->least_bytes_s[c];
-    return larger(sum_s, bytes_s) * safety;
+    return larger(sum_s, larger(bytes_s, weft_mill_port_s(m, f))) * safety;
 }
 
 double weft_mill_floor_s(weft_mill *m, const weft_point *p)
 {
     return series_floor(m, weft_mill_frame_of(m, p), (peak){0, 0});
+}
+
+double weft_mill_serial_s(weft_mill *m, const weft_point *p)
+{
+    const weft_mill_frame *f = weft_mill_frame_of(m, p);
+    double sum_s = 0;
+
+    for (int i = 0; i < m->series.n_blocks; i++) {
+        block_load l = load_of(m, f, &m->series.of[i]);
+
+        sum_s += m->series.of[i].n_copies * (l.path_s + l.tensor_s + l.vector_s);
+    }
+    return sum_s;
 }
 
 /* --- boxes */

@@ -4,7 +4,8 @@
  * 1. Allotment. Each operator gets the number of cores with the least core seconds; then, again and
  *    again, every critical operator gets the next larger number that makes it faster, until the
  *    critical path is no longer than the work of any kind of core divided by their number, or no
- *    critical operator gains. Last, every operator gets the number that makes it fastest.
+ *    critical operator gains. Last, every operator gets the number that makes it fastest, or a
+ *    step or two fewer, so that two or four of them run side by side.
  * 2. These allotments (at most WEFT_MILL_MOST_TRIES) are scheduled in the order of what critical
  * path, work and bytes bound them by, until the bound is no better than the best so far. Among the
  * ready operators that fit into the free cores the one with the latest possible start nearest
@@ -20,6 +21,8 @@
 
 #include <math.h>
 #include <string.h>
+
+enum { N_EVEN = 3 }; /* allotments of the last kind */
 
 typedef struct trial {
     const weft_mill_frame *f;
@@ -309,6 +312,16 @@ static void set_ways(trial *t, const uint8_t *of_class)
         t->room->way[i] = of_class[t->b->of_class[i]];
 }
 
+/* Every operator gets so many steps less than what makes it fastest. */
+static void set_below(trial *t, int steps)
+{
+    for (int i = 0; i < t->b->n; i++) {
+        int fast = t->f->fast[t->b->of_class[i]];
+
+        t->room->way[i] = (uint8_t)(fast > steps ? fast - steps : 0);
+    }
+}
+
 /* One operator alone: its fastest way; bytes never take longer. */
 static weft_mill_span run_single(trial *t)
 {
@@ -345,11 +358,13 @@ weft_mill_span weft_mill_block_run(weft_mill *m, const weft_mill_frame *f, const
     do {
         measure(&t);
         note_ways(&t, n++);
-    } while (n < WEFT_MILL_MOST_TRIES - 1 && t.path_s > larger(t.tensor_s, t.vector_s) &&
+    } while (n < WEFT_MILL_MOST_TRIES - N_EVEN && t.path_s > larger(t.tensor_s, t.vector_s) &&
              widen(&t));
-    set_ways(&t, f->fast);
-    measure(&t);
-    note_ways(&t, n++);
+    for (int steps = 0; steps < N_EVEN; steps++) {
+        set_below(&t, steps);
+        measure(&t);
+        note_ways(&t, n++);
+    }
     try_all(&t, n, &found);
     return found.span;
 }

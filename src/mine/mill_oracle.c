@@ -4,7 +4,8 @@
  *   t_i start, y_ig: i runs on the g-th of its numbers of cores, p_i = sum_g lat_ig y_ig
  *   z_ic: i uses core c (of a kind that it needs),  x_ij: i ends before j starts
  *
- *   min T,  T >= t_i + p_i,  T >= sum of bytes_ig y_ig / (eta BW),  T >= sum of need lat y / n_r
+ *   min T,  T >= t_i + p_i,  T >= sum of bytes_ig y_ig / (eta BW),  T >= sum of need lat y / n_r,
+ *   T >= seconds of the port
  *   sum_g y_ig = 1;   sum over cores c of kind r of z_ic = sum_g need_rg y_ig
  *   edge i -> j:                   t_i + p_i <= t_j
  *   incomparable, a kind shared:   t_i + p_i <= t_j + H (1 - x_ij);   x_ij + x_ji <= 1
@@ -142,7 +143,8 @@ static void start_cores(program *p, const int *order, int type)
 
 static void add_columns(program *p)
 {
-    p->last = weft_milp_column(p->milp, "T", 0, horizon * (1 + 1e-6), 1, false);
+    p->last = weft_milp_column(p->milp, "T", weft_mill_port_s(p->m, p->f) / p->unit_s,
+                               horizon * (1 + 1e-6), 1, false);
     for (int i = 0; i < p->n; i++) {
         int way = list_way(p, i);
 
@@ -354,6 +356,7 @@ static double decode(const program *p, const double *x)
     }
     for (int i = 0; i < p->n; i++)
         bytes_s += p->f->bytes_s[entry(p, i, chosen_way(p, x, i))];
+    bytes_s = fmax(bytes_s, weft_mill_port_s(p->m, p->f));
     return has_changed ? INFINITY : last_s > bytes_s ? last_s : bytes_s;
 }
 

@@ -3,8 +3,11 @@
  *
  *   tensor   first + max(cycles / (derate f), bytes / (eta BW))          on g tensor cores
  *   both     the same, and no less than the vector cores need            on g and v(g) cores
- *   vector   first + max(cycles / (derate f), bytes / (eta BW))          on g vector cores
- *   memory   first + bytes / (eta BW); 0 without bytes                                    [s]
+ *   vector   first + max(cycles / (derate f), bytes / (eta BW), port)    on g vector cores
+ *   memory   first + max(bytes / (eta BW), port); 0 without bytes                         [s]
+ *
+ * port = bytes / (derate f bytes a cycle of the buffer's port), which cycles of products have too,
+ * with the bytes of all g cores together.
  *
  * g = 1, 2, 4, .. and all cores; v(g) = max(1, floor(g vector cores / tensor cores)), so that an
  * operator on all tensor cores has all vector cores for what is fused behind. `first` is the first
@@ -40,6 +43,12 @@ static double cycle_s(const weft_mill *m)
 static double byte_s(const weft_mill *m)
 {
     return 1 / (constant(m, WEFT_HBM_BANDWIDTH) * constant(m, WEFT_HBM_EFFICIENCY));
+}
+
+/* Of a byte through the port of the shared buffer; 0: no limit. */
+static double port_byte_s(const weft_mill *m)
+{
+    return cycle_s(m) / constant(m, WEFT_PORT);
 }
 
 static double size_at(const weft_mill *m, weft_knob k, int at)
@@ -80,6 +89,8 @@ void weft_mill_tables_init(weft_mill *m)
         .most_tensor = count_at(m, WEFT_KNOB_TENSOR_CORES, n[WEFT_KNOB_TENSOR_CORES] - 1),
         .most_vector = count_at(m, WEFT_KNOB_VECTOR_CORES, n[WEFT_KNOB_VECTOR_CORES] - 1),
         .tensor = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_ROWS] * n[WEFT_KNOB_COLS]),
+        .unshared = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_ROWS] * n[WEFT_KNOB_COLS]),
+        .port = WEFT_NEW(m->arena, double *, n[WEFT_KNOB_ROWS] * n[WEFT_KNOB_COLS]),
         .vector = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_LANES]),
         .bytes = WEFT_NEW(m->arena, double **, n[WEFT_KNOB_BUFFER] * n[WEFT_KNOB_TENSOR_CORES])};
 }
@@ -92,20 +103,64 @@ static double **place(weft_mill *m, double ***rows, int n, int at)
     return &(*rows)[at];
 }
 
+static weft_tensor_cores cores_of(const weft_mill *m, int rows, int cols, int g)
+{
+    return (weft_tensor_cores){size_at(m, WEFT_KNOB_ROWS, rows), size_at(m, WEFT_KNOB_COLS, cols),
+                               g, constant(m, WEFT_PORT), m->template_->dataflow};
+}
+
+static void fill_row(weft_mill *m, const weft_tensor_cores *t, double **row)
+{
+    if (*row != NULL)
+        return;
+    *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
+    for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++)
+        for (int i = 0; i < m->ops.class_[c].n_keys; i++)
+            (*row)[c] += cycle_s(m) * weft_tensor_cycles(m->ops.class_[c].key[i], t);
+}
+
 static const double *tensor_row(weft_mill *m, int rows, int cols, int g)
 {
-    int n_cols = m->template_->n_sizes[WEFT_KNOB_COLS];
-    double **row = place(m, &m->tables.tensor[rows * n_cols + cols], m->tables.most_tensor + 1, g);
+    int at = rows * m->template_->n_sizes[WEFT_KNOB_COLS] + cols;
+    double **row = place(m, &m->tables.tensor[at], m->tables.most_tensor + 1, g);
+    weft_tensor_cores t = cores_of(m, rows, cols, g);
+
+    fill_row(m, &t, row);
+    return *row;
+}
+
+/* Never more for more cores, of any number. */
+static const double *unshared_row(weft_mill *m, int rows, int cols, int g)
+{
+    int at = rows * m->template_->n_sizes[WEFT_KNOB_COLS] + cols;
+    double **row = place(m, &m->tables.unshared[at], m->tables.most_tensor + 1, g);
+    weft_tensor_cores t = cores_of(m, rows, cols, g);
+
+    t.port_bytes = INFINITY;
+    fill_row(m, &t, row);
+    return *row;
+}
+
+/* What passes the port at least: products uncut; of other operators what they move. */
+static const double *port_row(weft_mill *m, int rows, int cols)
+{
+    double **row = &m->tables.port[rows * m->template_->n_sizes[WEFT_KNOB_COLS] + cols];
+    weft_tensor_cores t = cores_of(m, rows, cols, 1);
 
     if (*row != NULL)
         return *row;
     *row = WEFT_NEW(m->arena, double, m->ops.n_classes);
-    for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++)
-        for (int i = 0; i < m->ops.class_[c].n_keys; i++)
-            (*row)[c] += cycle_s(m) * weft_tensor_cycles(m->ops.class_[c].key[i],
-                                                         size_at(m, WEFT_KNOB_ROWS, rows),
-                                                         size_at(m, WEFT_KNOB_COLS, cols), g,
-                                                         m->template_->dataflow);
+    for (int c = 0; c < m->ops.n_classes; c++) {
+        const weft_mill_class *k = &m->ops.class_[c];
+        bool is_tensor = k->kind <= WEFT_MILL_BOTH;
+        double bytes = is_tensor ? 0 : -k->saved_bytes;
+
+        for (int i = 0; i < k->n_keys; i++)
+            bytes += is_tensor            ? weft_tensor_port_bytes(k->key[i], &t)
+                     : k->key[i]->is_view ? 0
+                                          : weft_compulsory_bytes(k->key[i]);
+        (*row)[c] = port_byte_s(m) * (bytes > 0 ? bytes : 0);
+    }
     return *row;
 }
 
@@ -217,12 +272,18 @@ static void fill_tensor(weft_mill *m, weft_mill_frame *f, const weft_point *p, i
     add_way(f, n, way, (need){g, v}, both, end);
 }
 
+static double copy_s(double bytes_s, double port_s, double first_s)
+{
+    return bytes_s > 0 ? first_s + (bytes_s > port_s ? bytes_s : port_s) : 0;
+}
+
 /* Vector work, and copies in the first way. Bytes do not depend on the share of the buffer. */
 static void fill_vector(weft_mill *m, weft_mill_frame *f, const weft_point *p, int way)
 {
     int n = m->ops.n_classes, from = m->ops.kind_at[WEFT_MILL_VECTOR], g;
     int to = m->ops.kind_at[WEFT_MILL_MEMORY];
     const double *core_s, *bytes_s = bytes_row(m, p->at[WEFT_KNOB_BUFFER], 0, 0);
+    const double *port_s = f->port_s;
     double first_s = first_cycles / constant(m, WEFT_CLOCK);
     double *lat_s = f->lat_s + (size_t)way * (size_t)n;
     double *moved_s = f->bytes_s + (size_t)way * (size_t)n;
@@ -231,14 +292,15 @@ static void fill_vector(weft_mill *m, weft_mill_frame *f, const weft_point *p, i
     core_s = vector_row(m, p->at[WEFT_KNOB_LANES], g);
     for (int c = from; c < to; c++) {
         moved_s[c] = bytes_s[c];
-        lat_s[c] = first_s + (core_s[c] > bytes_s[c] ? core_s[c] : bytes_s[c]);
+        lat_s[c] = core_s[c] > bytes_s[c] ? core_s[c] : bytes_s[c];
+        lat_s[c] = first_s + (lat_s[c] > port_s[c] ? lat_s[c] : port_s[c]);
     }
     add_way(f, n, way, (need){0, g}, from, to);
     if (way > 0)
         return;
     for (int c = to; c < n; c++) {
         moved_s[c] = bytes_s[c];
-        lat_s[c] = bytes_s[c] > 0 ? first_s + bytes_s[c] : 0;
+        lat_s[c] = copy_s(bytes_s[c], port_s[c], first_s);
     }
     add_way(f, n, 0, (need){0, 0}, to, n);
 }
@@ -252,6 +314,7 @@ const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p)
     f->ways[WEFT_MILL_TENSOR] = f->ways[WEFT_MILL_BOTH] = weft_mill_ways_of(f->n_tensor);
     f->ways[WEFT_MILL_VECTOR] = weft_mill_ways_of(f->n_vector);
     f->ways[WEFT_MILL_MEMORY] = (weft_mill_ways){1, {0}};
+    f->port_s = port_row(m, p->at[WEFT_KNOB_ROWS], p->at[WEFT_KNOB_COLS]);
     for (int way = 0; way < f->ways[WEFT_MILL_TENSOR].n; way++) {
         f->vector_of[way] =
             weft_mill_vector_of(f->ways[WEFT_MILL_TENSOR].cores[way], f->n_tensor, f->n_vector);
@@ -264,7 +327,8 @@ const weft_mill_frame *weft_mill_frame_of(weft_mill *m, const weft_point *p)
 
 /* --- a box */
 
-/* Numbers of cores from..to, treated alike: times as if all were `to`, cores as if `from`. */
+/* Numbers of cores from..to, treated alike: times as if all were `to`, cores as if `from`. Several
+ * numbers share no port: only then do more of them never take longer. */
 typedef struct span {
     int from, to;
 } span;
@@ -295,7 +359,7 @@ static void lessen(double *a, double b)
 }
 
 /* Least cycles over the rows and columns of the box. */
-static void least_tensor(weft_mill *m, const weft_space_box *b, int g, double *out)
+static void least_tensor(weft_mill *m, const weft_space_box *b, span g, double *out)
 {
     int end = m->ops.kind_at[WEFT_MILL_VECTOR];
 
@@ -303,11 +367,27 @@ static void least_tensor(weft_mill *m, const weft_space_box *b, int g, double *o
         out[c] = INFINITY;
     for (int r = b->lo.at[WEFT_KNOB_ROWS]; r <= b->hi.at[WEFT_KNOB_ROWS]; r++)
         for (int k = b->lo.at[WEFT_KNOB_COLS]; k <= b->hi.at[WEFT_KNOB_COLS]; k++) {
-            const double *row = tensor_row(m, r, k, g);
+            const double *row =
+                g.from == g.to ? tensor_row(m, r, k, g.to) : unshared_row(m, r, k, g.to);
 
             for (int c = 0; c < end; c++)
                 lessen(&out[c], row[c]);
         }
+}
+
+/* Least bytes through the port, over rows and columns. */
+static const double *least_port(weft_mill *m, const weft_space_box *b)
+{
+    for (int c = 0; c < m->ops.n_classes; c++)
+        m->box_port_s[c] = INFINITY;
+    for (int r = b->lo.at[WEFT_KNOB_ROWS]; r <= b->hi.at[WEFT_KNOB_ROWS]; r++)
+        for (int k = b->lo.at[WEFT_KNOB_COLS]; k <= b->hi.at[WEFT_KNOB_COLS]; k++) {
+            const double *row = port_row(m, r, k);
+
+            for (int c = 0; c < m->ops.n_classes; c++)
+                lessen(&m->box_port_s[c], row[c]);
+        }
+    return m->box_port_s;
 }
 
 static void box_tensor(weft_mill *m, weft_mill_frame *f, const weft_space_box *b, span g)
@@ -316,11 +396,11 @@ static void box_tensor(weft_mill *m, weft_mill_frame *f, const weft_space_box *b
     double first_s = first_cycles / constant(m, WEFT_CLOCK), *core_s = f->lat_s;
     int low_v = count_at(m, WEFT_KNOB_VECTOR_CORES, b->lo.at[WEFT_KNOB_VECTOR_CORES]);
 
-    least_tensor(m, b, g.to, core_s);
+    least_tensor(m, b, g, core_s);
     for (int c = 0; c < m->ops.kind_at[WEFT_MILL_VECTOR]; c++) {
         bool is_both = c >= m->ops.kind_at[WEFT_MILL_BOTH];
-        double lat_s =
-            first_s + fmax(fmax(core_s[c], f->least_bytes_s[c]), is_both ? vector_s[c] : 0);
+        double lat_s = first_s + fmax(fmax(core_s[c], f->port_s[c]),
+                                      fmax(f->least_bytes_s[c], is_both ? vector_s[c] : 0));
 
         lessen(&f->least_s[c], lat_s);
         lessen(&f->tensor_work_s[c], g.from * lat_s);
@@ -335,7 +415,7 @@ static void box_vector(weft_mill *m, weft_mill_frame *f, const weft_space_box *b
     double first_s = first_cycles / constant(m, WEFT_CLOCK);
 
     for (int c = m->ops.kind_at[WEFT_MILL_VECTOR]; c < m->ops.kind_at[WEFT_MILL_MEMORY]; c++) {
-        double lat_s = first_s + fmax(core_s[c], f->least_bytes_s[c]);
+        double lat_s = first_s + fmax(core_s[c], fmax(f->least_bytes_s[c], f->port_s[c]));
 
         lessen(&f->least_s[c], lat_s);
         lessen(&f->vector_work_s[c], g.from * lat_s);
@@ -355,12 +435,13 @@ const weft_mill_frame *weft_mill_frame_of_box(weft_mill *m, const weft_space_box
 
     f->n_tensor = n_tensor;
     f->n_vector = n_vector;
+    f->port_s = least_port(m, b);
     for (int c = 0; c < m->ops.n_classes; c++) {
         f->least_bytes_s[c] = bytes_s[c];
         f->least_s[c] = f->tensor_work_s[c] = f->vector_work_s[c] = INFINITY;
     }
     for (int c = m->ops.kind_at[WEFT_MILL_MEMORY]; c < m->ops.n_classes; c++)
-        f->least_s[c] = bytes_s[c] > 0 ? first_s + bytes_s[c] : 0;
+        f->least_s[c] = copy_s(bytes_s[c], f->port_s[c], first_s);
     n = spans_of(m, b, WEFT_KNOB_TENSOR_CORES, n_tensor, spans);
     for (int i = 0; i < n; i++)
         box_tensor(m, f, b, spans[i]);

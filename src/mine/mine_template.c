@@ -4,7 +4,7 @@
  *   schema, name, dataflow: best | ws | os | is, state_bytes
  *   sizes:   {rows, cols, tensor_cores, lanes, vector_cores, buffer}: each a list, ascending, or
  *            {from, to, times: factor} or {from, to, step: difference}
- *   clock, derate; hbm: {bandwidth, efficiency, size}; l2: {bytes_per_pe, least}
+ *   clock, derate, port; hbm: {bandwidth, efficiency, size}; l2: {bytes_per_pe, least}
  *   area:    {fixed, pe, lane, sram_per_MiB | sram: [{size, area}, ..]}
  *   power:   {fixed, mac, lane}; without it watts are not known
  *   designs: [{name, rows, cols, ..}]: real chips as points; the first is the reference
@@ -30,17 +30,18 @@ typedef struct constant_row {
 } constant_row;
 
 static const constant_row constant_rows[WEFT_N_CONSTANTS] = {
-    [WEFT_AREA_FIXED] = {"area",  "fixed",        NAN, 1e6,  WEFT_UNIT_MM2,         false},
-    [WEFT_AREA_PE] = {"area",  "pe",           NAN, 1e3,  WEFT_UNIT_MM2,         true },
-    [WEFT_AREA_LANE] = {"area",  "lane",         NAN, 1e3,  WEFT_UNIT_MM2,         true },
-    [WEFT_AREA_SRAM] = {"area",  "sram_per_MiB", NAN, 1e6,  WEFT_UNIT_MM2,         true },
-    [WEFT_POWER_FIXED] = {"power", "fixed",        NAN, 1e6,  WEFT_UNIT_WATTS,       false},
-    [WEFT_POWER_MAC] = {"power", "mac",          NAN, 1e-3, WEFT_UNIT_JOULES,      false},
-    [WEFT_POWER_LANE] = {"power", "lane",         NAN, 1e-3, WEFT_UNIT_JOULES,      false},
-    [WEFT_HBM_BANDWIDTH] = {"hbm",   "bandwidth",    NAN, 1e18, WEFT_UNIT_BYTES_PER_S, true },
-    [WEFT_HBM_EFFICIENCY] = {"hbm",   "efficiency",   1,   1,    WEFT_UNIT_NONE,        true },
-    [WEFT_CLOCK] = {NULL,    "clock",        NAN, 1e12, WEFT_UNIT_HERTZ,       true },
-    [WEFT_DERATE] = {NULL,    "derate",       1,   1,    WEFT_UNIT_NONE,        true },
+    [WEFT_AREA_FIXED] = {"area",  "fixed",        NAN,      1e6,  WEFT_UNIT_MM2,         false},
+    [WEFT_AREA_PE] = {"area",  "pe",           NAN,      1e3,  WEFT_UNIT_MM2,         true },
+    [WEFT_AREA_LANE] = {"area",  "lane",         NAN,      1e3,  WEFT_UNIT_MM2,         true },
+    [WEFT_AREA_SRAM] = {"area",  "sram_per_MiB", NAN,      1e6,  WEFT_UNIT_MM2,         true },
+    [WEFT_POWER_FIXED] = {"power", "fixed",        NAN,      1e6,  WEFT_UNIT_WATTS,       false},
+    [WEFT_POWER_MAC] = {"power", "mac",          NAN,      1e-3, WEFT_UNIT_JOULES,      false},
+    [WEFT_POWER_LANE] = {"power", "lane",         NAN,      1e-3, WEFT_UNIT_JOULES,      false},
+    [WEFT_HBM_BANDWIDTH] = {"hbm",   "bandwidth",    NAN,      1e18, WEFT_UNIT_BYTES_PER_S, true },
+    [WEFT_HBM_EFFICIENCY] = {"hbm",   "efficiency",   1,        1,    WEFT_UNIT_NONE,        true },
+    [WEFT_CLOCK] = {NULL,    "clock",        NAN,      1e12, WEFT_UNIT_HERTZ,       true },
+    [WEFT_DERATE] = {NULL,    "derate",       1,        1,    WEFT_UNIT_NONE,        true },
+    [WEFT_PORT] = {NULL,    "port",         INFINITY, 1e15, WEFT_UNIT_BYTES,       true },
 };
 
 static const char *const dataflow_names[] = {"best", "ws", "os", "is"};
@@ -350,16 +351,16 @@ static weft_status read_landmarks(const weft_doc *root, weft_template *t)
 
 static weft_status read_head(const weft_doc *root, weft_template *t)
 {
-    static const char *const keys[] = {"schema", "name",     "sizes",       "clock",
-                                       "derate", "hbm",      "area",        "power",
-                                       "l2",     "dataflow", "state_bytes", "designs"};
+    static const char *const keys[] = {"schema",      "name",    "sizes", "clock", "derate",
+                                       "hbm",         "area",    "power", "l2",    "dataflow",
+                                       "state_bytes", "designs", "port"};
     const weft_doc *d = NULL;
     const char *text = NULL;
 
     if (root->kind != WEFT_DOC_MAP)
         return weft_doc_fail(root, "a template is %s, expected keys like 'sizes' and 'area'",
                              weft_doc_kind_name(root->kind));
-    WEFT_TRY(weft_doc_known_keys(root, keys, 12));
+    WEFT_TRY(weft_doc_known_keys(root, keys, 13));
     WEFT_TRY(weft_doc_need(root, "schema", WEFT_DOC_TEXT, &d));
     if (strcmp(d->text, "weft.template/1") != 0)
         return weft_doc_fail(d, "schema is '%.60s', expected 'weft.template/1'", d->text);

@@ -27,6 +27,7 @@ weft_status weft_search_auto(weft_assay *s)
 
 MINER(auto)
 MINER(fast)
+MINER(climb)
 MINER(certified)
 MINER(exhaustive)
 MINER(boxes)
@@ -37,18 +38,19 @@ MINER(genetic)
 MINER(surrogate)
 
 static const weft_miner miners[] = {
-    {"auto",       "fast search, then a proof of the best design",               mine_auto      },
-    {"fast",       "counts by conflicts, dimensions by halving; no proof",       mine_fast      },
-    {"certified",  "designs by falling upper bound until none can be better",    mine_certified },
-    {"exhaustive", "every design within the limits",                             mine_exhaustive},
-    {"boxes",      "branch and bound over boxes, for very large templates",      mine_boxes     },
-    {"front",      "all designs that none beats in throughput, power and area",  mine_front     },
-    {"random",     "baseline: designs drawn at random",                          mine_random    },
-    {"anneal",     "baseline: simulated annealing",                              mine_anneal    },
-    {"genetic",    "baseline: genetic algorithm",                                mine_genetic   },
-    {"surrogate",  "baseline: expected improvement by a learned model",          mine_surrogate },
+    {"auto",       "fast search, then a proof of the best design",                    mine_auto      },
+    {"fast",       "bounds of all shapes, then the few best are scheduled; no proof", mine_fast      },
+    {"climb",      "counts by conflicts, dimensions by halving; no proof",            mine_climb     },
+    {"certified",  "designs by falling upper bound until none can be better",         mine_certified },
+    {"exhaustive", "every design within the limits",                                  mine_exhaustive},
+    {"boxes",      "branch and bound over boxes, for very large templates",           mine_boxes     },
+    {"front",      "all designs that none beats in throughput, power and area",       mine_front     },
+    {"random",     "baseline: designs drawn at random",                               mine_random    },
+    {"anneal",     "baseline: simulated annealing",                                   mine_anneal    },
+    {"genetic",    "baseline: genetic algorithm",                                     mine_genetic   },
+    {"surrogate",  "baseline: expected improvement by a learned model",               mine_surrogate },
     {"inference",  "baseline: the best design for inference, used for training",
-     weft_mine_inference                                                                        },
+     weft_mine_inference                                                                             },
 };
 
 enum { N_MINERS = sizeof miners / sizeof miners[0] };

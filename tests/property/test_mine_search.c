@@ -202,8 +202,8 @@ static void check_same(const weft_found *x, const weft_found *y)
     }
 }
 
-static const char *const every[] = {"auto",  "fast",   "certified", "exhaustive", "boxes",
-                                    "front", "random", "anneal",    "genetic",    "surrogate"};
+static const char *const every[] = {"auto",  "fast",   "climb",  "certified", "exhaustive", "boxes",
+                                    "front", "random", "anneal", "genetic",   "surrogate"};
 
 enum { N_EVERY = sizeof every / sizeof every[0] };
 

@@ -225,6 +225,40 @@ TEST(layers_of_gradients)
     weft_model_free(m);
 }
 
+/* A recurrent layer of 50 steps, 8 samples, 1024 units: gates are no tensors, and yet its gradients
+ * are matrix products: of the state 400 x 4096 by 4096 x 1024, of weights 4096 x 400 by 400 x 1024.
+ */
+TEST(layers_of_recurrent_gradients)
+{
+    weft_model_options o = {.batch = 8, .train = true, .optimizer = WEFT_ADAM};
+    weft_model *m = NULL;
+    const weft_graph *g;
+    int n_seen = 0;
+
+    CHECK_OK(weft_model_open("gnmt", &o, &m));
+    g = m->graph;
+    for (int u = 0; u < g->n_nodes; u++) {
+        weft_work_key k;
+
+        if (strcmp(g->node[u].op, "LSTMGrad") != 0)
+            continue;
+        weft_work_key_of(g, u, &k);
+        for (int i = 0; i < k.n_layers; i++) {
+            const weft_layer *l = &k.layer[i];
+
+            CHECK(l->batch == 1 && l->groups == 1 && l->kh == 1 && l->kw == 1);
+            CHECK(l->m == 1024 || l->m == 2048); /* state or input */
+            if (g->node[u].wrt == 0) /* 8192: both directions, 800 then are places of both */
+                CHECK((l->n == 4096 || l->n == 8192) && (l->r == 400 || l->r == 800));
+            else
+                CHECK(l->n == 400 && (l->r == 4096 || l->r == 8192));
+            n_seen++;
+        }
+    }
+    CHECK(n_seen > 40);
+    weft_model_free(m);
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 TEST(roofline_table_is_the_work_of_each_node)
@@ -576,6 +610,7 @@ int main(void)
         cmocka_unit_test(layers_have_all_multiply_accumulates),
         cmocka_unit_test(layers_of_known_nodes),
         cmocka_unit_test(layers_of_gradients),
+        cmocka_unit_test(layers_of_recurrent_gradients),
         cmocka_unit_test(roofline_table_is_the_work_of_each_node),
         cmocka_unit_test(table_is_design_cost_by_node),
         cmocka_unit_test(arrays_stay_below_their_peaks_on_networks),

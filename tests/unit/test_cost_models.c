@@ -355,6 +355,51 @@ TEST(buffer_port_limits_large_arrays_only)
     CHECK_IS(weft_design_cost(&large, &k).seconds * 200e6, 4104388608.0 / 4096);
 }
 
+/* All cores read the buffer through one port: no cut passes fewer bytes than no cut. */
+TEST(cores_share_a_port)
+{
+    weft_design d = accelerator(8, 4, 1, 1, 1e9);
+    weft_layer l = gemm(1024, 64, 32);
+    weft_work_key k = key_of(&l), copy = {.points = 1, .flops = 1, .read_bytes = 4096};
+    /* WS: 2 M K ceil(N/C) + 2 K N + 8 M N ceil(K/R) */
+    double uncut = 2.0 * 1024 * 32 * 8 + 2 * 32 * 64 + 8.0 * 1024 * 64 * 4;
+
+    d.value[WEFT_P_BANDWIDTH] = 1e30;
+    d.value[WEFT_P_DATAFLOW] = WEFT_DATAFLOW_WS;
+    d.value[WEFT_P_CLOCK] = 1;
+    CHECK_IS(weft_design_cost(&d, &k).seconds, 15 * 1024 / 2 + 512 + 22); /* as without */
+    d.value[WEFT_P_PORT] = 4; /* cut along m, each core reads all rows and its own weights */
+    CHECK_IS(weft_design_cost(&d, &k).seconds, uncut / 4);
+    CHECK_IS(weft_design_cost(&d, &copy).seconds, 4096 / 4);
+}
+
+TEST(a_port_never_makes_faster_and_bounds_every_cut)
+{
+    for (uint64_t seed = 1; seed <= N_DRAWN(300); seed++) {
+        weft_rng rng = weft_rng_seed(seed);
+        weft_layer l = random_layer(&rng);
+        weft_work_key k = key_of(&l);
+        weft_tensor_cores t = {(double)(4 << between(&rng, 0, 4)),
+                               (double)(4 << between(&rng, 0, 4)), 1,
+                               (double)between(&rng, 8, 2000),
+                               (weft_dataflow)between(&rng, WEFT_DATAFLOW_BEST, WEFT_DATAFLOW_IS)};
+        double bytes = weft_tensor_port_bytes(&k, &t), before = INFINITY;
+
+        for (t.cores = 1; t.cores <= 64; t.cores *= 2) {
+            weft_tensor_cores free = t;
+            double cycles = weft_tensor_cycles(&k, &t);
+
+            free.port_bytes = INFINITY;
+            CHECK(cycles >= weft_tensor_cycles(&k, &free));
+            CHECK(cycles * t.port_bytes >= bytes * (1 - 1e-12));
+            CHECK(cycles <= before); /* powers of two: some may idle */
+            before = cycles;
+        }
+        t.cores = (double)between(&rng, 1, 100); /* any number */
+        CHECK(weft_tensor_cycles(&k, &t) * t.port_bytes >= bytes * (1 - 1e-12));
+    }
+}
+
 TEST(area_of_the_template)
 {
     const double mib = 1024 * 1024;
@@ -623,6 +668,8 @@ int main(void)
         cmocka_unit_test(vector_work_by_hand),
         cmocka_unit_test(epilogue_runs_beside_the_product),
         cmocka_unit_test(buffer_port_limits_large_arrays_only),
+        cmocka_unit_test(cores_share_a_port),
+        cmocka_unit_test(a_port_never_makes_faster_and_bounds_every_cut),
         cmocka_unit_test(area_of_the_template),
         cmocka_unit_test(area_grows_with_every_part),
         cmocka_unit_test(traffic_is_the_best_of_all_tilings),

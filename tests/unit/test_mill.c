@@ -15,17 +15,11 @@ typedef struct chip {
 
 static void set_chip(chip *c, int tensor_cores, int vector_cores)
 {
-    static const double value[WEFT_N_CONSTANTS] = {[WEFT_AREA_FIXED] = 1,
-                                                   [WEFT_AREA_PE] = 1e-3,
-                                                   [WEFT_AREA_LANE] = 3e-3,
-                                                   [WEFT_AREA_SRAM] = 1,
-                                                   [WEFT_POWER_FIXED] = 1,
-                                                   [WEFT_POWER_MAC] = 1e-12,
-                                                   [WEFT_POWER_LANE] = 1e-12,
-                                                   [WEFT_HBM_BANDWIDTH] = 1e11,
-                                                   [WEFT_HBM_EFFICIENCY] = 0.5,
-                                                   [WEFT_CLOCK] = 1e9,
-                                                   [WEFT_DERATE] = 1};
+    static const double value[WEFT_N_CONSTANTS] = {
+        [WEFT_AREA_FIXED] = 1,     [WEFT_AREA_PE] = 1e-3,       [WEFT_AREA_LANE] = 3e-3,
+        [WEFT_AREA_SRAM] = 1,      [WEFT_POWER_FIXED] = 1,      [WEFT_POWER_MAC] = 1e-12,
+        [WEFT_POWER_LANE] = 1e-12, [WEFT_HBM_BANDWIDTH] = 1e11, [WEFT_HBM_EFFICIENCY] = 0.5,
+        [WEFT_CLOCK] = 1e9,        [WEFT_DERATE] = 1,           [WEFT_PORT] = 4096};
 
     *c = (chip){
         {16,       8, tensor_cores, 32,               vector_cores, 1 << 20},
@@ -216,11 +210,12 @@ static weft_design design_of(const chip *c)
     d.value[WEFT_P_VECTOR_CORES] = c->size[WEFT_KNOB_VECTOR_CORES];
     d.value[WEFT_P_SRAM] = c->size[WEFT_KNOB_BUFFER];
     d.value[WEFT_P_DATAFLOW] = WEFT_DATAFLOW_WS;
+    d.value[WEFT_P_PORT] = c->t.constant[WEFT_PORT].value;
     return d;
 }
 
 /* On all cores a node alone costs what weft_design_cost() says. */
-static int check_costs(const char *name, int tensor_cores, int vector_cores)
+static int check_costs(const char *name, int tensor_cores, int vector_cores, double port_bytes)
 {
     weft_model_options o = {.batch = 2, .dtype = WEFT_BF16, .train = true};
     weft_model *model;
@@ -231,6 +226,7 @@ static int check_costs(const char *name, int tensor_cores, int vector_cores)
     int n_checked = 0;
 
     set_chip(&c, tensor_cores, vector_cores);
+    c.t.constant[WEFT_PORT].value = port_bytes;
     d = design_of(&c);
     CHECK_OK(weft_model_open(name, &o, &model));
     m = new_mill(model->graph, &c);
@@ -255,10 +251,10 @@ static int check_costs(const char *name, int tensor_cores, int vector_cores)
 
 TEST(times_on_all_cores_are_those_of_the_cost_model)
 {
-    CHECK(check_costs("resnet50", 1, 1) > 20);
-    CHECK(check_costs("resnet50", 4, 2) > 20);
-    CHECK(check_costs("bert:base,layers=1", 2, 3) > 10);
-    CHECK(check_costs("mobilenet_v3_large", 3, 4) > 20);
+    CHECK(check_costs("resnet50", 1, 1, 4096) > 20);
+    CHECK(check_costs("resnet50", 4, 2, 50) > 20);
+    CHECK(check_costs("bert:base,layers=1", 2, 3, 20) > 10);
+    CHECK(check_costs("mobilenet_v3_large", 3, 4, 100) > 20);
 }
 
 static double step_of(const weft_graph *g, const chip *c)
@@ -292,6 +288,37 @@ TEST(an_operator_is_split_over_all_cores)
         before_s = s.step_s;
         weft_mill_free(m);
     }
+    weft_arena_free(a);
+    net_free(&f);
+}
+
+/* 16 x 8 units stream 2 * 16 bytes and read and write 8 sums of 4 bytes in a cycle: two cores fill
+ * a port of 192 bytes. More of them gain nothing, and are not used. */
+TEST(all_cores_share_the_port_of_the_buffer)
+{
+    net_fixture f = net_start(WEFT_F16);
+    weft_arena *a = weft_arena_new();
+    double two_s = 0, wide_s;
+    chip c;
+
+    (void)net_finish(&f, matmul(&f, net_input(&f, "4096x512"), "512x256"));
+    for (int cores = 2; cores <= 16; cores *= 2) {
+        weft_mill *m;
+        weft_mill_schedule s;
+
+        set_chip(&c, cores, 1);
+        c.t.constant[WEFT_PORT].value = 192;
+        m = new_mill(f.graph, &c);
+        s = weft_mill_schedule_of(m, &only, a);
+        two_s = cores == 2 ? s.step_s : two_s;
+        CHECK(fabs(s.step_s / two_s - 1) < 0.02);
+        CHECK_INT(s.n_tensor[0], 2);
+        CHECK(weft_mill_simple_s(m, &only) > 0.98 * s.step_s); /* the port alone */
+        weft_mill_free(m);
+    }
+    c.t.constant[WEFT_PORT].value = INFINITY;
+    wide_s = step_of(f.graph, &c);
+    CHECK(wide_s < two_s / 4);
     weft_arena_free(a);
     net_free(&f);
 }
@@ -417,6 +444,7 @@ int main(void)
         cmocka_unit_test(training_takes_three_times_the_macs),
         cmocka_unit_test(times_on_all_cores_are_those_of_the_cost_model),
         cmocka_unit_test(an_operator_is_split_over_all_cores),
+        cmocka_unit_test(all_cores_share_the_port_of_the_buffer),
         cmocka_unit_test(scaled_clock_and_bandwidth_scale_the_step),
         cmocka_unit_test(conflicts_tell_which_cores_are_missing),
         cmocka_unit_test(equal_layers_are_scheduled_once),
