@@ -7,6 +7,7 @@
  * higher than wide is turned, and then goes from left to right as time does. */
 
 const BAND = {width: 1000, more: 60, most: 30}; /* pixels of a line on paper, and what two lines share */
+const FAR = 0.2, MOST_FAR_EDGES = 4000; /* below this scale lines are a haze: some of them are enough */
 const START = 0.8; /* the largest scale of the first view */
 const STRIP = 74, MARGIN = 24, BOX = {width: 92, height: 34};
 
@@ -119,7 +120,7 @@ class Graph {
 
     /* On paper, a long drawing goes on in the next line: one canvas for each. */
     makeBands() {
-        const k = 0.7, n = Math.ceil((this.data.width * k + BAND.more) / (BAND.width - BAND.more));
+        const k = 0.7, n = 1 + Math.ceil((this.data.width * k + BAND.more / 2 - BAND.width) / (BAND.width - BAND.more));
 
         if (!this.isTurned || n < 2 || n > BAND.most)
             return;
@@ -127,6 +128,8 @@ class Graph {
         for (let i = 0; i < n; i++) {
             const canvas = el("canvas", {"aria-hidden": "true"}), left = (i * (BAND.width - BAND.more) - BAND.more / 2) / k;
             const [top, bottom] = this.extent(left, left + BAND.width / k);
+            if (!(top < bottom))
+                continue; /* nothing but lines */
             canvas.style.height = Math.round((bottom - top) * k) + MARGIN + "px";
             this.bands.append(canvas);
             new Surface(canvas, (c, width, height) => {
@@ -148,7 +151,7 @@ class Graph {
                 top = Math.min(top, y[i] - h[i] / 2);
                 bottom = Math.max(bottom, y[i] + h[i] / 2);
             }
-        return top < bottom ? [top, bottom] : [0, BOX.height];
+        return [top, bottom];
     }
 
     hint() {
@@ -540,13 +543,15 @@ class Graph {
             else
                 (is[e] && !this.isEdgeBack(e) ? cross : plainEdges).push(e);
         }
-        this.strokeEdges(c, plainEdges, marked ? blend(ink.dim, ink.panel, 0.6) : ink.dim, 0.9, k, false);
-        this.strokeEdges(c, cross, ink.text, 1.5, k, false);
+        const thinned = list => k >= FAR || list.length <= MOST_FAR_EDGES ? list :
+            list.filter((_, i) => i % Math.ceil(list.length / MOST_FAR_EDGES) === 0);
+        this.strokeEdges(c, thinned(plainEdges), marked ? blend(ink.dim, ink.panel, 0.6) : ink.dim, 0.9, k, false);
+        this.strokeEdges(c, thinned(cross), ink.text, 1.5, k, false);
         this.strokeEdges(c, chosen, ink.select, 2.2, k, true);
     }
 
     strokeEdges(c, edges, colour, thick, k, isStrong) {
-        const isFar = k < 0.2;
+        const isFar = k < FAR;
 
         c.strokeStyle = c.fillStyle = colour;
         c.lineWidth = isFar ? Math.min((isStrong ? 1.6 : 0.6) / k, 8) : Math.max(thick, 0.7 / k);

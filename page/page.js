@@ -3,8 +3,8 @@
 
 const page = {timeline: null, graph: null};
 
-const TABLE_SECTIONS = [["use", "Use of the machine"], ["front", "Designs"], ["upgrades", "What would help?"],
-    ["compare", "Comparison of solvers"]];
+const TABLE_SECTIONS = [["use", "Use of the machine", "Use"], ["front", "Designs", "Designs"],
+    ["upgrades", "What would help?", "Upgrades"], ["compare", "Comparison of solvers", "Solvers"]];
 
 function pageHead(data) {
     const theme = button("", "Change between light and dark", toggleTheme, {id: "theme"});
@@ -61,6 +61,7 @@ function workbench(data, sections) {
     return el("div", {class: "bench"}, column, new Inspector(page.graph, page.timeline).element);
 }
 
+/* What is read first: title and summary. Returns the rest, to be called. */
 function build(data) {
     const main = el("main"), sections = [];
     const add = (section, text) => {
@@ -71,6 +72,11 @@ function build(data) {
 
     summary.append(factCards(data.facts || [], data.result));
     add(summary, "Summary");
+    document.body.append(el("a", {href: "#summary", class: "skip", text: "To the summary"}), pageHead(data), main, tip, live);
+    return () => buildRest(data, main, sections, add);
+}
+
+function buildRest(data, main, sections, add) {
     if (data.plots && data.plots.length)
         add(plotSection(data.plots), "Plots");
     if (data.timeline || data.graph)
@@ -79,24 +85,29 @@ function build(data) {
         add(whySection(data), "Why");
     if (data.memory && data.memory.length)
         add(memorySection(data.memory, data.timeline ? data.timeline.end : 0), "Memory");
-    for (const [id, title] of TABLE_SECTIONS) {
+    for (const [id, title, text] of TABLE_SECTIONS) {
         const tables = (data.tables || []).filter(table => table.section === id);
         if (tables.length)
-            add(tableSection(id, title, tables), {use: "Use", front: "Designs", upgrades: "Upgrades", compare: "Solvers"}[id]);
+            add(tableSection(id, title, tables), text);
     }
     add(aboutSection(data), "About");
-    document.body.append(el("a", {href: "#summary", class: "skip", text: "To the summary"}), pageHead(data), main, tip, live);
     followSections(sections);
+    /* What tests look at and drive. */
+    window.weft = {data, page, selection, select, selectNode, mark, marked: () => marked};
 }
 
+const LARGE_PAGE = 1e6; /* characters of data: the summary is on the screen before the rest is made */
+
 function start() {
-    const data = JSON.parse(document.getElementById("data").textContent);
+    const text = document.getElementById("data").textContent, data = JSON.parse(text);
 
     startTheme();
     document.title = (data.title || "report") + " \u00b7 weft";
-    build(data);
-    /* What tests look at and drive. */
-    window.weft = {data, page, selection, select, selectNode, mark, marked: () => marked};
+    const rest = build(data);
+    if (text.length > LARGE_PAGE)
+        requestAnimationFrame(() => setTimeout(rest));
+    else
+        rest();
 }
 
 start();

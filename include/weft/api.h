@@ -139,31 +139,45 @@ void weft_case_close(weft_case *c);
 
 /* The verdict on a plan file: one line for each thing that is wrong. */
 typedef struct weft_verdict {
-    weft_plan_origin origin; /* as the file has it */
+    weft_plan_origin origin; /* as the file has it; of designs empty */
     int n_wrong;
-    const char *const *wrong; /* at most 100 of them */
-    bool is_bound_checked;    /* the whole bound follows from certificates */
-    double certified;         /* the part of it that does; the rest was found by a search. Of
-                                 designs larger is better: no more than this without a search */
-    weft_solution
-        solution; /* what the simulator says of the plan; valid if n_wrong counts no missing task */
+    bool is_bound_checked; /* the whole bound follows from certificates */
     bool has_solution;
-    bool is_shard;                /* the plan is of a sharded network: */
-    weft_shard_solution shards;   /* this takes the place of `solution` */
-    bool is_train;                /* the plan is of training: */
-    weft_train_solution training; /* this does */
-    bool is_mine;                 /* the file is a design of one device: */
-    weft_mine_report mine;        /* this does */
-    bool is_fleet;                /* the file has designs for a pipeline: */
-    weft_fleet_report fleet;      /* this does */
+    /* Of what the file is: of a placed network if none of these. */
+    bool is_shard, is_train, is_mine, is_fleet; /* mine: one device; fleet: a pipeline */
+    const char *const *wrong;                   /* at most 100 of them */
+    double certified; /* the part of the bound that certificates prove; the rest was found by a
+                         search. Of designs, where more is better: no more than this without a
+                         search */
+    /* What the simulator says, of the one that the file is of; valid if n_wrong counts no missing
+     * task. */
+    weft_solution solution;
+    weft_shard_solution shards;
+    weft_train_solution training;
+    weft_mine_report mine;
+    weft_fleet_report fleet;
 } weft_verdict;
 
 /* Opens the model and the platform that the plan names (or the given ones, if not NULL; of a design
  * the template takes the place of the platform), recomputes legality, times and every claimed
- * number, for plans of all kinds. Everything returned belongs to
- * `a`; *c is to be closed. A file that cannot be read is an error, a wrong plan is a verdict. */
+ * number, for plans of all kinds. Everything returned belongs to `a`; *c is to be closed. A file
+ * that cannot be read is an error, a wrong plan is a verdict. */
 WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                                      weft_arena *a, weft_case *c, weft_verdict *out);
+
+/* The network that a plan is about, node by node. */
+typedef struct weft_case_nodes {
+    const weft_graph *graph;
+    const int *part;   /* [n_nodes] task, step or unit that the node is part of; -1: none */
+    weft_model *model; /* that had to be opened for it, or NULL */
+} weft_case_nodes;
+
+/* Of a verified plan; source: the model. Plans without a network, of tasks, and designs are an
+ * error. part is in `a`; *out is to be closed before the case. */
+WEFT_CHECKED weft_status weft_case_nodes_open(const weft_case *c, const weft_verdict *v,
+                                              const char *source, weft_arena *a,
+                                              weft_case_nodes *out);
+void weft_case_nodes_close(weft_case_nodes *n);
 
 /* Two plans to be set side by side, and their verdicts. */
 typedef struct weft_pair {

@@ -210,7 +210,7 @@ int weft_builder_tensor_as(weft_builder *b, const weft_tensor *t, const char *na
 /* Adds a node (deep copy) and returns its number. Operands and results are tensor numbers or -1. */
 int weft_builder_node(weft_builder *b, const weft_node *n, const int *args, int n_args,
                       const int *results, int n_results);
-/* The caller has seen to it that no two tensors have the same name: it is not checked again. */
+/* The caller has seen to it that each tensor has a name of its own: it is not checked again. */
 void weft_builder_unique(weft_builder *b);
 /* Gives the node that is added next this name of n bytes, not copied; false if it is empty or a
  * node has it. Without this call names are checked in the end. */

@@ -197,6 +197,8 @@ WEFT_CHECKED weft_status weft_net_input(weft_net *n, const char *name, const wef
                                         int *out);
 WEFT_CHECKED weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value,
                                            int *out);
+/* Another constant of which the same is known as of an earlier one; returns its value number. */
+int weft_net_copy(weft_net *n, const char *name, int earlier);
 
 /* An operator to be added: operands are value numbers or -1, empty names mean results not asked
  * for, `declared` (may be NULL) is what the source says of the results. */
@@ -218,6 +220,21 @@ typedef struct weft_net_op {
  * results become weights and the node disappears. Operators outside the table take the declared
  * shapes and are warned about. */
 WEFT_CHECKED weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results);
+
+/* An operator of the same form as an earlier one, with as many operands, none of them left out, and
+ * one result with a name of which nothing is declared. Names are as those of weft_net_op. */
+typedef struct weft_net_again {
+    int twin; /* number of the earlier one */
+    int n_args;
+    const int *arg;
+    const char *name; /* n_name bytes */
+    size_t n_name;
+    const char *result_name;
+} weft_net_again;
+
+/* Adds it if it is known to do what the earlier one did; else *result is -1 and the operator is not
+ * there: weft_net_node adds it. */
+WEFT_CHECKED weft_status weft_net_repeat(weft_net *n, const weft_net_again *a, int *result);
 void weft_net_output(weft_net *n, int value);
 int weft_net_count(const weft_net *n); /* values so far */
 /* Lives as long as the arena of the net. */

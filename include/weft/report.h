@@ -204,7 +204,8 @@ typedef struct weft_page_more {
     const char *version;           /* of weft; NULL: not shown */
 } weft_page_more;
 
-/* Everything on the page, as data (schema weft.page/1: docs/formats.md). */
+/* Everything on the page, as data (schema weft.page/1: docs/formats.md). Reports of plans have an
+ * origin here. */
 weft_doc *weft_report_page(const weft_report *r, const weft_page_more *more, weft_arena *a);
 weft_doc *weft_shard_report_page(const weft_shard_report *r, const weft_page_more *more,
                                  weft_arena *a);
@@ -219,6 +220,11 @@ void weft_page_html(const weft_doc *page, weft_arena *a, FILE *to);
 /* Drawings for papers; false: the page has none of that kind. */
 bool weft_page_timeline_svg(const weft_doc *page, FILE *to);
 bool weft_page_graph_svg(const weft_doc *page, FILE *to);
+/* What the page shows of each node, as notes for a copy of the ONNX file (weft_model_annotate):
+ * device, start and time; set and split; or stage. part: [nodes of g] the node of the page that a
+ * node of the network belongs to, -1: none. NULL if the page has no network. In `a`. */
+const weft_notes *weft_page_notes(const weft_doc *page, const weft_graph *g, const int *part,
+                                  weft_arena *a);
 /* One of the "tables" of the page as comma-separated values. */
 void weft_page_table_csv(const weft_doc *table, FILE *to);
 

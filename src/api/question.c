@@ -93,6 +93,11 @@ weft_status weft_question_read(const char *plan_path, const char *model, const c
 
     memset(out, 0, sizeof *out);
     WEFT_TRY(weft_plan_kind(plan_path, a, &kind));
+    if (strcmp(kind, "design") == 0)
+        return weft_fail(WEFT_E_INPUT,
+                         "%s is a design of weft mine, expected a plan of weft place, shard or "
+                         "train",
+                         plan_path);
     out->is_shard = strcmp(kind, "shard") == 0;
     out->is_train = strcmp(kind, "train") == 0;
     if (out->is_shard)

@@ -6,80 +6,12 @@
  * free slot), the others those of its hash, whose low k bits say where it is looked for first. So
  * the table stays small enough for the fastest memory, and nearly all look-ups see one slot and the
  * key they are for. */
-#include "weft/base.h"
+#include "map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct item {
-    const char *key;
-    uint32_t n;
-    int value;
-} item;
-
 enum { FIRST_SLOTS = 16, MOST_KEYS = 1 << 30 };
-
-struct weft_map {
-    weft_arena *arena;
-    uint32_t *slot;
-    uint32_t mask;       /* slots - 1; their number is a power of two */
-    WEFT_VEC(item) item; /* never room for more than half as many as slots */
-};
-
-__extension__ typedef unsigned __int128 wide;
-
-/* Both halves of the product: each of its bits depends on many of both factors. */
-static inline uint64_t mix(uint64_t a, uint64_t b)
-{
-    wide product = (wide)a * b;
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t word_at(const char *from)
-{
-    uint64_t word;
-
-    memcpy(&word, from, sizeof word);
-    return word;
-}
-
-/* A word made of fewer than eight bytes. */
-static uint64_t short_word(const char *key, size_t n)
-{
-    uint64_t word = 0;
-
-    for (size_t i = 0; i < n; i++)
-        word = word << 8 | (uint8_t)key[i];
-    return word;
-}
-
-/* Sixteen bytes a multiplication, none of which waits for another: names of tensors are long and
- * looked up often. The last words overlap those before them. The constants have no meaning but to
- * be odd and without pattern. */
-static inline uint32_t hash_of(const char *key, size_t n)
-{
-    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
-    uint64_t h = first ^ n;
-
-    if (n < 8)
-        return (uint32_t)mix(short_word(key, n) ^ h, second);
-    h = mix(word_at(key + (n < 16 ? 0 : n - 16)) ^ h, word_at(key + n - 8) ^ second);
-    for (size_t i = 0; i + 16 < n; i += 16)
-        h += mix(word_at(key + i) ^ (first + i), word_at(key + i + 8) ^ second);
-    return (uint32_t)(h ^ h >> 32);
-}
-
-static inline bool same_bytes(const char *a, const char *b, size_t n)
-{
-    size_t i = 0;
-
-    if (n < 8)
-        return short_word(a, n) == short_word(b, n);
-    while (i + 8 < n && word_at(a + i) == word_at(b + i))
-        i += 8;
-    return i + 8 >= n && word_at(a + n - 8) == word_at(b + n - 8);
-}
 
 weft_map *weft_map_new(weft_arena *a)
 {
@@ -91,21 +23,7 @@ weft_map *weft_map_new(weft_arena *a)
     return m;
 }
 
-/* The slot of the key, or the free one where it belongs. */
-static inline uint32_t *find(const weft_map *m, const char *key, size_t n, uint32_t hash)
-{
-    uint32_t mask = m->mask, i = hash & mask;
-
-    for (; m->slot[i]; i = (i + 1) & mask) {
-        const item *it = &m->item.at[(m->slot[i] & mask) - 1];
-
-        if (((m->slot[i] ^ hash) & ~mask) == 0 && it->n == n && same_bytes(it->key, key, n))
-            break;
-    }
-    return &m->slot[i];
-}
-
-static item *item_of(const weft_map *m, uint32_t slot)
+static weft_map_item *item_of(const weft_map *m, uint32_t slot)
 {
     return &m->item.at[(slot & m->mask) - 1];
 }
@@ -116,15 +34,13 @@ int weft_map_get(const weft_map *m, const char *key, size_t n)
 
     if (m->item.n == 0)
         return -1;
-    slot = *find(m, key, n, hash_of(key, n));
+    slot = *weft_map_find(m, key, n, weft_map_hash(key, n));
     return slot ? item_of(m, slot)->value : -1;
 }
 
 int weft_map_guess(const weft_map *m, int i, const char *key, size_t n)
 {
-    const item *it = i >= 0 && i < m->item.n ? &m->item.at[i] : NULL;
-
-    return it && it->n == n && same_bytes(it->key, key, n) ? it->value : weft_map_get(m, key, n);
+    return weft_map_is(m, i, key, n) ? m->item.at[i].value : weft_map_get(m, key, n);
 }
 
 /* At least that many keys have room, and twice as many slots. */
@@ -141,7 +57,7 @@ static void make_slots(weft_map *m, size_t n_keys)
     m->mask = (uint32_t)(n_slots - 1);
     m->slot = WEFT_NEW(m->arena, uint32_t, n_slots);
     for (int k = 0; k < m->item.n; k++) {
-        uint32_t hash = hash_of(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
+        uint32_t hash = weft_map_hash(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
 
         while (m->slot[i])
             i = (i + 1) & m->mask;
@@ -155,7 +71,7 @@ void weft_map_reserve(weft_map *m, int n)
     WEFT_RESERVE(m->arena, m->item, n);
 }
 
-static void grow(weft_map *m)
+void weft_map_grow(weft_map *m)
 {
     m->item.at =
         weft_arena_grow(m->arena, m->item.at, m->item.n, &m->item.room, sizeof *m->item.at);
@@ -164,23 +80,12 @@ static void grow(weft_map *m)
 
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t hash = hash_of(key, n), *slot;
-
-    if (m->item.n == m->item.room)
-        grow(m);
-    slot = find(m, key, n, hash);
-    if (*slot)
-        return false;
-    if (n > UINT32_MAX)
-        abort();
-    m->item.at[m->item.n++] = (item){key, (uint32_t)n, value};
-    *slot = (hash & ~m->mask) | (uint32_t)m->item.n;
-    return true;
+    return weft_map_put_hinted(m, key, n, weft_map_hash(key, n), value);
 }
 
 void weft_map_set(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t slot = *find(m, key, n, hash_of(key, n));
+    uint32_t slot = *weft_map_find(m, key, n, weft_map_hash(key, n));
 
     if (slot)
         item_of(m, slot)->value = value;

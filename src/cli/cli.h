@@ -343,4 +343,19 @@ WEFT_CHECKED weft_status weft_pareto_show(const struct weft_problem *p,
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,
                                                weft_model_options *out);
 
+/* --- models with notes (annotate.c) --- */
+
+struct weft_case;
+struct weft_verdict;
+
+typedef struct weft_annotate_ask {
+    const char *model, *path; /* model: empty: as the plan says */
+    FILE *to;                 /* what was done, in a line or two; NULL: nobody is told */
+} weft_annotate_ask;
+
+/* The model of a verified plan as an ONNX file with what the page shows on each node. */
+WEFT_CHECKED weft_status weft_annotate_plan(const struct weft_case *c, const struct weft_verdict *v,
+                                            const weft_doc *page, const weft_annotate_ask *ask,
+                                            weft_arena *a);
+
 #endif

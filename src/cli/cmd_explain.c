@@ -301,7 +301,7 @@ static weft_status explain(explainer *x)
     WEFT_TRY(read_effort(x));
     status = find_all(x, kinds);
     if (x->run.progress != NULL)
-        fprintf(stderr, "\r\033[K"); /* what `tell` has shown */
+        weft_progress_end(); /* what `tell` has shown */
     weft_effort_end(&x->watch);
     return status == WEFT_OK ? show(x) : status;
 }

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 
 typedef struct report_options {
-    const char *output, *timeline, *graph, *csv, *trace, *dot, *compare, *explain, *model, *on;
+    const char *output, *timeline, *graph, *csv, *trace, *dot, *annotate, *compare, *explain,
+        *model, *on;
     bool json, quiet;
 } report_options;
 
@@ -28,6 +29,7 @@ static const weft_option report_table[] = {
     {WEFT_TEXT(report_options, csv), 0, 0, 0, "write every table of the page into this folder, as CSV", "", NULL},
     {WEFT_TEXT(report_options, trace), 0, 0, 0, "write a timeline for Perfetto there", "", NULL},
     {WEFT_TEXT(report_options, dot), 0, 0, 0, "write the graph in Graphviz' language there", "", NULL},
+    {WEFT_TEXT(report_options, annotate), 0, 0, 0, "write the model there, as ONNX, with what Netron shows on each node", "", NULL},
     {WEFT_TEXT(report_options, compare), 0, 0, 0, "show what weft compare --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, explain), 0, 0, 0, "show what weft explain --json printed, a file", "", NULL},
     {WEFT_TEXT(report_options, model), 0, 0, 0, "the model, if it is not where the plan says", "", NULL},
@@ -109,16 +111,26 @@ static weft_status check_rows(const weft_doc *map, const char *key)
     return WEFT_OK;
 }
 
+static bool is_design(const weft_verdict *v)
+{
+    return v->is_mine || v->is_fleet;
+}
+
 static weft_status check_comparison(const reporting *t, const weft_doc *d)
 {
     bool is_shard = is_same(weft_doc_get(d, "task"), "shard");
 
-    if (t->v->is_train || t->v->is_mine || t->v->is_fleet || is_shard != t->v->is_shard)
+    if (t->v->is_train || is_design(t->v) || is_shard != t->v->is_shard)
         return weft_doc_fail(d, "compares solvers of weft %s, which the plan is not of",
                              is_shard ? "shard" : "place");
     if (!is_shard)
         WEFT_TRY(check_name(d, "goal", weft_goal_name(t->c->problem->ask.goal)));
     return check_rows(d, "solvers");
+}
+
+static const char *kind_of(const weft_verdict *v)
+{
+    return is_design(v) ? "mine" : v->is_shard ? "shard" : v->is_train ? "train" : "place";
 }
 
 static const weft_proof *proof_of(const weft_verdict *v)
@@ -131,7 +143,7 @@ static weft_status check_explanation(const reporting *t, const weft_doc *d)
     double expected = proof_of(t->v)->value, value;
     const weft_doc *uncertainty = weft_doc_get(d, "uncertainty");
 
-    WEFT_TRY(check_name(d, "kind", t->v->is_shard ? "shard" : t->v->is_train ? "train" : "place"));
+    WEFT_TRY(check_name(d, "kind", kind_of(t->v)));
     WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &value));
     if (fabs(value - expected) > 1e-9 * expected)
         return weft_doc_fail(weft_doc_get(d, "value"),
@@ -203,7 +215,7 @@ static weft_status make_train(reporting *t)
 
 static weft_status make_page(reporting *t)
 {
-    if (t->v->is_mine || t->v->is_fleet) {
+    if (is_design(t->v)) {
         t->page = t->v->is_mine ? weft_mine_page(&t->v->mine, &t->c->mine, &t->ask, t->a)
                                 : weft_fleet_page(&t->v->fleet, &t->ask, t->a);
         return WEFT_OK;
@@ -292,7 +304,7 @@ static weft_status check_design_files(const reporting *t)
 {
     const char *flag = *t->o->trace ? "trace" : *t->o->dot ? "dot" : NULL;
 
-    if (flag != NULL && (t->v->is_mine || t->v->is_fleet))
+    if (flag != NULL && is_design(t->v))
         return weft_fail(WEFT_E_INPUT, "--%s is for plans, not for designs", flag);
     return WEFT_OK;
 }
@@ -358,6 +370,15 @@ static weft_status write_files(reporting *t, const makings *m)
     return WEFT_OK;
 }
 
+/* Before the other files: a model that cannot be written is an error. */
+static weft_status annotate(reporting *t)
+{
+    bool is_told = !t->o->quiet && !t->o->json && strcmp(t->output, "-") != 0;
+    weft_annotate_ask ask = {t->o->model, t->o->annotate, is_told ? stdout : NULL};
+
+    return *t->o->annotate ? weft_annotate_plan(t->c, t->v, t->page, &ask, t->a) : WEFT_OK;
+}
+
 /* --- the command ----------------------------------------------------------------------------- */
 
 /* PLAN with the ending .html. */
@@ -388,6 +409,7 @@ static weft_status report(reporting *t)
     WEFT_TRY(read_documents(t));
     WEFT_TRY(make_page(t));
     WEFT_TRY(make_files(t, &files));
+    WEFT_TRY(annotate(t));
     WEFT_TRY(write_files(t, &files));
     if (t->o->json && !t->o->quiet) {
         const char *text = weft_doc_json(t->page, 1, t->a);
@@ -438,6 +460,7 @@ const weft_command weft_cmd_report = {
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft report plan.json -o report.html\n"
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
+                "  weft report plan.json --annotate annotated.onnx\n"
                 "  weft report plan.json --json\n"
                 "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
                 "  weft report design.json\n",

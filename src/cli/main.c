@@ -4,6 +4,9 @@
 #include "fields.h"
 
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static const weft_command *const commands[] = {
     &weft_cmd_inspect, &weft_cmd_place,   &weft_cmd_shard, &weft_cmd_train,
@@ -129,10 +132,24 @@ static int dispatch(int argc, char **argv)
     return run(c, argc - 2, argv + 2);
 }
 
+/* A command ends soon: memory that one part of it gives back is for the next one, and not for the
+ * system, which would have to clear it again. */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+    enum { MOST_BYTES = 32 << 20 };
+
+    mallopt(M_MMAP_THRESHOLD, MOST_BYTES);
+    mallopt(M_TRIM_THRESHOLD, MOST_BYTES);
+#endif
+}
+
 int main(int argc, char **argv)
 {
-    int code = dispatch(argc, argv);
+    int code;
 
+    keep_memory();
+    code = dispatch(argc, argv);
     if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
         (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");
         return complain(WEFT_E_INPUT);

@@ -37,15 +37,16 @@ static void add_word(line *l, const char *word)
         add(l, word);
         return;
     }
-    to = quoted = weft_arena_alloc(l->a, 4 * strlen(word) + 3);
+    to = quoted = weft_arena_alloc(l->a, 4 * strlen(word) + 3); /* ends with NUL */
     *to++ = '\'';
-    for (; *word; word++)
-        if (*word == '\'') {
-            memcpy(to, "'\\''", 4);
-            to += 4;
-        } else {
-            *to++ = *word;
+    for (; *word; word++) {
+        *to++ = *word;
+        if (*word == '\'') { /* ends the quotes: \' and new ones */
+            *to++ = '\\';
+            *to++ = '\'';
+            *to++ = '\'';
         }
+    }
     *to = '\'';
     add(l, quoted);
 }

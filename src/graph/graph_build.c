@@ -9,6 +9,7 @@
  * arrays over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be
  * sorted.
  */
+#include "map.h"
 #include "weft/graph.h"
 
 #include <limits.h>
@@ -34,7 +35,7 @@ struct weft_builder {
     weft_arena *arena; /* of everything added; the finished graph takes it over */
     const char *name;
     bool shares;    /* nothing is copied */
-    bool is_unique; /* no two tensors have the same name */
+    bool is_unique; /* all tensors have names, no two the same */
     bool is_mixed;  /* a node reads what was not made before, or makes what was there already */
     WEFT_VEC(weft_tensor) tensor;
     WEFT_VEC(flow) flow; /* of each tensor */
@@ -48,7 +49,6 @@ struct weft_builder {
     weft_map *names;     /* of nodes */
     const char *claimed; /* by the node that comes next */
     const char *twice;   /* the first node name that was there already */
-    bool has_nameless;   /* a tensor without name */
 };
 
 /* Room for n nodes with n_items in all. */
@@ -204,7 +204,6 @@ static int end_tensor(weft_builder *b)
     weft_tensor *t = &b->tensor.at[b->tensor.n - 1];
 
     t->producer = -1;
-    b->has_nameless = b->has_nameless || t->name == NULL || *t->name == '\0';
     WEFT_PUSH(b->scratch, b->flow, ((flow){is_given(t->kind) ? GIVEN : NOBODY, 0, 0}));
     return b->tensor.n - 1;
 }
@@ -262,7 +261,7 @@ static void note_read(weft_builder *b, int u, int tensor)
 
     f->n_reads += f->last != u + 1;
     f->last = u + 1;
-    b->is_mixed = b->is_mixed || f->maker == NOBODY;
+    b->is_mixed |= f->maker == NOBODY;
 }
 
 static void note_result(weft_builder *b, int u, int tensor)
@@ -332,24 +331,30 @@ static int again_slowly(weft_builder *b, const weft_again *a, int n_args)
     return result;
 }
 
-/* The same with room: nothing moves. */
-static int again(weft_builder *b, const weft_again *a, int n_args)
+/* With room nothing moves: writes tensor and node behind the last ones, which changes nothing yet.
+ */
+static inline void write_again(weft_builder *b, const weft_again *a)
 {
-    int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
-    int *item = b->arg.item.at + n_items;
-    weft_tensor *tensor = &b->tensor.at[t];
-    weft_node *node = &b->node.at[u];
+    weft_tensor *tensor = &b->tensor.at[b->tensor.n];
+    weft_node *node = &b->node.at[b->node.n];
 
     *tensor = *a->result;
     tensor->name = a->result_name;
     tensor->kind = WEFT_ACTIVATION;
     tensor->is_parameter = false;
     tensor->value = NULL;
-    tensor->producer = u;
-    b->has_nameless = b->has_nameless || *a->result_name == '\0';
-    b->flow.at[b->flow.n++] = (flow){u, 0, 0};
+    tensor->producer = b->node.n;
     *node = b->node.at[a->earlier];
     node->name = a->name;
+}
+
+/* Adds what was written. */
+static inline int add_again(weft_builder *b, const weft_again *a, int n_args)
+{
+    int u = b->node.n++, t = b->tensor.n++, n_items = b->arg.item.n, n_results = b->res.item.n;
+    int *item = b->arg.item.at + n_items;
+
+    b->flow.at[b->flow.n++] = (flow){u, 0, 0};
     for (int i = 0; i < n_args; i++) {
         item[i] = a->args[i];
         if (item[i] >= 0)
@@ -365,10 +370,14 @@ static int again(weft_builder *b, const weft_again *a, int n_args)
 bool weft_builder_again(weft_builder *b, const weft_again *a, int *result)
 {
     int n_args = b->arg.from.at[a->earlier + 1] - b->arg.from.at[a->earlier];
+    bool is_quick = b->shares && has_room(b, n_args);
+    uint32_t hint = weft_map_hint(b->names, a->name, a->n);
 
-    if (a->n == 0 || !weft_map_put(b->names, a->name, a->n, 0))
+    if (is_quick)
+        write_again(b, a);
+    if (a->n == 0 || !weft_map_put_hinted(b->names, a->name, a->n, hint, 0))
         return false;
-    *result = b->shares && has_room(b, n_args) ? again(b, a, n_args) : again_slowly(b, a, n_args);
+    *result = is_quick ? add_again(b, a, n_args) : again_slowly(b, a, n_args);
     return true;
 }
 
@@ -401,20 +410,26 @@ const weft_tensor *weft_builder_get(const weft_builder *b, int tensor)
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-static weft_status check_names(const weft_builder *b, weft_arena *scratch)
+static weft_status check_tensor_names(const weft_builder *b, weft_arena *scratch)
 {
     weft_map *seen = weft_map_new(scratch);
 
-    if (b->has_nameless)
-        return weft_fail(WEFT_E_INPUT, "a tensor has no name");
-    if (!b->is_unique)
-        weft_map_reserve(seen, b->tensor.n);
-    for (int t = 0; t < b->tensor.n && !b->is_unique; t++) {
+    weft_map_reserve(seen, b->tensor.n);
+    for (int t = 0; t < b->tensor.n; t++) {
         const char *name = b->tensor.at[t].name;
 
+        if (name == NULL || *name == '\0')
+            return weft_fail(WEFT_E_INPUT, "a tensor has no name");
         if (!weft_map_put(seen, name, strlen(name), t))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%s'", name);
     }
+    return WEFT_OK;
+}
+
+static weft_status check_names(const weft_builder *b, weft_arena *scratch)
+{
+    if (!b->is_unique)
+        WEFT_TRY(check_tensor_names(b, scratch));
     if (b->twice)
         return weft_fail(WEFT_E_INPUT, "two nodes have the name '%s'", b->twice);
     return WEFT_OK;

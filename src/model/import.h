@@ -25,10 +25,12 @@ typedef struct weft_import_place {
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
-    const weft_net *before;   /* for --batch: the network as it stands in the file; or NULL */
-    weft_arena *arena;        /* as long as the import */
-    weft_arena *lasting;      /* as long as the model's graph: names, attributes, literals */
-    weft_arena *scratch;      /* of one node; rewound, so sub-graphs and functions nest */
+    const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
+    weft_arena *arena;      /* as long as the import */
+    weft_arena *lasting;    /* as long as the model's graph: names, attributes, literals */
+    weft_arena *scratch;    /* of one node; rewound, so sub-graphs and functions nest */
+    char *text;             /* room for n_text bytes of names in `lasting` */
+    size_t n_text;
     weft_import_form *form;   /* [doc->n_forms] */
     weft_import_place *place; /* [doc->graph->n_nodes] */
     int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */

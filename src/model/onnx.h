@@ -17,9 +17,11 @@ typedef struct weft_onnx_tensor {
     int n_dims;
     const int64_t *dim;
     int64_t n_elements;
-    bool has_data;    /* some data field is present (raw_data, *_data) */
-    bool is_external; /* data_location == EXTERNAL */
-    weft_slice raw;   /* raw_data */
+    bool has_data;          /* some data field is present (raw_data, *_data) */
+    bool is_external;       /* data_location == EXTERNAL */
+    uint8_t n_head, n_tail; /* bytes before and after the name, if few; n_head 0: not compared */
+    int like;               /* of a graph: an earlier one that differs in its name only, or -1 */
+    weft_slice raw;         /* raw_data */
     /* typed data fields: packed or single encodings, in the order of the file; number of elements
      */
     int n_floats, n_int32s, n_int64s, n_doubles, n_uint64s, n_strings;

@@ -135,5 +135,7 @@ WEFT_CHECKED weft_status weft_onnx_field_entry(const weft_wire_field *f, weft_on
 
 /* Reads a TensorProto and compares the size of its data with its type and dims. */
 WEFT_CHECKED weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *out);
+/* The same without looking, if all bytes but the name are those of another one; else false. */
+bool weft_onnx_tensor_like(weft_wire w, const weft_onnx_tensor *like, weft_onnx_tensor *out);
 
 #endif

@@ -28,21 +28,31 @@ static weft_status tensor_value(weft_import *m, const weft_onnx_tensor *t, weft_
                              m->lasting, &v->data);
 }
 
+/* An initializer as a value of its own. */
+static weft_status import_weight(weft_import *m, weft_scope *s, const weft_onnx_tensor *t, int *out)
+{
+    weft_value v;
+
+    WEFT_TRY(tensor_value(m, t, &v));
+    /* Numbers such as an epsilon are stored like weights; one element is none. */
+    v.is_parameter = weft_dtype_is_float(v.type) && t->n_elements > 1;
+    return weft_net_constant(s->net, weft_import_name(m, s, t->name), &v, out);
+}
+
 weft_status weft_import_weights(weft_import *m, weft_scope *s)
 {
     const weft_onnx_graph *g = s->graph;
-    int value;
+    int value, first = weft_net_count(s->net);
 
     for (int i = 0; i < g->n_initializers; i++) {
         const weft_onnx_tensor *t = &g->initializer[i];
-        weft_value v;
 
         if (t->name.n == 0)
             return weft_fail(WEFT_E_INPUT, "initializer %d has no name", i);
-        WEFT_TRY(tensor_value(m, t, &v));
-        /* Numbers such as an epsilon are stored like weights; one element is none. */
-        v.is_parameter = weft_dtype_is_float(v.type) && t->n_elements > 1;
-        WEFT_TRY(weft_net_constant(s->net, weft_import_name(m, s, t->name), &v, &value));
+        if (t->like >= 0)
+            value = weft_net_copy(s->net, weft_import_name(m, s, t->name), first + t->like);
+        else
+            WEFT_TRY(import_weight(m, s, t, &value));
         if (!weft_map_put(s->values, t->name.at, t->name.n, value))
             return weft_fail(WEFT_E_INPUT, "two tensors have the name '%.*s'", (int)t->name.n,
                              t->name.at);

@@ -280,7 +280,11 @@ typedef struct tensor_parts {
     bool has_external;
 } tensor_parts;
 
-enum { MOST_PARTS = INT_MAX / 4 }; /* of a tensor: fields of data, dimensions */
+enum {
+    MOST_PARTS = INT_MAX / 4, /* of a tensor: fields of data, dimensions */
+    MOST_REST = 64,           /* bytes that are compared with those of another tensor */
+    NAME_TAG = ONNX_TENSOR_NAME << 3 | WEFT_WIRE_BYTES,
+};
 
 static weft_status too_many(const weft_wire_field *f, const char *what)
 {
@@ -364,6 +368,39 @@ static bool has_data(const weft_onnx_tensor *t)
            t->n_doubles > 0 || t->n_uint64s > 0 || t->n_strings > 0;
 }
 
+/* How many bytes come before the name and after it, if these are few. */
+static void measure_rest(weft_wire w, weft_onnx_tensor *t)
+{
+    const uint8_t *name = (const uint8_t *)t->name.at;
+    ptrdiff_t n_head = name ? name - 2 - w.at : 0, n_tail = name ? w.end - name : 0;
+
+    n_tail -= (ptrdiff_t)t->name.n;
+    if (n_head <= 0 || n_head > MOST_REST || n_tail > MOST_REST || name[-2] != NAME_TAG ||
+        name[-1] != t->name.n)
+        return;
+    t->n_head = (uint8_t)n_head;
+    t->n_tail = (uint8_t)n_tail;
+}
+
+bool weft_onnx_tensor_like(weft_wire w, const weft_onnx_tensor *like, weft_onnx_tensor *out)
+{
+    size_t n_head = like->n_head, n_tail = like->n_tail;
+    ptrdiff_t n_name = w.end - w.at - (ptrdiff_t)(n_head + 2 + n_tail);
+    const uint8_t *name;
+
+    if (n_head == 0 || n_name <= 0 || n_name >= 0x80)
+        return false;
+    name = w.at + n_head + 2;
+    if (name[-2] != NAME_TAG || name[-1] != n_name ||
+        memcmp(w.at, like->name.at - 2 - n_head, n_head) != 0 ||
+        memcmp(name + n_name, like->name.at + like->name.n, n_tail) != 0 ||
+        memchr(name, '\0', (size_t)n_name))
+        return false;
+    *out = *like;
+    out->name = (weft_slice){(const char *)name, (size_t)n_name};
+    return true;
+}
+
 weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *out)
 {
     tensor_parts parts = {.arena = a};
@@ -371,7 +408,7 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     weft_wire_field f;
     bool more = true;
 
-    *out = (weft_onnx_tensor){.external_offset = -1, .external_length = -1};
+    *out = (weft_onnx_tensor){.external_offset = -1, .external_length = -1, .like = -1};
     while (more) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
         if (more)
@@ -384,6 +421,7 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     if (parts.has_external)
         WEFT_TRY(read_external(whole, out));
     out->has_data = has_data(out);
+    measure_rest(whole, out);
     WEFT_TRY(count_elements(out, &out->n_elements));
     return check_tensor(out);
 }

@@ -39,9 +39,10 @@ static const char *describe(const weft_onnx *doc, weft_arena *a)
  * the graph. */
 static void list_tensors(const weft_net *net, weft_model *model)
 {
-    weft_source_tensor *t = WEFT_NEW_RAW(model->arena, weft_source_tensor, weft_net_count(net) + 1);
+    int n = weft_net_count(net);
+    weft_source_tensor *t = WEFT_NEW_RAW(model->arena, weft_source_tensor, n + 1);
 
-    for (int v = 0; v < weft_net_count(net); v++) {
+    for (int v = 0; v < n; v++) {
         const char *name;
         const weft_value *value = weft_net_live(net, v, &name);
 

@@ -10,6 +10,7 @@
  * a twin is the node after it, as long as forms agree; else the last node that came with the same
  * three forms before it. Twins tell where to look first and nothing else: whoever uses one
  * compares. */
+#include "map.h"
 #include "reader.h"
 
 #include <string.h>
@@ -366,6 +367,15 @@ static weft_status read_unknown(weft_reader *r, const weft_wire *w, const node_h
     return WEFT_OK;
 }
 
+/* Room for the texts of the next node. */
+static inline void need_texts(weft_reader *r)
+{
+    if (r->n_texts < MOST_TEXTS) {
+        r->text = WEFT_NEW_RAW(r->arena, weft_slice, TEXTS_AT_ONCE);
+        r->n_texts = TEXTS_AT_ONCE;
+    }
+}
+
 static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx_form *guess,
                              weft_onnx_node *out)
 {
@@ -373,10 +383,7 @@ static weft_status read_node(weft_reader *r, const weft_wire *w, const weft_onnx
     node_head head;
     bool is_usual;
 
-    if (r->n_texts < MOST_TEXTS) {
-        r->text = WEFT_NEW_RAW(r->arena, weft_slice, TEXTS_AT_ONCE);
-        r->n_texts = TEXTS_AT_ONCE;
-    }
+    need_texts(r);
     head.text = r->text;
     is_usual = read_head(w, &head);
     known = is_usual ? find_form(r, guess, head.rest) : NULL;
@@ -394,14 +401,20 @@ static bool are_alike(const weft_onnx_node *a, const weft_onnx_node *b)
     return a->form == b->form && a->n_inputs == b->n_inputs && a->n_outputs == b->n_outputs;
 }
 
+/* Notes that node u has this form. Returns where the last one stands that came with the same forms
+ * before it. */
+static inline int *note_form(weft_history *h, const weft_onnx_form *form)
+{
+    h->forms = h->forms << 8 | (form->number & 0xff);
+    return &h->seen[h->forms * 0x9e3779b1u / (UINT32_MAX / WEFT_HISTORY_SLOTS + 1)];
+}
+
 /* The twin of node[u], or -1. */
 static int find_twin(weft_history *h, const weft_onnx_node *node, int u)
 {
     int twin = h->next - 1;
-    int *seen;
+    int *seen = note_form(h, node[u].form);
 
-    h->forms = h->forms << 8 | (node[u].form->number & 0xff);
-    seen = &h->seen[h->forms * 0x9e3779b1u / (UINT32_MAX / WEFT_HISTORY_SLOTS + 1)];
     if (twin < 0 || !are_alike(&node[twin], &node[u]))
         twin = *seen - 1;
     if (twin >= 0 && !are_alike(&node[twin], &node[u]))
@@ -419,4 +432,96 @@ weft_status weft_onnx_node_read(weft_reader *r, const weft_wire *w, weft_history
     WEFT_TRY(read_node(r, w, guess, &node[u]));
     node[u].twin = h ? find_twin(h, node, u) : -1;
     return WEFT_OK;
+}
+
+/* --- nodes that repeat others ---------------------------------------------------------------- */
+
+/* Takes n texts of less than 128 bytes with this number; NULL if they are not there. After `end`
+ * come at least two bytes. */
+static inline const uint8_t *take_row(const uint8_t *at, const uint8_t *end, int field, int n,
+                                      weft_slice *to)
+{
+    for (weft_slice *last = to + n; to < last; to++) {
+        ptrdiff_t length = at[1];
+
+        if (at[0] != (field << 3 | WEFT_WIRE_BYTES) || length >= 0x80 || end - at < length + 2)
+            return NULL;
+        to->at = (const char *)at + 2;
+        to->n = (size_t)length;
+        at += length + 2;
+    }
+    return at;
+}
+
+/* Reads a node that differs from another one in its texts only, none of them empty; false if it is
+ * not such a node. There is room for its texts. */
+static inline bool read_like(const uint8_t *at, const uint8_t *end, const weft_onnx_node *like,
+                             weft_slice *text, weft_onnx_node *out)
+{
+    const weft_slice *rest = &like->form->bytes;
+    const uint8_t *first = at, *last;
+
+    if (rest->n < 2 || (size_t)(end - at) < rest->n)
+        return false;
+    last = end - rest->n;
+    out->input = text;
+    out->n_inputs = like->n_inputs;
+    at = take_row(at, last, ONNX_NODE_INPUT, like->n_inputs, text);
+    text += like->n_inputs;
+    out->output = text;
+    out->n_outputs = like->n_outputs;
+    at = at ? take_row(at, last, ONNX_NODE_OUTPUT, like->n_outputs, text) : NULL;
+    out->name = (weft_slice){NULL, 0};
+    at = at ? take_row(at, last, ONNX_NODE_NAME, like->name.n > 0, &out->name) : NULL;
+    out->form = like->form;
+    return at == last && weft_same_bytes((const char *)at, rest->at, rest->n) &&
+           memchr(first, '\0', (size_t)(last - first)) == NULL;
+}
+
+/* Finds a node of less than 2^14 bytes, if one comes next: most of a graph are. */
+static inline bool next_node(const weft_wire *w, const uint8_t **from, const uint8_t **to)
+{
+    const uint8_t *at = w->at, *end = w->end;
+    ptrdiff_t length;
+
+    if (end - at < 3 || at[0] != (ONNX_GRAPH_NODE << 3 | WEFT_WIRE_BYTES) ||
+        (at[1] >= 0x80 && at[2] >= 0x80))
+        return false;
+    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
+    at += at[1] < 0x80 ? 2 : 3;
+    *from = at;
+    if (length > end - at)
+        return false;
+    *to = at + length;
+    return true;
+}
+
+/* Notes the forms of the nodes before node[n], as far as they are not forgotten again at once. */
+static void note_forms(weft_history *h, const weft_onnx_node *node, int from, int n)
+{
+    for (int u = n - from > WEFT_HISTORY_SLOTS ? n - WEFT_HISTORY_SLOTS : from; u < n; u++)
+        *note_form(h, node[u].form) = u + 1;
+}
+
+int weft_onnx_nodes_repeat(weft_reader *r, weft_wire *w, weft_history *h, weft_onnx_node *node,
+                           int n, int n_room)
+{
+    const uint8_t *at, *end;
+    int from = n, twin = h->next - 1;
+
+    while (n < n_room && twin >= 0 && next_node(w, &at, &end)) {
+        const weft_onnx_node *like = &node[twin];
+        int n_texts = like->n_inputs + like->n_outputs;
+
+        need_texts(r);
+        if (n_texts >= r->n_texts || !read_like(at, end, like, r->text, &node[n]))
+            break;
+        node[n++].twin = twin++;
+        r->text += n_texts;
+        r->n_texts -= n_texts;
+        w->at = end;
+    }
+    h->next = twin + 1;
+    note_forms(h, node, from, n);
+    return n;
 }

@@ -2,9 +2,10 @@
 /* onnx_read.c: an ONNX file as plain arrays.
  *
  * A message is read in two passes: the first counts the fields, the second fills arrays of exactly
- * that size, so memory is bounded by a small multiple of the bytes that describe the network. Text
- * and data stay slices of the file. raw_data and packed floats are stepped over; integers in typed
- * fields are looked at once, to count them.
+ * that size (nodes that come first are counted only if they are more than is likely), so memory is
+ * bounded by a small multiple of the bytes that describe the network. Text and data stay slices of
+ * the file. raw_data and packed floats are stepped over; integers in typed fields are looked at
+ * once, to count them.
  *
  * As in protobuf, fields come in any order, unknown ones are skipped, repeated numbers may be
  * packed, and of a field that should be there once the last one counts (of a message too: parts are
@@ -13,11 +14,13 @@
  * A file that cannot be read is looked at once more, to say what it is instead (onnx_foreign.c). */
 #include "reader.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
     MOST_NAME_BYTES = 65535,
     MOST_RESERVED = 1 << 19, /* bytes; files with weights are large */
+    NODE_BYTES = 96,         /* of most nodes there are more: no matter if wrong */
 };
 
 /* --- plain fields ---------------------------------------------------------------------------- */
@@ -204,32 +207,74 @@ static weft_status read_sparse_name(weft_wire w, weft_slice *out)
     }
 }
 
+enum { N_RECENT = 8 };
+
+/* Initializers that differ in more than their names from those before them: the last few. */
+typedef struct recent {
+    int n, at[N_RECENT];
+} recent;
+
 typedef struct graph_parts {
     weft_onnx_node *node;
+    int n_room;      /* of nodes */
+    bool is_counted; /* the other arrays are there, and room for all nodes */
     weft_onnx_tensor *initializer;
     weft_onnx_value_info *input, *output, *value;
     weft_slice *sparse, *sparse_name;
     weft_history *history;
+    recent *recent;
 } graph_parts;
 
-static graph_parts graph_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED], size_t n_bytes,
-                                weft_onnx_graph *out)
+/* Room for the nodes, which come first in nearly all files: as many as are likely. */
+static graph_parts likely_nodes(weft_reader *r, size_t n_bytes)
 {
-    weft_arena *a = r->arena;
-    graph_parts p = {0};
+    size_t n_reserved = n_bytes / 2 < MOST_RESERVED ? n_bytes / 2 : MOST_RESERVED;
+    graph_parts p = {.n_room = 1 + (int)(n_reserved / (NODE_BYTES / 2))};
 
-    /* In one piece: the arrays and, for operands, forms and the like, half as much as the file. */
-    weft_arena_reserve(a, (size_t)n[ONNX_GRAPH_NODE] * sizeof *p.node +
-                              (size_t)n[ONNX_GRAPH_INITIALIZER] * sizeof *p.initializer +
-                              (n_bytes / 2 < MOST_RESERVED ? n_bytes / 2 : MOST_RESERVED));
-    out->node = p.node = WEFT_NEW_RAW(a, weft_onnx_node, n[ONNX_GRAPH_NODE]);
-    out->initializer = p.initializer = WEFT_NEW_RAW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
-    out->input = p.input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
-    out->output = p.output = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_OUTPUT]);
-    out->value = p.value = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_VALUE]);
-    out->sparse = p.sparse = WEFT_NEW(a, weft_slice, n[ONNX_GRAPH_SPARSE]);
-    out->sparse_name = p.sparse_name = WEFT_NEW(a, weft_slice, n[ONNX_GRAPH_SPARSE]);
+    /* In one piece: the array and, for operands, forms and the like, half as much as the file. */
+    weft_arena_reserve(r->arena, (size_t)p.n_room * sizeof *p.node + n_reserved);
+    p.node = WEFT_NEW_RAW(r->arena, weft_onnx_node, p.n_room);
     return p;
+}
+
+/* Arrays of the right size for what there is from w on. */
+static weft_status count_rest(weft_reader *r, weft_wire w, graph_parts *p, weft_onnx_graph *out)
+{
+    int n[WEFT_WIRE_COUNTED];
+    weft_arena *a = r->arena;
+
+    WEFT_TRY(weft_wire_count(w, n));
+    p->is_counted = true;
+    if (n[ONNX_GRAPH_NODE] > p->n_room - out->n_nodes) {
+        const weft_onnx_node *node = p->node;
+
+        if (n[ONNX_GRAPH_NODE] > INT_MAX - out->n_nodes)
+            return weft_fail(WEFT_E_INPUT, "the graph has more than %d nodes", INT_MAX);
+        p->n_room = out->n_nodes + n[ONNX_GRAPH_NODE];
+        p->node = WEFT_NEW_RAW(a, weft_onnx_node, p->n_room);
+        memcpy(p->node, node, (size_t)out->n_nodes * sizeof *node);
+    }
+    out->initializer = p->initializer =
+        WEFT_NEW_RAW(a, weft_onnx_tensor, n[ONNX_GRAPH_INITIALIZER]);
+    out->input = p->input = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_INPUT]);
+    out->output = p->output = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_OUTPUT]);
+    out->value = p->value = WEFT_NEW(a, weft_onnx_value_info, n[ONNX_GRAPH_VALUE]);
+    out->sparse = p->sparse = WEFT_NEW(a, weft_slice, n[ONNX_GRAPH_SPARSE]);
+    out->sparse_name = p->sparse_name = WEFT_NEW(a, weft_slice, n[ONNX_GRAPH_SPARSE]);
+    return WEFT_OK;
+}
+
+/* Reads tensor[i], the next initializer. */
+static weft_status read_initializer(weft_reader *r, const weft_wire *w, recent *seen,
+                                    weft_onnx_tensor *tensor, int i)
+{
+    for (int k = 0; k < N_RECENT && k < seen->n; k++)
+        if (weft_onnx_tensor_like(*w, &tensor[seen->at[k]], &tensor[i])) {
+            tensor[i].like = seen->at[k];
+            return WEFT_OK;
+        }
+    seen->at[seen->n++ % N_RECENT] = i;
+    return weft_onnx_tensor_read(*w, r->arena, &tensor[i]);
 }
 
 static weft_status graph_message(weft_reader *r, const weft_wire_field *f, weft_onnx_graph *out,
@@ -243,7 +288,7 @@ static weft_status graph_message(weft_reader *r, const weft_wire_field *f, weft_
     case ONNX_GRAPH_NODE:
         return weft_onnx_node_read(r, body, parts->history, parts->node, out->n_nodes++);
     case ONNX_GRAPH_INITIALIZER:
-        return weft_onnx_tensor_read(*body, r->arena, &parts->initializer[out->n_initializers++]);
+        return read_initializer(r, body, parts->recent, parts->initializer, out->n_initializers++);
     case ONNX_GRAPH_INPUT:
         return read_value_info(r, *body, &parts->input[out->n_inputs++]);
     case ONNX_GRAPH_OUTPUT:
@@ -276,47 +321,34 @@ static weft_status graph_field(weft_reader *r, const weft_wire_field *f, weft_on
     }
 }
 
-/* Takes a node of less than 2^14 bytes, if one comes next: most of a graph are. */
-static inline bool next_node(weft_wire *w, weft_wire *out)
-{
-    const uint8_t *at = w->at, *end = w->end;
-    ptrdiff_t length;
-
-    if (end - at < 3 || at[0] != (ONNX_GRAPH_NODE << 3 | WEFT_WIRE_BYTES) ||
-        (at[1] >= 0x80 && at[2] >= 0x80))
-        return false;
-    length = at[1] < 0x80 ? at[1] : (at[1] & 0x7f) | at[2] << 7;
-    at += at[1] < 0x80 ? 2 : 3;
-    if (length > end - at)
-        return false;
-    out->at = at;
-    out->end = w->at = at + length;
-    return true;
-}
-
 weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *out)
 {
-    graph_parts parts;
+    graph_parts parts = likely_nodes(r, (size_t)(w.end - w.at));
     weft_history history = {0};
+    recent seen = {0};
     weft_wire_field f;
-    weft_wire body = w;
-    int n[WEFT_WIRE_COUNTED];
     bool more = true;
 
     if (r->depth == WEFT_ONNX_MAX_DEPTH)
         return weft_fail(WEFT_E_INPUT, "byte %zu: sub-graphs nest more than %d deep",
                          (size_t)(w.at - w.start), WEFT_ONNX_MAX_DEPTH);
     r->depth++;
-    WEFT_TRY(weft_wire_count(w, n));
-    parts = graph_arrays(r, n, (size_t)(w.end - w.at), out);
     parts.history = &history;
+    parts.recent = &seen;
     while (more) {
-        while (next_node(&w, &body))
-            WEFT_TRY(weft_onnx_node_read(r, &body, &history, parts.node, out->n_nodes++));
+        weft_wire rest;
+
+        out->n_nodes =
+            weft_onnx_nodes_repeat(r, &w, &history, parts.node, out->n_nodes, parts.n_room);
+        rest = w;
         WEFT_TRY(weft_wire_next(&w, &f, &more));
+        if (more && !parts.is_counted &&
+            (f.number != ONNX_GRAPH_NODE || out->n_nodes == parts.n_room))
+            WEFT_TRY(count_rest(r, rest, &parts, out));
         if (more)
             WEFT_TRY(graph_field(r, &f, out, &parts));
     }
+    out->node = parts.node;
     r->depth--;
     return WEFT_OK;
 }

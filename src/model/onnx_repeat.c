@@ -13,6 +13,7 @@
  *
  * Nothing is taken for granted: whatever is not as expected goes the usual way (onnx_import.c). */
 #include "import.h"
+#include "map.h"
 
 void weft_import_add_constant(weft_import *m, const weft_import_form *form)
 {
@@ -28,13 +29,15 @@ static bool follow_twins(const weft_import_place *twin, const weft_scope *s,
     const int *last = s->operand.at + twin->operand, *before = s->operand.at + twin->before;
     int *arg = s->operand.at + s->operand.n;
 
-    for (int i = 0; i < n->n_inputs; i++) {
+    for (int i = 0, end = n->n_inputs; i < end; i++) {
         const weft_slice *name = &n->input[i];
+        int guess = 2 * last[i] - before[i];
 
-        if (name->n == 0)
-            return false;
-        arg[i] = weft_map_guess(s->values, 2 * last[i] - before[i], name->at, name->n);
-        if (arg[i] < 0)
+        if (weft_map_is(s->values, guess, name->at, name->n))
+            arg[i] = s->values->item.at[guess].value;
+        else
+            arg[i] = weft_map_get(s->values, name->at, name->n);
+        if (arg[i] < 0 || name->n == 0)
             return false;
     }
     return true;
@@ -50,25 +53,42 @@ static bool is_declared(const weft_scope *s, const weft_slice *name)
     return weft_import_find_declared(s, *name) >= 0;
 }
 
+/* Room for n bytes of text, as long as the graph. */
+static inline char *text_room(weft_import *m, size_t n)
+{
+    enum { AT_ONCE = 1 << 13 };
+    char *text;
+
+    if (m->n_text < n) {
+        m->n_text = n > AT_ONCE ? n : AT_ONCE;
+        m->text = weft_arena_raw(m->lasting, m->n_text);
+    }
+    text = m->text;
+    m->text += n;
+    m->n_text -= n;
+    return text;
+}
+
 /* Copies the name of the only result, and that of the node, which follows it in nearly all files.
  */
-static const char *copy_names(weft_import *m, const weft_onnx_node *n, weft_net_op *op)
+static inline void copy_names(weft_import *m, const weft_onnx_node *n, weft_net_again *to)
 {
     enum { BETWEEN = 2 }; /* bytes: field and length of the node's name */
-    const weft_slice *result = &n->output[0], *name = &n->name;
+    const weft_slice *result = n->output, *name = &n->name;
     bool is_next = name->n > 0 && name->at == result->at + result->n + BETWEEN;
     size_t size = is_next ? result->n + BETWEEN + name->n : result->n;
-    char *text = weft_arena_text(m->lasting, result->at, size);
+    char *text = text_room(m, size + 1);
 
-    text[result->n] = '\0';
-    op->name = is_next ? text + result->n + BETWEEN : weft_import_text(m, *name);
-    op->n_name = name->n;
-    return text;
+    memcpy(text, result->at, size);
+    text[result->n] = text[size] = '\0';
+    to->name = is_next ? text + result->n + BETWEEN : weft_import_text(m, *name);
+    to->n_name = name->n;
+    to->result_name = text;
 }
 
 /* True if the node is an operator with one result of which nothing is declared, and all it reads is
  * there. */
-static bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
+static inline bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx_node *n)
 {
     const weft_import_place *twin = n->twin < 0 ? NULL : &m->place[n->twin];
 
@@ -77,31 +97,51 @@ static bool is_repeat(const weft_import *m, const weft_scope *s, const weft_onnx
            !is_declared(s, &n->output[0]) && follow_twins(twin, s, n);
 }
 
+/* The operator does not what its twin did. */
+static weft_status import_other(weft_import_form *form, weft_scope *s, const weft_net_again *a,
+                                int *result)
+{
+    weft_net_op *op = &form->op;
+
+    op->name = a->name;
+    op->n_name = a->n_name;
+    op->arg = a->arg;
+    op->n_args = a->n_args;
+    op->n_results = 1;
+    op->result_name = &a->result_name;
+    op->twin = 0;
+    return weft_net_node(s->net, op, result);
+}
+
 weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u)
 {
     const weft_onnx_node *n = m->doc->graph->node + *u;
     const weft_onnx_node *end = m->doc->graph->node + m->doc->graph->n_nodes;
+    weft_import_place *place = m->place + *u;
     int n_ops = weft_net_n_nodes(s->net), result;
+    weft_net_again a;
 
-    for (; n < end && is_repeat(m, s, n); n++, (*u)++) {
+    for (; n < end && is_repeat(m, s, n); n++, place++) {
         weft_import_form *form = &m->form[n->form->number];
-        weft_net_op *op = &form->op;
-        const char *name = copy_names(m, n, op);
+        const weft_import_place *twin = &m->place[n->twin];
+        uint32_t hint = weft_map_hint(s->values, n->output[0].at, n->output[0].n);
 
-        op->arg = s->operand.at + s->operand.n;
-        op->n_args = n->n_inputs;
-        op->n_results = 1;
-        op->result_name = &name;
-        op->twin = m->place[n->twin].op + 1;
-        m->place[*u] = (weft_import_place){s->operand.n, m->place[n->twin].operand, n_ops++};
+        copy_names(m, n, &a);
+        a.twin = twin->op;
+        a.arg = s->operand.at + s->operand.n;
+        a.n_args = n->n_inputs;
+        *place = (weft_import_place){s->operand.n, twin->operand, n_ops++};
         s->operand.n += n->n_inputs;
         m->n_budget--;
-        WEFT_TRY(weft_net_node(s->net, op, &result));
+        WEFT_TRY(weft_net_repeat(s->net, &a, &result));
+        if (result < 0)
+            WEFT_TRY(import_other(form, s, &a, &result));
         if (form->is_constant)
             weft_import_add_constant(m, form);
-        if (!weft_map_put(s->values, n->output[0].at, n->output[0].n, result))
+        if (!weft_map_put_hinted(s->values, n->output[0].at, n->output[0].n, hint, result))
             return weft_fail(WEFT_E_INPUT, "tensor '%.*s' is made twice", (int)n->output[0].n,
                              n->output[0].at);
     }
+    *u = (int)(place - m->place);
     return WEFT_OK;
 }

@@ -28,6 +28,10 @@ weft_slice weft_wire_slice(weft_wire w);
 /* Reads node[u]; the nodes before it are read. Without history it has no twin. */
 WEFT_CHECKED weft_status weft_onnx_node_read(weft_reader *r, const weft_wire *w, weft_history *h,
                                              weft_onnx_node *node, int u);
+/* Reads nodes from w on as long as each of them differs from the one after the twin of the last
+ * only in its texts and there is room. Returns how many nodes there are now. */
+int weft_onnx_nodes_repeat(weft_reader *r, weft_wire *w, weft_history *h, weft_onnx_node *node,
+                           int n, int n_room);
 WEFT_CHECKED weft_status weft_onnx_attr_read(weft_reader *r, weft_wire w, weft_onnx_attr *out);
 WEFT_CHECKED weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *out);
 

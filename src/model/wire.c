@@ -156,19 +156,34 @@ weft_status weft_wire_float(const weft_wire_field *field, double *out)
     return WEFT_OK;
 }
 
-/* Steps over bodies of less than 2^14 bytes whose fields have numbers below 16, and counts them: no
- * message has more than these where there are many. */
+/* Steps over a run of fields with one tag, bodies of less than 2^14 bytes, and counts them. */
+static inline const uint8_t *count_run(const uint8_t *at, const uint8_t *end, int tag, int *count)
+{
+    int n_left = INT_MAX - *count, n = 0;
+
+    while (end - at > 2 && at[0] == tag && n < n_left) {
+        ptrdiff_t size = at[1] < 0x80 ? 2 + at[1] : 3 + ((at[1] & 0x7f) | at[2] << 7);
+
+        if (size > end - at || (at[1] >= 0x80 && at[2] >= 0x80))
+            break;
+        at += size;
+        n++;
+    }
+    *count += n;
+    return at;
+}
+
+/* The same for all fields with numbers below 16: no message has more than these where there are
+ * many. */
 static const uint8_t *count_usual(const uint8_t *at, const uint8_t *end,
                                   int count[WEFT_WIRE_COUNTED])
 {
-    while (end - at > 2 && at[0] < 0x80 && at[0] >= 8 && (at[0] & 7) == WEFT_WIRE_BYTES &&
-           (at[1] < 0x80 || at[2] < 0x80)) {
-        ptrdiff_t n = at[1] < 0x80 ? 2 + at[1] : 3 + ((at[1] & 0x7f) | at[2] << 7);
+    const uint8_t *from = NULL;
 
-        if (n > end - at || count[at[0] >> 3] == INT_MAX)
-            break;
-        count[at[0] >> 3]++;
-        at += n;
+    while (at != from && end - at > 2 && at[0] < 0x80 && at[0] >= 8 &&
+           (at[0] & 7) == WEFT_WIRE_BYTES) {
+        from = at;
+        at = count_run(at, end, at[0], &count[at[0] >> 3]);
     }
     return at;
 }

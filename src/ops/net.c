@@ -224,6 +224,11 @@ weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *v
     return WEFT_OK;
 }
 
+int weft_net_copy(weft_net *n, const char *name, int earlier)
+{
+    return add_value(n, name, n->value.at[earlier].kind, true);
+}
+
 void weft_net_output(weft_net *n, int value)
 {
     int tensor = -1;
@@ -699,6 +704,64 @@ weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
         return add_operator(n, op, &n->memo->deed.at[number], number, results);
     WEFT_TRY(find_deed(n, op, &done, &number));
     return add_operator(n, op, &done, number, results);
+}
+
+/* Was the deed done with operands of these kinds, and were the same of them equal? */
+static inline bool fits(const weft_net *n, const weft_deed *d, const int *arg, int n_args)
+{
+    const int *part = d->key + 2;
+
+    if (d->n_key != 2 + n_args || d->key[1] != (1 | 1 << 8)) /* one result, asked for */
+        return false;
+    for (int i = 0; i < n_args; i++) {
+        if (part[i] < 0 ? part[i] == -1 || arg[i] != arg[-2 - part[i]]
+                        : n->value.at[arg[i]].kind != part[i])
+            return false;
+        for (int k = 0; k < i && part[i] >= 0; k++)
+            if (arg[k] == arg[i])
+                return false;
+    }
+    return true;
+}
+
+/* Adds the node of an operator that is not folded; *tensor is -1 if its name is taken. */
+static weft_status repeat_node(weft_net *n, const weft_net_again *a, const weft_deed *done,
+                               int *tensor)
+{
+    int args[WEFT_DEED_ARGS];
+    weft_again node = {.earlier = done->node,
+                       .name = a->name,
+                       .n = a->n_name,
+                       .args = args,
+                       .result = &weft_memo_get(n->memo, done->result[0])->tensor,
+                       .result_name = a->result_name};
+
+    WEFT_TRY(find_tensors(n, a->arg, a->n_args, args));
+    if (!weft_builder_again(n->builder, &node, tensor))
+        *tensor = -1;
+    return WEFT_OK;
+}
+
+weft_status weft_net_repeat(weft_net *n, const weft_net_again *a, int *result)
+{
+    int number = n->deed.at[a->twin], tensor = -1;
+    const weft_deed *done = number < 0 ? NULL : &n->memo->deed.at[number];
+
+    *result = -1;
+    if (done == NULL || !fits(n, done, a->arg, a->n_args))
+        return WEFT_OK;
+    if (!done->is_folded) {
+        if (done->node >= 0)
+            WEFT_TRY(repeat_node(n, a, done, &tensor));
+        if (tensor < 0)
+            return WEFT_OK;
+        n->n_kept++;
+    }
+    *result = n->value.n;
+    WEFT_PUSH(n->arena, n->value, ((entry){a->result_name, done->result[0], tensor, false}));
+    WEFT_PUSH(n->arena, n->deed, number);
+    n->n_nodes++;
+    return WEFT_OK;
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -9,15 +9,21 @@
  *   ends soon. Solutions found before remain; what the engine claims to have proved is void then,
  *   and the bound is that of the linear program without wholeness, solved within AFTER_STOP_S.
  * - Objective values are 1e50 without a solution: the state is asked first.
+ * - It crashes now and then when its limit ends while it still simplifies the program (2.10.8). So
+ *   it works in a process of its own; after a crash nothing is claimed but the bound without
+ *   wholeness.
  *
  * A program without whole columns goes to Clp (milp_clp.c). Deterministic for a given seed and
  * number of nodes: one thread, and a limit in seconds only if the caller sets one. */
 #define _POSIX_C_SOURCE 200809L
+#include "apart.h"
 #include "library.h"
 #include "milp.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <coin/Cbc_C_Interface.h>
 
@@ -58,22 +64,36 @@ static const weft_symbol symbols[] = {CBC_CALLS(SYMBOL)};
 static const weft_library library = {"CBC", WEFT_CBC_LIBRARY, "coinor-libcbc3", symbols,
                                      sizeof symbols / sizeof symbols[0]};
 
-typedef struct watch {
+/* What the process of the engine and ours share. */
+typedef struct answer {
+    volatile sig_atomic_t stop; /* the caller wants what there is */
+    bool has_stopped;           /* nodes were dropped */
+    bool has_solution;
+    weft_milp_claim claim; /* its x is below */
+    double x[];            /* [n_columns] */
+} answer;
+
+typedef struct task {
     const cbc *lib;
-    const volatile sig_atomic_t *stop;
-    bool has_stopped; /* nodes were dropped */
-} watch;
+    const weft_milp_form *form;
+    const weft_milp_options *options;
+    weft_arena *a;
+    answer *answer;
+    pid_t caller; /* our process */
+} task;
 
 static void at_node(void *solver, void *cuts, void *context)
 {
-    watch *w = context;
-    const cbc *lib = w->lib;
+    const task *t = context;
+    const cbc *lib = t->lib;
     int first = 0;
     double one = 1;
 
-    if (w->stop == NULL || !*w->stop || lib->Osi_getNumCols(solver) == 0)
+    if (getppid() != t->caller)
+        t->answer->stop = 1; /* nobody waits for the answer any more */
+    if (!t->answer->stop || lib->Osi_getNumCols(solver) == 0)
         return;
-    w->has_stopped = true;
+    t->answer->has_stopped = true;
     lib->OsiCuts_addRowCut(cuts, 1, &first, &one, 'L', lib->Osi_getColLower(solver)[0] - 1);
 }
 
@@ -142,9 +162,9 @@ static bool has_whole(const weft_milp_form *f)
     return false;
 }
 
-static void read_claim(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, weft_arena *a,
-                       weft_milp_claim *out)
+static void read_claim(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, answer *to)
 {
+    weft_milp_claim *out = &to->claim;
     double bound = lib->Cbc_getBestPossibleObjValue(x), value = lib->Cbc_getObjValue(x);
 
     out->n_nodes = lib->Cbc_getNodeCount(x);
@@ -154,8 +174,8 @@ static void read_claim(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, we
     if (out->is_infeasible || lib->Cbc_isContinuousUnbounded(x))
         return;
     if (lib->Cbc_bestSolution(x) != NULL && fabs(value) < NO_VALUE) {
-        out->x =
-            weft_arena_copy(a, lib->Cbc_bestSolution(x), sizeof(double) * (size_t)f->n_columns);
+        memcpy(to->x, lib->Cbc_bestSolution(x), sizeof(double) * (size_t)f->n_columns);
+        to->has_solution = true;
         out->is_optimal = lib->Cbc_isProvenOptimal(x);
     }
     if (fabs(bound) < NO_VALUE)
@@ -176,26 +196,46 @@ static weft_status relaxed_bound(const weft_milp_form *f, const weft_milp_option
     return WEFT_OK;
 }
 
+/* In a process of its own. */
+static void run(void *context)
+{
+    task *t = context;
+    const cbc *lib = t->lib;
+    Cbc_Model *x = load(lib, t->form, t->options, t->a);
+
+    if (t->options->stop != NULL)
+        lib->Cbc_addCutCallback(x, at_node, "watch", t);
+    lib->Cbc_solve(x);
+    read_claim(lib, x, t->form, t->answer);
+    lib->Cbc_deleteModel(x);
+}
+
 static weft_status solve(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
                          weft_milp_claim *out)
 {
-    cbc table, *lib = &table;
-    watch w = {.lib = lib, .stop = o->stop};
-    Cbc_Model *x;
+    size_t n_bytes = sizeof(answer) + sizeof(double) * (size_t)f->n_columns;
+    cbc table;
+    task t = {.lib = &table, .form = f, .options = o, .a = a, .caller = getpid()};
+    bool is_whole;
 
     if (!has_whole(f))
         return weft_milp_clp_solve(f, o, a, out);
-    WEFT_TRY(weft_library_load(&library, lib));
-    x = load(lib, f, o, a);
-    if (o->stop != NULL)
-        lib->Cbc_addCutCallback(x, at_node, "watch", &w);
-    lib->Cbc_solve(x);
-    read_claim(lib, x, f, a, out);
-    lib->Cbc_deleteModel(x);
-    if (!w.has_stopped)
-        return WEFT_OK;
-    out->is_optimal = out->is_infeasible = false;
-    return relaxed_bound(f, o, a, &out->bound);
+    WEFT_TRY(weft_library_load(&library, &table));
+    t.answer = weft_apart_memory(n_bytes);
+    if (t.answer == NULL)
+        return weft_fail(WEFT_E_SYSTEM, "no memory for %d columns of a program", f->n_columns);
+    t.answer->claim = *out;
+    is_whole = weft_apart(run, &t, o->stop, &t.answer->stop) && !t.answer->has_stopped;
+    if (t.answer->has_solution)
+        out->x = weft_arena_copy(a, t.answer->x, sizeof(double) * (size_t)f->n_columns);
+    out->n_nodes = t.answer->claim.n_nodes;
+    if (is_whole) {
+        out->is_optimal = t.answer->claim.is_optimal;
+        out->is_infeasible = t.answer->claim.is_infeasible;
+        out->bound = t.answer->claim.bound;
+    }
+    weft_apart_release(t.answer, n_bytes);
+    return is_whole ? WEFT_OK : relaxed_bound(f, o, a, &out->bound);
 }
 
 const weft_milp_engine weft_milp_cbc = {"cbc", solve};

@@ -3,7 +3,7 @@
  * columns of a terminal.
  *
  * Names come from files of others. Control characters never reach a terminal, and a column is a
- * character of UTF-8: bytes that only continue one do not count. */
+ * character of UTF-8, two for wide ones: bytes that only continue one do not count. */
 #include "fields.h"
 
 #include <math.h>
@@ -152,32 +152,61 @@ static char shown(char c)
     return (unsigned char)c < ' ' || c == 0x7f ? '?' : c;
 }
 
-static bool begins_column(char c)
+/* Characters that take two columns: scripts of East Asia, and pictures. */
+static bool is_wide(uint32_t c)
 {
-    return ((unsigned char)c & 0xc0) != 0x80;
+    return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+           (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+           (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+           (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+           (c >= 0x20000 && c <= 0x3fffd);
+}
+
+/* Marks that stand on the character before, and signs that nobody sees. */
+static bool is_narrow(uint32_t c)
+{
+    return (c >= 0x300 && c <= 0x36f) || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0xfe00 && c <= 0xfe0f);
+}
+
+/* Columns of the character that begins here, and its bytes; bytes that are no UTF-8 count as one
+ * column with those that would continue them. */
+static int character(const char *text, int *n_bytes)
+{
+    unsigned char head = (unsigned char)*text;
+    uint32_t c = head >= 0xf0 ? head & 0x07 : head >= 0xe0 ? head & 0x0f : head & 0x1f;
+
+    for (*n_bytes = 1; ((unsigned char)text[*n_bytes] & 0xc0) == 0x80; (*n_bytes)++)
+        c = c << 6 | ((unsigned char)text[*n_bytes] & 0x3f);
+    if (head < 0xc0 || *n_bytes > 4)
+        return 1;
+    return is_wide(c) ? 2 : is_narrow(c) ? 0 : 1;
 }
 
 int weft_columns(const char *text)
 {
-    int n = 0;
+    int n = 0, n_bytes;
 
-    for (; *text; text++)
-        n += begins_column(*text);
+    for (; *text; text += n_bytes)
+        n += character(text, &n_bytes);
     return n;
 }
 
-/* Copies the bytes of columns first .. last - 1 behind the n bytes that are there; returns how many
- * there are then. Text that is not UTF-8 may have more bytes a column than there is room for. */
+/* Copies the characters within columns first .. last - 1 behind the n bytes that are there; returns
+ * how many there are then. Text that is not UTF-8 may have more bytes a column than there is room
+ * for. */
 static int copy_columns(const char *name, int first, int last, char *to, int n)
 {
-    int column = -1;
+    int column = 0, n_bytes;
 
-    for (; *name; name++) {
-        column += begins_column(*name);
-        if (column >= last)
+    for (; *name; name += n_bytes) {
+        int columns = character(name, &n_bytes);
+
+        if (column + columns > last)
             break;
-        if (column >= first && n + 1 < WEFT_SHORT_BYTES)
-            to[n++] = shown(*name);
+        for (int i = 0; i < n_bytes && column >= first && n + 1 < WEFT_SHORT_BYTES; i++)
+            to[n++] = shown(name[i]);
+        column += columns;
     }
     to[n] = '\0';
     return n;
@@ -215,10 +244,10 @@ void weft_print_wrapped(FILE *to, int indent, int width, const char *text)
     while (*text) {
         int blanks = (int)strspn(text, " ");
         const char *word = text + blanks;
-        int bytes = (int)strcspn(word, " "), columns = 0;
+        int bytes = (int)strcspn(word, " "), columns = 0, n_bytes;
 
-        for (int i = 0; i < bytes; i++)
-            columns += begins_column(word[i]);
+        for (int i = 0; i < bytes; i += n_bytes)
+            columns += character(word + i, &n_bytes);
         if (used > indent && used + blanks + columns > width) {
             fprintf(to, "\n%*s", indent, "");
             used = indent;

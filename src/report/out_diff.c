@@ -256,7 +256,7 @@ typedef struct rows {
 static rows choose_places(page *g)
 {
     const weft_diff *d = g->d;
-    rows r = {0, (int)strlen("network"), WEFT_NEW(g->a, int, MOST_PLACES)};
+    rows r = {0, (int)strlen(d->is_max ? "network" : "device"), WEFT_NEW(g->a, int, MOST_PLACES)};
 
     for (int i = 0; i < d->n_places && r.n < MOST_PLACES; i++) {
         const weft_diff_place *p = &d->place[i];

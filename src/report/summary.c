@@ -147,7 +147,8 @@ weft_summary *weft_summarize(const weft_model *model, weft_arena *a)
     sum_tensors(g, s);
     s->peak_bytes = weft_graph_peak_bytes(g);
     sum_nodes(g, a, s);
-    s->stash_bytes = weft_graph_stash_bytes(g);
+    if (s->n_phase_nodes[WEFT_FORWARD] < g->n_nodes)
+        s->stash_bytes = weft_graph_stash_bytes(g);
     s->depth = weft_graph_depth(g);
     s->n_barriers = separators.n_barriers;
     s->n_cuts = separators.n_cuts;

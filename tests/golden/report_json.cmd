@@ -12,3 +12,6 @@ sed -n '/"about"/,$p' page.json
 "$WEFT" compare topcuoglu.json --steps 1000 --json -o c.json
 "$WEFT" explain p.json --steps 1000 --upgrades link --json >e.json
 "$WEFT" report p.json --json --compare c.json --explain e.json | grep '"id"'
+# Names that the shell would read otherwise are quoted in the command.
+cp topcuoglu.json "it's one.json" && "$WEFT" place "it's one.json" --solver heft --seed 7 -o 'a plan.json' --quiet &&
+    "$WEFT" report 'a plan.json' --json | grep '"command": "weft'

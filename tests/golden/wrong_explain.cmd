@@ -14,6 +14,10 @@ try p.json --uncertainty 0
 try p.json --uncertainty 150%
 try p.json --uncertainty often
 try m.plan
+cat >design.json <<'END'
+{"schema": "weft.design/1"}
+END
+try design.json
 sed 's/"device": "gpu"/"device": "cpu"/' p.json >moved.json
 try moved.json --upgrades none
 sed 's/"solver": "heft"/"solver": "hand"/' p.json >hand.json

@@ -52,6 +52,7 @@ class Browser {
         page.on("popup", () => problems.push("a window was opened"));
         try {
             await page.goto(url);
+            await page.waitForFunction(() => window.weft !== undefined);
             await frames(page);
             await f(page);
             await frames(page);

@@ -9,7 +9,7 @@ import {frames, launch} from "./browser.mjs";
 const [modules, program, file, to] = process.argv.slice(2);
 const browser = await launch(resolve(modules), program);
 
-await browser.visit(resolve(file), {width: 1280, height: 1120}, async tab => {
+await browser.visit(resolve(file), {width: 1280, height: 1185}, async tab => {
     await tab.evaluate(() => {
         const {graph, timeline} = window.weft.page, {device, op} = graph.nodes, last = Math.max(...device);
         const wanted = device.findIndex((d, i) => d === last && op[i] === "Conv");

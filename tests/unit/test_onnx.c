@@ -827,6 +827,130 @@ static bool same_tensor(const weft_onnx_tensor *x, const weft_onnx_tensor *y)
     return true;
 }
 
+/* --- tensors and nodes that differ in their names only ---------------------------------------- */
+
+enum { N_ALIKE = 40 };
+
+/* One of few tensors, in one of few ways to write it. */
+static weft_wire_out drawn_tensor(weft_arena *a, weft_rng *rng, const char *name)
+{
+    weft_wire_out t = {a, NULL, 0, 0};
+    int order = weft_rng_below(rng, 5), raw = weft_rng_below(rng, 4);
+
+    if (order == 0)
+        weft_wire_put_bytes(&t, ONNX_TENSOR_NAME, name, strlen(name));
+    weft_wire_put_varint(&t, ONNX_TENSOR_DIMS,
+                         raw > 0 ? 2u : 4u + (unsigned)weft_rng_below(rng, 2));
+    weft_wire_put_varint(&t, ONNX_TENSOR_DATA_TYPE, 1);
+    if (order == 1)
+        weft_wire_put_bytes(&t, ONNX_TENSOR_NAME, "old", 3);
+    if (order > 0)
+        weft_wire_put_bytes(&t, ONNX_TENSOR_NAME, name, strlen(name));
+    if (raw > 0)
+        weft_wire_put_bytes(&t, ONNX_TENSOR_RAW, raw == 1 ? "\0\0\0\0\0\0\0\0" : "\0\0\0\0\0\0\0\1",
+                            8);
+    if (order == 4)
+        weft_wire_put_bytes(&t, ONNX_TENSOR_DOC, "about", 5);
+    return t;
+}
+
+TEST(initializers_that_differ_in_names_only_are_read_as_others_are)
+{
+    weft_arena *a = weft_arena_new();
+    weft_rng rng = weft_rng_seed(3);
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    weft_onnx *alone[N_ALIKE], *all;
+    int n_like = 0;
+
+    for (int i = 0; i < N_ALIKE; i++) {
+        weft_wire_out t = drawn_tensor(a, &rng, weft_arena_print(a, "w%d", i * i * i));
+        weft_wire_out one = tensor_model(a, &t);
+
+        weft_wire_put_bytes(&graph, ONNX_GRAPH_INITIALIZER, t.at, t.n);
+        CHECK_OK(read_out(&one, &alone[i]));
+    }
+    model = model_of(a, &graph);
+    CHECK_OK(read_out(&model, &all));
+    CHECK_INT(all->graph->n_initializers, N_ALIKE);
+    for (int i = 0; i < N_ALIKE; i++) {
+        const weft_onnx_tensor *t = &all->graph->initializer[i];
+
+        CHECK(same_tensor(t, &alone[i]->graph->initializer[0]));
+        CHECK_INT(t->n_elements, alone[i]->graph->initializer[0].n_elements);
+        CHECK(t->like < i);
+        n_like += t->like >= 0;
+        if (t->like >= 0) {
+            weft_onnx_tensor renamed = all->graph->initializer[t->like];
+
+            renamed.name = t->name;
+            CHECK(same_tensor(t, &renamed));
+        }
+        weft_onnx_free(alone[i]);
+    }
+    CHECK(n_like > N_ALIKE / 4);
+    CHECK(n_like < N_ALIKE);
+    weft_onnx_free(all);
+    weft_arena_free(a);
+}
+
+TEST(the_name_of_an_initializer_like_another_one_is_checked)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    weft_onnx *o;
+
+    for (int i = 0; i < 2; i++) {
+        weft_wire_out t = {a, NULL, 0, 0};
+
+        weft_wire_put_varint(&t, ONNX_TENSOR_DIMS, 4);
+        weft_wire_put_varint(&t, ONNX_TENSOR_DATA_TYPE, 1);
+        weft_wire_put_bytes(&t, ONNX_TENSOR_NAME, i == 0 ? "w.1" : "w\0001", 3);
+        weft_wire_put_bytes(&graph, ONNX_GRAPH_INITIALIZER, t.at, t.n);
+    }
+    model = model_of(a, &graph);
+    CHECK_INT(read_out(&model, &o), WEFT_E_INPUT);
+    CHECK(strstr(weft_message(), "contains a NUL byte") != NULL);
+    weft_arena_free(a);
+}
+
+/* Nodes of a few bytes, many more than a file of that size is likely to have, with other fields
+ * between them. */
+TEST(nodes_are_read_wherever_they_stand)
+{
+    enum { N_NODES = 900 };
+    weft_arena *a = weft_arena_new();
+    weft_wire_out graph = {a, NULL, 0, 0}, model;
+    weft_onnx *o;
+
+    for (int i = 0; i < N_NODES; i++) {
+        weft_wire_out node = {a, NULL, 0, 0};
+        const char *name = weft_arena_print(a, "%d", i);
+
+        if (i % 400 == 399)
+            weft_wire_put_bytes(&graph, ONNX_GRAPH_INPUT, "", 0);
+        weft_wire_put_bytes(&node, ONNX_NODE_INPUT, "x", 1);
+        weft_wire_put_bytes(&node, ONNX_NODE_OUTPUT, name, strlen(name));
+        weft_wire_put_bytes(&node, ONNX_NODE_OP_TYPE, i % 50 == 7 ? "A" : "B", 1);
+        weft_wire_put_bytes(&graph, ONNX_GRAPH_NODE, node.at, node.n);
+    }
+    model = model_of(a, &graph);
+    CHECK_OK(read_out(&model, &o));
+    CHECK_INT(o->graph->n_nodes, N_NODES);
+    CHECK_INT(o->graph->n_inputs, 2);
+    for (int i = 0; i < N_NODES; i++) {
+        const weft_onnx_node *n = &o->graph->node[i];
+        const char *name = weft_arena_print(a, "%d", i);
+
+        CHECK_INT(n->n_inputs, 1);
+        CHECK_INT(n->n_outputs, 1);
+        CHECK(same_slice(n->output[0], (weft_slice){name, strlen(name)}));
+        CHECK(*n->form->op_type.at == (i % 50 == 7 ? 'A' : 'B'));
+        CHECK(n->twin < i && (n->twin < 0 || o->graph->node[n->twin].form == n->form));
+    }
+    weft_onnx_free(o);
+    weft_arena_free(a);
+}
+
 static bool same_value(const weft_onnx_value_info *x, const weft_onnx_value_info *y)
 {
     if (!same_slice(x->name, y->name) || x->is_tensor != y->is_tensor ||
@@ -1200,6 +1324,9 @@ int main(void)
         cmocka_unit_test(fields_come_in_any_order_and_the_last_one_counts),
         cmocka_unit_test(nodes_with_equal_bytes_behind_their_operands_share_a_form),
         cmocka_unit_test(names_of_nodes_with_a_known_form_are_checked_too),
+        cmocka_unit_test(initializers_that_differ_in_names_only_are_read_as_others_are),
+        cmocka_unit_test(the_name_of_an_initializer_like_another_one_is_checked),
+        cmocka_unit_test(nodes_are_read_wherever_they_stand),
         cmocka_unit_test(lists_are_packed_or_single_or_both_and_old_files_leave_the_kind_out),
         cmocka_unit_test(sub_graphs_nest_only_so_deep),
         cmocka_unit_test(sub_graphs_side_by_side_are_not_deep),

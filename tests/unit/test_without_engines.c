@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* weft where CBC, Clp, Z3 and Graphviz are not installed: this program is built with names of
- * libraries that do not exist. Solvers that are nothing without them say what is missing; all others
- * go on, and drawings are in rows. */
+/* weft where CBC, Clp, Z3, Graphviz and SQLite are not installed: this program is built with names
+ * of libraries that do not exist. Solvers and studies that are nothing without them say what is
+ * missing; all others go on, and drawings are in rows. */
 #include "bound.h"
 #include "check.h"
 #include "fixtures.h"
 #include "layout.h"
 #include "milp_place.h"
+#include "weft/mine.h"
 
 #include <stdbool.h>
 
@@ -68,6 +69,16 @@ TEST(a_linear_program_says_that_clp_is_missing)
     CHECK(strstr(weft_message(), "coinor-libclp1") != NULL);
     weft_milp_free(m);
     weft_arena_free(a);
+}
+
+TEST(a_study_says_that_sqlite_is_missing)
+{
+    weft_study *s = NULL;
+
+    CHECK_INT(weft_study_open("never-made.study", &s), WEFT_E_SYSTEM);
+    CHECK(strstr(weft_message(), "SQLite cannot be loaded") != NULL);
+    CHECK(strstr(weft_message(), "libsqlite3-0") != NULL);
+    CHECK(s == NULL);
 }
 
 /* The relaxation starts from the longest path, 54 (test_milp_place), and stays there. */
@@ -171,6 +182,7 @@ int main(void)
         cmocka_unit_test(milp_says_that_cbc_is_missing),
         cmocka_unit_test(z3_says_that_z3_is_missing),
         cmocka_unit_test(a_linear_program_says_that_clp_is_missing),
+        cmocka_unit_test(a_study_says_that_sqlite_is_missing),
         cmocka_unit_test(the_bound_of_the_relaxation_is_that_of_the_path),
         cmocka_unit_test(legs_are_searched),
         cmocka_unit_test(the_other_solvers_go_on_for_latency),
