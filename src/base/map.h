@@ -126,6 +126,7 @@ static inline uint32_t weft_map_hint(const weft_map *m, const char *key, size_t 
 static inline bool weft_map_put_hinted(weft_map *m, const char *key, size_t n, uint32_t hash,
                                        int value)
 {
+    weft_map_item *added;
     uint32_t *slot;
 
     if (m->item.n == m->item.room)
@@ -135,7 +136,10 @@ static inline bool weft_map_put_hinted(weft_map *m, const char *key, size_t n, u
         return false;
     if (n > UINT32_MAX)
         abort();
-    m->item.at[m->item.n++] = (weft_map_item){key, (uint32_t)n, value};
+    added = &m->item.at[m->item.n++];
+    added->key = key;
+    added->n = (uint32_t)n;
+    added->value = value;
     *slot = (hash & ~m->mask) | (uint32_t)m->item.n;
     return true;
 }
