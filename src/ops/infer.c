@@ -314,7 +314,7 @@ weft_status weft_axes_of(const weft_call *c, int slot, int rank, unsigned *mask,
     if (n > 0 && rank < 0)
         *known = false;
     for (int i = 0; i < n && *known; i++) {
-        int axis;
+        int axis = 0;
 
         WEFT_TRY(weft_axis_of(c, axes[i], rank, &axis));
         *mask |= 1u << axis;
