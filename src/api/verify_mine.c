@@ -104,7 +104,8 @@ static void compare_files(verifier *v, const weft_doc *found)
 /* The others say what the whole template allows, and no more. */
 static bool is_proving(const char *solver)
 {
-    static const char *const proving[] = {"auto", "certified", "exhaustive", "boxes", "front"};
+    static const char *const proving[] = {"auto",       "fast",  "certified",
+                                          "exhaustive", "boxes", "front"};
 
     for (size_t i = 0; i < sizeof proving / sizeof *proving; i++)
         if (strcmp(solver, proving[i]) == 0)
