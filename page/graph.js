@@ -459,7 +459,7 @@ class Graph {
             lines.push(["takes", seconds(n.seconds[node])]);
         if (n.shape && n.shape[node])
             lines.push(["shape", n.shape[node]]);
-        if (isNumber(n.bytes[node]))
+        if (n.bytes[node] > 0)
             lines.push(["memory", bytes(n.bytes[node])]);
         return lines;
     }

@@ -83,7 +83,7 @@ function buildRest(data, main, sections, add) {
         main.append(workbench(data, sections));
     if (data.chain || data.bound)
         add(whySection(data), "Why");
-    if (data.memory && data.memory.length)
+    if ((data.memory || []).some(device => device.capacity > 0 || device.bytes.some(held => held > 0)))
         add(memorySection(data.memory, data.timeline ? data.timeline.end : 0), "Memory");
     for (const [id, title, text] of TABLE_SECTIONS) {
         const tables = (data.tables || []).filter(table => table.section === id);

@@ -294,7 +294,7 @@ class Inspector {
             this.facts([["operator", n.op[node]], ["shape", n.shape ? n.shape[node] : null], [this.graph.deviceWord, where],
                 ["takes", isNumber(n.seconds[node]) ? seconds(n.seconds[node]) : null, n.seconds[node]],
                 ["starts", start === null ? null : seconds(start), start],
-                ["memory", isNumber(n.bytes[node]) ? bytes(n.bytes[node]) : null, n.bytes[node]],
+                ["memory", n.bytes[node] > 0 ? bytes(n.bytes[node]) : null, n.bytes[node]],
                 ["energy", n.joules && n.joules[node] > 0 ? show(n.joules[node], "J") : null, n.joules ? n.joules[node] : null],
                 ["more", n.note ? n.note[node] : null]]),
             ...this.costs(node, device), ...this.bars(list, bar),

@@ -142,6 +142,8 @@ static const char *value_word(const weft_option *o, const char *name)
         {"timeline",    "FILE"    },
         {"graph",       "FILE"    },
         {"compare",     "FILE"    },
+        {"upgrades",    "KINDS"   },
+        {"uncertainty", "PART"    },
         {"explain",     "FILE"    },
         {"annotate",    "FILE"    },
         {"pareto",      "FILE"    },

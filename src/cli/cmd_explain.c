@@ -37,7 +37,7 @@ static const weft_option explain_table[] = {
     {WEFT_TEXT(explain_options, effort.time_limit), 0,   0,  0,
      "of each solve (default: as the command of the plan, or none with --steps)",                                    "",   NULL},
     {WEFT_INT(explain_options,  effort.steps),      0,   0,  1e15,
-     "steps of search of each solve; 0: no limit (--uncertainty: few)",                                              NULL, NULL},
+     "steps of search of each solve; 0: no limit (--uncertainty: a few)",                                            NULL, NULL},
     {WEFT_INT(explain_options,  effort.seed),       -1,  -1, 1e15, "seed; -1: that of the plan",                     NULL,
      NULL                                                                                                                      },
     {WEFT_INT(explain_options,  effort.threads),    1,   1,  1024,

@@ -172,7 +172,8 @@ static weft_status read_fleet(const mine_options *o, weft_fleet *out)
     out->width = (int)o->fleet.width;
     out->replicas = (int)o->fleet.replicas;
     out->microbatch = o->fleet.microbatch;
-    out->batch = batch.n == 1 ? (int64_t)batch.at[0] : USUAL_MICROBATCHES * o->fleet.stages * at_once;
+    out->batch =
+        batch.n == 1 ? (int64_t)batch.at[0] : USUAL_MICROBATCHES * o->fleet.stages * at_once;
     out->recomputes = 0;
     for (int i = 0; i < WEFT_N_RECOMPUTES; i++)
         if (strcmp(o->fleet.recompute, "auto") == 0 ||

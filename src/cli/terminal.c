@@ -6,9 +6,10 @@
  * what is wrong. A blank of a phrase is any white space, for lines may end there. Without the
  * escapes, the bytes are those that a file or a pipe gets.
  *
- * No colours where standard output (or for errors, standard error) is no terminal, where NO_COLOR
- * is set and not empty, or where TERM is empty or "dumb". Progress needs a terminal that can wipe a
- * line: not "dumb". It is one line, cut to the width, so that wiping it leaves nothing. */
+ * No colours where standard output (or for errors, standard error) is no terminal, under mpirun,
+ * where NO_COLOR is set and not empty, or where TERM is empty or "dumb". Progress needs a terminal
+ * that can wipe a line: not "dumb". It is one line, cut to the width, so that wiping it leaves
+ * nothing. */
 #define _DEFAULT_SOURCE
 #include "cli.h"
 
@@ -28,11 +29,17 @@ static bool is_able(void)
     return term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
 }
 
+/* mpirun gives its processes a terminal of its own, wherever its own output goes. */
+static bool is_terminal(int fd)
+{
+    return isatty(fd) && getenv("OMPI_COMM_WORLD_SIZE") == NULL;
+}
+
 static bool has_colour(int fd)
 {
     const char *no = getenv("NO_COLOR");
 
-    return isatty(fd) && is_able() && (no == NULL || *no == '\0');
+    return is_terminal(fd) && is_able() && (no == NULL || *no == '\0');
 }
 
 /* Columns of a terminal; 0: not known. */
@@ -55,7 +62,7 @@ static int columns_asked(void)
 
 bool weft_is_for_terminal(const char *path)
 {
-    return (path == NULL || *path == '\0' || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO);
+    return (path == NULL || *path == '\0' || strcmp(path, "-") == 0) && is_terminal(STDOUT_FILENO);
 }
 
 int weft_report_width(const char *path)
@@ -207,7 +214,7 @@ void weft_terminal_complain(const char *who, const char *message)
 
 bool weft_progress_is_shown(void)
 {
-    return isatty(STDERR_FILENO) && is_able();
+    return is_terminal(STDERR_FILENO) && is_able();
 }
 
 void weft_progress(const char *text)

@@ -40,6 +40,12 @@ double weft_draw_factor(weft_rng *r, double error)
     return exp(least + (most - least) * weft_rng_real(r));
 }
 
+weft_trial weft_trial_of(double value, double best, double bound, double tolerance)
+{
+    return (weft_trial){best > 0 && best < value ? value / best - 1 : 0,
+                        value <= (1 + tolerance) * bound * (1 + 1e-12)};
+}
+
 static bool is_good(const search *s, const weft_trial *t)
 {
     return t->regret <= s->o->tolerance * (1 + 1e-9);

@@ -12,11 +12,7 @@ typedef struct weft_trial {
 } weft_trial;
 
 /* The plan of value `value` against the best found and a bound. */
-static inline weft_trial weft_trial_of(double value, double best, double bound, double tolerance)
-{
-    return (weft_trial){best > 0 && best < value ? value / best - 1 : 0,
-                        value <= (1 + tolerance) * bound * (1 + 1e-12)};
-}
+weft_trial weft_trial_of(double value, double best, double bound, double tolerance);
 
 /* Something whose times may be wrong. */
 typedef struct weft_suspect {

@@ -191,12 +191,13 @@ static void print_warnings(page *g)
     const weft_summary *s = g->s;
 
     if (s->n_dynamic_nodes > 0) {
+        bool is_one = s->n_dynamic_nodes == 1;
         char text[160];
 
         snprintf(text, sizeof text,
-                 "%d node%s a shape that depends on the data; work and bytes of such nodes are not "
-                 "counted.",
-                 s->n_dynamic_nodes, s->n_dynamic_nodes == 1 ? " has" : "s have");
+                 "%d node%s that depend%s on the data; %s work and bytes are not counted.",
+                 s->n_dynamic_nodes, is_one ? " has a shape" : "s have shapes", is_one ? "s" : "",
+                 is_one ? "its" : "their");
         fputs("\n  ", g->to);
         weft_print_wrapped(g->to, 2, g->width, text);
     }

@@ -122,7 +122,9 @@ static void add_energy(placing *t)
         return;
     weft_unit_print(t->m->energy_j, WEFT_UNIT_JOULES, all);
     weft_unit_print(t->m->idle_j, WEFT_UNIT_JOULES, idle);
-    weft_page_fact(&t->g, "energy", "energy", all, weft_arena_print(t->a, "of which %s idle", idle),
+    weft_page_fact(&t->g, "energy", "energy", all,
+                   t->m->energy_j > t->m->idle_j ? weft_arena_print(t->a, "of which %s idle", idle)
+                                                 : "of idle devices; that of the work is not given",
                    t->m->energy_j);
 }
 
@@ -456,17 +458,19 @@ static void add_device_table(placing *t)
         {"device",      "device",      "text" },
         {"tasks",       "tasks",       "count"},
         {"busy_s",      "busy",        "s"    },
-        {"load_s",      "load",        "s"    },
         {"utilisation", "utilised",    "%"    },
         {"peak_bytes",  "peak memory", "B"    },
         {"capacity",    "capacity",    "B"    },
+        {"load_s",      "load",        "s"    }, /* of streams only */
     };
     const weft_problem *p = t->p;
+    int n_columns = (int)(sizeof column / sizeof *column) - !is_stream(t);
     weft_doc *rows = weft_page_table(
         &t->g, &(weft_table){"devices", "Devices", "use",
-                             is_stream(t) ? "Load is what the period counts; shares are of it."
+                             is_stream(t) ? "Load is what an item costs with transfers; shares are "
+                                            "of the time per item."
                                           : "Shares are of the latency.",
-                             sizeof column / sizeof *column, column});
+                             n_columns, column});
     int *n = WEFT_NEW(t->a, int, p->n_devices);
 
     for (int u = 0; u < p->n_tasks; u++)
@@ -477,10 +481,11 @@ static void add_device_table(placing *t)
         weft_cell_text(&t->g, row, p->device_name[d]);
         weft_cell_int(&t->g, row, n[d]);
         weft_cell_real(&t->g, row, t->m->busy_s[d]);
-        weft_cell_real(&t->g, row, t->m->load_s[d]);
         weft_cell_real(&t->g, row, weft_utilisation(p, t->m, d));
         weft_cell_real(&t->g, row, t->m->peak_bytes[d]);
         weft_cell_real(&t->g, row, p->capacity[d]);
+        if (is_stream(t))
+            weft_cell_real(&t->g, row, t->m->load_s[d]);
     }
 }
 

@@ -484,28 +484,29 @@ static void add_stage(training *t, weft_doc *rows, int i)
 static void add_stage_table(training *t)
 {
     static const weft_column column[] = {
-        {"stage",          "stage",                        "count"},
-        {"units",          "units",                        "count"},
-        {"devices",        "devices",                      "count"},
-        {"width",          "tensor width",                 "count"},
-        {"recompute",      "recomputation",                "text" },
-        {"forward_s",      "forward",                      "s"    },
-        {"backward_s",     "backward",                     "s"    },
-        {"again_s",        "computed again",               "s"    },
-        {"collective_s",   "of it sums over tensor width", "s"    },
-        {"busy_s",         "busy",                         "s"    },
-        {"bubble",         "idle (bubble)",                "%"    },
-        {"peak_bytes",     "peak memory",                  "B"    },
-        {"capacity_bytes", "capacity",                     "B"    },
-        {"parts",          "replicas x width",             "text" },
-        {"names",          "network",                      "text" },
+        {"stage",          "stage",            "count"},
+        {"units",          "units",            "count"},
+        {"devices",        "devices",          "count"},
+        {"width",          "tensor width",     "count"},
+        {"recompute",      "recomputation",    "text" },
+        {"forward_s",      "forward",          "s"    },
+        {"backward_s",     "backward",         "s"    },
+        {"again_s",        "computed again",   "s"    },
+        {"collective_s",   "tensor sums",      "s"    },
+        {"busy_s",         "busy",             "s"    },
+        {"bubble",         "idle (bubble)",    "%"    },
+        {"peak_bytes",     "peak memory",      "B"    },
+        {"capacity_bytes", "capacity",         "B"    },
+        {"parts",          "replicas x width", "text" },
+        {"names",          "network",          "text" },
     };
-    weft_doc *rows =
-        weft_page_table(&t->g, &(weft_table){"stages", "Stages", "use",
-                                             "Forward, backward and what is computed again are of "
-                                             "one microbatch; busy and idle of a step; memory of "
-                                             "the fullest device.",
-                                             sizeof column / sizeof *column, column});
+    weft_doc *rows = weft_page_table(
+        &t->g, &(weft_table){"stages", "Stages", "use",
+                             "Forward, backward, what is computed again and, as a part "
+                             "of these, sums over the tensor width are of one "
+                             "microbatch; busy and idle of a step; memory of "
+                             "the fullest device.",
+                             sizeof column / sizeof *column, column});
 
     for (int i = 0; i < t->plan->n_stages; i++)
         add_stage(t, rows, i);

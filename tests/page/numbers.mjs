@@ -89,7 +89,7 @@ function expectedSections(data) {
     const has = id => data.tables.some(table => table.section === id);
 
     return ["summary", data.plots.length && "plots", data.timeline && "timeline", data.graph && "network",
-        (data.chain || data.bound) && "why", data.memory.length && "memory", has("use") && "use", has("front") && "front",
+        (data.chain || data.bound) && "why", data.memory.some(m => m.capacity > 0 || m.bytes.some(b => b > 0)) && "memory", has("use") && "use", has("front") && "front",
         has("upgrades") && "upgrades", has("compare") && "compare", "about"].filter(Boolean);
 }
 

@@ -2,6 +2,7 @@
 /* Two plans side by side: pairs whose differences follow from a few sums. */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
+#include "fields.h"
 #include "fixtures.h"
 #include "weft/api.h"
 #include "weft/report.h"
@@ -377,6 +378,27 @@ TEST(text_keeps_to_the_width)
     drop(&y);
 }
 
+/* Characters of East Asia take two columns, marks above others none; nothing is cut in two. */
+TEST(names_are_cut_by_columns)
+{
+    const char wide[] = "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac";
+    char text[WEFT_SHORT_BYTES];
+
+    CHECK_INT(weft_columns("a\xc3\xa9"), 2);
+    CHECK_INT(weft_columns("ae\xcc\x81"), 2); /* e and an accent of its own */
+    CHECK_INT(weft_columns(wide), 10);
+    CHECK_INT(weft_columns("\xff\xfe"), 2); /* no UTF-8 */
+    CHECK_TEXT(weft_shorten(wide, 10, text), wide);
+    for (int columns = 2; columns < 10; columns++) {
+        int n = weft_columns(weft_shorten(wide, columns, text));
+
+        CHECK(n <= columns && n >= columns - 2);
+        CHECK(strstr(text, "..") != NULL);
+    }
+    CHECK_TEXT(weft_shorten(wide, 8, text), "\xe6\x97\xa5..\xe6\x9c\xac");
+    CHECK_TEXT(weft_shorten("abcdefgh", 6, text), "ab..gh");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +414,7 @@ int main(void)
         cmocka_unit_test(equal_platforms_do_not_differ),
         cmocka_unit_test(a_device_of_one_platform_only_is_named),
         cmocka_unit_test(text_keeps_to_the_width),
+        cmocka_unit_test(names_are_cut_by_columns),
     };
 
     return RUN_TESTS(tests);

@@ -802,8 +802,10 @@ TEST(graphs_are_drawn)
     open_small(&s, WEFT_LATENCY);
     text = dot_text(&s);
     check_dot(text);
-    CHECK_HAS(text, "  t0 [fillcolor=\"#2b7bba\" fontcolor=\"#ffffff\" label=\"a\\nTask, 2 s\"];\n");
-    CHECK_HAS(text, "  t2 [fillcolor=\"#e69f00\" fontcolor=\"#10141a\" label=\"c\\nTask, 4 s\"];\n");
+    CHECK_HAS(text,
+              "  t0 [fillcolor=\"#2b7bba\" fontcolor=\"#ffffff\" label=\"a\\nTask, 2 s\"];\n");
+    CHECK_HAS(text,
+              "  t2 [fillcolor=\"#e69f00\" fontcolor=\"#10141a\" label=\"c\\nTask, 4 s\"];\n");
     CHECK_HAS(text, "  t0 -> t1;\n");
     CHECK_HAS(text, "  t0 -> t2 [style=bold label=\"1\"];\n");
     CHECK_HAS(text, "    d1 [fillcolor=\"#e69f00\" fontcolor=\"#10141a\" label=\"P2\"];\n");
