@@ -46,7 +46,7 @@ static weft_status settle_stage(weft_fleet_search *s, int net, const weft_fleet_
     int point = find_point(s, &stage->point);
 
     if (stage->first_cut != begin ||
-        (i + 1 == plan->n_stages) != (stage->last_cut + 1 == x->n_cuts))
+        (i + 1 == plan->n_stages) != (stage->last_cut == x->n_cuts - 1))
         return weft_fail(WEFT_E_INPUT,
                          "%s: stage %d lies between cuts %d and %d, expected it to begin at %d%s",
                          name, i, stage->first_cut, stage->last_cut, begin,
