@@ -206,10 +206,11 @@ typedef struct weft_doubt {
     const weft_range *range;
     const char *sampled; /* what samples change, each by its own factor: "all times of tasks" */
     int n_samples;
-    int n_within; /* samples in which the plan is within the tolerance of the best found */
-    int n_proved; /* of them: a bound shows it */
-    double worst; /* regret: value of the plan / value of the best found - 1 */
-    double mean;  /* regret */
+    int n_within;    /* samples in which the plan is within the tolerance of the best found */
+    int n_proved;    /* of them: a bound shows it */
+    double worst;    /* regret: value of the plan / value of the best found - 1 */
+    double mean;     /* regret */
+    bool is_stopped; /* run.stop came before all was tried: there are neither ranges nor samples */
 } weft_doubt;
 
 typedef struct weft_doubt_options {

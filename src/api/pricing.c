@@ -31,6 +31,12 @@ typedef struct pricer {
 
 /* --- one upgrade ----------------------------------------------------------------------------- */
 
+/* Of plans that take no time neither is faster. */
+static double times_as_fast(double before, double after)
+{
+    return before > 0 || after > 0 ? before / after : 1;
+}
+
 static void settle(const pricer *p, const weft_offer *o, weft_arena *a, weft_priced *out)
 {
     const double exact = 1e-9;
@@ -51,8 +57,8 @@ static void settle(const pricer *p, const weft_offer *o, weft_arena *a, weft_pri
         out->reason = weft_arena_print(a, "no plan was found");
     out->gap = out->value > 0 ? fmax(0, (out->value - out->bound) / out->value) : 0;
     out->gap = isfinite(out->value) ? out->gap : NAN;
-    out->gain = p->before / out->value;
-    out->most_gain = p->before / out->bound;
+    out->gain = isfinite(out->value) ? times_as_fast(p->before, out->value) : NAN;
+    out->most_gain = times_as_fast(p->before, out->bound);
     out->is_useless = out->bound >= p->before * (1 - exact);
 }
 

@@ -271,7 +271,7 @@ static weft_status show(const explainer *x)
 {
     weft_collect text;
 
-    if (x->o->quiet)
+    if (x->o->quiet && !*x->o->output)
         return WEFT_OK;
     WEFT_TRY(weft_collect_begin(&text));
     if (x->o->json)
@@ -289,7 +289,20 @@ static weft_status find_all(explainer *x, unsigned kinds)
     x->e.limit_s = x->run.limit_s;
     if (*x->o->uncertainty)
         WEFT_TRY(doubt(x));
+    if (x->doubt.is_stopped)
+        x->e.doubt = NULL;
     return kinds != 0 ? price(x, kinds) : WEFT_OK;
+}
+
+/* Solves that Ctrl-C cut off say less than those of the flags. */
+static void tell_stopped(const explainer *x)
+{
+    if (x->doubt.is_stopped)
+        weft_terminal_complain("weft", "stopped: what errors of costs do (--uncertainty) is not "
+                                       "known and left out");
+    if (x->e.upgrade != NULL)
+        weft_terminal_complain("weft", "stopped: upgrades were not searched to the end, their "
+                                       "bounds hold all the same");
 }
 
 static weft_status explain(explainer *x)
@@ -303,6 +316,8 @@ static weft_status explain(explainer *x)
     if (x->run.progress != NULL)
         weft_progress_end(); /* what `tell` has shown */
     weft_effort_end(&x->watch);
+    if (status == WEFT_OK && weft_effort_is_stopped())
+        tell_stopped(x);
     return status == WEFT_OK ? show(x) : status;
 }
 

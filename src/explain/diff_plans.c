@@ -232,7 +232,7 @@ static const char *claim_of_one(weft_differ *d)
     weft_diff *o = d->out;
     double bound = fmax(o->bound[0], o->bound[1]), best = fmin(o->value[0], o->value[1]);
 
-    o->is_proved = bound > 0 && best <= bound * (1 + WEFT_SAME);
+    o->is_proved = best <= bound * (1 + WEFT_SAME);
     if (o->is_proved)
         return weft_arena_print(
             d->a, "Both are for the same problem, and %s is better%s%s: proved.", a_plan(d),

@@ -165,7 +165,9 @@ weft_status weft_doubt_find(const weft_doubter *d, const weft_doubt_options *o, 
         o->told(o->context, 0, s.n);
     weft_parallel(o->run.n_threads > 0 ? o->run.n_threads : 1, s.n, work, &s);
     status = first_failure(&s);
-    if (status == WEFT_OK)
+    if (o->run.stop != NULL && *o->run.stop) /* solves that were cut off find nothing better */
+        *out = (weft_doubt){.is_stopped = true, .sampled = d->sampled};
+    else if (status == WEFT_OK)
         sum_up(&s, a, out);
     weft_arena_free(scratch);
     return status;

@@ -49,8 +49,9 @@ static void find_sequential(finder *f)
         &(weft_reason){.key = "steps",
                        .name = "all steps at their best",
                        .text = weft_arena_print(f->a,
-                                                "%d steps run one after the other; each takes this "
-                                                "long at least, whatever its set, design and split",
+                                                "%d steps run one after the other: the least that "
+                                                "each takes, added up, whatever its set, design "
+                                                "and split",
                                                 f->p->steps->n),
                        .seconds = sum->own_s},
         offsetof(weft_step_floor, own_s));

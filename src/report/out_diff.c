@@ -179,7 +179,9 @@ static void print_claim(page *g)
             weft_arena_print(g->a, "%s is %.4g times as %s as %s%s. ", d->better == 1 ? "B" : "A",
                              d->better == 1 ? d->ratio : 1 / d->ratio, d->is_max ? "good" : "fast",
                              d->better == 1 ? "A" : "B", d->is_per_sample ? " per sample" : "");
-    else if (d->is_comparable)
+    else if (d->better >= 0 && !d->is_max)
+        first = weft_arena_print(g->a, "%s takes no time. ", d->better == 1 ? "B" : "A");
+    else if (d->is_comparable && d->better < 0)
         first = d->is_max ? "Both are worth the same. " : "Both take the same time. ";
     fputc('\n', g->to);
     weft_print_wrapped(g->to, 0, g->width, weft_arena_print(g->a, "%s%s", first, d->claim));

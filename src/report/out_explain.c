@@ -106,14 +106,20 @@ static const char *note_of(const weft_priced *p, weft_arena *a)
     return p->value < p->solved || isnan(p->solved) ? " (with the plan as it is)" : "";
 }
 
+/* "1.50x"; "-" where there is no limit. */
+static const char *factor(double x, weft_arena *a)
+{
+    return isfinite(x) ? weft_arena_print(a, "%.2fx", x) : "-";
+}
+
 static void print_row(const weft_priced *p, weft_arena *a, int width, FILE *to)
 {
     enum { NUMBERS = 47 }; /* columns */
     char value[48], bound[48];
 
     if (isfinite(p->value))
-        fprintf(to, "  %11s %11s %8.2fx %8.2fx  ", weft_print_seconds(p->value, value),
-                weft_print_seconds(p->bound, bound), p->gain, p->most_gain);
+        fprintf(to, "  %11s %11s %9s %9s  ", weft_print_seconds(p->value, value),
+                weft_print_seconds(p->bound, bound), factor(p->gain, a), factor(p->most_gain, a));
     else
         fprintf(to, "  %11s %11s %9s %9s  ", "no plan", "-", "-", "-");
     weft_print_wrapped(to, NUMBERS, width,
@@ -139,9 +145,12 @@ static void print_upgrades(const weft_explanation *e, weft_arena *a, int width, 
 static void print_doubt(const weft_explanation *e, weft_arena *a, int width, FILE *to)
 {
     const weft_doubt *d = e->doubt;
+    char steps[32];
 
-    fprintf(to, "\nif costs are wrong by up to %.4g %%, one at a time\n", 100 * d->error);
-    fprintf(to, "  the plan is within %.4g %% of the best found for\n", 100 * d->tolerance);
+    fprintf(to, "\nif costs are wrong by up to %.4g %%, one at a time, solved again in %s steps\n",
+            100 * d->error, weft_format_integer(d->steps, steps));
+    fprintf(to, "  the plan is within %.4g %% of the best found wherever it was tried, for\n",
+            100 * d->tolerance);
     for (int i = 0; i < d->n_ranges; i++) {
         const weft_range *r = &d->range[i];
 

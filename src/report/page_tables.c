@@ -106,8 +106,9 @@ static void add_ranges(weft_page *g, const weft_doc *list, const weft_doc *toler
     };
     const char *note =
         weft_arena_print(g->a,
-                         "Factors on the times of a device or link for which the plan stays within "
-                         "%.3g %% of the best found.",
+                         "Factors on the times of a device or link between which the plan stays "
+                         "within %.3g %% of the best found, wherever it was tried. Proved: a bound "
+                         "shows it at each factor that was tried.",
                          tolerance ? 100 * tolerance->real : 1);
     weft_doc *rows =
         weft_page_table(g, &(weft_table){"uncertainty", "How wrong costs may be", "upgrades", note,

@@ -6,3 +6,6 @@ for n in 1 2 8; do
 done
 cmp "$TMP/1" "$TMP/2" && cmp "$TMP/1" "$TMP/8" && echo same
 "$WEFT" explain "$TMP/p.json" --steps 10000 --upgrades speed,memory --top 1 --json | sed "s|$TMP|TMP|"
+# A file that is asked for is written, said or not.
+"$WEFT" explain "$TMP/p.json" --steps 10000 --upgrades none --quiet -o "$TMP/q.txt"
+grep -c latency "$TMP/q.txt"

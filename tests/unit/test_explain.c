@@ -441,6 +441,31 @@ TEST(a_bad_plan_has_no_range)
     weft_problem_free(p);
 }
 
+/* Solves that are cut off find nothing better, which says nothing about the plan. */
+TEST(what_is_stopped_claims_nothing)
+{
+    volatile sig_atomic_t stop = 1;
+    weft_problem *p = fixture_tasks("1 1.1;");
+    weft_arena *a = weft_arena_new();
+    weft_plan plan = weft_plan_new(1, a);
+    weft_doubt_options o = {
+        .error = 0.2,
+        .tolerance = 0.01,
+        .n_samples = 4,
+        .solver = weft_place_find("auto"),
+        .run = {.seed = 1, .steps = 1000, .n_threads = 1, .stop = &stop}
+    };
+    weft_doubt d;
+
+    CHECK_OK(weft_place_doubt(p, &plan, &o, a, &d));
+    CHECK(d.is_stopped && d.n_ranges == 0 && d.n_samples == 0);
+    stop = 0;
+    CHECK_OK(weft_place_doubt(p, &plan, &o, a, &d));
+    CHECK(!d.is_stopped && d.n_ranges == 3 && d.n_samples == 4);
+    weft_arena_free(a);
+    weft_problem_free(p);
+}
+
 TEST(threads_do_not_change_the_answer)
 {
     weft_problem *p = fixture_tasks(fixture_heft);
@@ -478,6 +503,7 @@ int main(void)
         cmocka_unit_test(scaled_machines_take_so_many_times_as_long),
         cmocka_unit_test(ranges_end_where_another_device_is_better),
         cmocka_unit_test(a_bad_plan_has_no_range),
+        cmocka_unit_test(what_is_stopped_claims_nothing),
         cmocka_unit_test(threads_do_not_change_the_answer),
     };
 
