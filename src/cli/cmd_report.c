@@ -142,13 +142,15 @@ static weft_status check_explanation(const reporting *t, const weft_doc *d)
 {
     double expected = proof_of(t->v)->value, value;
     const weft_doc *uncertainty = weft_doc_get(d, "uncertainty");
+    const weft_doc *upgrades = weft_doc_get(d, "upgrades");
 
     WEFT_TRY(check_name(d, "kind", kind_of(t->v)));
     WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &value));
     if (fabs(value - expected) > 1e-9 * expected)
         return weft_doc_fail(weft_doc_get(d, "value"),
                              "'value' is %.12g, that of the plan is %.12g", value, expected);
-    WEFT_TRY(check_rows(d, "upgrades"));
+    if (upgrades == NULL || upgrades->kind != WEFT_DOC_NULL) /* --upgrades none */
+        WEFT_TRY(check_rows(d, "upgrades"));
     if (uncertainty == NULL || uncertainty->kind == WEFT_DOC_NULL)
         return WEFT_OK;
     return check_rows(uncertainty, "ranges");

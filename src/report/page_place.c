@@ -466,11 +466,15 @@ static void add_device_table(placing *t)
     const weft_problem *p = t->p;
     int n_columns = (int)(sizeof column / sizeof *column) - !is_stream(t);
     weft_doc *rows = weft_page_table(
-        &t->g, &(weft_table){"devices", "Devices", "use",
-                             is_stream(t) ? "Load is what an item costs with transfers; shares are "
-                                            "of the time per item."
-                                          : "Shares are of the latency.",
-                             n_columns, column});
+        &t->g,
+        &(weft_table){"devices", "Devices", "use",
+                      t->m->n_ways > 1 ? "Tasks are those of the longest way, times the "
+                                         "mean of all items. Load is what an item costs with "
+                                         "transfers; shares are of the time per item."
+                      : is_stream(t)   ? "Load is what an item costs with transfers; shares are "
+                                         "of the time per item."
+                                       : "Shares are of the latency.",
+                      n_columns, column});
     int *n = WEFT_NEW(t->a, int, p->n_devices);
 
     for (int u = 0; u < p->n_tasks; u++)
@@ -607,13 +611,13 @@ static const char *names_of_way(placing *t, const int *device)
 /* Where a mix sends its items. */
 static void add_way_table(placing *t)
 {
-    static const weft_column column[] = {
-        {"way",        "way",                  "count"},
-        {"share",      "items",                "%"    },
-        {"devices",    "devices",              "text" },
-        {"makespan_s", "latency",              "s"    },
-        {"period_s",   "alone, time per item", "s"    },
-        {"sent",       "sent",                 "B"    },
+    const weft_column column[] = {
+        {"way",        "way",                  "count"                                    },
+        {"share",      "items",                "%"                                        },
+        {"devices",    "devices",              "text"                                     },
+        {"makespan_s", "latency",              "s"                                        },
+        {"period_s",   "alone, time per item", "s"                                        },
+        {"sent",       "sent",                 weft_report_has_bytes(t->r) ? "B" : "count"},
     };
     const weft_plan *plan = &t->r->solution->plan;
     weft_doc *rows;

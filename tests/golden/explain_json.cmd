@@ -9,3 +9,6 @@ cmp "$TMP/1" "$TMP/2" && cmp "$TMP/1" "$TMP/8" && echo same
 # A file that is asked for is written, said or not.
 "$WEFT" explain "$TMP/p.json" --steps 10000 --upgrades none --quiet -o "$TMP/q.txt"
 grep -c latency "$TMP/q.txt"
+# A page takes what there is, with upgrades or without.
+"$WEFT" explain "$TMP/p.json" --steps 1000 --upgrades none --uncertainty 10% --samples 2 --json -o "$TMP/x.json"
+"$WEFT" report "$TMP/p.json" --explain "$TMP/x.json" --json -o "$TMP/p.html" | grep -c '"id": "uncertainty"'

@@ -512,6 +512,7 @@ TEST(pages_of_mixes_list_the_ways)
     check_cell(ways, 0, "makespan_s", 2);
     check_cell(ways, 1, "makespan_s", 4);
     check_cell(ways, 1, "share", 0.5);
+    CHECK_TEXT(word(list_at(ways, "columns")->item[5], "unit"), "count"); /* amounts of tasks */
     CHECK_INT(int_at(at(at(page, "graph"), "nodes"), "device", 0), 1);
     CHECK_TEXT(word(at(page, "timeline"), "note"), "one item on the longest way");
     check_page(page, 4, s.a);
