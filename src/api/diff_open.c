@@ -90,7 +90,8 @@ weft_status weft_pair_open(const char *const path[2], const char *model, const c
                          path[0], path[1]);
     }
     for (int i = 0; i < 2; i++)
-        out->side[i] = side_of(path[i], &out->c[i], &out->verdict[i], a);
+        if (out->verdict[i].n_wrong == 0) /* a wrong design may have no quest */
+            out->side[i] = side_of(path[i], &out->c[i], &out->verdict[i], a);
     return WEFT_OK;
 }
 

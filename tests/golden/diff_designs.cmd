@@ -9,3 +9,7 @@ cp templates/small.yaml "$TMP" && cd "$TMP" || exit 9
 "$WEFT" diff c.json d.json
 "$WEFT" diff a.json c.json
 echo "exit code $?"
+# A design that cannot be read is refused.
+sed 's/"is_front_proved": [a-z]*/"is_front_proved": 7/' a.json >e.json
+"$WEFT" diff e.json b.json 2>&1
+echo "exit code $?"
