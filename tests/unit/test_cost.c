@@ -296,10 +296,9 @@ static void check_recurrent(const char *op, int gates, int directions, bool has_
             CHECK(is_layer(k.layer[1], (weft_layer){1, 1, rows, 5, places, 1, 1, 1, 1}));
         } else {
             CHECK_INT(k.n_layers, 1); /* no gradient of the input is asked for */
-            CHECK(is_layer(k.layer[0],
-                           wrt == 0 ? (weft_layer){1, 1, 5, rows, places, 1, 1, 1, 1}
-                                    : (weft_layer){1, 1, wrt == 1 ? 3 : 5, 14, rows * directions, 1,
-                                                   1, 1, 1}));
+            CHECK(is_layer(k.layer[0], wrt == 0 ? (weft_layer){1, 1, 5, rows, places, 1, 1, 1, 1}
+                                                : (weft_layer){1, 1, wrt == 1 ? 3 : 5, 14,
+                                                               rows * directions, 1, 1, 1, 1}));
         }
         n_seen++;
     }
