@@ -9,7 +9,7 @@
  *   A and B        summed: kernel axes kh and kw if they slide along r and c, else n
  * So a convolution gives its usual sizes, a matrix product r = rows, m = columns, n = inner size;
  * the gradient of a weight is a convolution whose kernel is the picture, as it is in mathematics.
- * Where a nest lacks accesses, kinds of axes decide. */
+ * Where a nest lacks accesses, as recurrent layers do, kinds of axes decide. */
 #include "weft/cost.h"
 
 #include <string.h>
@@ -122,17 +122,37 @@ static bool slides_with_place(const factors *f, int axis)
 
 /* --- recurrent layers: gates are no tensor, so that accesses do not tell all */
 
+static bool is_recurrent(const weft_nest *n)
+{
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axis[i].kind == WEFT_AXIS_SEQUENTIAL)
+            return true;
+    return false;
+}
+
+static bool is_read_along(const weft_nest *n, int axis)
+{
+    for (int i = 0; i < n->n_accesses; i++)
+        if (!n->access[i].is_result && indexes(&n->access[i], axis))
+            return true;
+    return false;
+}
+
 /* Is this sequential axis summed over? It is, if a result is indexed by all that is parallel and
- * not by it: the gradient of a weight, a sum over time. */
+ * not by it, and no operand has one of these axes, the gates: the gradient of a weight, a sum over
+ * time. That of the first state is indexed in the same way, but weights are read, which have the
+ * gates. */
 static bool is_sum_over_time(const weft_nest *n, int axis)
 {
     for (int i = 0; i < n->n_accesses; i++) {
-        bool is_whole = n->access[i].is_result && !indexes(&n->access[i], axis);
+        bool is_whole = n->access[i].is_result && !indexes(&n->access[i], axis), has_gates = false;
 
         for (int k = 0; k < n->n_axes; k++)
-            if (n->axis[k].kind == WEFT_AXIS_PARALLEL)
+            if (n->axis[k].kind == WEFT_AXIS_PARALLEL) {
                 is_whole = is_whole && indexes(&n->access[i], k);
-        if (is_whole)
+                has_gates = has_gates || !is_read_along(n, k);
+            }
+        if (is_whole && has_gates)
             return true;
     }
     return false;
@@ -208,7 +228,7 @@ bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
     *out = (weft_layer){1, 1, 1, 1, 1, 1, 1, 1, 1};
     if (!n->is_mac)
         return false;
-    if (f.result == NULL || f.a == NULL || f.b == NULL) {
+    if (is_recurrent(n) || f.result == NULL || f.a == NULL || f.b == NULL) {
         const weft_access *weights = state_weights(n);
 
         if (weights != NULL)

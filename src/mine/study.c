@@ -24,7 +24,7 @@
 #include "weft/mine.h"
 
 enum {
-    RULES = 1,
+    RULES = 2,
     FORMAT = 1,
     APPLICATION = 0x77656674, /* "weft" */
     WAIT_MS = 10000,          /* for another process that writes */

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { N_OVERLAP = 6000, N_MODELS = 1200, N_RELATED = 250, SLOW_SHARE = 12 };
+enum { N_OVERLAP = 5000, N_MODELS = 1000, N_RELATED = 150, SLOW_SHARE = 25 };
 
 static const struct {
     const char *name;

@@ -380,6 +380,28 @@ TEST(designs_of_the_front_do_not_beat_each_other)
     weft_arena_free(m.arena);
 }
 
+/* The best design for inference may be worth less in training than the reference beside it. */
+TEST(designs_for_inference_may_be_worse_than_the_front)
+{
+    static const weft_mine_network network = {"alexnet", 8, 1};
+    weft_mine_request r = request_of(1);
+    weft_doc *first;
+    made m;
+
+    r.network = &network;
+    r.metric = WEFT_METRIC_PER_TDP;
+    r.least_throughput = 0.5;
+    r.power = NULL;
+    r.has_forward = true;
+    m = make_design(&r, "inference", 0);
+    first = at(m.doc, "front")->item[0];
+    CHECK(at(first, "throughput")->real / at(first, "tdp_w")->real > at(m.doc, "value")->real);
+    CHECK_INT(n_wrong(m.doc, NULL, NULL, NULL), 0);
+    at(at(m.doc, "asked"), "solver")->text = "auto";
+    check_says(m.doc, "is worth more than the design");
+    weft_arena_free(m.arena);
+}
+
 TEST(shifts_keep_their_order)
 {
     weft_mine_request r = request_of(1);
@@ -453,6 +475,7 @@ int main(void)
         cmocka_unit_test(every_change_of_a_pipeline_is_noticed),
         cmocka_unit_test(rules_of_bounds_and_limits),
         cmocka_unit_test(designs_of_the_front_do_not_beat_each_other),
+        cmocka_unit_test(designs_for_inference_may_be_worse_than_the_front),
         cmocka_unit_test(shifts_keep_their_order),
         cmocka_unit_test(stages_follow_one_another),
         cmocka_unit_test(other_networks_and_templates_are_noticed),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "nets.h"
 #include "weft/cost.h"
 #include "weft/model.h"
 
@@ -257,6 +258,62 @@ TEST(layers_of_recurrent_gradients)
     }
     CHECK(n_seen > 40);
     weft_model_free(m);
+}
+
+/* Layers of a recurrent operator of 7 steps, 2 samples, 3 inputs and 5 units a gate, and of its
+ * gradients: initial state or not, all results or the first alone. */
+static void check_recurrent(const char *op, int gates, int directions, bool has_state, bool is_all)
+{
+    int64_t rows = gates * 5, places = 14 * directions;
+    net_fixture f = net_start(WEFT_F32);
+    char w[16], r[16], state[16], more[64];
+    int arg[6] = {net_input(&f, "7x2x3"), 0, 0, -1, -1, -1}, result[2], n_seen = 0;
+    weft_graph *train = NULL;
+
+    (void)snprintf(w, sizeof w, "%dx%dx3", directions, (int)rows);
+    (void)snprintf(r, sizeof r, "%dx%dx5", directions, (int)rows);
+    (void)snprintf(state, sizeof state, "%dx2x5", directions);
+    (void)snprintf(more, sizeof more, "hidden_size=5 direction=%s",
+                   directions == 2 ? "bidirectional" : "forward");
+    arg[1] = net_weight(&f, w);
+    arg[2] = net_weight(&f, r);
+    if (has_state) /* with a gradient */
+        arg[5] = net_op(&f, "Add", (int[]){net_input(&f, state), net_weight(&f, state)}, 2, "");
+    (void)net_op_results(&f, op, arg, has_state ? 6 : 3, more, 2, result);
+    if (is_all)
+        net_ask(&f, result[1]);
+    CHECK_OK(weft_graph_train(net_finish(&f, result[0]), WEFT_SGD, &train));
+    for (int u = 0; u < train->n_nodes; u++) {
+        int wrt = train->node[u].wrt;
+        weft_work_key k;
+
+        if (strncmp(train->node[u].op, op, strlen(op)) != 0)
+            continue;
+        weft_work_key_of(train, u, &k);
+        if (train->node[u].phase == WEFT_FORWARD) {
+            CHECK_INT(k.n_layers, 2);
+            CHECK(is_layer(k.layer[0], (weft_layer){1, 1, rows, 3, places, 1, 1, 1, 1}));
+            CHECK(is_layer(k.layer[1], (weft_layer){1, 1, rows, 5, places, 1, 1, 1, 1}));
+        } else {
+            CHECK_INT(k.n_layers, 1); /* no gradient of the input is asked for */
+            CHECK(is_layer(k.layer[0], wrt == 0 ? (weft_layer){1, 1, 5, rows, places, 1, 1, 1, 1}
+                                                : (weft_layer){1, 1, wrt == 1 ? 3 : 5, 14,
+                                                               rows * directions, 1, 1, 1, 1}));
+        }
+        n_seen++;
+    }
+    CHECK_INT(n_seen, 4);
+    weft_graph_free(train);
+    net_free(&f);
+}
+
+TEST(layers_of_recurrent_operators_with_states)
+{
+    for (int i = 0; i < 8; i++) {
+        check_recurrent("LSTM", 4, 1 + i / 4, i & 2, i & 1);
+        check_recurrent("GRU", 3, 1 + i / 4, i & 2, i & 1);
+        check_recurrent("RNN", 1, 1 + i / 4, i & 2, i & 1);
+    }
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -611,6 +668,7 @@ int main(void)
         cmocka_unit_test(layers_of_known_nodes),
         cmocka_unit_test(layers_of_gradients),
         cmocka_unit_test(layers_of_recurrent_gradients),
+        cmocka_unit_test(layers_of_recurrent_operators_with_states),
         cmocka_unit_test(roofline_table_is_the_work_of_each_node),
         cmocka_unit_test(table_is_design_cost_by_node),
         cmocka_unit_test(arrays_stay_below_their_peaks_on_networks),
