@@ -669,13 +669,24 @@ const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a)
     return result;
 }
 
+/* Bytes at the start of `text` that are among `bytes`. It is strspn, which under the sanitizers
+ * looks at the whole text, however long. */
+static size_t span_of(const char *text, const char *bytes)
+{
+    size_t n = 0;
+
+    while (text[n] && strchr(bytes, text[n]))
+        n++;
+    return n;
+}
+
 /* Bytes of the number at `text`, 0 if there is none that has a fraction or an exponent. */
 static size_t fraction_bytes(const char *text)
 {
-    size_t whole = strspn(text, "-0123456789");
+    size_t whole = span_of(text, "-0123456789");
 
-    return whole > 0 && strchr(".eE", text[whole]) && text[whole]
-               ? whole + strspn(text + whole, "+-0123456789.eE")
+    return whole > 0 && text[whole] && strchr(".eE", text[whole])
+               ? whole + span_of(text + whole, "+-0123456789.eE")
                : 0;
 }
 
@@ -684,11 +695,13 @@ static size_t fraction_bytes(const char *text)
 static size_t put_short(const char *text, size_t n, char *to)
 {
     static const int digits[] = {9, 12, 15, 16};
-    char *end;
-    double value = strtod(text, &end);
+    char number[32] = "", shorter[32], *end;
+    double value;
 
-    for (size_t i = 0; end == text + n && i < sizeof digits / sizeof *digits; i++) {
-        char shorter[32];
+    if (n < sizeof number)
+        memcpy(number, text, n);
+    value = strtod(number, &end);
+    for (size_t i = 0; end == number + n && i < sizeof digits / sizeof *digits; i++) {
         size_t m = (size_t)snprintf(shorter, sizeof shorter, "%.*g", digits[i], value);
         double again = strtod(shorter, NULL);
 
