@@ -174,6 +174,8 @@ TEST(fast_search_against_the_proof)
     print_tally("fast search, throughput", &tallies[0]);
     print_tally("climbing, throughput", &climbs);
     print_tally("fast search, per TDP", &tallies[1]);
+    if (!IS_THOROUGH)
+        return; /* shares of few cells say little */
     CHECK(3 * tallies[0].n_near >= 2 * tallies[0].n && tallies[0].worst > 0.95);
     CHECK(tallies[0].evaluations < 6 * tallies[0].n); /* the reference is one of them */
     CHECK(10 * tallies[1].n_near >= 9 * tallies[1].n && tallies[1].worst > 0.9);
