@@ -154,13 +154,14 @@ weft_doc *weft_page_walk_chain(const weft_page_walk *w, weft_page_time *t)
             part[n++] = (weft_page_link){
                 .kind = "wait", .text = "nothing to do", .start_s = until_s, .end_s = start_s};
         until_s = w->run->end_s[job[i + k - 1]];
-        part[n++] =
+        part[n] =
             (weft_page_link){.kind = w->is_compute(w->context, job[i]) ? "compute" : "transfer",
                              .text = w->text(w->context, job + i, k),
                              .start_s = start_s,
                              .end_s = until_s,
                              .n = k,
                              .bar = t->chain.at + i};
+        n++;
     }
     d = weft_page_chain(part, n, t->a);
     weft_arena_free(scratch);
