@@ -6,10 +6,11 @@
  * one node on one device. Rates, in processor time of the best of several rounds:
  *
  *   costs_per_s          weft_costs_of: the work of the nodes is known, as in a search for designs
- * or platforms; each kind is modelled once a design and looked up for every node lowest_costs_per_s
- * the same on the preset where it is lowest table_costs_per_s    weft_costs_new: from the graph,
- * finding out the work of all nodes times_of_plain_pass  time of the first, over that of copying as
- * many bytes as it writes */
+ *                        or platforms; each kind is modelled once per design and looked up for
+ *                        every node
+ *   lowest_costs_per_s   the same on the preset where it is lowest
+ *   table_costs_per_s    weft_costs_new: from the graph, finding out the work of all nodes
+ *   times_of_plain_pass  time of the first, over that of copying as many bytes as it writes */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>

@@ -7,9 +7,10 @@
  *   tree all-reduce   2 ceil(log2 g) (alpha + V/BW)               reduce to a root, broadcast back
  *   reduce-scatter    (g-1) alpha + (g-1)/g V/BW
  *   all-gather        (g-1) alpha + (g-1)/g V/BW                  V is the gathered whole
- *   all-to-all        (g-1) alpha + (g-1)/g V/BW                  pairwise exchange, V is what one
- * holds broadcast         ceil(log2 g) (alpha + V/BW)                 binomial tree hierarchical
- * reduce-scatter in groups of n, ring all-reduce of V/n between groups, all-gather */
+ *   all-to-all        (g-1) alpha + (g-1)/g V/BW                  pairwise, V is what one holds
+ *   broadcast         ceil(log2 g) (alpha + V/BW)                 binomial tree
+ *   hierarchical      reduce-scatter in groups of n, ring all-reduce of V/n between groups,
+ *                     all-gather */
 #include "weft/cost.h"
 
 #include <math.h>

@@ -6,9 +6,11 @@
  *   random    designs within the limits, uniformly.
  *   anneal    one chain; a move changes one knob by a place or two in opposite directions, which
  *             slides along a limit. Worse by a factor q is accepted with probability q^(1/T); T
- * falls geometrically from 0.5 to 0.01 over the budget. genetic   32 designs, the best 2 survive;
- * tournaments of two, uniform crossover, each knob moves by a place with probability 1/6. They know
- * no bound but that of the lattice as one box. Annealing: Kirkpatrick et al., Science 220, 1983. */
+ *             falls geometrically from 0.5 to 0.01 over the budget.
+ *   genetic   32 designs, the best 2 survive; tournaments of two, uniform crossover, each knob
+ *             moves by a place with probability 1/6.
+ * They know no bound but that of the lattice as one box.
+ * Annealing: Kirkpatrick et al., Science 220, 1983. */
 #include <math.h>
 
 #include "baselines.h"

@@ -3,8 +3,9 @@
  *
  *   throughput of one workload    batch / step
  *   of several                    geometric mean, or least, of step(reference) / step: shares of
- * the reference's throughput, so that the fastest network does not decide alone metric throughput,
- * or throughput / TDP with a least throughput
+ *                                 the reference's throughput, so that the fastest network does
+ *                                 not decide alone
+ *   metric                        throughput, or throughput / TDP with a least throughput
  *
  * All of them fall when a step gets longer: lower bounds of the steps give upper bounds of the
  * metric, of single designs and, with the power of the lower corner, of boxes. */

@@ -12,10 +12,12 @@
  * Constraints one x[g][d] for each g
  *             x[u][d]                          =>  s[u] >= head[u][d],
  *                                                  s[u] + time[u][d] + tail[u][d] <= T
- *             x[v][e] and x[u][d]              =>  s[u] >= s[v] + time[v][e] + send(e, d)  for v ->
- * u x[u][d], x[v][d] and o[u][v]     =>  s[v] >= s[u] + time[u][d];  not o: vice versa x[g][d] =>
- * h[w][d] for the weights w of g sum of bytes of h[w][d]          <=  capacity of d T <= the best
- * so far less a tick
+ *             x[v][e] and x[u][d]              =>  s[u] >= s[v] + time[v][e] + send(e, d)
+ *                                                  for v -> u
+ *             x[u][d], x[v][d] and o[u][v]     =>  s[v] >= s[u] + time[u][d];  not o: vice versa
+ *             x[g][d]                          =>  h[w][d] for the weights w of g
+ *             sum of bytes of h[w][d]          <=  capacity of d
+ *             T                                <=  the best so far less a tick
  *
  * 1. Start from the best plan of the list schedulers.
  * 2. Ask Z3 for a model. Its devices and the order of its starts are a plan, which is simulated;

@@ -2,11 +2,12 @@
 /* pipeline_links.c: what stages of a pipeline send, and how long that takes.
  *
  * Sum of gradients over n blocks, V bytes a device, all members q = 0 .. width - 1 at the same
- * time; alpha and BW are the largest latency and the smallest bandwidth of neighbours: ring 2 (n-1)
- * alpha + 2 (n-1)/n V / BW                  in the order of blocks two levels    g blocks in each
- * of G islands, g and G > 1: 2 (g-1) alpha_in + 2 (g-1)/g V / BW_in            inside islands
- *                   + 2 (G-1) alpha_out + 2 (G-1)/G V/g / BW_out      the k-th blocks of all
- * islands (cost/collective.c), hence lines in V.
+ * time; alpha and BW are the largest latency and the smallest bandwidth of neighbours:
+ *   ring         2 (n-1) alpha + 2 (n-1)/n V / BW                  in the order of blocks
+ *   two levels   g blocks in each of G islands, g and G > 1:
+ *                2 (g-1) alpha_in + 2 (g-1)/g V / BW_in            inside islands
+ *              + 2 (G-1) alpha_out + 2 (G-1)/G V/g / BW_out        the k-th blocks of all islands
+ * (cost/collective.c), hence lines in V.
  *
  * A hop. Blocks of both stages cut a microbatch into stretches of samples, in order; what two of
  * them have in common, k samples, must be whole on every member of the receiving block. Members are

@@ -3,10 +3,12 @@
  *
  *   schema, name, host, transfer: overlap | contend | block, overlap: true | false
  *   devices:  [{name, count, memory, power, idle_power, and a design or designs: [{name, design}]}]
- *             design = model, its parameters, efficiency: {tensor: 0.6}, only: [Conv], profile:
- * path switches: [name, or {name: name}] links:    [{between: [a, b] | all: [a, ..] | star:
- * {center: a, to: [b, ..]}, bandwidth, latency, duplex: full | half}] groups:   [{name, count,
- * devices, switches, links}]
+ *             design = model, its parameters, efficiency: {tensor: 0.6}, only: [Conv],
+ *             profile: path
+ *   switches: [name, or {name: name}]
+ *   links:    [{between: [a, b] | all: [a, ..] | star: {center: a, to: [b, ..]},
+ *               bandwidth, latency, duplex: full | half}]
+ *   groups:   [{name, count, devices, switches, links}]
  *
  * 1. `count: n` makes name0 .. name(n-1); the name alone then stands for all of them in `all` and
  *    `star`, and is their kind. A group puts its name and a point before the names of its members:

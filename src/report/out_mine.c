@@ -3,7 +3,8 @@
  *
  * 1. The design in words, its area and power beside the limits, what it is worth beside the
  *    reference design, what is proved.
- * 2. A line for each network. 3. The front: designs that none beats in throughput, power and area.
+ * 2. A line for each network.
+ * 3. The front: designs that none beats in throughput, power and area.
  * 4. Which constants of the cost model would change the decision.
  *
  * Lines with a label fit the width (60 columns or more) unless a single word does not. */

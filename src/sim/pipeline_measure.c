@@ -3,18 +3,22 @@
  *
  * step         end of the last job.
  * seconds      of all jobs, by what they do. Of forward and backward, what collectives of the
- * tensor width take in the slowest part is counted apart from computation. busy         of a stage:
- * its jobs, sum of gradients and update included. bubble       1 - busy of all stages / (stages *
- * step). bytes sent   between stages: whole activations and gradients to every member of the
- * receiving blocks; by replicas: 2 (n-1)/n of what each device sums, for n blocks, in both ways of
- *              summing; shared parameters, both ways; by tensor width: seconds of collectives times
- *              bandwidth inside islands, an upper estimate, as latency counts as if it were bytes.
+ *              tensor width take in the slowest part is counted apart from computation.
+ * busy         of a stage: its jobs, sum of gradients and update included.
+ * bubble       1 - busy of all stages / (stages * step).
+ * bytes sent   between stages: whole activations and gradients to every member of the receiving
+ *              blocks; by replicas: 2 (n-1)/n of what each device sums, for n blocks, in both ways
+ *              of summing; shared parameters, both ways; by tensor width: seconds of collectives
+ *              times bandwidth inside islands, an upper estimate, as latency counts as if it were
+ *              bytes.
  * utilisation  operations at the peak of devices over what all devices in use could do in a step.
  *              Devices count by their speed; without one, nothing is said.
  * memory       of a device of each part, from the timeline of its stage; intervals are closed at
- * the start and open at the end: weights, gradients, moments   always stash of a chunk from the
- * start of forward to the end of backward work of a chunk               while it runs: the most of
- * any of its units The fullest device of a stage is the one whose peak is the largest part of its
+ *              the start and open at the end:
+ *                weights, gradients, moments   always
+ *                stash of a chunk              from the start of forward to the end of backward
+ *                work of a chunk               while it runs: the most of any of its units
+ *              The fullest device of a stage is the one whose peak is the largest part of its
  *              memory; without limit, the one with the largest peak.
  *
  * Time O(jobs * (parts + chunks of a stage)). */
