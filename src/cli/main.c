@@ -149,6 +149,7 @@ int main(int argc, char **argv)
     int code;
 
     keep_memory();
+    weft_signals_handle();
     code = dispatch(argc, argv);
     if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
         (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");

@@ -543,10 +543,13 @@ weft_status weft_onnx_open(const char *path, weft_onnx **out)
     *out = NULL;
     WEFT_TRY(weft_file_open(path, &f));
     status = weft_onnx_read(f.data, f.size, path, out);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
         (*out)->mapping = f;
-    else
-        weft_file_close(&f);
+        return WEFT_OK;
+    }
+    if (weft_file_check(&f) != WEFT_OK)
+        status = WEFT_E_INPUT;
+    weft_file_close(&f);
     return status;
 }
 
