@@ -22,6 +22,12 @@ typedef struct weft_import_place {
     int op;      /* number of the operator in the net */
 } weft_import_place;
 
+/* Names that a sub-graph reads from outside. */
+typedef struct weft_import_reads {
+    int n;
+    const weft_slice *name;
+} weft_import_reads;
+
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
@@ -33,6 +39,9 @@ typedef struct weft_import {
     size_t n_text;
     weft_import_form *form;   /* [doc->n_forms] */
     weft_import_place *place; /* [doc->graph->n_nodes] */
+    weft_map *bodies;         /* address of a sub-graph -> place in reads, once it was met */
+    WEFT_VEC(const weft_import_reads *) reads;
+    int64_t n_runs;        /* of sub-graphs */
     int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
     size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
     size_t arena_bytes;    /* of the arenas and of `seen` when a node was last begun */

@@ -686,6 +686,7 @@ weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *opti
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
     m->prefixes = weft_map_new(m->arena);
+    m->bodies = weft_map_new(m->arena);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);
