@@ -204,6 +204,7 @@ typedef struct weft_doc {
     weft_doc_kind kind;
     int line;         /* 1 is the first; 0 in documents made by weft */
     const char *file; /* as given to the reader */
+    bool is_whole;    /* the document itself: if it is nothing expected, messages do not quote it */
     bool truth;       /* WEFT_DOC_BOOL */
     int64_t integer;  /* WEFT_DOC_INT */
     double real;      /* WEFT_DOC_INT and WEFT_DOC_REAL */

@@ -505,6 +505,15 @@ static weft_doc *from_json(json_reader *r, const json_t *j)
     return d;
 }
 
+/* How much of jansson's message is about the error: after that it quotes the file, which need not
+ * be one of ours. */
+static int reason_bytes(const char *text)
+{
+    const char *quote = strstr(text, " near ");
+
+    return (int)(quote ? (size_t)(quote - text) : strlen(text));
+}
+
 static weft_status read_json(const char *text, size_t n, const char *file, weft_arena *a,
                              weft_doc **out)
 {
@@ -515,8 +524,11 @@ static weft_status read_json(const char *text, size_t n, const char *file, weft_
     WEFT_TRY(check_size(r));
     /* whole numbers as reals: jansson refuses those beyond 64 bits, set_number reads the others */
     j = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+    if (j == NULL && json_error_code(&error) == json_error_out_of_memory)
+        weft_out_of_memory(0);
     if (j == NULL)
-        return fail_at(file, error.line, "not valid JSON: %s", error.text);
+        return fail_at(file, error.line, "not valid JSON: %.*s", reason_bytes(error.text),
+                       error.text);
     *out = from_json(&r, j);
     json_decref(j);
     return WEFT_OK;
@@ -559,6 +571,7 @@ weft_status weft_doc_parse(const char *text, size_t n, const char *file, weft_ar
         weft_arena_rewind(a, mark);
         return status;
     }
+    d->is_whole = true;
     *out = d;
     return WEFT_OK;
 }

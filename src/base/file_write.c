@@ -247,6 +247,10 @@ static bool write_to(const char *path, const weft_bytes *part, int n, weft_arena
 
     if (is_there && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
         return write_in_place(path, part, n);
+    if (is_there && S_ISDIR(s.st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
     target = target_of(path, a);
     return target != NULL && replace(target, is_there ? &s : NULL, part, n, a);
 }

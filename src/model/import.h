@@ -49,8 +49,7 @@ typedef struct weft_import {
     const weft_net *seen;
     weft_map *prefixes; /* of inlined functions and branches, each once */
     bool has_prefixes;
-    weft_map *functions;    /* name -> first local function of that name */
-    int *next_function;     /* the next one of the same name, or -1 */
+    weft_map *functions;    /* domain, name and overload -> local function */
     int64_t n_constants;    /* elements in Constant nodes of the main graph */
     weft_map *dim_names;    /* symbolic dimensions met -> index of a binding, or n_dims */
     int64_t file_batch;     /* first dimension of the first input; 0 if it is symbolic */
@@ -64,7 +63,7 @@ typedef struct weft_scope {
     struct weft_scope *outer; /* of sub-graphs: names not found here are captured from there */
     const char *prefix;       /* of value and node names, "" in the main graph */
     int n_renamed;            /* results of an inlined body that have a name outside */
-    const weft_slice *renamed;
+    weft_map *renamed;        /* name inside -> index into new_name */
     const char *const *new_name;
     bool shares_net; /* outer->net == net: an inlined sub-graph */
     int n_opsets;
