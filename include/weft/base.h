@@ -16,8 +16,10 @@ extern "C" {
 #if defined(__GNUC__)
 #define WEFT_CHECKED __attribute__((warn_unused_result))
 #define WEFT_PRINTF(at, first) __attribute__((format(printf, at, first)))
+#define WEFT_NEVER_RETURNS __attribute__((noreturn))
 #else
 #define WEFT_CHECKED
+#define WEFT_NEVER_RETURNS
 #define WEFT_PRINTF(at, first)
 #endif
 
@@ -43,7 +45,18 @@ const char *weft_message(void);
             return weft_try_status;                                                                \
     } while (0)
 
-/* --- arena: memory that is released all at once; out of memory aborts ------------------------ */
+/* --- out of memory --------------------------------------------------------------------------- */
+
+/* Called by the thread that could not get so many bytes; 0: it is not known how many. It may say so
+ * and end the program, or leave by longjmp. If it returns, or there is none (NULL, as at
+ * first), the program aborts. One for the whole process. */
+typedef void (*weft_memory_handler)(size_t bytes);
+void weft_on_out_of_memory(weft_memory_handler handler);
+bool weft_handles_out_of_memory(void); /* is there one? */
+/* What the library calls then. */
+WEFT_NEVER_RETURNS void weft_out_of_memory(size_t bytes);
+
+/* --- arena: memory that is released all at once ---------------------------------------------- */
 
 typedef struct weft_arena weft_arena;
 
@@ -57,7 +70,7 @@ void weft_arena_rewind(weft_arena *a, size_t mark); /* drops what was allocated 
 void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes);
 char *weft_arena_text(weft_arena *a, const char *from, size_t n); /* adds the final NUL */
 char *weft_arena_print(weft_arena *a, const char *format, ...) WEFT_PRINTF(2, 3);
-/* Room for n * size bytes; aborts if the product overflows. */
+/* Room for n * size bytes; a product that overflows is out of memory. */
 void *weft_arena_array(weft_arena *a, size_t n, size_t size);
 void *weft_arena_raw_array(weft_arena *a, size_t n, size_t size); /* the same, not filled */
 
@@ -191,6 +204,7 @@ typedef struct weft_doc {
     weft_doc_kind kind;
     int line;         /* 1 is the first; 0 in documents made by weft */
     const char *file; /* as given to the reader */
+    bool is_whole;    /* the document itself: if it is nothing expected, messages do not quote it */
     bool truth;       /* WEFT_DOC_BOOL */
     int64_t integer;  /* WEFT_DOC_INT */
     double real;      /* WEFT_DOC_INT and WEFT_DOC_REAL */
@@ -278,9 +292,19 @@ typedef struct weft_file {
 
 WEFT_CHECKED weft_status weft_file_open(const char *path, weft_file *out);
 void weft_file_close(weft_file *f);
-/* Writes a whole file or nothing: a temporary beside it is renamed when complete. Links are
- * followed; devices and pipes are written to. */
+/* Is a mapped file still as long as when it was opened? What it has lost reads as zeros to the end
+ * of a page, and raises SIGBUS beyond. */
+WEFT_CHECKED weft_status weft_file_check(const weft_file *f);
+/* Path of the mapped file whose bytes have this address, or NULL: for handlers of SIGBUS. */
+const char *weft_file_at(const void *address);
+
+/* Writes a whole file or nothing: a temporary beside it, brought to the disk and renamed when
+ * complete. A file that is replaced keeps its mode. Links are followed, also to a file that is not
+ * there yet; devices and pipes are written to. */
 WEFT_CHECKED weft_status weft_file_write(const char *path, const void *data, size_t size);
+/* Removes the temporaries of files that are being written, since nobody will complete them: for
+ * handlers of signals that end the program. */
+void weft_file_abandon(void);
 
 /* Bytes of somebody else. */
 typedef struct weft_bytes {

@@ -65,6 +65,7 @@ bool weft_apart(void (*job)(void *context), void *context, const volatile sig_at
     }
     child = fork();
     if (child == 0) {
+        weft_on_out_of_memory(NULL); /* the copy dies and the caller goes on */
         job(context);
         *is_done = 1;
         kill(getpid(), SIGKILL);

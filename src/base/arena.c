@@ -42,10 +42,10 @@ struct weft_arena {
     uint8_t *at, *end; /* what is left of the last chunk */
 };
 
-static void *need(void *memory)
+static void *need(void *memory, size_t bytes)
 {
     if (memory == NULL)
-        abort(); /* out of memory: nobody could go on */
+        weft_out_of_memory(bytes);
     return memory;
 }
 
@@ -56,7 +56,7 @@ static uint8_t *bytes_of(chunk *c)
 
 weft_arena *weft_arena_new(void)
 {
-    return need(calloc(1, sizeof(weft_arena)));
+    return need(calloc(1, sizeof(weft_arena)), sizeof(weft_arena));
 }
 
 static void drop_last(weft_arena *a)
@@ -87,8 +87,8 @@ static void add_chunk(weft_arena *a, size_t least)
     if (size < least)
         size = least;
     if (size > SIZE_MAX - HEAD)
-        abort();
-    c = need(malloc(HEAD + size));
+        weft_out_of_memory(size);
+    c = need(malloc(HEAD + size), HEAD + size);
     *c = (chunk){a->last, a->last ? a->last->start + a->last->size : 0, size};
     ASAN_POISON_MEMORY_REGION(bytes_of(c), size);
     a->last = c;
@@ -103,7 +103,7 @@ static void *take(weft_arena *a, size_t bytes, size_t align)
     void *at;
 
     if (whole < bytes)
-        abort();
+        weft_out_of_memory(bytes);
     if (a->last == NULL || (size_t)(a->end - a->at) < whole) {
         add_chunk(a, bytes + GAP);
         skip = 0;
@@ -135,7 +135,7 @@ static size_t product(size_t n, size_t size)
     size_t bytes;
 
     if (__builtin_mul_overflow(n, size, &bytes))
-        abort();
+        weft_out_of_memory(SIZE_MAX);
     return bytes;
 }
 
@@ -209,7 +209,7 @@ void *weft_arena_grow(weft_arena *a, void *at, int n, int *room, size_t size)
     if (n < *room)
         return at;
     if (*room > INT_MAX / 2)
-        abort();
+        weft_out_of_memory(2 * (size_t)*room * size);
     *room = *room ? *room * 2 : 8;
     to = weft_arena_raw_array(a, (size_t)*room, size);
     return n ? memcpy(to, at, (size_t)n * size) : to;

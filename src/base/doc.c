@@ -194,8 +194,10 @@ static weft_status next_event(yaml_reader *r)
     yaml_event_delete(&r->event);
     if (yaml_parser_parse(&r->parser, &r->event))
         return WEFT_OK;
+    if (r->parser.error == YAML_MEMORY_ERROR)
+        weft_out_of_memory(0);
     context = r->parser.context;
-    problem = r->parser.problem ? r->parser.problem : "not enough memory";
+    problem = r->parser.problem ? r->parser.problem : "no reason given";
     return fail_at(r->file, error_line(r), "not valid YAML: %s%s%s", context ? context : "",
                    context ? ", " : "", problem);
 }
@@ -363,7 +365,7 @@ static weft_status read_yaml(const char *text, size_t n, const char *file, weft_
     weft_status status;
 
     if (!yaml_parser_initialize(&r.parser))
-        abort(); /* out of memory */
+        weft_out_of_memory(0);
     r.scratch = weft_arena_new();
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
@@ -503,6 +505,15 @@ static weft_doc *from_json(json_reader *r, const json_t *j)
     return d;
 }
 
+/* How much of jansson's message is about the error: after that it quotes the file, which need not
+ * be one of ours. */
+static int reason_bytes(const char *text)
+{
+    const char *quote = strstr(text, " near ");
+
+    return (int)(quote ? (size_t)(quote - text) : strlen(text));
+}
+
 static weft_status read_json(const char *text, size_t n, const char *file, weft_arena *a,
                              weft_doc **out)
 {
@@ -513,8 +524,11 @@ static weft_status read_json(const char *text, size_t n, const char *file, weft_
     WEFT_TRY(check_size(r));
     /* whole numbers as reals: jansson refuses those beyond 64 bits, set_number reads the others */
     j = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+    if (j == NULL && json_error_code(&error) == json_error_out_of_memory)
+        weft_out_of_memory(0);
     if (j == NULL)
-        return fail_at(file, error.line, "not valid JSON: %s", error.text);
+        return fail_at(file, error.line, "not valid JSON: %.*s", reason_bytes(error.text),
+                       error.text);
     *out = from_json(&r, j);
     json_decref(j);
     return WEFT_OK;
@@ -557,6 +571,7 @@ weft_status weft_doc_parse(const char *text, size_t n, const char *file, weft_ar
         weft_arena_rewind(a, mark);
         return status;
     }
+    d->is_whole = true;
     *out = d;
     return WEFT_OK;
 }
@@ -568,6 +583,8 @@ weft_status weft_doc_read(const char *path, weft_arena *a, const weft_doc **out)
 
     WEFT_TRY(weft_file_open(path, &f));
     status = weft_doc_parse((const char *)f.data, f.size, path, a, out);
+    if (weft_file_check(&f) != WEFT_OK)
+        status = WEFT_E_INPUT;
     weft_file_close(&f);
     return status;
 }
@@ -646,7 +663,7 @@ static json_t *to_json(const weft_doc *d, weft_arena *a)
         j = scalar_to_json(d, a);
     }
     if (j == NULL || failed)
-        abort(); /* out of memory */
+        weft_out_of_memory(0);
     return j;
 }
 
@@ -661,7 +678,7 @@ const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a)
     flags |= indent > 0 ? JSON_INDENT((size_t)(indent < 31 ? indent : 31)) : JSON_COMPACT;
     text = json_dumps(j, flags);
     if (text == NULL)
-        abort(); /* out of memory */
+        weft_out_of_memory(0);
     result = weft_arena_text(a, text, strlen(text));
     free(text);
     json_decref(j);

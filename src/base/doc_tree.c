@@ -54,10 +54,13 @@ int weft_shown_bytes(const char *text)
     return (int)n;
 }
 
-/* The value of a scalar or the kind of anything else, to follow "is". */
+/* The value of a scalar or the kind of anything else, to follow "is". A file that is a scalar as a
+ * whole is another kind of file, whose contents are nobody's business. */
 static const char *shown_value(const weft_doc *d, char to[LINE_BYTES])
 {
-    if (d->kind == WEFT_DOC_TEXT)
+    if (d->is_whole)
+        snprintf(to, LINE_BYTES, "%s", weft_doc_kind_name(d->kind));
+    else if (d->kind == WEFT_DOC_TEXT)
         snprintf(to, LINE_BYTES, "'%.*s'", weft_shown_bytes(d->text), d->text);
     else if (d->kind == WEFT_DOC_BOOL)
         snprintf(to, LINE_BYTES, "%s", d->truth ? "true" : "false");
@@ -273,14 +276,26 @@ static bool is_among(const char *word, const char *const *words, int n)
     return false;
 }
 
-static weft_status fail_unknown(const weft_doc *value, const char *key, const char *const *keys,
-                                int n)
+/* Is it a file of another kind? Its keys are not quoted. */
+static bool is_foreign(const weft_doc *map, const char *const *keys, int n)
 {
-    const char *nearest = weft_nearest(key, keys, n);
+    for (int i = 0; i < map->n; i++)
+        if (is_among(map->key[i], keys, n))
+            return false;
+    return map->is_whole && n > 0;
+}
+
+static weft_status fail_unknown(const weft_doc *map, int i, const char *const *keys, int n)
+{
+    const char *key = map->key[i], *nearest = weft_nearest(key, keys, n);
+    const weft_doc *value = map->item[i];
 
     if (nearest)
         return weft_doc_fail(value, "unknown key '%.*s' (did you mean '%s'?)",
                              weft_shown_bytes(key), key, nearest);
+    if (is_foreign(map, keys, n))
+        return weft_doc_fail(value, "unknown key; none of those expected is there, such as '%s'",
+                             keys[0]);
     return weft_doc_fail(value, "unknown key '%.*s'", weft_shown_bytes(key), key);
 }
 
@@ -292,7 +307,7 @@ weft_status weft_doc_known_keys(const weft_doc *map, const char *const *keys, in
         return weft_doc_fail(map, "this is %s, expected a map", shown_value(map, value));
     for (int i = 0; i < map->n; i++)
         if (!is_among(map->key[i], keys, n))
-            return fail_unknown(map->item[i], map->key[i], keys, n);
+            return fail_unknown(map, i, keys, n);
     return WEFT_OK;
 }
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c: files as a whole: small ones are read, large ones mapped; replaced at once when written.
- */
-#define _XOPEN_SOURCE 700 /* realpath */
+/* file.c: files as a whole: small ones are read, large ones mapped.
+ *
+ * Somebody may cut off a file while it is mapped. Pages that have lost their bytes raise SIGBUS,
+ * which only the program can handle: so that it can say which file it was, mapped files are in a
+ * list of fixed slots, which a handler may walk along at any time. A page that has lost some of its
+ * bytes reads as zeros: weft_file_check finds out by the length. Each slot keeps its file open,
+ * since the path may lead to another one by then. */
+#define _POSIX_C_SOURCE 200809L
 #include "weft/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +19,83 @@
 #include <unistd.h>
 
 enum { MOST_READ_BYTES = 1 << 20 }; /* up to this a copy costs less than mapping page by page */
-enum { BUFFER_BYTES = 1 << 16 };    /* of parts that are written at once */
+enum { MOST_MAPPED = 64 };          /* more are mapped too, but nobody knows where */
+
+/* --- mapped files ---------------------------------------------------------------------------- */
+
+typedef struct mapping {
+    atomic_bool is_taken;
+    _Atomic(const uint8_t *) data; /* NULL: the rest is not valid */
+    size_t size;
+    char *path;
+    int fd;
+} mapping;
+
+static mapping mapped[MOST_MAPPED];
+
+/* Takes over the descriptor. */
+static void remember(int fd, const char *path, const weft_file *f)
+{
+    for (int i = 0; i < MOST_MAPPED; i++) {
+        mapping *m = &mapped[i];
+
+        if (atomic_exchange(&m->is_taken, true))
+            continue;
+        m->size = f->size;
+        m->path = strdup(path);
+        m->fd = fd;
+        atomic_store(&m->data, f->data);
+        return;
+    }
+    close(fd);
+}
+
+static mapping *find(const void *address)
+{
+    const uint8_t *at = address;
+
+    for (int i = 0; i < MOST_MAPPED; i++) {
+        const uint8_t *data = atomic_load(&mapped[i].data);
+
+        if (data != NULL && at >= data && at < data + mapped[i].size)
+            return &mapped[i];
+    }
+    return NULL;
+}
+
+static void forget(const void *data)
+{
+    mapping *m = find(data);
+
+    if (m == NULL)
+        return;
+    atomic_store(&m->data, NULL);
+    free(m->path);
+    close(m->fd);
+    atomic_store(&m->is_taken, false);
+}
+
+const char *weft_file_at(const void *address)
+{
+    const mapping *m = find(address);
+
+    if (m == NULL)
+        return NULL;
+    return m->path != NULL ? m->path : "a file";
+}
+
+weft_status weft_file_check(const weft_file *f)
+{
+    const mapping *m = f->data != NULL ? find(f->data) : NULL;
+    struct stat s;
+
+    if (m == NULL || fstat(m->fd, &s) != 0 || (size_t)s.st_size >= m->size)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "%s: has become shorter while it was read",
+                     weft_file_at(f->data));
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
 
 static weft_status read_all(int fd, const char *path, weft_file *out)
 {
@@ -21,16 +103,19 @@ static weft_status read_all(int fd, const char *path, weft_file *out)
     size_t at = 0;
 
     if (data == NULL)
-        abort();
+        weft_out_of_memory(out->size);
     while (at < out->size) {
         ssize_t n = read(fd, data + at, out->size - at);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
+            weft_status status =
+                n < 0 ? weft_fail(WEFT_E_INPUT, "%s: cannot be read: %s", path, strerror(errno))
+                      : weft_fail(WEFT_E_INPUT, "%s: has become shorter while it was read", path);
+
             free(data);
-            return weft_fail(WEFT_E_INPUT, "%s: cannot be read: %s", path,
-                             n < 0 ? strerror(errno) : "it has become shorter");
+            return status;
         }
         at += (size_t)n;
     }
@@ -38,10 +123,24 @@ static weft_status read_all(int fd, const char *path, weft_file *out)
     return WEFT_OK;
 }
 
+static weft_status map(int fd, const char *path, weft_file *out)
+{
+    void *data = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    int own = data == MAP_FAILED ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    if (data == MAP_FAILED && errno == ENOMEM)
+        weft_out_of_memory(out->size);
+    if (data == MAP_FAILED)
+        return weft_fail(WEFT_E_INPUT, "%s: cannot be mapped: %s", path, strerror(errno));
+    out->data = data;
+    if (own >= 0)
+        remember(own, path, out);
+    return WEFT_OK;
+}
+
 static weft_status read_or_map(int fd, const char *path, weft_file *out)
 {
     struct stat s;
-    void *data;
 
     if (fstat(fd, &s) != 0)
         return weft_fail(WEFT_E_INPUT, "%s: cannot be read: %s", path, strerror(errno));
@@ -53,13 +152,7 @@ static weft_status read_or_map(int fd, const char *path, weft_file *out)
     out->size = (size_t)s.st_size;
     if (out->size == 0)
         return WEFT_OK;
-    if (out->size <= MOST_READ_BYTES)
-        return read_all(fd, path, out);
-    data = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-        return weft_fail(WEFT_E_INPUT, "%s: cannot be mapped: %s", path, strerror(errno));
-    out->data = data;
-    return WEFT_OK;
+    return out->size <= MOST_READ_BYTES ? read_all(fd, path, out) : map(fd, path, out);
 }
 
 weft_status weft_file_open(const char *path, weft_file *out)
@@ -78,101 +171,11 @@ void weft_file_close(weft_file *f)
 {
     void *data = (void *)(uintptr_t)f->data;
 
-    if (f->size <= MOST_READ_BYTES)
+    if (f->size <= MOST_READ_BYTES) {
         free(data);
-    else if (data)
+    } else if (data) {
+        forget(data);
         munmap(data, f->size);
+    }
     *f = (weft_file){NULL, 0};
-}
-
-static bool write_all(int fd, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-/* Small parts are collected, so that there are few calls of the system. */
-static bool write_parts(int fd, const weft_bytes *part, int n)
-{
-    uint8_t *buffer = malloc(BUFFER_BYTES);
-    size_t n_held = 0;
-    bool is_written = true;
-
-    if (buffer == NULL)
-        abort();
-    for (int i = 0; i < n && is_written; i++) {
-        if (part[i].size > BUFFER_BYTES - n_held) {
-            is_written = write_all(fd, buffer, n_held);
-            n_held = 0;
-        }
-        if (part[i].size > BUFFER_BYTES) {
-            is_written = is_written && write_all(fd, part[i].data, part[i].size);
-        } else if (part[i].size > 0) {
-            memcpy(buffer + n_held, part[i].data, part[i].size);
-            n_held += part[i].size;
-        }
-    }
-    is_written = is_written && write_all(fd, buffer, n_held);
-    free(buffer);
-    return is_written;
-}
-
-/* A device or a pipe is written to, not replaced. */
-static bool write_in_place(const char *path, const weft_bytes *part, int n)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool is_written = fd >= 0 && write_parts(fd, part, n);
-
-    if (fd >= 0 && close(fd) != 0)
-        is_written = false;
-    return is_written;
-}
-
-static bool replace(const char *path, const weft_bytes *part, int n, weft_arena *a)
-{
-    char *temporary = weft_arena_print(a, "%s.%ld.part", path, (long)getpid());
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error;
-    bool is_written;
-
-    if (fd < 0)
-        return false;
-    is_written = write_parts(fd, part, n);
-    if (close(fd) == 0 && is_written && rename(temporary, path) == 0)
-        return true;
-    error = errno;
-    unlink(temporary);
-    errno = error;
-    return false;
-}
-
-weft_status weft_file_write_parts(const char *path, const weft_bytes *part, int n)
-{
-    weft_arena *a = weft_arena_new();
-    char *target = realpath(path, NULL); /* where a link leads; NULL if there is no such file yet */
-    bool is_written;
-    struct stat s;
-
-    if (target && stat(target, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
-        is_written = write_in_place(target, part, n);
-    else
-        is_written = replace(target ? target : path, part, n, a);
-    free(target);
-    weft_arena_free(a);
-    return is_written
-               ? WEFT_OK
-               : weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
-}
-
-weft_status weft_file_write(const char *path, const void *data, size_t size)
-{
-    return weft_file_write_parts(path, &(weft_bytes){data, size}, 1);
 }

@@ -7,6 +7,9 @@
  * 2. Its names are seen by nobody else: a program that uses libweft may have its own version.
  * 3. The address of each function is copied into the caller's table. Nothing is remembered here.
  *
+ * 4. Where the program handles a lack of memory, engines in C++ are told to use its handler; else
+ *    they throw an exception that nobody catches.
+ *
  * Threads may load at the same time. POSIX lets the address of a function pass through void *,
  * ISO C has no conversion for it: hence the copy of bytes. */
 #include "library.h"
@@ -37,6 +40,24 @@ static weft_status find_all(const weft_library *l, void *handle, void *table)
     return WEFT_OK;
 }
 
+static void out_of_memory(void)
+{
+    weft_out_of_memory(0);
+}
+
+/* std::set_new_handler of the C++ library that this one uses, if it does. Programs that do not care
+ * keep their own handler. */
+static void handle_memory(void *handle)
+{
+    void *address = dlsym(handle, "_ZSt15set_new_handlerPFvvE");
+    void (*(*set)(void (*handler)(void)))(void);
+
+    if (address == NULL || !weft_handles_out_of_memory())
+        return;
+    memcpy(&set, &address, sizeof address);
+    set(out_of_memory);
+}
+
 weft_status weft_library_load(const weft_library *l, void *table)
 {
     void *handle = dlopen(l->file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -45,6 +66,7 @@ weft_status weft_library_load(const weft_library *l, void *table)
     if (handle == NULL)
         return refuse(l);
     status = find_all(l, handle, table);
+    handle_memory(handle);
     dlclose(handle); /* counted only: RTLD_NODELETE keeps the library */
     return status;
 }

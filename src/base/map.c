@@ -5,18 +5,38 @@
  * at most half full: with room for 2^k keys, the low k bits are the number of the key + 1 (0: a
  * free slot), the others those of its hash, whose low k bits say where it is looked for first. So
  * the table stays small enough for the fastest memory, and nearly all look-ups see one slot and the
- * key they are for. */
+ * key they are for.
+ *
+ * The hash has a secret that is drawn once a process. It decides in which slots keys are, which
+ * nobody sees: look-ups give the same answers under every secret, and there is no order of slots to
+ * walk along. */
+#define _DEFAULT_SOURCE /* getentropy */
 #include "map.h"
 
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_SLOTS = 16, MOST_KEYS = 1 << 30 };
+
+static uint64_t secret[2];
+static pthread_once_t has_secret = PTHREAD_ONCE_INIT;
+
+/* Where the system gives none, the addresses of program and stack are all there is. */
+static void draw_secret(void)
+{
+    if (getentropy(secret, sizeof secret) == 0)
+        return;
+    secret[0] = (uint64_t)(uintptr_t)&secret ^ (uint64_t)getpid() << 32;
+    secret[1] = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+}
 
 weft_map *weft_map_new(weft_arena *a)
 {
     weft_map *m = WEFT_NEW(a, weft_map, 1);
 
+    pthread_once(&has_secret, draw_secret);
+    memcpy(m->secret, secret, sizeof secret);
     m->arena = a;
     m->mask = FIRST_SLOTS - 1;
     m->slot = WEFT_NEW(a, uint32_t, FIRST_SLOTS);
@@ -34,7 +54,7 @@ int weft_map_get(const weft_map *m, const char *key, size_t n)
 
     if (m->item.n == 0)
         return -1;
-    slot = *weft_map_find(m, key, n, weft_map_hash(key, n));
+    slot = *weft_map_find(m, key, n, weft_map_hash(m, key, n));
     return slot ? item_of(m, slot)->value : -1;
 }
 
@@ -49,7 +69,7 @@ static void make_slots(weft_map *m, size_t n_keys)
     size_t n_slots = (size_t)m->mask + 1;
 
     if (n_keys > MOST_KEYS)
-        abort();
+        weft_out_of_memory(n_keys * sizeof(weft_map_item));
     if (n_keys <= n_slots / 2)
         return;
     while (n_slots / 2 < n_keys)
@@ -57,7 +77,7 @@ static void make_slots(weft_map *m, size_t n_keys)
     m->mask = (uint32_t)(n_slots - 1);
     m->slot = WEFT_NEW(m->arena, uint32_t, n_slots);
     for (int k = 0; k < m->item.n; k++) {
-        uint32_t hash = weft_map_hash(m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
+        uint32_t hash = weft_map_hash(m, m->item.at[k].key, m->item.at[k].n), i = hash & m->mask;
 
         while (m->slot[i])
             i = (i + 1) & m->mask;
@@ -80,12 +100,12 @@ void weft_map_grow(weft_map *m)
 
 bool weft_map_put(weft_map *m, const char *key, size_t n, int value)
 {
-    return weft_map_put_hinted(m, key, n, weft_map_hash(key, n), value);
+    return weft_map_put_hinted(m, key, n, weft_map_hash(m, key, n), value);
 }
 
 void weft_map_set(weft_map *m, const char *key, size_t n, int value)
 {
-    uint32_t slot = *weft_map_find(m, key, n, weft_map_hash(key, n));
+    uint32_t slot = *weft_map_find(m, key, n, weft_map_hash(m, key, n));
 
     if (slot)
         item_of(m, slot)->value = value;

@@ -5,7 +5,6 @@
 
 #include "weft/base.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct weft_map_item {
@@ -16,6 +15,7 @@ typedef struct weft_map_item {
 
 struct weft_map {
     weft_arena *arena;
+    uint64_t secret[2]; /* of this process: nobody can know which names fall into one slot */
     uint32_t *slot;
     uint32_t mask;                /* slots - 1; their number is a power of two */
     WEFT_VEC(weft_map_item) item; /* never room for more than half as many as slots */
@@ -57,31 +57,64 @@ static inline bool weft_same_bytes(const char *a, const char *b, size_t n)
     return i + 8 >= n && weft_word_at(a + n - 8) == weft_word_at(b + n - 8);
 }
 
-__extension__ typedef unsigned __int128 weft_wide;
-
-/* Both halves of the product: each of its bits depends on many of both factors. */
-static inline uint64_t weft_map_mix(uint64_t a, uint64_t b)
+static inline uint64_t weft_rotate(uint64_t x, int bits)
 {
-    weft_wide product = (weft_wide)a * b;
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return x << bits | x >> (64 - bits);
 }
 
-/* Sixteen bytes a multiplication, none of which waits for another: names of tensors are long and
- * looked up often. The last words overlap those before them. The constants have no meaning but to
- * be odd and without pattern. */
-static inline uint32_t weft_map_hash(const char *key, size_t n)
+static inline void weft_sip_round(uint64_t v[4])
 {
-    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
-    uint64_t h = first ^ n;
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = weft_rotate(v[1], 13) ^ v[0];
+    v[3] = weft_rotate(v[3], 16) ^ v[2];
+    v[0] = weft_rotate(v[0], 32) + v[3];
+    v[2] += v[1];
+    v[3] = weft_rotate(v[3], 21) ^ v[0];
+    v[1] = weft_rotate(v[1], 17) ^ v[2];
+    v[2] = weft_rotate(v[2], 32);
+}
 
-    if (n < 8)
-        return (uint32_t)weft_map_mix(weft_short_word(key, n) ^ h, second);
-    h = weft_map_mix(weft_word_at(key + (n < 16 ? 0 : n - 16)) ^ h,
-                     weft_word_at(key + n - 8) ^ second);
-    for (size_t i = 0; i + 16 < n; i += 16)
-        h += weft_map_mix(weft_word_at(key + i) ^ (first + i), weft_word_at(key + i + 8) ^ second);
-    return (uint32_t)(h ^ h >> 32);
+/* The last n % 8 bytes and, on top, the length. */
+static inline uint64_t weft_sip_end(const char *key, size_t n)
+{
+    size_t n_rest = n % 8;
+    uint64_t word = (uint64_t)n << 56;
+
+    if (n >= 8 && n_rest > 0)
+        return word | weft_word_at(key + n - 8) >> (64 - 8 * n_rest);
+    for (size_t i = n - n_rest; i < n; i++)
+        word |= (uint64_t)(uint8_t)key[i] << 8 * (i % 8);
+    return word;
+}
+
+/* SipHash-1-3 (Aumasson and Bernstein 2012): names come from strangers, who without the secret
+ * cannot make names that collide. */
+static inline uint64_t weft_sip_hash(const uint64_t secret[2], const char *key, size_t n)
+{
+    uint64_t v[4] = {secret[0] ^ 0x736f6d6570736575u, secret[1] ^ 0x646f72616e646f6du,
+                     secret[0] ^ 0x6c7967656e657261u, secret[1] ^ 0x7465646279746573u};
+
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        uint64_t word = weft_word_at(key + i);
+
+        v[3] ^= word;
+        weft_sip_round(v);
+        v[0] ^= word;
+    }
+    v[3] ^= weft_sip_end(key, n);
+    weft_sip_round(v);
+    v[0] ^= weft_sip_end(key, n);
+    v[2] ^= 0xff;
+    weft_sip_round(v);
+    weft_sip_round(v);
+    weft_sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static inline uint32_t weft_map_hash(const weft_map *m, const char *key, size_t n)
+{
+    return (uint32_t)weft_sip_hash(m->secret, key, n);
 }
 
 /* The slot of the key, or the free one where it belongs. */
@@ -116,7 +149,7 @@ void weft_map_grow(weft_map *m);
  * time before, so that nobody waits for the slot. The map may change meanwhile. */
 static inline uint32_t weft_map_hint(const weft_map *m, const char *key, size_t n)
 {
-    uint32_t hash = weft_map_hash(key, n);
+    uint32_t hash = weft_map_hash(m, key, n);
 
     __builtin_prefetch(&m->slot[hash & m->mask], 1);
     return hash;
@@ -135,7 +168,7 @@ static inline bool weft_map_put_hinted(weft_map *m, const char *key, size_t n, u
     if (*slot)
         return false;
     if (n > UINT32_MAX)
-        abort();
+        weft_out_of_memory(n);
     added = &m->item.at[m->item.n++];
     added->key = key;
     added->n = (uint32_t)n;

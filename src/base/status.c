@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* status.c: the message of the last failure, one for each thread. It is the library's only
- * mutable static variable. */
+/* status.c: the message of the last failure, one for each thread, and what happens when memory runs
+ * out. With the secret of names (map.c) and the lists of open files (file.c, file_write.c) these
+ * are all mutable static variables of the library. */
 #include "weft/base.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_BYTES = 1024 };
@@ -42,4 +45,25 @@ weft_status weft_fail_in(weft_status status, const char *where)
 const char *weft_message(void)
 {
     return message;
+}
+
+static _Atomic(weft_memory_handler) memory_handler;
+
+void weft_on_out_of_memory(weft_memory_handler handler)
+{
+    atomic_store(&memory_handler, handler);
+}
+
+bool weft_handles_out_of_memory(void)
+{
+    return atomic_load(&memory_handler) != NULL;
+}
+
+void weft_out_of_memory(size_t bytes)
+{
+    weft_memory_handler handler = atomic_load(&memory_handler);
+
+    if (handler != NULL)
+        handler(bytes);
+    abort();
 }

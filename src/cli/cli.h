@@ -52,6 +52,14 @@ bool weft_progress_is_shown(void);
 void weft_progress(const char *text);
 void weft_progress_end(void);
 
+/* --- ends that nobody planned (signals.c) --- */
+
+/* A signal that asks the program to end leaves no temporary files; a file that shrinks and a lack of
+ * memory are one line and an exit code. Called once, at first. */
+void weft_signals_handle(void);
+/* From now on this signal ends the program, as it does at first. */
+void weft_end_on(int signal_number);
+
 /* Writes a result to a file, whole or not at all, or to standard output if path is empty. */
 WEFT_CHECKED weft_status weft_emit(const char *path, const char *text, size_t n);
 

@@ -18,10 +18,8 @@ static volatile sig_atomic_t is_interrupted; /* a signal has no other way to tel
 
 static void interrupt(int number)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-
     is_interrupted = 1;
-    sigaction(number, &usual, NULL);
+    weft_end_on(number);
 }
 
 static double wall_s(void)
@@ -84,9 +82,7 @@ weft_status weft_effort_read(const weft_effort_flags *f, const char *usual, weft
 
 void weft_effort_end(weft_watch *w)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-
-    sigaction(SIGINT, &usual, NULL);
+    weft_end_on(SIGINT);
     if (w->has_shown)
         weft_progress_end();
 }

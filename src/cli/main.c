@@ -28,7 +28,7 @@ static void print_usage(int width, FILE *to)
                        "weft COMMAND --help shows flags and examples; weft --version the version.");
     weft_print_wrapped(to, 0, width,
                        "Exit codes: 0 done, 1 no plan exists or a check failed, 2 wrong input or "
-                       "usage, 3 internal error.");
+                       "usage, 3 internal error or out of memory.");
 }
 
 static bool is_mute; /* of several processes one speaks */
@@ -149,6 +149,7 @@ int main(int argc, char **argv)
     int code;
 
     keep_memory();
+    weft_signals_handle();
     code = dispatch(argc, argv);
     if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
         (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");

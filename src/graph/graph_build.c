@@ -65,7 +65,7 @@ weft_builder *weft_builder_new(const char *name)
     weft_builder *b = calloc(1, sizeof *b);
 
     if (b == NULL)
-        abort();
+        weft_out_of_memory(sizeof *b);
     b->arena = weft_arena_new();
     b->scratch = weft_arena_new();
     b->names = weft_map_new(b->scratch);

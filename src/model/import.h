@@ -22,6 +22,12 @@ typedef struct weft_import_place {
     int op;      /* number of the operator in the net */
 } weft_import_place;
 
+/* Names that a sub-graph reads from outside. */
+typedef struct weft_import_reads {
+    int n;
+    const weft_slice *name;
+} weft_import_reads;
+
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
@@ -33,6 +39,9 @@ typedef struct weft_import {
     size_t n_text;
     weft_import_form *form;   /* [doc->n_forms] */
     weft_import_place *place; /* [doc->graph->n_nodes] */
+    weft_map *bodies;         /* address of a sub-graph -> place in reads, once it was met */
+    WEFT_VEC(const weft_import_reads *) reads;
+    int64_t n_runs;        /* of sub-graphs */
     int64_t n_budget;      /* nodes that may still be imported: functions and loops can explode */
     size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
     size_t arena_bytes;    /* of the arenas and of `seen` when a node was last begun */
@@ -40,8 +49,7 @@ typedef struct weft_import {
     const weft_net *seen;
     weft_map *prefixes; /* of inlined functions and branches, each once */
     bool has_prefixes;
-    weft_map *functions;    /* name -> first local function of that name */
-    int *next_function;     /* the next one of the same name, or -1 */
+    weft_map *functions;    /* domain, name and overload -> local function */
     int64_t n_constants;    /* elements in Constant nodes of the main graph */
     weft_map *dim_names;    /* symbolic dimensions met -> index of a binding, or n_dims */
     int64_t file_batch;     /* first dimension of the first input; 0 if it is symbolic */
@@ -55,7 +63,7 @@ typedef struct weft_scope {
     struct weft_scope *outer; /* of sub-graphs: names not found here are captured from there */
     const char *prefix;       /* of value and node names, "" in the main graph */
     int n_renamed;            /* results of an inlined body that have a name outside */
-    const weft_slice *renamed;
+    weft_map *renamed;        /* name inside -> index into new_name */
     const char *const *new_name;
     bool shares_net; /* outer->net == net: an inlined sub-graph */
     int n_opsets;

@@ -76,6 +76,8 @@ static weft_status import(weft_onnx *doc, const weft_model_options *o, weft_mode
 {
     weft_status status = weft_onnx_to_model(doc, o, m);
 
+    if (weft_file_check(&doc->mapping) != WEFT_OK)
+        status = WEFT_E_INPUT;
     weft_onnx_free(doc);
     if (status != WEFT_OK)
         return status;

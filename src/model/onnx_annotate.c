@@ -298,6 +298,8 @@ weft_status weft_model_annotate(const char *source, const weft_model_options *op
     if (weft_model_is_file(source)) {
         WEFT_TRY(weft_file_open(source, &f));
         status = annotate_to(path, (weft_bytes){f.data, f.size}, source, notes, a, out);
+        if (weft_file_check(&f) != WEFT_OK)
+            status = WEFT_E_INPUT;
         weft_file_close(&f);
         return status;
     }

@@ -9,7 +9,11 @@
 
 #include <string.h>
 
-enum { MOST_ROUNDS = 16 }; /* through the body of a loop until its shapes are settled */
+enum {
+    MOST_ROUNDS = 16,    /* through the body of a loop until its shapes are settled */
+    MOST_WARNINGS = 100, /* with those from inside: bodies of bodies can have any number */
+    MOST_RUNS = 10000,   /* of bodies, beyond as many rounds for each body of the file */
+};
 
 bool weft_import_is_control(const weft_onnx_node *n)
 {
@@ -69,14 +73,37 @@ static weft_status body_results(weft_import *m, body *b)
     return WEFT_OK;
 }
 
+static void pass_warnings(const weft_net *from, weft_net *to)
+{
+    for (int i = 0; i < weft_net_n_warnings(from); i++) {
+        if (weft_net_n_warnings(to) > MOST_WARNINGS)
+            return;
+        weft_net_warn(to, "%s",
+                      weft_net_n_warnings(to) < MOST_WARNINGS
+                          ? weft_net_warning(from, i)
+                          : "further warnings from inside of If, Loop and Scan are left out");
+    }
+}
+
+/* Each body of the file may have its rounds, but bodies in functions in bodies multiply. */
+static weft_status count_run(weft_import *m)
+{
+    if (++m->n_runs <= MOST_RUNS + (int64_t)MOST_ROUNDS * m->reads.n)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "functions and sub-graphs unfold to more than %d sub-graphs",
+                     MOST_RUNS);
+}
+
 /* Imports the body with the given values for its inputs (NULL: no inputs). The net is gone
  * afterwards; results, work and captured values stay. */
 static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_value *input)
 {
-    weft_net *net = weft_net_new("body");
+    weft_net *net;
     weft_graph *graph = NULL;
     weft_status status = WEFT_OK;
 
+    WEFT_TRY(count_run(m));
+    net = weft_net_new("body");
     b->scope = (weft_scope){.net = net,
                             .values = weft_map_new(m->arena),
                             .outer = s,
@@ -107,8 +134,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
     if (status == WEFT_OK && weft_net_n_kept(net) > 0)
         status = weft_net_finish(net, &graph);
     b->work = graph ? graph_work(graph) : (weft_work){0, 0, 0, 0};
-    for (int i = 0; i < weft_net_n_warnings(net); i++)
-        weft_net_warn(s->net, "%s", weft_net_warning(net, i));
+    pass_warnings(net, s->net);
     for (int i = 0; i < b->n_results; i++)
         b->result[i].data = NULL; /* it lived in the net */
     weft_graph_free(graph);

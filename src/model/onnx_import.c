@@ -45,9 +45,10 @@ weft_slice weft_import_domain(weft_slice domain)
 /* The name outside of what is called `name` in a body. */
 static const char *outer_name(weft_import *m, const weft_scope *s, weft_slice name)
 {
-    for (int i = 0; i < s->n_renamed; i++)
-        if (weft_slice_same(s->renamed[i], name))
-            return s->new_name[i];
+    int i = s->n_renamed > 0 ? weft_map_get(s->renamed, name.at, name.n) : -1;
+
+    if (i >= 0)
+        return s->new_name[i];
     return weft_arena_print(m->lasting, "%s%.*s", s->prefix, (int)name.n, name.at);
 }
 
@@ -74,15 +75,14 @@ void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_nod
                         const weft_slice *inside, weft_scope *inner)
 {
     const char **name = WEFT_NEW(m->arena, const char *, n->n_outputs + 1);
-    weft_slice *from = WEFT_NEW(m->arena, weft_slice, n->n_outputs + 1);
 
+    inner->renamed = weft_map_new(m->arena);
     for (int i = 0; i < n->n_outputs; i++) {
         if (n->output[i].n == 0)
             continue;
-        from[inner->n_renamed] = inside[i];
+        (void)weft_map_put(inner->renamed, inside[i].at, inside[i].n, inner->n_renamed);
         name[inner->n_renamed++] = weft_import_name(m, s, n->output[i]);
     }
-    inner->renamed = from;
     inner->new_name = name;
 }
 
@@ -355,33 +355,47 @@ static weft_status operands(weft_import *m, weft_scope *s, const weft_onnx_node 
     return WEFT_OK;
 }
 
-/* Functions by name; those of one name (other domains, overloads) are chained. */
+/* Domain, name and overload, none of which has a NUL byte, in a row. */
+static weft_slice function_key(weft_arena *a, weft_slice domain, weft_slice name,
+                               weft_slice overload)
+{
+    weft_slice part[] = {weft_import_domain(domain), name, overload};
+    char *key = weft_arena_raw(a, part[0].n + name.n + overload.n + 3), *to = key;
+
+    for (int i = 0; i < 3; i++) {
+        if (part[i].n > 0)
+            memcpy(to, part[i].at, part[i].n);
+        to += part[i].n;
+        *to++ = '\0';
+    }
+    return (weft_slice){key, (size_t)(to - key)};
+}
+
 static void index_functions(weft_import *m)
 {
     const weft_onnx *doc = m->doc;
 
     m->functions = weft_map_new(m->arena);
-    m->next_function = WEFT_NEW(m->arena, int, doc->n_functions + 1);
-    for (int i = doc->n_functions - 1; i >= 0; i--) {
-        weft_slice name = doc->function[i].name;
+    for (int i = 0; i < doc->n_functions; i++) {
+        const weft_onnx_function *f = &doc->function[i];
+        weft_slice key = function_key(m->arena, f->domain, f->name, f->overload);
 
-        m->next_function[i] = weft_map_get(m->functions, name.at, name.n);
-        weft_map_set(m->functions, name.at, name.n, i);
+        (void)weft_map_put(m->functions, key.at, key.n, i); /* the first of its name counts */
     }
 }
 
 static const weft_onnx_function *find_function(const weft_import *m, const weft_onnx_node *n)
 {
-    int i = weft_map_get(m->functions, n->form->op_type.at, n->form->op_type.n);
+    size_t mark = weft_arena_mark(m->scratch);
+    weft_slice key;
+    int i;
 
-    for (; i >= 0; i = m->next_function[i]) {
-        const weft_onnx_function *f = &m->doc->function[i];
-
-        if (weft_slice_same(weft_import_domain(f->domain), weft_import_domain(n->form->domain)) &&
-            weft_slice_same(f->overload, n->form->overload))
-            return f;
-    }
-    return NULL;
+    if (m->doc->n_functions == 0)
+        return NULL;
+    key = function_key(m->scratch, n->form->domain, n->form->op_type, n->form->overload);
+    i = weft_map_get(m->functions, key.at, key.n);
+    weft_arena_rewind(m->scratch, mark);
+    return i >= 0 ? &m->doc->function[i] : NULL;
 }
 
 static void bind_attributes(weft_import *m, const weft_onnx_node *n, const weft_onnx_function *f,
@@ -686,6 +700,7 @@ weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *opti
                        .n_budget = MOST_NODES};
     m->dim_names = weft_map_new(m->arena);
     m->prefixes = weft_map_new(m->arena);
+    m->bodies = weft_map_new(m->arena);
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);

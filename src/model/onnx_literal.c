@@ -11,15 +11,16 @@
  * 2. One decoder turns bytes into integers or reals. Every floating type is its row of `formats`:
  *    (-1)^s * (1.m) * 2^(e - bias), exact in a double.
  *
- * External files are looked for in the folder of the model and below it, nowhere else. */
-#define _POSIX_C_SOURCE 200809L
+ * External files are looked for in the folder of the model and below it, nowhere else, links
+ * followed: a model from a stranger must not make weft read, and show, the files of others. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "onnx_fields.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- types ----------------------------------------------------------------------------------- */
 
@@ -495,12 +496,57 @@ static bool stays_below(weft_slice path)
     return true;
 }
 
-static const char *external_path(const weft_onnx *o, const weft_onnx_tensor *t, weft_arena *a)
+/* With all links followed; NULL: errno says why. */
+static const char *real_path(const char *path, weft_arena *a)
 {
-    const char *slash = strrchr(o->file, '/');
-    const char *folder = slash ? weft_arena_text(a, o->file, (size_t)(slash + 1 - o->file)) : "";
+    char *real = realpath(path, NULL);
+    const char *copy = real ? weft_arena_text(a, real, strlen(real)) : NULL;
 
-    return weft_arena_print(a, "%s%s", folder, weft_arena_text(a, t->location.at, t->location.n));
+    free(real);
+    return copy;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+
+    if (strcmp(folder, "/") == 0)
+        return true;
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+static weft_status refuse_location(const weft_onnx_tensor *t)
+{
+    char name[WEFT_ONNX_SHOWN_BYTES], location[WEFT_ONNX_SHOWN_BYTES];
+
+    return weft_fail(WEFT_E_INPUT,
+                     "tensor '%s': external data in '%s', expected a file in the folder of the "
+                     "model or below",
+                     weft_onnx_show(t->name, name), weft_onnx_show(t->location, location));
+}
+
+/* Path of the external file, which no link may lead out of the folder of the model; NULL if it is
+ * not there. */
+static weft_status external_path(const weft_onnx *o, const weft_onnx_tensor *t, weft_arena *a,
+                                 const char **out)
+{
+    const char *slash = strrchr(o->file, '/'), *path, *real;
+    const char *folder = slash ? weft_arena_text(a, o->file, (size_t)(slash + 1 - o->file)) : "./";
+
+    *out = NULL;
+    if (!stays_below(t->location))
+        return refuse_location(t);
+    path = weft_arena_print(a, "%s%.*s", folder, (int)t->location.n, t->location.at);
+    real = real_path(path, a);
+    if (real == NULL && (errno == ENOENT || errno == ENOTDIR))
+        return WEFT_OK;
+    if (real == NULL)
+        return weft_fail(WEFT_E_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    folder = real_path(folder, a);
+    if (folder == NULL || !is_below(real, folder))
+        return refuse_location(t);
+    *out = real;
+    return WEFT_OK;
 }
 
 /* Copies the tensor's range, `expected` bytes, out of the mapped file. */
@@ -524,25 +570,21 @@ static weft_status copy_range(const weft_onnx_tensor *t, const weft_file *f, int
 static weft_status external_bytes(const weft_onnx *o, const weft_onnx_tensor *t, int64_t expected,
                                   weft_arena *scratch, weft_slice *out)
 {
-    char name[WEFT_ONNX_SHOWN_BYTES], location[WEFT_ONNX_SHOWN_BYTES];
     const char *path;
     weft_file f;
     weft_status status;
 
     if (o->mapping.data == NULL) /* read from memory: there is no folder to look in */
         return WEFT_OK;
-    if (!stays_below(t->location))
-        return weft_fail(WEFT_E_INPUT,
-                         "tensor '%s': external data in '%s', expected a file in the folder of the "
-                         "model or below",
-                         weft_onnx_show(t->name, name), weft_onnx_show(t->location, location));
+    WEFT_TRY(external_path(o, t, scratch, &path));
     if (t->external_length >= 0)
         WEFT_TRY(check_bytes(t, (uint64_t)t->external_length, expected));
-    path = external_path(o, t, scratch);
-    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (path == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_file_open(path, &f));
     status = copy_range(t, &f, expected, scratch, out);
+    if (weft_file_check(&f) != WEFT_OK)
+        status = WEFT_E_INPUT;
     weft_file_close(&f);
     return status;
 }

@@ -26,7 +26,82 @@ typedef struct order {
 
 typedef WEFT_VEC(weft_slice) slice_list;
 
-/* Names read by a node; those read inside its sub-graphs count as its own. */
+/* What a sub-graph reads from outside, each name once. `known` has the names met so far: those it
+ * makes itself, then those found. */
+typedef struct search {
+    weft_import *m;
+    weft_map *known;
+    slice_list found;
+} search;
+
+static void add_known(search *x, weft_slice name)
+{
+    (void)weft_map_put(x->known, name.at, name.n, 0);
+}
+
+static void add_found(search *x, weft_slice name)
+{
+    if (name.n > 0 && weft_map_put(x->known, name.at, name.n, 0))
+        WEFT_PUSH(x->m->arena, x->found, name);
+}
+
+static void add_own_names(search *x, const weft_onnx_graph *g)
+{
+    for (int i = 0; i < g->n_inputs; i++)
+        add_known(x, g->input[i].name);
+    for (int i = 0; i < g->n_initializers; i++)
+        add_known(x, g->initializer[i].name);
+    for (int i = 0; i < g->n_sparse; i++)
+        add_known(x, g->sparse_name[i]);
+    for (int u = 0; u < g->n_nodes; u++)
+        for (int i = 0; i < g->node[u].n_outputs; i++)
+            add_known(x, g->node[u].output[i]);
+}
+
+static const weft_import_reads *reads_of(weft_import *m, const weft_onnx_graph *g);
+
+static void add_reads(search *x, const weft_onnx_node *n)
+{
+    for (int i = 0; i < n->n_inputs; i++)
+        add_found(x, n->input[i]);
+    for (int i = 0; i < n->form->n_attrs; i++) {
+        const weft_onnx_graph *g = n->form->attr[i].graph;
+        const weft_import_reads *inside = g ? reads_of(x->m, g) : NULL;
+
+        for (int k = 0; inside && k < inside->n; k++)
+            add_found(x, inside->name[k]);
+    }
+}
+
+/* Looked for once: bodies of bodies would be walked through again and again. */
+static const weft_import_reads *reads_of(weft_import *m, const weft_onnx_graph *g)
+{
+    const weft_onnx_graph **key;
+    weft_import_reads *reads;
+    search x = {.m = m};
+    size_t mark;
+    int known = weft_map_get(m->bodies, (const char *)&g, sizeof g);
+
+    if (known >= 0)
+        return m->reads.at[known];
+    mark = weft_arena_mark(m->scratch);
+    x.known = weft_map_new(m->scratch);
+    add_own_names(&x, g);
+    for (int u = 0; u < g->n_nodes; u++)
+        add_reads(&x, &g->node[u]);
+    for (int i = 0; i < g->n_outputs; i++)
+        add_found(&x, g->output[i].name);
+    weft_arena_rewind(m->scratch, mark);
+    reads = WEFT_NEW(m->arena, weft_import_reads, 1);
+    *reads = (weft_import_reads){x.found.n, x.found.at};
+    key = WEFT_NEW(m->arena, const weft_onnx_graph *, 1);
+    *key = g;
+    (void)weft_map_put(m->bodies, (const char *)key, sizeof g, m->reads.n);
+    WEFT_PUSH(m->arena, m->reads, reads);
+    return reads;
+}
+
+/* Names read by a node; what its sub-graphs read from outside counts as its own. */
 static void collect_reads(weft_import *m, const weft_onnx_node *n, slice_list *out)
 {
     for (int i = 0; i < n->n_inputs; i++)
@@ -34,11 +109,10 @@ static void collect_reads(weft_import *m, const weft_onnx_node *n, slice_list *o
             WEFT_PUSH(m->arena, *out, n->input[i]);
     for (int i = 0; i < n->form->n_attrs; i++) {
         const weft_onnx_graph *g = n->form->attr[i].graph;
+        const weft_import_reads *inside = g ? reads_of(m, g) : NULL;
 
-        for (int k = 0; g && k < g->n_nodes; k++)
-            collect_reads(m, &g->node[k], out);
-        for (int k = 0; g && k < g->n_outputs; k++)
-            WEFT_PUSH(m->arena, *out, g->output[k].name);
+        for (int k = 0; inside && k < inside->n; k++)
+            WEFT_PUSH(m->arena, *out, inside->name[k]);
     }
 }
 
@@ -138,22 +212,30 @@ static bool is_control(const weft_import *m, const weft_scope *s, const weft_onn
     return s->depth == 0 && form->is_made ? form->is_control : weft_import_is_control(n);
 }
 
+static bool are_made(const weft_scope *s, const weft_slice *name, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (name[i].n > 0 && !is_made(s, name[i]))
+            return false;
+    return true;
+}
+
 /* Everything the node reads is there already. */
 static bool is_ready(weft_import *m, weft_scope *s, const weft_onnx_node *n)
 {
-    slice_list reads = {0};
+    bool has_body = is_control(m, s, n);
 
-    if (is_control(m, s, n)) {
-        collect_reads(m, n, &reads);
-    } else if (s->outer == NULL) {
+    if (!has_body && s->outer == NULL)
         return find_operands(m, s, n);
-    } else {
-        reads.at = (weft_slice *)(uintptr_t)n->input; /* only read below */
-        reads.n = n->n_inputs;
-    }
-    for (int i = 0; i < reads.n; i++)
-        if (reads.at[i].n > 0 && !is_made(s, reads.at[i]))
+    if (!are_made(s, n->input, n->n_inputs))
+        return false;
+    for (int i = 0; has_body && i < n->form->n_attrs; i++) {
+        const weft_onnx_graph *g = n->form->attr[i].graph;
+        const weft_import_reads *inside = g ? reads_of(m, g) : NULL;
+
+        if (inside && !are_made(s, inside->name, inside->n))
             return false;
+    }
     return true;
 }
 
@@ -182,8 +264,7 @@ weft_status weft_import_nodes(weft_import *m, weft_scope *s, const weft_onnx_nod
 {
     int u = 0;
 
-    /* As a rule the file is sorted, and then nothing needs to be looked up twice. Names made inside
-     * sub-graphs are not made here, so nodes with bodies usually go the long way. */
+    /* As a rule the file is sorted, and then nothing needs to be looked up twice. */
     while (true) {
         if (s->depth == 0)
             WEFT_TRY(weft_import_repeats(m, s, &u));

@@ -19,6 +19,7 @@
 
 enum {
     MOST_NAME_BYTES = 65535,
+    MOST_OPSETS = 1000,
     MOST_RESERVED = 1 << 19, /* bytes; files with weights are large */
     NODE_BYTES = 96,         /* of most nodes there are more: no matter if wrong */
 };
@@ -380,6 +381,15 @@ typedef struct function_parts {
     weft_onnx_opset *opset;
 } function_parts;
 
+/* Every operator looks for its own. */
+static weft_status check_opsets(int n)
+{
+    if (n <= MOST_OPSETS)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "%d operator sets are named (opset_import), expected at most %d",
+                     n, MOST_OPSETS);
+}
+
 static function_parts function_arrays(weft_reader *r, const int n[WEFT_WIRE_COUNTED],
                                       weft_onnx_function *out)
 {
@@ -439,6 +449,7 @@ static weft_status read_function(weft_reader *r, const weft_wire_field *from,
 
     WEFT_TRY(weft_wire_body(from, &w));
     WEFT_TRY(weft_wire_count(w, n));
+    WEFT_TRY(check_opsets(n[ONNX_FUNCTION_OPSET]));
     parts = function_arrays(r, n, out);
     while (true) {
         WEFT_TRY(weft_wire_next(&w, &f, &more));
@@ -495,6 +506,7 @@ static weft_status read_model(weft_reader *r, weft_wire w, weft_onnx *out)
     WEFT_TRY(weft_wire_count(w, n));
     if (n[ONNX_MODEL_GRAPH] == 0)
         return weft_fail(WEFT_E_INPUT, "not an ONNX model: it has no graph");
+    WEFT_TRY(check_opsets(n[ONNX_MODEL_OPSET]));
     out->opset = parts.opset = WEFT_NEW(r->arena, weft_onnx_opset, n[ONNX_MODEL_OPSET]);
     out->function = parts.function = WEFT_NEW(r->arena, weft_onnx_function, n[ONNX_MODEL_FUNCTION]);
     out->metadata = parts.metadata = WEFT_NEW(r->arena, weft_onnx_entry, n[ONNX_MODEL_METADATA]);
@@ -543,10 +555,13 @@ weft_status weft_onnx_open(const char *path, weft_onnx **out)
     *out = NULL;
     WEFT_TRY(weft_file_open(path, &f));
     status = weft_onnx_read(f.data, f.size, path, out);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
         (*out)->mapping = f;
-    else
-        weft_file_close(&f);
+        return WEFT_OK;
+    }
+    if (weft_file_check(&f) != WEFT_OK)
+        status = WEFT_E_INPUT;
+    weft_file_close(&f);
     return status;
 }
 

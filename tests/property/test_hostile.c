@@ -9,6 +9,7 @@
 #include "hostile.h"
 
 #include <sys/stat.h>
+#include <time.h>
 
 /* --- files that are no models ---------------------------------------------------------------- */
 
@@ -362,14 +363,19 @@ TEST(thirty_thousand_nested_sub_graphs_are_refused)
     weft_arena_free(a);
 }
 
-static void put_body(weft_wire_out *o, const weft_wire_out *body)
+static void put_graph(weft_wire_out *o, const char *name, const weft_wire_out *body)
 {
     size_t attr = weft_wire_begin(o, ONNX_NODE_ATTR);
 
-    put_text(o, ONNX_ATTR_NAME, "body");
+    put_text(o, ONNX_ATTR_NAME, name);
     weft_wire_put_varint(o, ONNX_ATTR_KIND, WEFT_ONNX_GRAPH);
     weft_wire_put_bytes(o, ONNX_ATTR_G, body->at, body->n);
     weft_wire_end(o, attr);
+}
+
+static void put_body(weft_wire_out *o, const weft_wire_out *body)
+{
+    put_graph(o, "body", body);
 }
 
 /* A name of its own at each level, as sub-graphs must have. */
@@ -438,6 +444,112 @@ TEST(an_if_without_branches_at_the_bottom_of_many)
     put_opset(&o, ONNX_MODEL_OPSET, "", 17);
     weft_wire_put_bytes(&o, ONNX_MODEL_GRAPH, inside.at, inside.n);
     refuse(&o, "attribute 'else_branch' is missing");
+    weft_arena_free(a);
+}
+
+/* A sub-graph of one node, `op` of a domain with the operands c and x or only x, that makes `to`.
+ */
+static weft_wire_out one_node(weft_arena *a, const char *op, const char *domain, const char *to)
+{
+    weft_wire_out o = {a, NULL, 0, 0};
+    size_t node = begin_node(&o, ONNX_GRAPH_NODE, op, *domain ? "c" : "x", to);
+
+    if (*domain) {
+        put_text(&o, ONNX_NODE_INPUT, "x");
+        put_text(&o, ONNX_NODE_DOMAIN, domain);
+    }
+    weft_wire_end(&o, node);
+    put_output(&o, to);
+    return o;
+}
+
+static void put_branches(weft_wire_out *o, const weft_wire_out *yes, const weft_wire_out *no)
+{
+    put_graph(o, "then_branch", yes);
+    put_graph(o, "else_branch", no);
+}
+
+/* Function `number` is an If whose branches both call the next one; -1: both are a Relu. */
+static void write_choice(weft_wire_out *o, int number, int called)
+{
+    size_t function = weft_wire_begin(o, ONNX_MODEL_FUNCTION), node;
+    const char *op = called < 0 ? "Relu" : at_level(o->arena, "f", called);
+    const char *domain = called < 0 ? "" : "local";
+    weft_wire_out yes = one_node(o->arena, op, domain, "p"),
+                  no = one_node(o->arena, op, domain, "q");
+
+    put_text(o, ONNX_FUNCTION_NAME, at_level(o->arena, "f", number));
+    put_text(o, ONNX_FUNCTION_DOMAIN, "local");
+    put_text(o, ONNX_FUNCTION_INPUT, "c");
+    put_text(o, ONNX_FUNCTION_INPUT, "x");
+    put_text(o, ONNX_FUNCTION_OUTPUT, "y");
+    put_opset(o, ONNX_FUNCTION_OPSET, "", 17);
+    node = begin_node(o, ONNX_FUNCTION_NODE, "If", "c", "y");
+    put_branches(o, &yes, &no);
+    weft_wire_end(o, node);
+    weft_wire_end(o, function);
+}
+
+static void write_choices(weft_wire_out *o, weft_arena *a, int depth)
+{
+    size_t graph = begin_model(o, a), node;
+
+    put_value(o, ONNX_GRAPH_INPUT, "c", WEFT_BOOL, NULL, 0);
+    put_input(o, "x", 2, 3);
+    node = begin_node(o, ONNX_GRAPH_NODE, "f0", "c", "y");
+    put_text(o, ONNX_NODE_INPUT, "x");
+    put_text(o, ONNX_NODE_DOMAIN, "local");
+    weft_wire_end(o, node);
+    weft_wire_end(o, graph);
+    for (int i = 0; i < depth; i++)
+        write_choice(o, i, i + 1 < depth ? i + 1 : -1);
+}
+
+/* 2^8 bodies are fine; of 2^16 and 2^30 the first ten thousand are met, not 128 MB of them. */
+TEST(choices_that_multiply_are_refused_early)
+{
+    static const int depth[] = {16, 20, 30};
+    weft_arena *a = weft_arena_new();
+    weft_wire_out o;
+
+    write_choices(&o, a, 8);
+    accept(&o, 1);
+    for (int i = 0; i < 3; i++) {
+        write_choices(&o, a, depth[i]);
+        refuse(&o, "unfold to more than 10000 sub-graphs");
+    }
+    weft_arena_free(a);
+}
+
+/* Sixteen choices inside each other, with 50,000 nodes in the innermost. Whoever looks through all
+ * of them at each level takes 16 times as long and more memory than there may be. */
+TEST(a_large_body_at_the_bottom_of_many)
+{
+    enum { N = 50000, DEPTH = 16 };
+    weft_arena *a = weft_arena_new();
+    weft_wire_out inside = {a, NULL, 0, 0}, o;
+    size_t graph, node;
+
+    for (int i = 0; i < N; i++)
+        put_node(&inside, "Relu", "x", at_level(a, "leaf", i));
+    put_output(&inside, "leaf0");
+    for (int i = 0; i < DEPTH; i++) {
+        weft_wire_out level = {a, NULL, 0, 0}, no = one_node(a, "Relu", "", at_level(a, "no", i));
+
+        node = begin_node(&level, ONNX_GRAPH_NODE, "If", "c", at_level(a, "level", i));
+        put_branches(&level, &inside, &no);
+        weft_wire_end(&level, node);
+        put_output(&level, at_level(a, "level", i));
+        inside = level;
+    }
+    graph = begin_model(&o, a);
+    put_value(&o, ONNX_GRAPH_INPUT, "c", WEFT_BOOL, NULL, 0);
+    put_input(&o, "x", 2, 3);
+    node = begin_node(&o, ONNX_GRAPH_NODE, "If", "c", "y");
+    put_branches(&o, &inside, &inside);
+    weft_wire_end(&o, node);
+    weft_wire_end(&o, graph);
+    accept(&o, 1);
     weft_arena_free(a);
 }
 
@@ -583,6 +695,93 @@ TEST(many_operators_outputs_and_operands)
     weft_arena_free(a);
 }
 
+/* A function for each node, all of one name: only their overloads differ. */
+static void write_overloads(weft_wire_out *o, weft_arena *a, int n)
+{
+    size_t graph = begin_model(o, a), part, node;
+
+    put_input(o, "x", 2, 3);
+    for (int i = 0; i < n; i++) {
+        node = begin_node(o, ONNX_GRAPH_NODE, "f", "x", at_level(a, "y", i));
+        put_text(o, ONNX_NODE_DOMAIN, "local");
+        put_text(o, ONNX_NODE_OVERLOAD, at_level(a, "o", n + i));
+        weft_wire_end(o, node);
+    }
+    weft_wire_end(o, graph);
+    for (int i = 0; i < n; i++) {
+        part = weft_wire_begin(o, ONNX_MODEL_FUNCTION);
+        put_text(o, ONNX_FUNCTION_NAME, "f");
+        put_text(o, ONNX_FUNCTION_DOMAIN, "local");
+        put_text(o, ONNX_FUNCTION_OVERLOAD, at_level(a, "o", n + i));
+        put_text(o, ONNX_FUNCTION_INPUT, "x");
+        put_text(o, ONNX_FUNCTION_OUTPUT, "y");
+        put_opset(o, ONNX_FUNCTION_OPSET, "", 17);
+        weft_wire_end(o, begin_node(o, ONNX_FUNCTION_NODE, "Relu", "x", "y"));
+        weft_wire_end(o, part);
+    }
+}
+
+/* A function with as many results as nodes. */
+static void write_wide_function(weft_wire_out *o, weft_arena *a, int n)
+{
+    size_t graph = begin_model(o, a), part, node;
+
+    put_input(o, "x", 2, 3);
+    node = begin_node(o, ONNX_GRAPH_NODE, "f", "x", "y");
+    put_text(o, ONNX_NODE_DOMAIN, "local");
+    for (int i = 1; i < n; i++)
+        put_text(o, ONNX_NODE_OUTPUT, at_level(a, "y", n + i));
+    weft_wire_end(o, node);
+    weft_wire_end(o, graph);
+    part = weft_wire_begin(o, ONNX_MODEL_FUNCTION);
+    put_text(o, ONNX_FUNCTION_NAME, "f");
+    put_text(o, ONNX_FUNCTION_DOMAIN, "local");
+    put_text(o, ONNX_FUNCTION_INPUT, "x");
+    put_opset(o, ONNX_FUNCTION_OPSET, "", 17);
+    for (int i = 0; i < n; i++) {
+        put_text(o, ONNX_FUNCTION_OUTPUT, at_level(a, "t", n + i));
+        weft_wire_end(o, begin_node(o, ONNX_FUNCTION_NODE, "Relu", "x", at_level(a, "t", n + i)));
+    }
+    weft_wire_end(o, part);
+}
+
+/* Processor time: whoever looks at all pairs takes a minute for each. */
+TEST(many_functions_of_one_name_and_many_results_of_one)
+{
+    enum { N = 100000, MOST_S = 30 };
+    clock_t begin = clock();
+    weft_arena *a = weft_arena_new();
+    weft_wire_out o;
+
+    write_overloads(&o, a, N);
+    accept(&o, N);
+    write_wide_function(&o, a, N);
+    accept(&o, N);
+    CHECK((clock() - begin) / CLOCKS_PER_SEC < MOST_S);
+    weft_arena_free(a);
+}
+
+TEST(a_thousand_operator_sets_are_enough)
+{
+    weft_arena *a = weft_arena_new();
+
+    for (int n = 998; n <= 999; n++) {
+        weft_wire_out o;
+        size_t graph = begin_model(&o, a); /* names two */
+
+        put_input(&o, "x", 2, 3);
+        put_node(&o, "Relu", "x", "y");
+        weft_wire_end(&o, graph);
+        for (int i = 0; i < n; i++)
+            put_opset(&o, ONNX_MODEL_OPSET, at_level(a, "domain", i), 1);
+        if (n == 998)
+            accept(&o, 1);
+        else
+            refuse(&o, "1001 operator sets are named (opset_import), expected at most 1000");
+    }
+    weft_arena_free(a);
+}
+
 TEST(a_million_empty_attributes_are_refused)
 {
     weft_arena *a = weft_arena_new();
@@ -615,11 +814,15 @@ int main(void)
         cmocka_unit_test(thirty_thousand_nested_sub_graphs_are_refused),
         cmocka_unit_test(sixty_nested_loops_take_no_time),
         cmocka_unit_test(an_if_without_branches_at_the_bottom_of_many),
+        cmocka_unit_test(choices_that_multiply_are_refused_early),
+        cmocka_unit_test(a_large_body_at_the_bottom_of_many),
         cmocka_unit_test(functions_that_call_themselves_are_refused),
         cmocka_unit_test(functions_that_multiply_are_refused_early),
         cmocka_unit_test(a_chain_of_100000_nodes_in_either_order),
         cmocka_unit_test(a_node_that_reads_a_tensor_10000_times),
         cmocka_unit_test(many_operators_outputs_and_operands),
+        cmocka_unit_test(many_functions_of_one_name_and_many_results_of_one),
+        cmocka_unit_test(a_thousand_operator_sets_are_enough),
         cmocka_unit_test(a_million_empty_attributes_are_refused),
     };
 

@@ -3,9 +3,10 @@
  * people, files. */
 #define _POSIX_C_SOURCE 200809L
 #include "../check.h"
-#include "weft/base.h"
+#include "map.h"
 
 #include <float.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -91,6 +92,40 @@ TEST(arena_copies_texts)
     CHECK_TEXT(weft_arena_text(a, NULL, 0), "");
     CHECK_TEXT(weft_arena_print(a, "%s=%d", "x", 5), "x=5");
     CHECK_INT(((int *)weft_arena_copy(a, numbers, sizeof numbers))[1], 8);
+    weft_arena_free(a);
+}
+
+static jmp_buf outside;
+static size_t wanted;
+
+static void leave(size_t bytes)
+{
+    wanted = bytes;
+    longjmp(outside, 1);
+}
+
+/* More than there is in the world: no allocator is asked. */
+TEST(out_of_memory_is_told)
+{
+    enum { INT_ROOM = 1 << 30 };
+    weft_arena *a = weft_arena_new();
+    WEFT_VEC(double) v = {.at = NULL, .n = INT_ROOM + 1, .room = INT_ROOM + 1};
+
+    CHECK(!weft_handles_out_of_memory());
+    weft_on_out_of_memory(leave);
+    CHECK(weft_handles_out_of_memory());
+    if (setjmp(outside) == 0) {
+        (void)weft_arena_array(a, SIZE_MAX / 4, sizeof(double));
+        fail();
+    }
+    CHECK(wanted == SIZE_MAX);
+    if (setjmp(outside) == 0) {
+        WEFT_PUSH(a, v, 1.0);
+        fail();
+    }
+    CHECK(wanted == 2 * ((size_t)INT_ROOM + 1) * sizeof(double));
+    weft_on_out_of_memory(NULL);
+    CHECK(!weft_handles_out_of_memory());
     weft_arena_free(a);
 }
 
@@ -182,6 +217,126 @@ TEST(map_keys_are_bytes)
     CHECK_INT(weft_map_guess(m, 1, "a\0b", 3), 2); /* the second key */
     CHECK_INT(weft_map_guess(m, 1, "a\0c", 3), 3);
     CHECK_INT(weft_map_guess(m, 1, "a", 1), -1);
+    weft_arena_free(a);
+}
+
+/* Python 3.11 and later hash bytes like this; PYTHONHASHSEED=0 makes the secret 0. */
+TEST(names_are_hashed_as_published)
+{
+    static const struct {
+        const char *name;
+        uint64_t hash;
+    } known[] = {
+        {"a",                       0x407448d2b89b1813u},
+        {"abc",                     0xc03bc3a0042630f2u},
+        {"abcdefg",                 0x6db12aae9070f506u},
+        {"abcdefgh",                0x3f7b849c0b8e35eau},
+        {"abcdefghi",               0xf89b34a3d11eb6e5u},
+        {"0123456789abcdef",        0x1d42b30f7e060c24u},
+        {"0123456789abcdefghijklm", 0x46e0015da1c17452u},
+    };
+    const uint64_t secret[2] = {0, 0};
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* else other hashes, as good as these */
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        CHECK(weft_sip_hash(secret, known[i].name, strlen(known[i].name)) == known[i].hash);
+#endif
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t old_mix(uint64_t a, uint64_t b)
+{
+    wide product = (wide)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* The hash without a secret that names once had, of 16 bytes or more. */
+static uint32_t old_hash(const char *key, size_t n)
+{
+    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
+    uint64_t h =
+        old_mix(weft_word_at(key + n - 16) ^ first ^ n, weft_word_at(key + n - 8) ^ second);
+
+    for (size_t i = 0; i + 16 < n; i += 16)
+        h += old_mix(weft_word_at(key + i) ^ (first + i), weft_word_at(key + i + 8) ^ second);
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* Names whose every second word makes a factor of the old hash zero. */
+static char *colliding_name(weft_arena *a, int i, size_t n)
+{
+    const uint64_t second = 0xd6e8feb86659fd93u;
+    char *name = weft_arena_alloc(a, n), text[16];
+
+    snprintf(text, sizeof text, "t%07d", i);
+    for (size_t k = 0; k < n; k += 16) {
+        memcpy(name + k, text, 8);
+        memcpy(name + k + 8, &second, 8);
+    }
+    return name;
+}
+
+/* Slots that finding all keys looks at. */
+static int64_t count_probes(const weft_map *m)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < m->item.n; i++) {
+        uint32_t hash = weft_map_hash(m, m->item.at[i].key, m->item.at[i].n);
+        const uint32_t *slot = weft_map_find(m, m->item.at[i].key, m->item.at[i].n, hash);
+
+        sum += (((uint32_t)(slot - m->slot) - hash) & m->mask) + 1;
+    }
+    return sum;
+}
+
+TEST(names_made_to_collide_are_found_at_once)
+{
+    enum { N = 20000 };
+    static const size_t length[] = {16, 32, 64};
+
+    for (int k = 0; k < 3; k++) {
+        weft_arena *a = weft_arena_new();
+        weft_map *m = weft_map_new(a);
+        uint32_t one = old_hash(colliding_name(a, 0, length[k]), length[k]);
+
+        for (int i = 0; i < N; i++) {
+            const char *name = colliding_name(a, i, length[k]);
+
+            CHECK_INT(old_hash(name, length[k]), one); /* N * N / 2 probes then */
+            CHECK(weft_map_put(m, name, length[k], i));
+        }
+        CHECK(count_probes(m) < 2 * N); /* at most 1.5 a key are expected of a good hash */
+        for (int i = 0; i < N; i++)
+            CHECK_INT(weft_map_get(m, m->item.at[i].key, length[k]), i);
+        weft_arena_free(a);
+    }
+}
+
+TEST(maps_do_not_show_their_secret)
+{
+    weft_arena *a = weft_arena_new();
+    weft_map *one = weft_map_new(a), *other = weft_map_new(a);
+
+    CHECK(one->secret[0] == other->secret[0] && one->secret[1] == other->secret[1]);
+    CHECK(one->secret[0] != 0 || one->secret[1] != 0);
+    other->secret[0] ^= 0x123456789abcdefu;
+    for (int i = 0; i < 5000; i++) {
+        const char *word = weft_arena_print(a, "word%d", i * 7919 % 3000);
+        size_t n = strlen(word);
+
+        CHECK_INT(weft_map_get(one, word, n), weft_map_get(other, word, n));
+        if (i % 3 == 0)
+            CHECK_INT(weft_map_put(one, word, n, i), weft_map_put(other, word, n, i));
+        else if (i % 3 == 1)
+            weft_map_set(one, word, n, i), weft_map_set(other, word, n, i);
+    }
+    CHECK_INT(one->item.n, other->item.n);
+    for (int i = 0; i < one->item.n; i++)
+        CHECK(one->item.at[i].key == other->item.at[i].key &&
+              one->item.at[i].value == other->item.at[i].value);
     weft_arena_free(a);
 }
 
@@ -723,6 +878,113 @@ TEST(empty_files_are_files)
     drop_folder(&f);
 }
 
+static int mode_of(const char *path)
+{
+    struct stat s;
+
+    CHECK_INT(stat(path, &s), 0);
+    return (int)(s.st_mode & 0777);
+}
+
+static void check_content(const char *path, const char *text)
+{
+    weft_file in;
+
+    CHECK_OK(weft_file_open(path, &in));
+    CHECK_INT(in.size, strlen(text));
+    CHECK_INT(memcmp(in.data, text, in.size), 0);
+    weft_file_close(&in);
+}
+
+TEST(files_that_are_replaced_keep_their_mode)
+{
+    static const mode_t mode[] = {0600, 0640, 0666, 0755, 0444};
+    folder f = new_folder();
+
+    for (size_t i = 0; i < sizeof mode / sizeof mode[0]; i++) {
+        CHECK_OK(weft_file_write(f.file, "old", 3));
+        CHECK_INT(chmod(f.file, mode[i]), 0);
+        CHECK_OK(weft_file_write(f.file, "new one", 7));
+        CHECK_INT(mode_of(f.file), mode[i]);
+        check_content(f.file, "new one");
+    }
+    drop_folder(&f);
+}
+
+/* link -> inner/link -> ../data, which is not there at first. */
+TEST(links_lead_to_what_is_written)
+{
+    folder f = new_folder();
+    char inner[96], link[96], further[128];
+    struct stat s;
+
+    snprintf(inner, sizeof inner, "%s/inner", f.path);
+    snprintf(link, sizeof link, "%s/link", f.path);
+    snprintf(further, sizeof further, "%s/link", inner);
+    CHECK_INT(mkdir(inner, 0700), 0);
+    CHECK_INT(symlink("inner/link", link), 0);
+    CHECK_INT(symlink("../data", further), 0);
+    CHECK_OK(weft_file_write(link, "first", 5));
+    check_content(f.file, "first");
+    CHECK_INT(chmod(f.file, 0600), 0);
+    CHECK_OK(weft_file_write(link, "second", 6));
+    check_content(f.file, "second");
+    CHECK_INT(mode_of(f.file), 0600);
+    CHECK(lstat(link, &s) == 0 && S_ISLNK(s.st_mode));
+    CHECK(lstat(further, &s) == 0 && S_ISLNK(s.st_mode));
+    CHECK_INT(unlink(further), 0);
+    CHECK_INT(symlink("../link", further), 0); /* a circle */
+    CHECK_INT(weft_file_write(link, "third", 5), WEFT_E_SYSTEM);
+    CHECK(strstr(weft_message(), "cannot be written") != NULL);
+    CHECK_INT(unlink(further) | unlink(link) | rmdir(inner), 0);
+    drop_folder(&f);
+}
+
+/* Left behind by a process that was killed, which had our number. */
+TEST(temporaries_of_others_are_left_alone)
+{
+    folder f = new_folder();
+    char part[128];
+
+    snprintf(part, sizeof part, "%s.%ld.part", f.file, (long)getpid());
+    CHECK_OK(weft_file_write(part, "theirs", 6));
+    CHECK_OK(weft_file_write(f.file, "ours", 4));
+    check_content(f.file, "ours");
+    weft_file_abandon(); /* nothing is being written */
+    check_content(part, "theirs");
+    CHECK_INT(unlink(part), 0);
+    drop_folder(&f);
+}
+
+TEST(mapped_files_are_known_by_their_addresses)
+{
+    enum { SIZE = 3 << 20, N = 70 }; /* more than are known at a time */
+    folder f = new_folder();
+    char *data = calloc(1, SIZE);
+    weft_file in, more[N];
+
+    CHECK_OK(weft_file_write(f.file, data, SIZE));
+    CHECK_OK(weft_file_open(f.file, &in));
+    CHECK_TEXT(weft_file_at(in.data), f.file);
+    CHECK_TEXT(weft_file_at(in.data + SIZE - 1), f.file);
+    CHECK(weft_file_at(data) == NULL);
+    CHECK_OK(weft_file_check(&in));
+    for (int i = 0; i < N; i++)
+        CHECK_OK(weft_file_open(f.file, &more[i]));
+    for (int i = 0; i < N; i++)
+        weft_file_close(&more[i]);
+    CHECK_OK(weft_file_write(f.file, data, SIZE / 2)); /* another file, renamed over it */
+    CHECK_OK(weft_file_check(&in));
+    weft_file_close(&in);
+    CHECK_OK(weft_file_open(f.file, &in));
+    CHECK_INT(truncate(f.file, SIZE / 2 - 1), 0);
+    CHECK_FAILS(weft_file_check(&in), "data: has become shorter while it was read");
+    weft_file_close(&in);
+    CHECK(weft_file_at(in.data) == NULL);
+    free(data);
+    drop_folder(&f);
+}
+
 TEST(files_that_cannot_be_used_are_named)
 {
     folder f = new_folder();
@@ -747,11 +1009,15 @@ int main(void)
         cmocka_unit_test(arena_rewind_keeps_what_came_before_the_mark),
         cmocka_unit_test(arena_arrays_grow),
         cmocka_unit_test(arena_copies_texts),
+        cmocka_unit_test(out_of_memory_is_told),
         cmocka_unit_test(messages_are_one_line),
         cmocka_unit_test(messages_grow_at_the_front),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(map_agrees_with_a_list),
         cmocka_unit_test(map_keys_are_bytes),
+        cmocka_unit_test(names_are_hashed_as_published),
+        cmocka_unit_test(names_made_to_collide_are_found_at_once),
+        cmocka_unit_test(maps_do_not_show_their_secret),
         cmocka_unit_test(nearest_word_forgives_slips),
         cmocka_unit_test(bits_agree_with_bools),
         cmocka_unit_test(rng_starts_as_published),
@@ -775,6 +1041,10 @@ int main(void)
         cmocka_unit_test(counts_are_near_their_value),
         cmocka_unit_test(files_are_written_and_read),
         cmocka_unit_test(empty_files_are_files),
+        cmocka_unit_test(files_that_are_replaced_keep_their_mode),
+        cmocka_unit_test(links_lead_to_what_is_written),
+        cmocka_unit_test(temporaries_of_others_are_left_alone),
+        cmocka_unit_test(mapped_files_are_known_by_their_addresses),
         cmocka_unit_test(files_that_cannot_be_used_are_named),
     };
 

@@ -424,9 +424,47 @@ TEST(unknown_keys_get_a_suggestion)
     CHECK_OK(weft_doc_known_keys(good("{}", a), known, 2));
     CHECK_FAILS(weft_doc_known_keys(good("latency: 1\nbandwith: 2\n", a), known, 2),
                 "f:2: unknown key 'bandwith' (did you mean 'bandwidth'?)");
-    CHECK_FAILS(weft_doc_known_keys(good("colour: 1\n", a), known, 2), "f:1: unknown key 'colour'");
+    CHECK_FAILS(weft_doc_known_keys(good("bandwidth: 1\ncolour: 1\n", a), known, 2),
+                "f:2: unknown key 'colour'");
     CHECK_FAILS(weft_doc_known_keys(good("[1]", a), known, 2),
                 "f:1: this is a list, expected a map");
+    weft_arena_free(a);
+}
+
+/* A plan from a stranger may name any file as its platform: messages must not show what is in it.
+ */
+TEST(files_of_other_kinds_are_not_quoted)
+{
+    static const char *const known[] = {"bandwidth", "latency"};
+    static const char *const foreign[] = {
+        "root:x:0:0:secret:/root:/bin/sh\ndaemon:x:1:1:secret:/:/bin/sh\n",
+        "secret",
+        "secret: secret\n",
+        "'secret'",
+        "{\"a\": secret}",
+        "{\"secret\": secret}",
+        "[secret]\nkey = secret\n",
+        "\"secret\"",
+        "{\"secret\": 1}",
+        "{\"secret\": 1, \"secret\": 2}",
+        "4711",
+        "- secret\n- secret\n",
+        "secret: [secret\n",
+    };
+    weft_arena *a = weft_arena_new();
+    const weft_doc *d, *out;
+
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        weft_status status = parse(foreign[i], a, &d);
+
+        if (status == WEFT_OK) {
+            CHECK_INT(weft_doc_need(d, "latency", WEFT_DOC_TEXT, &out), WEFT_E_INPUT);
+            CHECK(strstr(weft_message(), "secret") == NULL);
+            status = weft_doc_known_keys(d, known, 2);
+        }
+        CHECK_INT(status, WEFT_E_INPUT);
+        CHECK(strstr(weft_message(), "secret") == NULL && strstr(weft_message(), "4711") == NULL);
+    }
     weft_arena_free(a);
 }
 
@@ -781,6 +819,7 @@ int main(void)
         cmocka_unit_test(getters_return_values),
         cmocka_unit_test(getters_say_what_is_wrong),
         cmocka_unit_test(unknown_keys_get_a_suggestion),
+        cmocka_unit_test(files_of_other_kinds_are_not_quoted),
         cmocka_unit_test(made_documents_have_no_place),
         cmocka_unit_test(json_is_written_in_order),
         cmocka_unit_test(json_is_indented),

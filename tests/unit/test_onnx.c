@@ -711,8 +711,21 @@ TEST(absent_complex_and_text_data_give_no_literal_and_empty_tensors_an_empty_one
 
 /* --- external data --------------------------------------------------------------------------- */
 
+/* In the folder of external_literal. */
+static const char *const links[][2] = {
+    {"inside.bin",  "part.bin"      },
+    {"outside.bin", "/proc/self/exe"},
+    {"up",          ".."            },
+    {"root",        "/"             },
+    {"twice.bin",   "outside.bin"   },
+    {"lost.bin",    "nowhere"       },
+    {"circle.bin",  "circle.bin"    },
+};
+
+enum { N_LINKS = (int)(sizeof links / sizeof links[0]) };
+
 /* Saves a model with one external tensor of two i32 in a folder of its own, beside "part.bin" with
- * the bytes 0 .. 15, opens it and asks for the elements. */
+ * the bytes 0 .. 15 and the links, opens it and asks for the elements. */
 static weft_status external_literal(const char *location, const char *offset, const char *length,
                                     weft_arena *a, const weft_literal **out)
 {
@@ -742,11 +755,16 @@ static weft_status external_literal(const char *location, const char *offset, co
     model = tensor_model(a, &t);
     CHECK_OK(weft_file_write(path, model.at, model.n));
     CHECK_OK(weft_file_write(data, part, sizeof part));
+    for (int i = 0; i < N_LINKS; i++)
+        CHECK_INT(symlink(links[i][1], weft_arena_print(a, "%s/%s", folder, links[i][0])), 0);
     *out = NULL;
     status = weft_onnx_open(path, &o);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
         status = weft_onnx_literal(o, &o->graph->initializer[0], 2, a, out);
-    weft_onnx_free(o);
+        weft_onnx_free(o);
+    }
+    for (int i = 0; i < N_LINKS; i++)
+        unlink(weft_arena_print(a, "%s/%s", folder, links[i][0]));
     unlink(path);
     unlink(data);
     rmdir(folder);
@@ -784,6 +802,26 @@ TEST(external_data_are_read_from_the_folder_of_the_model_only)
     CHECK_FAILS(external_literal("a/..", "0", "8", a, &l), "expected a file in the folder");
     CHECK_FAILS(external_literal("", "0", "8", a, &l), "expected a file in the folder");
     CHECK_OK(external_literal("..part.bin", "0", "8", a, &l)); /* an odd name, but below */
+    weft_arena_free(a);
+}
+
+TEST(links_do_not_lead_external_data_out_of_the_folder)
+{
+    static const char *const outside[] = {"outside.bin", "twice.bin", "root/proc/self/exe", "up",
+                                          "root"};
+    weft_arena *a = weft_arena_new();
+    const weft_literal *l;
+
+    CHECK_OK(external_literal("inside.bin", "4", "8", a, &l));
+    CHECK(l && l->ints[0] == 0x07060504);
+    CHECK_OK(external_literal("lost.bin", "0", "8", a, &l));
+    CHECK(l == NULL);
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        CHECK_FAILS(external_literal(outside[i], "0", "8", a, &l),
+                    "expected a file in the folder of the model or below");
+        CHECK(l == NULL);
+    }
+    CHECK_FAILS(external_literal("circle.bin", "0", "8", a, &l), "cannot be opened");
     weft_arena_free(a);
 }
 
@@ -1340,6 +1378,7 @@ int main(void)
         cmocka_unit_test(
             absent_complex_and_text_data_give_no_literal_and_empty_tensors_an_empty_one),
         cmocka_unit_test(external_data_are_read_from_the_folder_of_the_model_only),
+        cmocka_unit_test(links_do_not_lead_external_data_out_of_the_folder),
         cmocka_unit_test(every_sample_reads_back_as_it_was_written),
         cmocka_unit_test(attributes_and_types_are_put_together_from_their_fields),
         cmocka_unit_test(a_written_file_is_the_document_and_an_impossible_one_is_refused),
