@@ -75,6 +75,13 @@ double weft_assay_metric(const weft_assay *s, double throughput, double tdp_w)
     return s->quest.metric == WEFT_METRIC_PER_TDP ? throughput / tdp_w : throughput;
 }
 
+double weft_assay_metric_top(const weft_assay *s, double throughput, double tdp_w)
+{
+    bool is_rounded = throughput < s->least && throughput * (1 + WEFT_ASSAY_EXACT) >= s->least;
+
+    return weft_assay_metric(s, is_rounded ? s->least : throughput, tdp_w);
+}
+
 double weft_quest_value(const weft_quest *q, int thread, const weft_point *p)
 {
     const weft_template *t = q->template_;
@@ -108,8 +115,8 @@ double weft_quest_top(const weft_quest *q)
         is_empty |= !(step_s[i] < INFINITY);
     }
     top = is_empty ? 0
-                   : weft_assay_metric(&s, weft_quest_throughput(q, step_s),
-                                       weft_point_tdp_w(t, &all.lo));
+                   : weft_assay_metric_top(&s, weft_quest_throughput(q, step_s),
+                                           weft_point_tdp_w(t, &all.lo));
     weft_arena_free(a);
     return top;
 }
