@@ -536,6 +536,9 @@ typedef struct weft_design_file {
     const weft_doc *doc;
 } weft_design_file;
 
+/* Of everything that a design file says but this hash itself, in whatever order: what a file says
+ * of a search that is not repeated is at least as it was written. Finds changes, is no signature. */
+uint64_t weft_design_hash(const weft_doc *file);
 /* Reads and validates a design file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_design_read(const char *path, weft_arena *a, weft_design_file *out);
 /* The design, and what is claimed of its search: bounds, counts, designs of the front without what
@@ -550,6 +553,8 @@ WEFT_CHECKED weft_status weft_design_decide_fleet(const weft_design_file *f, con
                                                   weft_arena *a, weft_fleet_found *out,
                                                   weft_fleet_found *common, bool *has_common);
 
+/* Designs within the limits; 0: too many are to be looked at. */
+int64_t weft_quest_feasible(const weft_quest *q);
 /* No design within the limits has more: the bound of the whole lattice as one box, without a
  * search. Needs reference_s. */
 double weft_quest_top(const weft_quest *q);

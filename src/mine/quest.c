@@ -99,6 +99,19 @@ double weft_quest_value(const weft_quest *q, int thread, const weft_point *p)
     return value;
 }
 
+int64_t weft_quest_feasible(const weft_quest *q)
+{
+    int64_t n_points = weft_template_points(q->template_), n = 0;
+    weft_assay s = {.quest = *q};
+
+    for (int64_t i = 0; i < n_points && n_points <= WEFT_ASSAY_LISTED; i++) {
+        weft_point p = weft_point_at(q->template_, i);
+
+        n += weft_assay_fits(&s, &p);
+    }
+    return n;
+}
+
 double weft_quest_top(const weft_quest *q)
 {
     const weft_template *t = q->template_;
