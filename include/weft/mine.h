@@ -393,6 +393,8 @@ typedef struct weft_study weft_study;
 
 /* Opens or makes a file. The caller owns *out. */
 WEFT_CHECKED weft_status weft_study_open(const char *path, weft_study **out);
+/* Opens a file that is there to read it alone: neither it nor its folder need to be writable. */
+WEFT_CHECKED weft_status weft_study_open_to_read(const char *path, weft_study **out);
 void weft_study_close(weft_study *s);
 /* The part of the study about this template and these workloads; lives as long as the study. */
 WEFT_CHECKED weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *out);
