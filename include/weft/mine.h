@@ -238,6 +238,8 @@ typedef struct weft_quest {
     const weft_ranks *ranks;   /* NULL: this process alone */
 } weft_quest;
 
+/* Refuses throughput per TDP where designs take no power. */
+WEFT_CHECKED weft_status weft_check_per_tdp(const weft_template *t, weft_metric metric);
 /* Refuses what cannot be asked, with a message. */
 WEFT_CHECKED weft_status weft_quest_check(const weft_quest *q);
 /* Samples a second of one workload; of several the blend of throughputs relative to the reference.

@@ -17,6 +17,7 @@
 
 static const double TOLERANCE = 0.01; /* a winner stays while it is so near to the best */
 static const double SHOW_EVERY_S = 0.1;
+static const double SAME = 1e-9; /* relative difference that is none */
 
 static weft_status find_solver(const char *name, const weft_miner **out)
 {
@@ -150,6 +151,26 @@ static weft_status run_miner(job *j, weft_run *run, meter *m)
     return WEFT_OK;
 }
 
+/* What a study knows is taken from it; the winner is scheduled again. */
+static weft_status check_recalled(const job *j)
+{
+    weft_quest q = j->quest;
+    double *reference_s = WEFT_NEW(j->a, double, q.n_workloads), value;
+
+    if (j->found.n_recalled == 0 || !(j->found.value > 0))
+        return WEFT_OK;
+    for (int i = 0; i < q.n_workloads; i++)
+        reference_s[i] = weft_mill_step_s(q.workload[i].mill[0], &q.reference);
+    q.reference_s = reference_s;
+    value = weft_quest_value(&q, 0, &j->found.point);
+    if (fabs(value - j->found.value) <= SAME * value)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "%s: the study makes the best design worth %.12g, and it is worth %.12g: the "
+                     "study was changed, or is of other cost models; begin another one",
+                     j->flags->study, j->found.value, value);
+}
+
 static weft_status run_sensitivity(job *j, weft_run *run)
 {
     if (j->flags->sensitivity == 0 || !(j->found.value > 0))
@@ -175,6 +196,8 @@ static weft_status search(job *j)
     }
     run.scratch = weft_arena_new();
     status = run_miner(j, &run, &m);
+    if (status == WEFT_OK)
+        status = agree(j, check_recalled(j));
     if (status == WEFT_OK)
         status = run_sensitivity(j, &run);
     weft_arena_free(run.scratch);

@@ -27,6 +27,18 @@ static weft_status check_workload(const weft_template *t, const weft_workload *w
     return WEFT_OK;
 }
 
+weft_status weft_check_per_tdp(const weft_template *t, weft_metric metric)
+{
+    weft_point least = {{0}};
+
+    if (metric != WEFT_METRIC_PER_TDP || !t->has_power || weft_point_tdp_w(t, &least) > 0)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "the template '%s' has designs that take no power: throughput per TDP is not "
+                     "limited",
+                     t->name);
+}
+
 weft_status weft_quest_check(const weft_quest *q)
 {
     const weft_template *t = q->template_;
@@ -43,6 +55,7 @@ weft_status weft_quest_check(const weft_quest *q)
                          "the template '%s' says nothing of power: neither limit it nor divide by "
                          "it, or take another template",
                          t->name);
+    WEFT_TRY(weft_check_per_tdp(t, q->metric));
     if (!(q->least_throughput >= 0) ||
         (q->metric == WEFT_METRIC_PER_TDP && q->least_throughput == 0))
         return weft_fail(WEFT_E_INPUT,

@@ -638,7 +638,7 @@ static void relabel(question q, extremes before, uint64_t seed)
 
 TEST(searches_say_what_all_designs_say)
 {
-    int n = n_problems(60, 2000);
+    int n = n_problems(200, 2000);
 
     for (int i = 0; i < n; i++) {
         uint64_t seed = 1000 + (uint64_t)i;
@@ -666,6 +666,145 @@ TEST(searches_say_what_all_designs_say)
                   total.n_related);
     CHECK(total.n_optimal > 0 && total.n_infeasible > 0 && total.n_open > 0);
     CHECK(total.n_fronts > 0 && total.n_checked > 0 && total.n_related > 0);
+}
+
+/* --- pipelines of real networks ---------------------------------------------------------------
+ * Their designs are compared with brute force on drawn networks (test_mine_fleet.c); here with each
+ * other, and files are checked. */
+
+typedef struct fleet_answer {
+    weft_fleet_found common, stages, cut[2]; /* cut: both, stopped at once */
+} fleet_answer;
+
+static question draw_fleet(uint64_t seed, weft_arena *a)
+{
+    static const char *const layered[] = {"gpt2:layers=3,hidden=32,heads=2,seq=8,vocab=64",
+                                          "bert:layers=2,hidden=48,heads=2,seq=12,vocab=50"};
+    weft_rng r = weft_rng_seed(seed + 77);
+    question q = draw_question(seed, a);
+
+    for (int i = 0; i < q.request.n_networks; i++)
+        q.network[i].model = layered[weft_rng_below(&r, 2)];
+    q.request.blend = WEFT_BLEND_GEOMETRIC;
+    q.fleet = weft_fleet_default();
+    q.fleet.n_stages = 1 + weft_rng_below(&r, 4);
+    q.fleet.width = 1 + weft_rng_below(&r, 2);
+    q.fleet.replicas = 1 + weft_rng_below(&r, 2);
+    q.fleet.microbatch = 1 + weft_rng_below(&r, 2);
+    q.fleet.batch = q.fleet.microbatch * q.fleet.replicas * (1 + weft_rng_below(&r, 9));
+    q.fleet.recomputes = (unsigned)(1 + weft_rng_below(&r, 7));
+    q.fleet.between = (weft_span){ONE_OF(&r, 0, 5e-6), ONE_OF(&r, 1e9, 25e9, 1e12)};
+    return q;
+}
+
+static weft_fleet_found mine_fleet(const weft_fleet_case *c, bool is_per_stage, bool is_cut,
+                                   weft_arena *a)
+{
+    volatile sig_atomic_t stop = is_cut;
+    weft_run run = {
+        .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new(), .stop = &stop};
+    weft_fleet_quest q = c->quest;
+    weft_fleet_found f;
+
+    q.is_per_stage = is_per_stage;
+    CHECK_OK(weft_mine_cluster(&q, &run, a, &f));
+    weft_arena_free(run.scratch);
+    return f;
+}
+
+static void check_fleet_file(const question *q, weft_fleet_case *c, const fleet_answer *x,
+                             bool is_per_stage, uint64_t seed)
+{
+    static const char *const optimizers[] = {"sgd", "momentum", "adam"};
+    const weft_fleet_found *f = is_per_stage ? &x->stages : &x->common;
+    weft_arena *a = weft_arena_new();
+    trial t = {.solver = is_per_stage ? "stages" : "common", .seed = seed};
+
+    c->quest.is_per_stage = is_per_stage;
+    if (f->value > 0)
+        expect_accepted(
+            &t, weft_doc_json(
+                    weft_fleet_design_doc(
+                        &(weft_fleet_report){.quest = &c->quest,
+                                             .found = f,
+                                             .common = is_per_stage ? &x->common : NULL,
+                                             .dtype = "bf16",
+                                             .optimizer = optimizers[q->request.options.optimizer],
+                                             .options = &q->request.options},
+                        a),
+                    0, a));
+    weft_arena_free(a);
+}
+
+static void expect_fleet(const weft_fleet_found *f, const weft_fleet_found *any, uint64_t seed,
+                         const char *what)
+{
+    total.n_runs++;
+    total.n_optimal += f->outcome == WEFT_OPTIMAL;
+    total.n_infeasible += f->outcome == WEFT_INFEASIBLE;
+    if (any->value > f->bound * (1 + 1e-9) || (any->value > 0 && f->outcome == WEFT_INFEASIBLE) ||
+        (f->outcome == WEFT_OPTIMAL && any->value > f->value * (1 + 1e-8)))
+        fail_msg("seed %llu, %s: %s %.12g with a bound of %.12g, and there is %.12g",
+                 (unsigned long long)seed, what, weft_outcome_name(f->outcome), f->value, f->bound,
+                 any->value);
+}
+
+static fleet_answer ask_fleet(const question *q, uint64_t seed, weft_arena *a)
+{
+    bool is_single = q->request.n_networks == 1;
+    fleet_answer x;
+    weft_fleet_case c;
+
+    write_template(q);
+    CHECK_OK(weft_fleet_case_open(&q->request, &c));
+    x.common = mine_fleet(&c, false, false, a);
+    x.cut[0] = mine_fleet(&c, false, true, a);
+    x.stages = is_single ? mine_fleet(&c, true, false, a) : x.common;
+    x.cut[1] = is_single ? mine_fleet(&c, true, true, a) : x.cut[0];
+    CHECK(x.common.outcome == WEFT_OPTIMAL || x.common.outcome == WEFT_INFEASIBLE ||
+          x.common.outcome == WEFT_BOUNDED);
+    CHECK((x.common.value > 0) <= (x.stages.value > 0));
+    CHECK(x.stages.value >= x.common.value * (1 - 1e-9));
+    expect_fleet(&x.common, &x.cut[0], seed, "common");
+    expect_fleet(&x.cut[0], &x.common, seed, "common, stopped");
+    expect_fleet(&x.stages, &x.common, seed, "stages");
+    expect_fleet(&x.stages, &x.cut[1], seed, "stages");
+    expect_fleet(&x.cut[1], &x.stages, seed, "stages, stopped");
+    check_fleet_file(q, &c, &x, false, seed);
+    if (is_single)
+        check_fleet_file(q, &c, &x, true, seed);
+    weft_fleet_case_close(&c);
+    return x;
+}
+
+TEST(pipelines_do_not_contradict_each_other)
+{
+    int n = n_problems(100, 1000);
+
+    total = (tally){0};
+    for (int i = 0; i < n; i++) {
+        uint64_t seed = 500000 + (uint64_t)i;
+        weft_arena *a = weft_arena_new();
+        weft_rng r = weft_rng_seed(seed * 7 + 1);
+        question q = draw_fleet(seed, a);
+        fleet_answer x, wide;
+
+        q.request.network = q.network;
+        q.request.fleet = &q.fleet;
+        draw_limits(&q, &r);
+        x = ask_fleet(&q, seed, a);
+        set_limits(&q, q.area_mm2 * 1.3, q.tdp_w * 1.3);
+        wide = ask_fleet(&q, seed, a);
+        expect_fleet(&wide.common, &x.common, seed, "larger limits");
+        expect_fleet(&wide.stages, &x.stages, seed, "larger limits, stages");
+        total.n_problems += 2;
+        weft_arena_free(a);
+    }
+    print_message("%d pipelines, %d answers beside others: %d optimal, %d infeasible; %d files "
+                  "checked\n",
+                  total.n_problems, total.n_runs, total.n_optimal, total.n_infeasible,
+                  total.n_checked);
+    CHECK(total.n_optimal > 0 && total.n_infeasible > 0 && total.n_checked > 0);
 }
 
 /* --- examples that were once wrong ------------------------------------------------------------
@@ -744,6 +883,38 @@ TEST(a_search_for_inference_says_nothing_of_training)
     weft_arena_free(a);
 }
 
+/* Throughput per TDP of designs that take no power is no number. */
+TEST(per_tdp_needs_power)
+{
+    static const weft_mine_network network = {EXAMPLES "mine-exhaustive/m0.onnx", 4, 1};
+    weft_mine_request r = {
+        .n_networks = 1,
+        .network = &network,
+        .options = {.dtype = WEFT_BF16, .train = true, .optimizer = WEFT_ADAM},
+        .area = "300mm2",
+        .metric = WEFT_METRIC_PER_TDP,
+        .n_threads = 1
+    };
+    weft_arena *a = weft_arena_new();
+    question q = {
+        .a = a,
+        .n = {1,   1,   1,   1,   1,   1      },
+        .size = {{4}, {4}, {1}, {4}, {1}, {65536}},
+        .rest = "\"clock\": \"100MHz\", \"hbm\": {\"bandwidth\": \"1GB/s\", "
+                "\"efficiency\": 1, \"size\": \"16GiB\"}, \"area\": {\"fixed\": "
+                "\"1mm2\", \"pe\": \"500um2\", \"lane\": \"500um2\", "
+                "\"sram_per_MiB\": \"0.3mm2\"}, \"power\": {\"fixed\": \"0W\", "
+                "\"mac\": \"0pJ\", \"lane\": \"0pJ\"}, \"dataflow\": \"os\", "
+                "\"state_bytes\": 8"
+    };
+    weft_mine_case c;
+
+    write_template(&q);
+    r.template_ = scratch_file(0);
+    CHECK_FAILS(weft_mine_case_open(&r, &c), "designs that take no power");
+    weft_arena_free(a);
+}
+
 static int drop_files(void **state)
 {
     (void)state;
@@ -755,6 +926,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(searches_say_what_all_designs_say),
+        cmocka_unit_test(pipelines_do_not_contradict_each_other),
+        cmocka_unit_test(per_tdp_needs_power),
         cmocka_unit_test(an_exhaustive_search_that_is_cut_short_proves_nothing),
         cmocka_unit_test(a_search_for_inference_says_nothing_of_training),
     };
