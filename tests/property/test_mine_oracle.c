@@ -20,17 +20,11 @@
 
 enum { MOST_DESIGNS = 729, MOST_NETS = 2, MOST_PLACES = 3 };
 
-static const char *const models[] = {
-    "gpt2:layers=1,hidden=32,heads=2,seq=8,vocab=64",
-    "bert:layers=1,hidden=48,heads=3,seq=12,vocab=50",
-    "randwire:kind=er,nodes=4,stages=1,channels=6,image=12,classes=7",
-    "dlrm:tables=2,rows=40,dim=8,dense=5",
+static const char *const files[] = {
     WEFT_TEST_DATA "/counterexamples/mine-exhaustive/m0.onnx",
     WEFT_TEST_DATA "/counterexamples/mine-inference/m0.onnx",
     WEFT_TEST_DATA "/counterexamples/mine-inference/m1.onnx",
 };
-
-enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static int n_problems(int few, int all)
 {
@@ -145,12 +139,38 @@ static void write_template(const question *q)
     CHECK_OK(weft_file_write(scratch_file(0), text, strlen(text)));
 }
 
+static const char *draw_model(weft_rng *r, weft_arena *a)
+{
+    int heads = 1 + weft_rng_below(r, 3), wide = heads * 4 * (1 + weft_rng_below(r, 12));
+
+    switch (weft_rng_below(r, 6)) {
+    case 0:
+        return weft_arena_print(a, "gpt2:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=%d",
+                                1 + weft_rng_below(r, 2), wide, heads, 1 + weft_rng_below(r, 24),
+                                10 + weft_rng_below(r, 300));
+    case 1:
+        return weft_arena_print(a, "bert:layers=1,hidden=%d,heads=%d,seq=%d,vocab=50", wide, heads,
+                                1 + weft_rng_below(r, 24));
+    case 2:
+        return weft_arena_print(
+            a, "randwire:kind=er,nodes=%d,stages=%d,channels=%d,image=%d,classes=7,seed=%d",
+            2 + weft_rng_below(r, 5), 1 + weft_rng_below(r, 2), 1 + weft_rng_below(r, 12),
+            8 + weft_rng_below(r, 16), weft_rng_below(r, 1000));
+    case 3:
+        return weft_arena_print(a, "dlrm:tables=%d,rows=%d,dim=%d,dense=%d",
+                                1 + weft_rng_below(r, 3), 5 + weft_rng_below(r, 100),
+                                4 + weft_rng_below(r, 20), 1 + weft_rng_below(r, 9));
+    default:
+        return files[weft_rng_below(r, 3)];
+    }
+}
+
 static void draw_networks(weft_rng *r, question *q)
 {
     q->request.n_networks = 1 + (weft_rng_below(r, 3) == 0);
     for (int i = 0; i < q->request.n_networks; i++)
-        q->network[i] = (weft_mine_network){models[weft_rng_below(r, N_MODELS)],
-                                            1 + weft_rng_below(r, 8), ONE_OF(r, 1, 1, 0.5, 3)};
+        q->network[i] = (weft_mine_network){draw_model(r, q->a), 1 + weft_rng_below(r, 8),
+                                            ONE_OF(r, 1, 1, 0.5, 3)};
     q->request.options = (weft_model_options){
         .dtype = WEFT_BF16,
         .train = true,
