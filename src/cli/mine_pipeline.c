@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double SAME = 1e-8;
-
 typedef struct job {
     const weft_mine_flags *flags;
     weft_fleet_case *fleet;
@@ -37,18 +35,6 @@ static weft_status search_once(job *j, bool is_per_stage, weft_fleet_found *out)
     return status;
 }
 
-/* One design for all is a design for each stage. */
-static weft_status cross_check(const job *j)
-{
-    if (j->common.value <= j->found.bound * (1 + SAME))
-        return WEFT_OK;
-    return weft_fail(
-        WEFT_E_INTERNAL,
-        "one design for all stages is worth %.12g, above %.12g, which was proved to be "
-        "the most with one for each",
-        j->common.value, j->found.bound);
-}
-
 static weft_status search(job *j)
 {
     double begin_s = weft_wall_s();
@@ -56,10 +42,7 @@ static weft_status search(job *j)
 
     WEFT_TRY(search_once(j, is_per_stage, &j->found));
     j->seconds = weft_wall_s() - begin_s;
-    if (!is_per_stage || j->flags->quiet)
-        return WEFT_OK;
-    WEFT_TRY(search_once(j, false, &j->common));
-    return cross_check(j);
+    return is_per_stage && !j->flags->quiet ? search_once(j, false, &j->common) : WEFT_OK;
 }
 
 static weft_doc *result_doc(const job *j, const weft_fleet_report *r, weft_doc *plan)

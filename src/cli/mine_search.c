@@ -151,24 +151,41 @@ static weft_status run_miner(job *j, weft_run *run, meter *m)
     return WEFT_OK;
 }
 
-/* What a study knows is taken from it; the winner is scheduled again. */
+/* Schedules a design again, whose seconds a study may have known. */
+static weft_status check_design(const job *j, const weft_quest *q, const weft_point *p,
+                                double throughput)
+{
+    double *step_s = WEFT_NEW(j->a, double, q->n_workloads), again;
+    char text[96];
+
+    for (int i = 0; i < q->n_workloads; i++)
+        step_s[i] = weft_mill_step_s(q->workload[i].mill[0], p);
+    again = weft_quest_throughput(q, step_s);
+    if (fabs(again - throughput) <= SAME * again)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "%s: the study gives %s a throughput of %.12g, and it has %.12g: the study "
+                     "was changed, or is of other cost models; begin another one",
+                     j->flags->study, weft_point_print(q->template_, p, text), throughput, again);
+}
+
+/* What a study knows is taken from it; the winner and the front are scheduled again. */
 static weft_status check_recalled(const job *j)
 {
     weft_quest q = j->quest;
-    double *reference_s = WEFT_NEW(j->a, double, q.n_workloads), value;
+    double *reference_s = WEFT_NEW(j->a, double, q.n_workloads);
+    const weft_found *f = &j->found;
 
-    if (j->found.n_recalled == 0 || !(j->found.value > 0))
+    if (f->n_recalled == 0)
         return WEFT_OK;
     for (int i = 0; i < q.n_workloads; i++)
         reference_s[i] = weft_mill_step_s(q.workload[i].mill[0], &q.reference);
     q.reference_s = reference_s;
-    value = weft_quest_value(&q, 0, &j->found.point);
-    if (fabs(value - j->found.value) <= SAME * value)
-        return WEFT_OK;
-    return weft_fail(WEFT_E_INPUT,
-                     "%s: the study makes the best design worth %.12g, and it is worth %.12g: the "
-                     "study was changed, or is of other cost models; begin another one",
-                     j->flags->study, j->found.value, value);
+    if (f->value > 0)
+        WEFT_TRY(check_design(j, &q, &f->point, f->throughput));
+    for (int i = 0; i < f->n_front; i++)
+        WEFT_TRY(check_design(j, &q, &f->front[i].point, f->front[i].throughput));
+    return WEFT_OK;
 }
 
 static weft_status run_sensitivity(job *j, weft_run *run)
