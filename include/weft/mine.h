@@ -238,6 +238,8 @@ typedef struct weft_quest {
     const weft_ranks *ranks;   /* NULL: this process alone */
 } weft_quest;
 
+/* Refuses throughput per TDP where designs take no power. */
+WEFT_CHECKED weft_status weft_check_per_tdp(const weft_template *t, weft_metric metric);
 /* Refuses what cannot be asked, with a message. */
 WEFT_CHECKED weft_status weft_quest_check(const weft_quest *q);
 /* Samples a second of one workload; of several the blend of throughputs relative to the reference.
@@ -393,6 +395,8 @@ typedef struct weft_study weft_study;
 
 /* Opens or makes a file. The caller owns *out. */
 WEFT_CHECKED weft_status weft_study_open(const char *path, weft_study **out);
+/* Opens a file that is there to read it alone: neither it nor its folder need to be writable. */
+WEFT_CHECKED weft_status weft_study_open_to_read(const char *path, weft_study **out);
 void weft_study_close(weft_study *s);
 /* The part of the study about this template and these workloads; lives as long as the study. */
 WEFT_CHECKED weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *out);
@@ -536,6 +540,9 @@ typedef struct weft_design_file {
     const weft_doc *doc;
 } weft_design_file;
 
+/* Of everything that a design file says but this hash itself, in whatever order: what a file says
+ * of a search that is not repeated is at least as it was written. Finds changes, is no signature. */
+uint64_t weft_design_hash(const weft_doc *file);
 /* Reads and validates a design file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_design_read(const char *path, weft_arena *a, weft_design_file *out);
 /* The design, and what is claimed of its search: bounds, counts, designs of the front without what
@@ -550,6 +557,8 @@ WEFT_CHECKED weft_status weft_design_decide_fleet(const weft_design_file *f, con
                                                   weft_arena *a, weft_fleet_found *out,
                                                   weft_fleet_found *common, bool *has_common);
 
+/* Designs within the limits; 0: too many are to be looked at. */
+int64_t weft_quest_feasible(const weft_quest *q);
 /* No design within the limits has more: the bound of the whole lattice as one box, without a
  * search. Needs reference_s. */
 double weft_quest_top(const weft_quest *q);

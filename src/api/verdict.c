@@ -133,6 +133,14 @@ void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, dou
                                     weft_outcome_name(is_optimal ? WEFT_OPTIMAL : WEFT_BOUNDED)));
 }
 
+/* --- what is not checked --------------------------------------------------------------------- */
+
+void weft_unchecked(weft_verdict *out, const char *field)
+{
+    if (out->n_unchecked < WEFT_MOST_UNCHECKED)
+        out->unchecked[out->n_unchecked++] = field;
+}
+
 /* --- files ----------------------------------------------------------------------------------- */
 
 static bool is_file(const char *path)

@@ -26,6 +26,8 @@ void weft_compare(weft_wrongs *w, const char *where, const weft_doc *claimed,
  */
 void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, double proved,
                       bool (*is_search)(const char *), weft_verdict *out);
+/* Adds to what is not checked: a field of the file, "proof.bound". */
+void weft_unchecked(weft_verdict *out, const char *field);
 /* A file that is not where we are may lie beside the plan. */
 const char *weft_beside(const char *plan_path, const char *name, weft_arena *a);
 

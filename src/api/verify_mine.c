@@ -7,22 +7,28 @@
  * 3. Area, power, steps, throughput and the metric are computed again: of the design, of the
  *    reference and of every design of the front, by schedules; of a pipeline by events. The file is
  *    written once more with these, and every entry must be found again, to 1e-9 relative.
- * 4. No design of the front beats another one of it, none is worth more than the winner, unless
- *    that was searched for inference and is used for training.
+ * 4. No design of the front beats another one of it; the front accounts for the winner and for the
+ *    reference, if that is within the limits: both were tried. None of these is worth more than
+ *    the bound, or than the winner, unless that was searched for inference and is used for
+ *    training.
  * 5. The bound is not below the value, and `optimal` is claimed where the two are the same. What is
  *    certified without a search is the bound of the whole template as one box (of a pipeline that
  *    of its work on the best design for each part). A bound below that must come from a solver
  *    that proves one, and is not repeated: `weft mine` with the options of the file does it.
+ * 6. The hash of the file is that of all it says.
  *
- * Not computed again: how many designs a search looked at, whether the front has all designs, what
- * changed constants would change, and one common design beside those of stages. Of these only the
- * order of numbers is checked. */
+ * Not computed again: that the search was asked for these limits, how many designs it looked at,
+ * whether the front has all designs, what changed constants would change, and one common design
+ * beside those of stages. Of these the order of numbers is checked, and the hash; they are listed
+ * in the verdict. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "verdict.h"
 
 static const double EXACT = 2e-9; /* gap of what is optimal */
+static const double SAME = 5e-10; /* gap of what is not said to be less than optimal */
 static const double STAYS = 0.99; /* of the best: a winner with less flips */
 
 typedef struct verifier {
@@ -89,6 +95,8 @@ static void compare_files(verifier *v, const weft_doc *found)
     for (int i = 0; i < found->n; i++) {
         const weft_doc *other = weft_doc_get(claimed, found->key[i]);
 
+        if (strcmp(found->key[i], "hash") == 0) /* of numbers to the last bit */
+            continue;
         if (other == NULL)
             weft_wrong(v->w, weft_arena_print(v->a, "%s is missing", found->key[i]));
         else
@@ -129,6 +137,9 @@ static void check_bound(verifier *v, double value, double top, const char *solve
                                     "bound is claimed to be %.12g, the whole template allows %.12g "
                                     "and the solver '%s' proves nothing",
                                     bound, top, solver));
+    if (v->file->outcome != WEFT_OPTIMAL && bound <= value * (1 + SAME) &&
+        strcmp(solver, "inference") != 0)
+        weft_wrong(v->w, "status is 'bounded', expected 'optimal': the bound is the value");
     if (v->file->outcome == WEFT_OPTIMAL && !(bound <= value * (1 + EXACT)))
         weft_wrong(v->w, weft_arena_print(v->a,
                                           "status is 'optimal', expected 'bounded': the bound "
@@ -137,6 +148,11 @@ static void check_bound(verifier *v, double value, double top, const char *solve
 }
 
 /* --- one device ------------------------------------------------------------------------------ */
+
+static bool is_feasible(const weft_template *t, const weft_limits *l, const weft_point *p)
+{
+    return weft_point_area_mm2(t, p) <= l->area_mm2 && weft_point_tdp_w(t, p) <= l->tdp_w;
+}
 
 static bool is_within(verifier *v, const weft_quest *q, const char *what, const weft_point *p)
 {
@@ -149,7 +165,7 @@ static bool is_within(verifier *v, const weft_quest *q, const char *what, const 
     if (tdp_w > q->limits.tdp_w)
         weft_wrong(v->w, weft_arena_print(v->a, "%s takes %.12g W, the limit is %.12g W", what,
                                           tdp_w, q->limits.tdp_w));
-    return area_mm2 <= q->limits.area_mm2 && tdp_w <= q->limits.tdp_w;
+    return is_feasible(t, &q->limits, p);
 }
 
 /* Figures of all networks on the winner; the quest gets the times of the reference. */
@@ -178,25 +194,55 @@ static const weft_mine_figure *measure(verifier *v, const weft_mine_case *c, wef
     return list;
 }
 
+static weft_mined mined(verifier *v, const weft_quest *q, const weft_point *p)
+{
+    double *step_s = WEFT_NEW(v->a, double, q->n_workloads);
+
+    for (int k = 0; k < q->n_workloads; k++)
+        step_s[k] = weft_mill_step_s(q->workload[k].mill[0], p);
+    return (weft_mined){*p, weft_quest_throughput(q, step_s), weft_point_tdp_w(q->template_, p),
+                        weft_point_area_mm2(q->template_, p)};
+}
+
+/* A search has tried this design. */
+static void check_tried(verifier *v, const weft_quest *q, const weft_found *f, const char *what,
+                        const weft_point *p)
+{
+    bool is_best = strcmp(v->file->solver, "inference") != 0; /* it reports what is best there */
+    double value = weft_quest_value(q, 0, p);
+
+    if (is_best && value > f->value * (1 + WEFT_NEAR))
+        weft_wrong(v->w, weft_arena_print(v->a, "%s is worth more than the design", what));
+    if (value > v->file->bound * (1 + WEFT_NEAR))
+        weft_wrong(v->w, weft_arena_print(v->a, "%s is worth %.12g, above the bound %.12g", what,
+                                          value, v->file->bound));
+}
+
 static void measure_front(verifier *v, const weft_quest *q, weft_found *f)
 {
     weft_mined *front = WEFT_NEW(v->a, weft_mined, f->n_front + 1);
-    double *step_s = WEFT_NEW(v->a, double, q->n_workloads);
-    bool is_best = strcmp(v->file->solver, "inference") != 0; /* it reports what is best there */
 
     for (int i = 0; i < f->n_front; i++) {
-        const weft_point *p = &f->front[i].point;
+        const char *name = weft_arena_print(v->a, "front[%d]", i);
 
-        for (int k = 0; k < q->n_workloads; k++)
-            step_s[k] = weft_mill_step_s(q->workload[k].mill[0], p);
-        front[i] =
-            (weft_mined){*p, weft_quest_throughput(q, step_s), weft_point_tdp_w(q->template_, p),
-                         weft_point_area_mm2(q->template_, p)};
-        (void)is_within(v, q, weft_arena_print(v->a, "front[%d]", i), p);
-        if (is_best && weft_quest_value(q, 0, p) > f->value * (1 + WEFT_NEAR))
-            weft_wrong(v->w, weft_arena_print(v->a, "front[%d] is worth more than the design", i));
+        front[i] = mined(v, q, &f->front[i].point);
+        (void)is_within(v, q, name, &front[i].point);
+        check_tried(v, q, f, name, &front[i].point);
     }
     f->front = front;
+}
+
+/* Some member of the front is as good as this design, which was tried. */
+static void check_covered(verifier *v, const weft_quest *q, const weft_found *f, const char *what,
+                          const weft_point *p)
+{
+    weft_mined m = mined(v, q, p);
+
+    for (int i = 0; i < f->n_front; i++)
+        if (f->front[i].throughput * (1 + WEFT_NEAR) >= m.throughput &&
+            f->front[i].tdp_w <= m.tdp_w && f->front[i].area_mm2 <= m.area_mm2)
+            return;
+    weft_wrong(v->w, weft_arena_print(v->a, "the front lacks %s: nothing on it is as good", what));
 }
 
 /* Designs are listed by falling throughput: one is beaten by an earlier one or by none. */
@@ -217,6 +263,23 @@ static void check_front(verifier *v, const weft_found *f)
         if (by < i)
             weft_wrong(v->w, weft_arena_print(v->a, "front[%d] is beaten by front[%d]", i, by));
     }
+}
+
+static void check_search(verifier *v, const weft_quest *q, const weft_found *f)
+{
+    const char *solver = v->file->solver;
+
+    if (weft_miner_find(solver) == NULL)
+        weft_wrong(v->w, weft_arena_print(v->a, "asked.solver is '%s', which is none", solver));
+    if (f->is_front_proved && strcmp(solver, "front") != 0 && strcmp(solver, "exhaustive") != 0)
+        weft_wrong(v->w, weft_arena_print(v->a, "is_front_proved: the solver '%s' proves no front",
+                                          solver));
+    if (f->n_feasible != 0 && f->n_feasible != weft_quest_feasible(q))
+        weft_wrong(v->w,
+                   weft_arena_print(v->a, "search.feasible is %lld, recomputed %lld",
+                                    (long long)f->n_feasible, (long long)weft_quest_feasible(q)));
+    if (f->schedule_bound < v->file->bound * (1 - WEFT_NEAR))
+        weft_wrong(v->w, "search.schedule_bound is below the bound of the policy");
 }
 
 static void check_shifts(verifier *v, const weft_sensitivity *s)
@@ -285,11 +348,15 @@ static void judge(verifier *v, const weft_mine_case *c)
     }
     measure_front(v, q, f);
     check_front(v, f);
+    check_covered(v, q, f, "the design", &f->point);
+    if (is_feasible(q->template_, &q->limits, &q->reference)) {
+        check_tried(v, q, f, "the reference", &q->reference);
+        check_covered(v, q, f, "the reference", &q->reference);
+    }
+    check_search(v, q, f);
     check_shifts(v, s);
     compare_files(v, weft_mine_design_doc(r, v->a));
     check_bound(v, f->value, weft_quest_top(q), file->solver);
-    if (f->schedule_bound < file->bound * (1 - WEFT_NEAR))
-        weft_wrong(v->w, "search.schedule_bound is below the bound of the policy");
     v->out->has_solution = true;
 }
 
@@ -303,6 +370,23 @@ static void check_plans(verifier *v, const weft_fleet_found *f)
                                               "networks[%d].bound_s is %.12g, above the step "
                                               "%.12g",
                                               i, f->plan[i].bound_s, f->plan[i].step_s));
+}
+
+/* The reference in the same pipeline is a plan of the search, if it is within the limits. */
+static void check_reference(verifier *v, const weft_fleet_quest *q, const weft_fleet_found *f)
+{
+    double devices = (double)q->fleet.n_stages * q->fleet.width * q->fleet.replicas;
+    double value = f->reference_throughput;
+
+    if (!is_feasible(q->template_, &q->limits, &q->reference) || q->least_throughput > 1)
+        return;
+    if (q->metric == WEFT_METRIC_PER_TDP)
+        value /= devices * weft_point_tdp_w(q->template_, &q->reference);
+    if (value > v->file->bound * (1 + WEFT_NEAR))
+        weft_wrong(v->w, weft_arena_print(v->a,
+                                          "the reference is worth %.12g in the same pipeline, "
+                                          "above the bound %.12g",
+                                          value, v->file->bound));
 }
 
 static void judge_fleet(verifier *v, weft_fleet_case *c)
@@ -336,6 +420,7 @@ static void judge_fleet(verifier *v, weft_fleet_case *c)
                              .options = &file->options};
     compare_files(v, weft_fleet_design_doc(r, v->a));
     check_plans(v, f);
+    check_reference(v, &c->quest, f);
     check_bound(v, f->value, top, "auto");
     if (common->value > f->value * (1 + WEFT_NEAR))
         weft_wrong(v->w, "common.value is above the value with a design for each stage");
@@ -343,6 +428,47 @@ static void judge_fleet(verifier *v, weft_fleet_case *c)
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
+
+static void check_hash(verifier *v)
+{
+    const weft_doc *d = weft_doc_get(v->file->doc, "hash");
+    const char *now = weft_arena_print(v->a, "%016" PRIx64, weft_design_hash(v->file->doc));
+
+    if (d == NULL || d->kind != WEFT_DOC_TEXT)
+        weft_wrong(v->w, "hash is missing: nothing says that the file is as it was written");
+    else if (strcmp(d->text, now) != 0)
+        weft_wrong(v->w, "hash is not that of what the file says, which was changed after it was "
+                         "written");
+}
+
+/* The question as such, and what only a search knows: the hash alone speaks for these. */
+static void list_unchecked(const verifier *v)
+{
+    static const char *const asked[] = {"asked.area_mm2", "asked.tdp_w", "asked.memory_bytes",
+                                        "asked.least_throughput", "search"};
+    static const char *const device[] = {"asked.solver", "asked.seed", "asked.evaluations", "front",
+                                         "is_front_proved"};
+    static const char *const fleet[] = {"designs", "fleet.recompute", "fleet.inside_bytes_per_s",
+                                        "fleet.inside_latency_s", "networks[].bound_s"};
+    const weft_design_file *f = v->file;
+    const char *more = f->is_fleet ? "common" : "sensitivity";
+    const weft_doc *d = weft_doc_get(f->doc, more);
+
+    for (int i = 0; i < 5; i++)
+        weft_unchecked(v->out, asked[i]);
+    for (int i = 0; i < 5; i++)
+        weft_unchecked(v->out, f->is_fleet ? fleet[i] : device[i]);
+    if (d != NULL && d->kind != WEFT_DOC_NULL)
+        weft_unchecked(v->out, more);
+    if (f->n_networks == 1)
+        weft_unchecked(v->out, "networks[].weight");
+    if (f->n_networks == 1 && !f->is_fleet)
+        weft_unchecked(v->out, "asked.blend");
+    if (!v->out->is_bound_checked) {
+        weft_unchecked(v->out, "status");
+        weft_unchecked(v->out, "bound");
+    }
+}
 
 weft_status weft_verify_mine(const char *plan_path, const char *model, const char *template_,
                              weft_wrongs *w, weft_case *c, weft_verdict *out)
@@ -358,9 +484,11 @@ weft_status weft_verify_mine(const char *plan_path, const char *model, const cha
     if (file->is_fleet) {
         WEFT_TRY(weft_fleet_case_open(&r, &c->fleet));
         judge_fleet(&v, &c->fleet);
-        return WEFT_OK;
+    } else {
+        WEFT_TRY(weft_mine_case_open(&r, &c->mine));
+        judge(&v, &c->mine);
     }
-    WEFT_TRY(weft_mine_case_open(&r, &c->mine));
-    judge(&v, &c->mine);
+    check_hash(&v);
+    list_unchecked(&v);
     return WEFT_OK;
 }

@@ -2,16 +2,22 @@
 /* mine_search.c: weft mine MODEL...: the search, what is shown meanwhile, and its result.
  *
  * Under mpirun all processes run the same search; process 0 alone keeps the study, writes files and
- * prints. Inputs that only some of them can read end all of them. */
+ * prints. Inputs that only some of them can read end all of them.
+ *
+ * A study that cannot be written any more (a full disk) ends no search: the answer is written and
+ * shown, then the study is what fails. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "weft/api.h"
 #include "weft/report.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 static const double TOLERANCE = 0.01; /* a winner stays while it is so near to the best */
 static const double SHOW_EVERY_S = 0.1;
+static const double SAME = 1e-9; /* relative difference that is none */
 
 static weft_status find_solver(const char *name, const weft_miner **out)
 {
@@ -32,6 +38,8 @@ typedef struct meter {
     weft_ledger study; /* find NULL: none */
     const char *unit;
     int64_t n_evaluated;
+    const char **lost; /* why the study is not written any more */
+    weft_arena *a;     /* of that */
 } meter;
 
 static bool find_design(void *context, int64_t index, double *step_s)
@@ -41,12 +49,21 @@ static bool find_design(void *context, int64_t index, double *step_s)
     return m->study.find != NULL && m->study.find(m->study.context, index, step_s);
 }
 
+/* What it knows can still be asked for. */
+static void lose_study(meter *m)
+{
+    *m->lost = weft_arena_print(m->a, "%s", weft_message());
+    m->study.put = NULL;
+}
+
 static weft_status put_designs(void *context, int n, const int64_t *index, const double *step_s)
 {
     meter *m = context;
 
     m->n_evaluated += n;
-    return m->study.put ? m->study.put(m->study.context, n, index, step_s) : WEFT_OK;
+    if (m->study.put != NULL && m->study.put(m->study.context, n, index, step_s) != WEFT_OK)
+        lose_study(m);
+    return WEFT_OK;
 }
 
 static void show_progress(void *context, double value, double bound)
@@ -78,6 +95,7 @@ typedef struct job {
     weft_quest quest; /* that of the case, with processes and times of the reference */
     const weft_miner *miner;
     weft_study *study; /* of process 0 */
+    const char *lost;  /* why it could not be kept; NULL: it was */
     weft_found found;
     weft_sensitivity sensitivity;
     double seconds;
@@ -91,10 +109,17 @@ static bool is_first(const job *j)
 
 static weft_status open_study(job *j, meter *m)
 {
+    weft_status status;
+
     if (*j->flags->study == '\0' || !is_first(j))
         return WEFT_OK;
-    WEFT_TRY(weft_study_open(j->flags->study, &j->study));
-    return weft_study_ledger(j->study, &j->quest, &m->study);
+    status = weft_study_open(j->flags->study, &j->study);
+    if (status == WEFT_OK)
+        status = weft_study_ledger(j->study, &j->quest, &m->study);
+    if (status != WEFT_E_SYSTEM)
+        return status;
+    lose_study(m);
+    return WEFT_OK;
 }
 
 /* An error of one process is one of all: *status becomes that of the first that has one. */
@@ -126,6 +151,43 @@ static weft_status run_miner(job *j, weft_run *run, meter *m)
     return WEFT_OK;
 }
 
+/* Schedules a design again, whose seconds a study may have known. */
+static weft_status check_design(const job *j, const weft_quest *q, const weft_point *p,
+                                double throughput)
+{
+    double *step_s = WEFT_NEW(j->a, double, q->n_workloads), again;
+    char text[96];
+
+    for (int i = 0; i < q->n_workloads; i++)
+        step_s[i] = weft_mill_step_s(q->workload[i].mill[0], p);
+    again = weft_quest_throughput(q, step_s);
+    if (fabs(again - throughput) <= SAME * again)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "%s: the study gives %s a throughput of %.12g, and it has %.12g: the study "
+                     "was changed, or is of other cost models; begin another one",
+                     j->flags->study, weft_point_print(q->template_, p, text), throughput, again);
+}
+
+/* What a study knows is taken from it; the winner and the front are scheduled again. */
+static weft_status check_recalled(const job *j)
+{
+    weft_quest q = j->quest;
+    double *reference_s = WEFT_NEW(j->a, double, q.n_workloads);
+    const weft_found *f = &j->found;
+
+    if (f->n_recalled == 0)
+        return WEFT_OK;
+    for (int i = 0; i < q.n_workloads; i++)
+        reference_s[i] = weft_mill_step_s(q.workload[i].mill[0], &q.reference);
+    q.reference_s = reference_s;
+    if (f->value > 0)
+        WEFT_TRY(check_design(j, &q, &f->point, f->throughput));
+    for (int i = 0; i < f->n_front; i++)
+        WEFT_TRY(check_design(j, &q, &f->front[i].point, f->front[i].throughput));
+    return WEFT_OK;
+}
+
 static weft_status run_sensitivity(job *j, weft_run *run)
 {
     if (j->flags->sensitivity == 0 || !(j->found.value > 0))
@@ -139,7 +201,7 @@ static weft_status search(job *j)
 {
     weft_effort_flags effort = *j->flags->effort;
     weft_watch watch = {0};
-    meter m = {.watch = &watch, .unit = weft_mine_unit(&j->quest)};
+    meter m = {.watch = &watch, .unit = weft_mine_unit(&j->quest), .lost = &j->lost, .a = j->a};
     weft_run run;
     weft_status status;
 
@@ -151,6 +213,8 @@ static weft_status search(job *j)
     }
     run.scratch = weft_arena_new();
     status = run_miner(j, &run, &m);
+    if (status == WEFT_OK)
+        status = agree(j, check_recalled(j));
     if (status == WEFT_OK)
         status = run_sensitivity(j, &run);
     weft_arena_free(run.scratch);
@@ -254,7 +318,11 @@ static weft_status report(const job *j, int *code)
         return WEFT_OK;
     if (plan != NULL)
         WEFT_TRY(write_files(j, &r, plan));
-    return show(j, &r, plan);
+    WEFT_TRY(show(j, &r, plan));
+    if (j->lost == NULL)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_SYSTEM, "%s; the search went on without it, and its answer is whole",
+                     j->lost);
 }
 
 /* --- processes ---------------------------------------------------------------------------------
@@ -286,6 +354,7 @@ weft_status weft_mine_search(const weft_mine_flags *f, weft_arena *a, int *code)
     weft_ranks ranks;
     weft_status status;
 
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error like others */
     if (f->n_processes == 1)
         return mine(f, NULL, a, code);
     if (!weft_ranks_is_built())

@@ -15,9 +15,9 @@ weft_status weft_mine_show(const char *study, bool json, bool with_all, const ch
     weft_status status;
     int n = 0;
 
-    if (access(study, R_OK) != 0) /* opening would make an empty one */
+    if (access(study, R_OK) != 0)
         return weft_fail(WEFT_E_INPUT, "%s: no such study, or it cannot be read", study);
-    WEFT_TRY(weft_study_open(study, &s));
+    WEFT_TRY(weft_study_open_to_read(study, &s));
     status = weft_study_read(s, a, &n, &part);
     weft_study_close(s);
     WEFT_TRY(status);

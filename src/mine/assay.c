@@ -155,7 +155,7 @@ double weft_assay_root_top(weft_assay *s)
     for (int k = 0; k < WEFT_N_KNOBS; k++)
         all.hi.at[k] = (uint16_t)(t->n_sizes[k] - 1);
     weft_assay_box_tops(s, &all, 1, &top);
-    return weft_assay_metric(s, top, weft_point_tdp_w(t, &all.lo));
+    return weft_assay_metric_top(s, top, weft_point_tdp_w(t, &all.lo));
 }
 
 /* --- what is known --------------------------------------------------------------------------- */

@@ -60,6 +60,8 @@ void weft_assay_box_tops(weft_assay *s, const weft_space_box *box, int n, double
 bool weft_assay_fits(const weft_assay *s, const weft_point *p);
 /* The metric of a throughput; 0 below the least one. */
 double weft_assay_metric(const weft_assay *s, double throughput, double tdp_w);
+/* The same of an upper bound of throughput, which rounding may have put below the least one. */
+double weft_assay_metric_top(const weft_assay *s, double throughput, double tdp_w);
 double weft_assay_best(const weft_assay *s); /* value; 0: none */
 /* True if a design with at most this value cannot improve on the best. */
 bool weft_assay_is_beaten(const weft_assay *s, double top);

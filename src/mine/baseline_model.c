@@ -183,8 +183,9 @@ weft_status weft_search_surrogate(weft_assay *s)
 
 /* --- inference ------------------------------------------------------------------------------- */
 
-/* A design and its worth in training. */
+/* The design that a search for inference found, and its worth in training. */
 typedef struct trained {
+    bool has_point;
     weft_point point;
     double value, throughput;
 } trained;
@@ -196,13 +197,16 @@ static weft_status train_on(weft_assay *s)
     const weft_tried *known;
 
     s->bound = weft_assay_root_top(s);
+    if (!t->has_point)
+        return WEFT_OK;
     WEFT_TRY(weft_assay_try(s, &index, 1, &t->value));
     known = weft_assay_look(s, index);
     t->throughput = known ? known->throughput : 0;
     return WEFT_OK;
 }
 
-/* The report is of the winner, also where the reference is better. */
+/* The report is of the winner, also where the reference is better. Training was not searched:
+ * nothing but the bound of the whole template is said of it. */
 static weft_status report_trained(const weft_quest *q, const weft_ledger *ledger, weft_run *run,
                                   weft_arena *a, trained *t, weft_found *out)
 {
@@ -210,10 +214,15 @@ static weft_status report_trained(const weft_quest *q, const weft_ledger *ledger
     out->point = t->point;
     out->value = t->value;
     out->throughput = t->throughput;
-    out->outcome = t->value > 0 ? WEFT_BOUNDED : WEFT_UNKNOWN;
-    if (!(t->value > 0))
-        out->reason =
-            "the best design for inference has less than the least throughput in training";
+    if (t->value > 0) {
+        out->outcome = WEFT_BOUNDED;
+    } else if (out->bound > 0) {
+        out->outcome = WEFT_UNKNOWN;
+        out->reason = t->has_point ? "the best design for inference has less than the least "
+                                     "throughput in training"
+                                   : "no design was found for inference, which says nothing of "
+                                     "training";
+    }
     return WEFT_OK;
 }
 
@@ -230,10 +239,7 @@ weft_status weft_mine_inference(const weft_quest *q, const weft_ledger *ledger, 
     forward.workload = q->forward;
     forward.reference_s = NULL;
     WEFT_TRY(weft_assay_run(weft_search_auto, NULL, &forward, NULL, most, run, a, &best));
-    *out = best;
-    if (!(best.value > 0))
-        return WEFT_OK;
-    t = (trained){.point = best.point};
+    t = (trained){.has_point = best.value > 0, .point = best.point};
     WEFT_TRY(report_trained(q, ledger, run, a, &t, out));
     out->n_feasible = best.n_feasible;
     out->n_evaluated += best.n_evaluated;

@@ -140,7 +140,7 @@ static void push_children(weft_assay *s, heap *h, const batch *r)
     weft_assay_box_tops(s, r->child, r->n_children, top);
     for (int i = 0; i < r->n_children; i++) {
         double tdp_w = weft_point_tdp_w(s->quest.template_, &r->child[i].lo);
-        double metric = fmin(weft_assay_metric(s, top[i], tdp_w), r->parent_top[i]);
+        double metric = fmin(weft_assay_metric_top(s, top[i], tdp_w), r->parent_top[i]);
 
         if (metric > 0 && !weft_assay_is_beaten(s, metric))
             push(s->arena, h, &r->child[i], metric);
@@ -158,7 +158,7 @@ static weft_status try_singles(weft_assay *s, heap *h, const batch *r)
     weft_assay_tops(s, WEFT_GAUGE_FLOOR, r->single, r->n_singles, top);
     for (int i = 0; i < r->n_singles; i++) {
         weft_point p = weft_point_at(t, r->single[i]);
-        double metric = weft_assay_metric(s, top[i], weft_point_tdp_w(t, &p));
+        double metric = weft_assay_metric_top(s, top[i], weft_point_tdp_w(t, &p));
 
         kept[n] = fmin(metric, r->single_top[i]);
         if (!weft_assay_is_beaten(s, kept[n]))

@@ -17,5 +17,7 @@ void weft_design_put_head(weft_arena *a, weft_doc *d, const char *kind, const we
 /* Status, value, unit, bound, gap. */
 void weft_design_put_claims(weft_arena *a, weft_doc *d, weft_outcome outcome, double value,
                             double bound, double gap, const char *unit);
+/* The hash of all that is there, as the last entry. */
+void weft_design_put_hash(weft_arena *a, weft_doc *d);
 
 #endif

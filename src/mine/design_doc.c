@@ -8,6 +8,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#include "hash.h"
 
 static weft_doc *null(weft_arena *a)
 {
@@ -201,6 +204,46 @@ void weft_design_put_claims(weft_arena *a, weft_doc *d, weft_outcome outcome, do
     weft_put_real(a, d, "gap", gap);
 }
 
+/* The same for 1 and 1.0, and for any order of keys. */
+static uint64_t hash_of(const weft_doc *d)
+{
+    bool is_number = d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
+    uint64_t h = weft_hash_start(), sum = 0;
+
+    h = weft_hash_int(h, is_number ? WEFT_DOC_REAL : d->kind);
+    if (is_number)
+        h = weft_hash_real(h, d->real);
+    if (d->kind == WEFT_DOC_INT && fabs(d->real) >= 9e15) /* a real may be rounded here */
+        h = weft_hash_int(h, d->integer);
+    if (d->kind == WEFT_DOC_BOOL)
+        h = weft_hash_int(h, d->truth);
+    if (d->kind == WEFT_DOC_TEXT)
+        h = weft_hash_text(h, d->text);
+    for (int i = 0; i < d->n; i++)
+        if (d->kind == WEFT_DOC_MAP)
+            sum += weft_hash_end(
+                weft_hash_bits(weft_hash_text(weft_hash_start(), d->key[i]), hash_of(d->item[i])));
+        else
+            h = weft_hash_bits(h, hash_of(d->item[i]));
+    return weft_hash_end(weft_hash_bits(weft_hash_int(h, d->n), sum));
+}
+
+uint64_t weft_design_hash(const weft_doc *file)
+{
+    uint64_t sum = weft_hash_start();
+
+    for (int i = 0; i < file->n; i++)
+        if (strcmp(file->key[i], "hash") != 0)
+            sum += weft_hash_end(weft_hash_bits(weft_hash_text(weft_hash_start(), file->key[i]),
+                                                hash_of(file->item[i])));
+    return weft_hash_end(sum);
+}
+
+void weft_design_put_hash(weft_arena *a, weft_doc *d)
+{
+    weft_put_text(a, d, "hash", weft_arena_print(a, "%016" PRIx64, weft_design_hash(d)));
+}
+
 static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
 {
     const weft_quest *q = r->quest;
@@ -233,5 +276,6 @@ weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a)
     weft_design_put_claims(a, d, f->outcome, f->value, f->bound,
                            fabs(f->value - f->bound) / f->value, weft_mine_unit(r->quest));
     put_found(r, true, d, a);
+    weft_design_put_hash(a, d);
     return d;
 }

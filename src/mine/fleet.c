@@ -95,6 +95,7 @@ static weft_status check(const weft_fleet_quest *q)
                          "the template '%s' says nothing of power: neither limit it "
                          "nor divide by it, or take another template",
                          q->template_->name);
+    WEFT_TRY(weft_check_per_tdp(q->template_, q->metric));
     if (!(q->least_throughput >= 0) ||
         (q->metric == WEFT_METRIC_PER_TDP && q->least_throughput == 0))
         return weft_fail(WEFT_E_INPUT,

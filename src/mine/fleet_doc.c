@@ -67,8 +67,16 @@ static weft_doc *plans_doc(const weft_fleet_report *r, weft_arena *a)
     return list;
 }
 
-static weft_doc *fleet_doc(const weft_fleet *f, weft_arena *a)
+static weft_doc *null(weft_arena *a)
 {
+    return weft_doc_new(a, WEFT_DOC_NULL);
+}
+
+/* Operators are cut over the devices of a block as is best on the reference: no other cuts are
+ * searched, and no bound holds for them. */
+static weft_doc *fleet_doc(const weft_fleet_quest *q, weft_arena *a)
+{
+    const weft_fleet *f = &q->fleet;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     weft_put_int(a, d, "stages", f->n_stages);
@@ -84,12 +92,9 @@ static weft_doc *fleet_doc(const weft_fleet *f, weft_arena *a)
         if (f->recomputes >> i & 1)
             weft_doc_add(a, list, weft_doc_new_text(a, weft_recompute_name((weft_recompute)i)));
     weft_doc_put(a, d, "recompute", list);
+    weft_doc_put(a, d, "operators_cut_for",
+                 f->width > 1 ? weft_doc_new_text(a, q->template_->landmark[0].name) : null(a));
     return d;
-}
-
-static weft_doc *null(weft_arena *a)
-{
-    return weft_doc_new(a, WEFT_DOC_NULL);
 }
 
 static weft_doc *common_doc(const weft_fleet_report *r, weft_arena *a)
@@ -112,7 +117,7 @@ void weft_fleet_report_put(const weft_fleet_report *r, weft_doc *map, weft_arena
     weft_doc *search = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, map, "designs", r->quest->is_per_stage ? "stages" : "common");
-    weft_doc_put(a, map, "fleet", fleet_doc(&r->quest->fleet, a));
+    weft_doc_put(a, map, "fleet", fleet_doc(r->quest, a));
     weft_put_real(a, map, "throughput", has ? f->throughput : NAN);
     weft_put_real(a, map, "tdp_w", has && r->quest->template_->has_power ? f->tdp_w : NAN);
     weft_put_real(a, map, "reference_throughput",
@@ -152,5 +157,6 @@ weft_doc *weft_fleet_design_doc(const weft_fleet_report *r, weft_arena *a)
     weft_doc_put(a, d, "asked", asked_doc(r, a));
     weft_design_put_claims(a, d, f->outcome, f->value, f->bound, f->gap, weft_fleet_unit(r->quest));
     weft_fleet_report_put(r, d, a);
+    weft_design_put_hash(a, d);
     return d;
 }

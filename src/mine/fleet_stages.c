@@ -15,14 +15,14 @@
  *    least x A + y W come from one dynamic program over cuts, stages left, and whether the stage
  *    with the largest load is still to come. A is a sum over stages:
  *      plan    sum of l and hops, + (m-1) hi                             the form of methods 7.1
- *      bound   before the largest one l and hops, for it m l, behind it (2 + c) l - (1 + c) lo and
+ *      bound   before the largest one l and hops, for it m l, behind it (2 + c) l - (1 + c) hi and
  *              2 + c times the hops. By pipe_bound.c its own time is at least
  *              m l + (R - (K-1) f) + (R - (K-1) b) + c (R - (K-1) l),  0 <= c <= (m-K-1) / K,
  *              R being l and hops of the K-1 stages behind it: at K stages left c is a part of the
  *              most that is possible, the same for K up to 2, 4, 8, ..; for m <= K nothing counts.
- *              The factor of the largest load, m - (K-1) (1 + c), is positive, so lo is a valid
- *              place for it. (Designs that are no options have no less of load or TDP than one that
- *              is, and A grows with every load: options suffice.)
+ *              (K-1) (1 + c) times the largest load is taken off: hi is no less than it. (Designs
+ * that are no options have no less of load or TDP than one that is, and A grows with every load:
+ * options suffice.)
  * 3. The product of two positive sums is quasi-concave: over a polygon it is least at a corner. Two
  *    extreme weights give two lines below all plans; between two solutions, weights at right angles
  *    to them give the next line, until the corner of two lines is no better than what is known.
@@ -471,7 +471,7 @@ static void set_bound_form(stager *g, double lo_s, double part)
             double c = part * (double)((m - most - 1) / most);
 
             t->weight = 2 + c;
-            t->shift = -(1 + c) * lo_s;
+            t->shift = -(1 + c) * g->hi_s;
         }
     } while (most < s);
 }
@@ -700,7 +700,10 @@ static stager new_stager(weft_fleet_search *s)
     }
     for (int i = 0; i < 2 + MOST_CLASSES; i++)
         *p[i] = (picks){WEFT_NEW(s->a, const option *, v), WEFT_NEW(s->a, double, v)};
-    g.most_s = s->least_throughput > 0 ? (double)x->fleet->batch / s->least_throughput : INFINITY;
+    if (s->least_throughput > 0) /* to rounding */
+        g.most_s = (double)x->fleet->batch / s->least_throughput * (1 + EXACT);
+    else
+        g.most_s = INFINITY;
     return g;
 }
 

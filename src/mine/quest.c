@@ -28,6 +28,18 @@ static weft_status check_workload(const weft_template *t, const weft_workload *w
     return WEFT_OK;
 }
 
+weft_status weft_check_per_tdp(const weft_template *t, weft_metric metric)
+{
+    weft_point least = {{0}};
+
+    if (metric != WEFT_METRIC_PER_TDP || !t->has_power || weft_point_tdp_w(t, &least) > 0)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "the template '%s' has designs that take no power: throughput per TDP is not "
+                     "limited",
+                     t->name);
+}
+
 weft_status weft_quest_check(const weft_quest *q)
 {
     const weft_template *t = q->template_;
@@ -44,6 +56,7 @@ weft_status weft_quest_check(const weft_quest *q)
                          "the template '%s' says nothing of power: neither limit it nor divide by "
                          "it, or take another template",
                          t->name);
+    WEFT_TRY(weft_check_per_tdp(t, q->metric));
     if (!(q->least_throughput >= 0) ||
         (q->metric == WEFT_METRIC_PER_TDP && q->least_throughput == 0))
         return weft_fail(WEFT_E_INPUT,
@@ -76,6 +89,13 @@ double weft_assay_metric(const weft_assay *s, double throughput, double tdp_w)
     return s->quest.metric == WEFT_METRIC_PER_TDP ? throughput / tdp_w : throughput;
 }
 
+double weft_assay_metric_top(const weft_assay *s, double throughput, double tdp_w)
+{
+    bool is_rounded = throughput < s->least && throughput * (1 + WEFT_ASSAY_EXACT) >= s->least;
+
+    return weft_assay_metric(s, is_rounded ? s->least : throughput, tdp_w);
+}
+
 double weft_quest_value(const weft_quest *q, int thread, const weft_point *p)
 {
     const weft_template *t = q->template_;
@@ -91,6 +111,19 @@ double weft_quest_value(const weft_quest *q, int thread, const weft_point *p)
                 : 0;
     weft_arena_free(a);
     return value;
+}
+
+int64_t weft_quest_feasible(const weft_quest *q)
+{
+    int64_t n_points = weft_template_points(q->template_), n = 0;
+    weft_assay s = {.quest = *q};
+
+    for (int64_t i = 0; i < n_points && n_points <= WEFT_ASSAY_LISTED; i++) {
+        weft_point p = weft_point_at(q->template_, i);
+
+        n += weft_assay_fits(&s, &p);
+    }
+    return n;
 }
 
 double weft_quest_top(const weft_quest *q)
@@ -109,8 +142,8 @@ double weft_quest_top(const weft_quest *q)
         is_empty |= !(step_s[i] < INFINITY);
     }
     top = is_empty ? 0
-                   : weft_assay_metric(&s, weft_quest_throughput(q, step_s),
-                                       weft_point_tdp_w(t, &all.lo));
+                   : weft_assay_metric_top(&s, weft_quest_throughput(q, step_s),
+                                           weft_point_tdp_w(t, &all.lo));
     weft_arena_free(a);
     return top;
 }

@@ -12,12 +12,17 @@
  * 2. Parts are found by the hashes of template and networks and by RULES, which counts up whenever
  *    the seconds of a step change: old times are never mixed with new ones.
  * 3. A file of another program is refused before anything is written to it.
+ * 4. A study that is only read needs no place to write: what nobody can write is read as a file
+ *    that does not change, unless a search has left changes beside it.
  *
  * Seconds are stored as doubles, bit by bit. */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "hash.h"
 #include "library.h"
@@ -181,21 +186,28 @@ static weft_status make_tables(weft_study *s)
     return end_change(s, status);
 }
 
+/* It names a place where there is no file and can be none. */
+static weft_status cannot_open(const weft_study *s)
+{
+    return weft_fail(WEFT_E_INPUT, "%s: the study cannot be opened: %s", s->path,
+                     s->db ? s->sql.errmsg(s->db) : "out of memory");
+}
+
 static weft_status open_file(weft_study *s)
 {
     int code = s->sql.open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     bool is_new = false;
 
     if (code != SQLITE_OK)
-        return weft_fail(WEFT_E_SYSTEM, "%s: the study cannot be opened: %s", s->path,
-                         s->db ? s->sql.errmsg(s->db) : "out of memory");
+        return cannot_open(s);
     s->sql.busy_timeout(s->db, WAIT_MS);
     WEFT_TRY(check_owner(s, &is_new));
     WEFT_TRY(run_sql(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
     return is_new ? make_tables(s) : WEFT_OK;
 }
 
-weft_status weft_study_open(const char *path, weft_study **out)
+static weft_status open_study(const char *path, weft_status (*open)(weft_study *s),
+                              weft_study **out)
 {
     weft_arena *a = weft_arena_new();
     weft_study *s = WEFT_NEW(a, weft_study, 1);
@@ -205,12 +217,68 @@ weft_status weft_study_open(const char *path, weft_study **out)
     s->path = weft_arena_text(a, path, strlen(path));
     status = weft_library_load(&library, &s->sql);
     if (status == WEFT_OK)
-        status = open_file(s);
+        status = open(s);
     if (status == WEFT_OK)
         *out = s;
     else
         weft_study_close(s);
     return status;
+}
+
+weft_status weft_study_open(const char *path, weft_study **out)
+{
+    return open_study(path, open_file, out);
+}
+
+/* --- a file that is only read ---------------------------------------------------------------- */
+
+static bool can_change(const weft_study *s)
+{
+    const char *slash = strrchr(s->path, '/');
+    const char *folder =
+        slash == NULL ? "." : weft_arena_text(s->arena, s->path, (size_t)(slash - s->path) + 1);
+
+    return access(s->path, W_OK) == 0 && access(folder, W_OK) == 0;
+}
+
+/* Changes that are not in the file yet lie beside it. */
+static bool has_changes(const weft_study *s)
+{
+    struct stat beside;
+
+    return stat(weft_arena_print(s->arena, "%s-wal", s->path), &beside) == 0 && beside.st_size > 0;
+}
+
+/* The address of a file that does not change, as SQLite has it. */
+static const char *still_address(const weft_study *s)
+{
+    const char *address = *s->path == '/' ? "file://" : "file:";
+
+    for (const char *c = s->path; *c != '\0'; c++)
+        address = strchr("?#%", *c) != NULL
+                      ? weft_arena_print(s->arena, "%s%%%02X", address, (unsigned)*c)
+                      : weft_arena_print(s->arena, "%s%c", address, *c);
+    return weft_arena_print(s->arena, "%s?immutable=1", address);
+}
+
+static weft_status open_to_read(weft_study *s)
+{
+    bool is_still = !can_change(s) && !has_changes(s), is_new = false;
+    int flags = can_change(s) ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    int code = s->sql.open_v2(is_still ? still_address(s) : s->path, &s->db,
+                              is_still ? flags | SQLITE_OPEN_URI : flags, NULL);
+
+    if (code != SQLITE_OK)
+        return cannot_open(s);
+    s->sql.busy_timeout(s->db, WAIT_MS);
+    WEFT_TRY(check_owner(s, &is_new));
+    return is_new ? weft_fail(WEFT_E_INPUT, "%s: this file is empty, expected a study", s->path)
+                  : WEFT_OK;
+}
+
+weft_status weft_study_open_to_read(const char *path, weft_study **out)
+{
+    return open_study(path, open_to_read, out);
 }
 
 void weft_study_close(weft_study *s)

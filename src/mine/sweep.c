@@ -41,11 +41,11 @@ static int by_top(const void *x, const void *y)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static double metric_of(const weft_assay *s, int64_t index, double throughput)
+static double top_of(const weft_assay *s, int64_t index, double throughput)
 {
     weft_point p = weft_point_at(s->quest.template_, index);
 
-    return weft_assay_metric(s, throughput, weft_point_tdp_w(s->quest.template_, &p));
+    return weft_assay_metric_top(s, throughput, weft_point_tdp_w(s->quest.template_, &p));
 }
 
 /* Bounds of all candidates, and their order by them; false if the time ended before. */
@@ -64,7 +64,7 @@ static bool rank_all(weft_assay *s, weft_gauge gauge, bool is_metric, int n, can
             index[i] = c[at + i].index;
         weft_assay_tops(s, gauge, index, piece, top);
         for (int i = 0; i < piece; i++)
-            c[at + i].top = is_metric ? metric_of(s, index[i], top[i]) : top[i];
+            c[at + i].top = is_metric ? top_of(s, index[i], top[i]) : top[i];
     }
     if (n > 1)
         qsort(c, (size_t)n, sizeof *c, by_top);
@@ -110,7 +110,7 @@ static double bound_schedules(weft_assay *s, candidate *c, int n)
             index[i] = c[at + i].index;
         weft_assay_tops(s, WEFT_GAUGE_HEADTAIL, index, piece, top);
         for (int i = 0; i < piece; i++)
-            most = fmax(most, metric_of(s, index[i], top[i]));
+            most = fmax(most, top_of(s, index[i], top[i]));
     }
     return most;
 }
@@ -147,21 +147,32 @@ weft_status weft_search_certified(weft_assay *s)
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
+/* False: the budget was spent before one of these designs. */
+static bool are_known(const double *value, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (isnan(value[i]))
+            return false;
+    return true;
+}
+
 weft_status weft_search_exhaustive(weft_assay *s)
 {
     int64_t *index = NULL;
     double value[WEFT_ASSAY_BATCH];
     int n = 0, at = 0;
+    bool is_done = true;
 
     WEFT_TRY(weft_assay_list(s, &n, &index));
-    while (at < n && !weft_assay_is_over(s)) {
+    while (is_done && at < n && !weft_assay_is_over(s)) {
         int piece = n - at < WEFT_ASSAY_BATCH ? n - at : WEFT_ASSAY_BATCH;
 
         WEFT_TRY(weft_assay_try(s, index + at, piece, value));
+        is_done = are_known(value, piece);
         at += piece;
         weft_assay_progress(s, INFINITY);
     }
-    s->is_front_proved = at >= n && (n == 0 || !isnan(value[(n - 1) % WEFT_ASSAY_BATCH]));
+    s->is_front_proved = is_done && at >= n;
     s->bound = s->is_front_proved ? weft_assay_best(s) : weft_assay_root_top(s);
     return WEFT_OK;
 }
@@ -181,10 +192,13 @@ static bool beats(const weft_mined *a, const weft_mined *b)
            a->area_mm2 <= b->area_mm2;
 }
 
-static bool is_beaten_by(const front *f, const weft_mined *m)
+/* What may have the least throughput is not beaten by what has not, equal to rounding or not. */
+static bool is_beaten_by(const weft_assay *s, const front *f, const weft_mined *m)
 {
+    bool may_reach = m->throughput * (1 + WEFT_ASSAY_EXACT) >= s->least;
+
     for (int i = 0; i < f->member.n; i++)
-        if (beats(&f->member.at[i], m))
+        if (beats(&f->member.at[i], m) && (!may_reach || f->member.at[i].throughput >= s->least))
             return true;
     return false;
 }
@@ -203,10 +217,10 @@ static void take_tried(weft_assay *s, front *f)
         weft_mined m = mined(s, s->tried.at[f->n_seen].index, s->tried.at[f->n_seen].throughput);
         int n = 0;
 
-        if (is_beaten_by(f, &m))
+        if (is_beaten_by(s, f, &m))
             continue;
         for (int i = 0; i < f->member.n; i++)
-            if (!beats(&m, &f->member.at[i]))
+            if (!beats(&m, &f->member.at[i]) || m.throughput < s->least)
                 f->member.at[n++] = f->member.at[i];
         f->member.n = n;
         WEFT_PUSH(s->arena, f->member, m);
@@ -222,7 +236,7 @@ static int pick_open(const weft_assay *s, const front *f, const candidate *c, in
     for (; *at < n && n_open < WEFT_ASSAY_BATCH; ++*at) {
         weft_mined m = mined(s, c[*at].index, c[*at].top);
 
-        if (weft_assay_look(s, c[*at].index) == NULL && !is_beaten_by(f, &m))
+        if (weft_assay_look(s, c[*at].index) == NULL && !is_beaten_by(s, f, &m))
             open[n_open++] = c[*at].index;
     }
     return n_open;
@@ -244,8 +258,7 @@ weft_status weft_search_front(weft_assay *s)
         int n_open = pick_open(s, &f, c, n, &at, open);
 
         WEFT_TRY(weft_assay_try(s, open, n_open, value));
-        for (int i = 0; i < n_open; i++)
-            is_done = is_done && !isnan(value[i]);
+        is_done = are_known(value, n_open);
         take_tried(s, &f);
         weft_assay_progress(s, INFINITY);
     }

@@ -75,6 +75,26 @@ static void print_beside(page *g)
                                f->value / common->value, common->value, weft_fleet_unit(g->q)));
 }
 
+/* How operators are cut over the devices of a block is not searched: said where there are any. */
+static void print_bound(page *g)
+{
+    const weft_fleet_found *f = g->f;
+    const char *cuts = "";
+
+    if (g->q->fleet.width > 1)
+        cuts = weft_arena_print(g->a, ", with operators cut over %d\tdevices as is best on %s",
+                                g->q->fleet.width, g->q->template_->landmark[0].name);
+    if (f->outcome == WEFT_OPTIMAL)
+        field(g, "bound",
+              weft_arena_print(g->a,
+                               "proved: no designs within the limits and no partition are better%s",
+                               cuts));
+    else
+        field(g, "bound",
+              weft_arena_print(g->a, "%.4g\t%s at most: gap %.2f\t%%%s", f->bound,
+                               weft_fleet_unit(g->q), 100 * f->gap, cuts));
+}
+
 static void print_value(page *g)
 {
     const weft_fleet_found *f = g->f;
@@ -90,12 +110,7 @@ static void print_value(page *g)
     field(g, "devices",
           weft_arena_print(g->a, "%d, %.5g\tW together", x->n_stages * x->width * x->replicas,
                            f->tdp_w));
-    if (f->outcome == WEFT_OPTIMAL)
-        field(g, "bound", "proved: no designs within the limits and no partition are better");
-    else
-        field(g, "bound",
-              weft_arena_print(g->a, "%.4g\t%s at most: gap %.2f\t%%", f->bound,
-                               weft_fleet_unit(g->q), 100 * f->gap));
+    print_bound(g);
     print_beside(g);
     field(g, "searched",
           weft_arena_print(g->a,

@@ -259,11 +259,11 @@ static void add_timeline(fleet_page *m)
 static void add_networks(fleet_page *m)
 {
     static const weft_column column[] = {
-        {"model",         "network",                 "text"     },
-        {"step_s",        "step",                    "s"        },
-        {"samples_per_s", "throughput",              "samples/s"},
-        {"bound_s",       "no partition is quicker", "s"        },
-        {"weight",        "weight",                  "count"    },
+        {"model",         "network",             "text"     },
+        {"step_s",        "step",                "s"        },
+        {"samples_per_s", "throughput",          "samples/s"},
+        {"bound_s",       "bound of partitions", "s"        },
+        {"weight",        "weight",              "count"    },
     };
     weft_doc *rows = weft_page_table(&m->g, &(weft_table){"networks", "Networks", "use", NULL,
                                                           sizeof column / sizeof *column, column});

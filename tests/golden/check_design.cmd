@@ -12,6 +12,8 @@ edit() {
 edit 's/"area_mm2": 261\.98[0-9]*/"area_mm2": 251.5/'
 edit '0,/"step_s": 0\.005/s//"step_s": 0.004/'
 edit 's/"area_mm2": 300\.0/"area_mm2": 260.0/'
+edit 's/"area_mm2": 300\.0/"area_mm2": 400.0/'
+edit 's/"is_front_proved": false/"is_front_proved": true/'
 edit 's/"status": "optimal"/"status": "best"/'
 sed 's/700MHz/800MHz/' small.yaml >faster.yaml
 "$WEFT" check design.json --on faster.yaml | head -1

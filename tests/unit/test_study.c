@@ -185,7 +185,10 @@ TEST(other_files_are_refused_and_left_alone)
     CHECK(f.size == strlen(text) && memcmp(f.data, text, f.size) == 0);
     weft_file_close(&f);
     unlink(at.file);
-    CHECK_INT(weft_study_open("/no such folder/study.db", &s), WEFT_E_SYSTEM);
+    CHECK_FAILS(weft_study_open("/no such folder/study.db", &s), "cannot be opened");
+    CHECK_FAILS(weft_study_open_to_read(at.file, &s), "cannot be opened");
+    write_text(at.file, "");
+    CHECK_FAILS(weft_study_open_to_read(at.file, &s), "this file is empty");
     remove_place(&at);
 }
 
