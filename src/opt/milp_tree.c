@@ -200,6 +200,12 @@ static double bound_of(const tree *t, const weft_milp_claim *claim)
     return bound > t->most + weft_milp_slack(t->most) ? INFINITY : bound;
 }
 
+/* Nothing is left to prove, or (a program without limit) no limit of whole columns would help. */
+static bool is_done(const tree *t, double bound, const weft_milp_claim *claim)
+{
+    return bound >= target_of(t) || (!isfinite(bound) && !claim->is_infeasible);
+}
+
 static void visit(tree *t, int i, const weft_milp_options *o)
 {
     weft_milp_claim claim;
@@ -211,7 +217,7 @@ static void visit(tree *t, int i, const weft_milp_options *o)
     bound = fmax(bound, bound_of(t, &claim));
     if (!(bound < INFINITY))
         return;
-    column = bound >= target_of(t) ? -1 : split_column(t, claim.x);
+    column = is_done(t, bound, &claim) ? -1 : split_column(t, claim.x);
     if (column < 0 && claim.x != NULL && bound < t->value)
         take_solution(t, claim.x);
     if (column >= 0)
