@@ -59,6 +59,8 @@ typedef struct weft_milp_result {
     double value;       /* of x; INFINITY without */
     double bound;       /* no solution is below; -INFINITY: none known */
     const double *x;    /* [columns] or NULL */
+    bool is_claimed;    /* the engine says that nothing is better, or that there is no solution: a
+                           hint where a proof may be worth its time, and no more */
     const double *dual; /* [rows] of a relaxed solve: change of the value per unit of the row */
     int64_t n_nodes;
     double seconds;

@@ -2,7 +2,8 @@
 /* milp_cbc.c: branch and cut by CBC, through its C interface (CBC 2.10, Debian's coinor-libcbc).
  *
  * What has to be known of that library:
- * - It prints unless `log 0` is the first parameter.
+ * - It prints unless `log 0` is the first parameter, and now and then even so (Coin0505I): the
+ *   process it works in has no output.
  * - It overruns its limit in seconds while it solves one node, so that it gets less than there is.
  * - It cannot be told to stop. When the caller wants that, the call-back for cuts, once or more a
  *   node, answers with a cut that no point satisfies: node after node is dropped, and the search
@@ -13,7 +14,7 @@
  * - With a solution to start from together with `increment` or the call-back it calls solutions
  *   optimal that are not (2.10.8). So it gets none: milp.c keeps the start.
  *
- * Nothing but its solution and the number of its nodes is taken from it: bounds are milp.c's.
+ * Its solution is taken from it, and what it claims as a hint; bounds are milp.c's.
  *
  * A program without whole columns goes to Clp (milp_clp.c). Deterministic for a given seed and
  * number of nodes: one thread, and a limit in seconds only if the caller sets one. */
@@ -22,6 +23,7 @@
 #include "library.h"
 #include "milp.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +43,8 @@ static const double NO_VALUE = 1e49;                /* beyond: CBC has none */
     X(Cbc_getObjValue)                                                                             \
     X(Cbc_isAbandoned)                                                                             \
     X(Cbc_isContinuousUnbounded)                                                                   \
+    X(Cbc_isProvenInfeasible)                                                                      \
+    X(Cbc_isProvenOptimal)                                                                         \
     X(Cbc_loadProblem)                                                                             \
     X(Cbc_newModel)                                                                                \
     X(Cbc_setInteger)                                                                              \
@@ -64,7 +68,9 @@ static const weft_library library = {"CBC", WEFT_CBC_LIBRARY, "coinor-libcbc3", 
 /* What the process of the engine and ours share. */
 typedef struct answer {
     volatile sig_atomic_t stop; /* the caller wants what there is */
+    bool has_stopped;           /* nodes were dropped */
     bool has_solution;
+    bool is_optimal, is_infeasible; /* as it says */
     int64_t n_nodes;
     double x[]; /* [n_columns] */
 } answer;
@@ -89,6 +95,7 @@ static void at_node(void *solver, void *cuts, void *context)
         t->answer->stop = 1; /* nobody waits for the answer any more */
     if (!t->answer->stop || lib->Osi_getNumCols(solver) == 0)
         return;
+    t->answer->has_stopped = true;
     lib->OsiCuts_addRowCut(cuts, 1, &first, &one, 'L', lib->Osi_getColLower(solver)[0] - 1);
 }
 
@@ -143,11 +150,23 @@ static bool has_whole(const weft_milp_form *f)
 static void read_claim(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, answer *to)
 {
     to->n_nodes = lib->Cbc_getNodeCount(x);
+    to->is_infeasible = lib->Cbc_isProvenInfeasible(x) && !lib->Cbc_isContinuousUnbounded(x);
     if (lib->Cbc_isAbandoned(x) || lib->Cbc_isContinuousUnbounded(x) ||
         lib->Cbc_bestSolution(x) == NULL || !(fabs(lib->Cbc_getObjValue(x)) < NO_VALUE))
         return;
     memcpy(to->x, lib->Cbc_bestSolution(x), sizeof(double) * (size_t)f->n_columns);
     to->has_solution = true;
+    to->is_optimal = lib->Cbc_isProvenOptimal(x);
+}
+
+static void be_silent(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY);
+
+    if (nowhere < 0)
+        return;
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
 }
 
 /* In a process of its own. */
@@ -155,8 +174,10 @@ static void run(void *context)
 {
     task *t = context;
     const cbc *lib = t->lib;
-    Cbc_Model *x = load(lib, t->form, t->options, t->a);
+    Cbc_Model *x;
 
+    be_silent();
+    x = load(lib, t->form, t->options, t->a);
     if (t->options->stop != NULL)
         lib->Cbc_addCutCallback(x, at_node, "watch", t);
     lib->Cbc_solve(x);
@@ -177,7 +198,10 @@ static weft_status solve(const weft_milp_form *f, const weft_milp_options *o, we
     t.answer = weft_apart_memory(n_bytes);
     if (t.answer == NULL)
         return weft_fail(WEFT_E_SYSTEM, "no memory for %d columns of a program", f->n_columns);
-    (void)weft_apart(run, &t, o->stop, &t.answer->stop); /* after a crash there is no solution */
+    if (weft_apart(run, &t, o->stop, &t.answer->stop) && !t.answer->has_stopped) {
+        out->is_optimal = t.answer->is_optimal;
+        out->is_infeasible = t.answer->is_infeasible;
+    }
     if (t.answer->has_solution)
         out->x = weft_arena_copy(a, t.answer->x, sizeof(double) * (size_t)f->n_columns);
     out->n_nodes = t.answer->n_nodes;

@@ -6,9 +6,10 @@
  * 2. The model of the problem (milp_schedule.c) is tightened; the relaxation bounds the latency.
  * The engine's solution of the model is a plan, and nothing more: what it says of a bound is not
  * used.
- * 3. The proof is our own. The search over ideals (exact.c), with a limited number of states, looks
- *    for anything better than the best plan so far, and proves that there is nothing, or finds it.
- *    If it does not end, branching on the model with bounds from duals (opt/milp_tree.c) goes on.
+ * 3. The proof is our own. If the engine claims that nothing is better, the search over ideals
+ *    (exact.c), with a limited number of states, looks for it, and proves the claim or finds the
+ *    better plan. If it does not end, or nothing was claimed, branching on the model with bounds
+ *    from duals (opt/milp_tree.c) goes on.
  * 4. The best of the plans by simulation is returned, with the largest bound. If all times are
  *    multiples of a common divisor, the least latency is one too, and the bound is raised to the
  *    next multiple: this turns a bound that is a little below the value into a proof.
@@ -40,7 +41,7 @@ static const weft_option milp_table[] = {
 static const double MOST_COLUMNS = 50000; /* of a model, as estimated before it is made */
 static const double LEAST_QUANTUM = 1e-5; /* of the value: what engines can tell apart */
 static const double ALMOST = 1e-6;        /* of a quantum */
-static const double ENGINE_SHARE = 0.5;   /* of the time; the rest is for proofs */
+static const double ENGINE_SHARE = 0.8;   /* of the time; the rest is for proofs */
 static const double MET = 1e-9;           /* relative; closer is a proof (solve.c) */
 enum { STATES_A_NODE = 50 };              /* of the search for a proof, for each node of `nodes` */
 
@@ -187,7 +188,7 @@ static weft_status search_model(search *s, const weft_milp *m, const weft_milp_c
     o.part = WEFT_MILP_FIND;
     WEFT_TRY(weft_milp_solve(m, NULL, &o, s->run->scratch, &r));
     try_solution(s, columns, r.x);
-    if (!is_met(s, proof) && !weft_run_is_over(s->run))
+    if (r.is_claimed && !is_met(s, proof) && !weft_run_is_over(s->run))
         prove_by_states(s, proof);
     if (proof->outcome == WEFT_INFEASIBLE || is_met(s, proof) || weft_run_is_over(s->run))
         return WEFT_OK;
