@@ -129,8 +129,9 @@ static bool is_met(const search *s, const weft_proof *proof)
     return proof->bound >= s->best.value * (1 - MET);
 }
 
-/* Looks for anything better than the best plan, or shows that there is nothing. */
-static void prove_by_states(search *s, weft_proof *proof)
+/* Looks for anything better than the best plan, or shows that there is nothing: true. Without a
+ * plan that proves the engine's claim that there is none. */
+static bool prove_by_states(search *s, const weft_milp_result *claim, weft_proof *proof)
 {
     int64_t nodes = s->run->steps > 0 ? s->run->steps : s->o->nodes;
     weft_effort e = {.upper = INFINITY, .run = s->run};
@@ -146,10 +147,12 @@ static void prove_by_states(search *s, weft_proof *proof)
         plan.start_s = found.start_s;
         weft_best_try(&s->best, s->p, &plan, s->run->scratch);
     } else if (found.is_closed && !(e.upper < INFINITY)) {
-        proof->outcome = WEFT_INFEASIBLE;
-        return;
+        if (claim->x == NULL)
+            proof->outcome = WEFT_INFEASIBLE;
+        return claim->x == NULL;
     }
     raise_bound(s, proof, found.bound, "milp");
+    return found.is_closed;
 }
 
 /* Branches on the model of what is not longer than the best plan. */
@@ -183,14 +186,15 @@ static weft_status search_model(search *s, const weft_milp *m, const weft_milp_c
 {
     weft_milp_options o = limits_of(s);
     weft_milp_result r;
+    bool is_closed = false;
 
     o.limit_s *= ENGINE_SHARE;
     o.part = WEFT_MILP_FIND;
     WEFT_TRY(weft_milp_solve(m, NULL, &o, s->run->scratch, &r));
     try_solution(s, columns, r.x);
     if (r.is_claimed && !is_met(s, proof) && !weft_run_is_over(s->run))
-        prove_by_states(s, proof);
-    if (proof->outcome == WEFT_INFEASIBLE || is_met(s, proof) || weft_run_is_over(s->run))
+        is_closed = prove_by_states(s, &r, proof);
+    if (is_closed || is_met(s, proof) || weft_run_is_over(s->run))
         return WEFT_OK;
     return prove_by_model(s, proof);
 }
