@@ -24,33 +24,43 @@ int weft_milp_row(weft_milp *m, const char *name, double low, double high);
 /* Adds factor * x[column] to a row; terms of the same column add up. Rows may be filled in any
  * order. */
 void weft_milp_term(weft_milp *m, int row, int column, double factor);
-/* A value for the first solution to try; all whole columns need one, or none is used. */
+/* Values of a solution that is known; all whole columns need one, or none is used. It is what is
+ * returned if an engine finds nothing better. */
 void weft_milp_start(weft_milp *m, int column, double value);
 int weft_milp_n_columns(const weft_milp *m);
 int weft_milp_n_rows(const weft_milp *m);
 
 typedef enum weft_milp_outcome {
-    WEFT_MILP_OPTIMAL,
+    WEFT_MILP_OPTIMAL,    /* proved: the bound is 1e-6 of the value below it at most (of a linear
+                             program: as the engine says; its bound is proved) */
     WEFT_MILP_FEASIBLE,   /* a solution, not proved to be the best */
     WEFT_MILP_INFEASIBLE, /* proved */
     WEFT_MILP_UNKNOWN,    /* neither solution nor proof */
 } weft_milp_outcome;
 
+/* An engine finds a solution; our own search proves what it is worth. */
+typedef enum weft_milp_part { WEFT_MILP_ALL, WEFT_MILP_FIND, WEFT_MILP_PROVE } weft_milp_part;
+
 typedef struct weft_milp_options {
     double limit_s;     /* wall seconds; INFINITY: none */
     int64_t most_nodes; /* of branch and bound; 0: no limit */
     int64_t seed;
-    bool is_relaxed;    /* solve without the wholeness: a linear program with duals */
-    double least_value; /* stop when a solution at most this good is found; -INFINITY: never */
+    bool is_relaxed;     /* solve without the wholeness: a linear program with duals */
+    weft_milp_part part; /* of the work with whole columns */
+    double least_value;  /* stop when a solution at most this good is found; -INFINITY: never */
     const volatile sig_atomic_t *stop; /* not 0: stop soon; NULL: never */
 } weft_milp_options;
 
-/* Solvers round: `bound` is moved outwards by 1e-6 relative, x is as the solver gave it. */
+/* Engines round, and make mistakes: x is as the engine gave it if it keeps all rows, and nothing
+ * else of what it says is used. `bound` and the outcomes that say `proved` are proved here, by sums
+ * of rows that are rounded outwards. */
 typedef struct weft_milp_result {
     weft_milp_outcome outcome;
     double value;       /* of x; INFINITY without */
     double bound;       /* no solution is below; -INFINITY: none known */
     const double *x;    /* [columns] or NULL */
+    bool is_claimed;    /* the engine says that nothing is better, or that there is no solution: a
+                           hint where a proof may be worth its time, and no more */
     const double *dual; /* [rows] of a relaxed solve: change of the value per unit of the row */
     int64_t n_nodes;
     double seconds;

@@ -4,6 +4,8 @@
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 
+#include <math.h>
+
 #include "weft/mode.h"
 #include "weft/model.h"
 #include "weft/unit.h"
@@ -84,6 +86,16 @@ static inline double weft_send_s(const weft_problem *p, int t, int from, int to)
 static inline double weft_task_s(const weft_problem *p, int u, int d)
 {
     return p->seconds[u * p->n_devices + d];
+}
+
+/* When something that starts at start_s and takes length_s ends. What has a length ends later than
+ * it starts, by the next number at least where the sum would round the length away: so the starts
+ * on a device always tell the order of its tasks. */
+static inline double weft_end_s(double start_s, double length_s)
+{
+    double end_s = start_s + length_s;
+
+    return length_s > 0 && end_s <= start_s ? nextafter(start_s, INFINITY) : end_s;
 }
 
 /* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */

@@ -7,14 +7,12 @@
  *    is minimised instead. Every solution good enough then has the least z there is, so that any
  *    engine stops at the first one.
  * 3. No engine is believed. Its x must satisfy rows, limits and wholeness within TOLERANCE, or it
- *    is dropped; the value of x is computed here.
- * 4. The bound of a search is the engine's, moved outwards by OUTWARD. Duals y of a linear program
- *    prove a bound of their own, whatever the engine says of them:
- *
- *        c x  =  y (A x) + (c - y A) x  >=  sum of the least y_i r_i + sum of the least d_j x_j
- *
- *    over row limits and column limits. The larger of both is kept; an interrupted linear program
- *    has the latter only.
+ *    is dropped; the value of x is computed here. So it is with the values to start from, which are
+ *    the solution where an engine has no better one.
+ * 4. Bounds are our own. Duals of a linear program prove one, whatever the engine says of them, and
+ *    a ray proves that there is no solution (milp_bound.c). Programs with whole columns are
+ * searched again with these (milp_tree.c): `optimal` and `infeasible` are what that search has
+ * proved.
  *
  * Engines work with absolute tolerances of about 1e-7: scale a model so that its numbers lie
  * between 0.01 and 10000. */
@@ -27,9 +25,10 @@
 #include <string.h>
 #include <time.h>
 
-static const double TOLERANCE = 1e-5; /* of rows and whole numbers, relative to their size */
-static const double OUTWARD = 1e-6;   /* relative; bounds are moved by this */
-static const double ROUNDING = 1e-12; /* of a sum of many terms, relative to their sizes */
+static const double TOLERANCE = 1e-5;    /* of rows and whole numbers, relative to their size */
+static const double SLACK = 1e-6;        /* relative; what a value may be above its bound */
+static const double LEAST_SIZE = 0.01;   /* of a value, for SLACK */
+static const double ENGINE_SHARE = 0.75; /* of the time; the rest is for the proof */
 
 static const weft_milp_engine *const engines[] = {
     &weft_milp_cbc,
@@ -272,8 +271,7 @@ static bool is_within(double value, double low, double high, double size)
     return value >= low - slack && value <= high + slack;
 }
 
-/* Does x keep limits, rows and wholeness? */
-static bool is_solution(const weft_milp_form *f, const double *x, weft_arena *a)
+bool weft_milp_is_solution(const weft_milp_form *f, const double *x, weft_arena *a)
 {
     size_t mark = weft_arena_mark(a);
     double *sum = WEFT_NEW(a, double, f->n_rows), *size = WEFT_NEW(a, double, f->n_rows);
@@ -296,71 +294,56 @@ static bool is_solution(const weft_milp_form *f, const double *x, weft_arena *a)
     return is_good;
 }
 
-/* The least of factor * v for low <= v <= high; a factor of 0 has none of infinity. */
-static double least_product(double factor, double low, double high)
+double weft_milp_value(const weft_milp_form *f, const double *x)
 {
-    return factor == 0 ? 0 : factor * (factor > 0 ? low : high);
+    double value = 0;
+
+    for (int c = 0; c < f->n_columns; c++)
+        value += f->cost[c] == 0 ? 0 : f->cost[c] * x[c];
+    return value;
 }
 
-/* What duals prove, less what sums of floating-point numbers may be off. */
-static double dual_bound(const weft_milp_form *f, const double *dual)
+double weft_milp_slack(double value)
 {
-    double bound = 0, size = 0;
-
-    for (int r = 0; r < f->n_rows; r++) {
-        double y = dual[r];
-        double part;
-
-        if ((y > 0 && !isfinite(f->row_low[r])) || (y < 0 && !isfinite(f->row_high[r])))
-            y = 0; /* rounding of the engine: another dual, as valid as any */
-        part = least_product(y, f->row_low[r], f->row_high[r]);
-        bound += part;
-        size += fabs(part);
-    }
-    for (int c = 0; c < f->n_columns; c++) {
-        double left = f->cost[c], left_size = fabs(left), part;
-
-        for (int i = f->by_column.at[c]; i < f->by_column.at[c + 1]; i++) {
-            int r = f->by_column.across[i];
-            double y = dual[r];
-
-            if ((y > 0 && !isfinite(f->row_low[r])) || (y < 0 && !isfinite(f->row_high[r])))
-                continue;
-            left -= y * f->by_column.factor[i];
-            left_size += fabs(y * f->by_column.factor[i]);
-        }
-        if (fabs(left) <= ROUNDING * left_size && isfinite(f->low[c]) && isfinite(f->high[c]))
-            size += left_size * fmax(fabs(f->low[c]), fabs(f->high[c]));
-        part = least_product(left, f->low[c], f->high[c]);
-        bound += part;
-        size += fabs(part);
-    }
-    return isfinite(bound) ? bound - ROUNDING * size : -INFINITY;
+    return SLACK * fmax(fabs(value), LEAST_SIZE);
 }
 
-static void judge(const weft_milp_form *f, const weft_milp_claim *claim, weft_arena *a,
-                  weft_milp_result *out)
+/* x becomes the solution if it is one, and better than the one so far. */
+static void take(const weft_milp_form *f, const double *x, weft_arena *a, weft_milp_result *out)
 {
-    if (claim->x != NULL && is_solution(f, claim->x, a)) {
-        out->x = claim->x;
-        out->value = 0;
-        for (int c = 0; c < f->n_columns; c++)
-            out->value += f->cost[c] * claim->x[c];
-    }
-    out->n_nodes = claim->n_nodes;
-    if (claim->is_infeasible && out->x == NULL) {
+    if (x == NULL || !weft_milp_is_solution(f, x, a) || !(weft_milp_value(f, x) < out->value))
+        return;
+    out->x = x;
+    out->value = weft_milp_value(f, x);
+}
+
+/* What a linear program says, with the proof that came with it. */
+static void judge_linear(const weft_milp_form *f, const weft_milp_claim *claim, weft_arena *a,
+                         weft_milp_result *out)
+{
+    if (claim->is_infeasible && weft_milp_is_refuted(f, claim->ray, a)) {
         out->outcome = WEFT_MILP_INFEASIBLE;
         out->bound = INFINITY;
         return;
     }
-    if (isfinite(claim->bound))
-        out->bound = claim->bound - OUTWARD * fabs(claim->bound);
-    if (claim->dual != NULL) {
-        out->dual = claim->dual;
-        out->bound = fmax(out->bound, dual_bound(f, claim->dual));
-    }
+    take(f, claim->x, a, out);
+    out->dual = claim->dual;
+    if (claim->dual != NULL)
+        out->bound = weft_milp_dual_bound(f, claim->dual, out->value);
     if (out->x != NULL)
         out->outcome = claim->is_optimal ? WEFT_MILP_OPTIMAL : WEFT_MILP_FEASIBLE;
+}
+
+/* The outcome that value and bound of a program with whole columns make. */
+static void conclude(weft_milp_result *out)
+{
+    out->outcome = WEFT_MILP_UNKNOWN;
+    if (out->x != NULL && out->bound >= out->value - weft_milp_slack(out->value))
+        out->outcome = WEFT_MILP_OPTIMAL;
+    else if (out->x != NULL)
+        out->outcome = WEFT_MILP_FEASIBLE;
+    else if (out->bound >= INFINITY)
+        out->outcome = WEFT_MILP_INFEASIBLE;
     out->bound = fmin(out->bound, out->value);
 }
 
@@ -393,6 +376,60 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static bool has_whole(const weft_milp_form *f)
+{
+    for (int c = 0; c < f->n_columns; c++) {
+        if (f->is_whole[c])
+            return true;
+    }
+    return false;
+}
+
+/* The proof of a program with whole columns, in the time that is left. */
+static weft_status prove(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
+                         weft_milp_result *out)
+{
+    weft_milp_proved proved;
+
+    WEFT_TRY(weft_milp_prove(f, out->value, o, a, &proved));
+    take(f, proved.x, a, out);
+    out->bound = fmax(out->bound, proved.bound);
+    out->n_nodes += proved.n_nodes;
+    return WEFT_OK;
+}
+
+/* A solution by the engine. */
+static weft_status find(const weft_milp_form *f, const weft_milp_engine *engine,
+                        const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+{
+    weft_milp_claim claim = {.bound = -INFINITY};
+    weft_milp_options share = *o;
+
+    if (o->part == WEFT_MILP_ALL)
+        share.limit_s *= ENGINE_SHARE;
+    WEFT_TRY(engine->solve(f, &share, a, &claim));
+    take(f, claim.x, a, out);
+    out->is_claimed = claim.is_optimal || claim.is_infeasible;
+    out->n_nodes = claim.n_nodes;
+    return WEFT_OK;
+}
+
+static weft_status solve_whole(const weft_milp_form *f, const weft_milp_engine *engine,
+                               const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+{
+    weft_milp_options left = *o;
+    double begin_s = wall_s();
+
+    take(f, f->start, a, out);
+    if (o->part != WEFT_MILP_PROVE)
+        WEFT_TRY(find(f, engine, o, a, out));
+    left.limit_s -= wall_s() - begin_s;
+    if (o->part != WEFT_MILP_FIND)
+        WEFT_TRY(prove(f, &left, a, out));
+    conclude(out);
+    return WEFT_OK;
+}
+
 static weft_status solve(const weft_milp *m, const weft_milp_engine *engine,
                          const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
 {
@@ -400,10 +437,14 @@ static weft_status solve(const weft_milp *m, const weft_milp_engine *engine,
     weft_milp_claim claim = {.bound = -INFINITY};
     bool is_over = !(o->limit_s > 0) || (o->stop != NULL && *o->stop);
 
-    *out = (weft_milp_result){WEFT_MILP_UNKNOWN, INFINITY, -INFINITY, NULL, NULL, 0, 0};
-    if (!is_over)
-        WEFT_TRY(engine->solve(&f, o, a, &claim));
-    judge(&f, &claim, a, out);
+    *out = (weft_milp_result){.outcome = WEFT_MILP_UNKNOWN, .value = INFINITY, .bound = -INFINITY};
+    if (is_over)
+        return WEFT_OK;
+    if (has_whole(&f))
+        return solve_whole(&f, engine, o, a, out);
+    WEFT_TRY(engine->solve(&f, o, a, &claim));
+    weft_milp_find_limits(&f, a);
+    judge_linear(&f, &claim, a, out);
     return WEFT_OK;
 }
 

@@ -56,6 +56,7 @@ typedef struct weft_milp_claim {
     double bound;                   /* -INFINITY: none */
     double *x;                      /* [n_columns] or NULL */
     double *dual;                   /* [n_rows] or NULL; linear programs only */
+    double *ray;                    /* [n_rows] or NULL; linear programs without solution only */
     int64_t n_nodes;
 } weft_milp_claim;
 
@@ -73,7 +74,42 @@ extern const weft_milp_engine weft_milp_highs;
 /* The part of engine cbc that solves linear programs. */
 WEFT_CHECKED weft_status weft_milp_clp_solve(const weft_milp_form *f, const weft_milp_options *o,
                                              weft_arena *a, weft_milp_claim *out);
+/* A linear program that is solved again and again: wholeness is left out, and only limits of
+ * columns change. */
+typedef struct weft_milp_linear weft_milp_linear;
+WEFT_CHECKED weft_status weft_milp_linear_new(const weft_milp_form *f, weft_arena *a,
+                                              weft_milp_linear **out);
+void weft_milp_linear_free(weft_milp_linear *l);
+void weft_milp_linear_limit(weft_milp_linear *l, const weft_milp_form *f, weft_arena *a);
+void weft_milp_linear_solve(weft_milp_linear *l, const weft_milp_options *o, weft_arena *a,
+                            weft_milp_claim *out);
 /* Limits with the largest number in the place of infinity, as the libraries of COIN-OR want. */
 double *weft_milp_coin_limits(const double *from, int n, weft_arena *a);
+
+/* --- what is proved -------------------------------------------------------------------------- */
+
+/* No solution is below, whatever `dual` is (milp_bound.c); at most `most`. -INFINITY: nothing. */
+double weft_milp_dual_bound(const weft_milp_form *f, const double *dual, double most);
+/* Gives columns without a limit one that every solution keeps, where rows imply it. */
+void weft_milp_find_limits(weft_milp_form *f, weft_arena *a);
+/* Is it proved that there is no solution? ray: [n_rows] or NULL. */
+bool weft_milp_is_refuted(const weft_milp_form *f, const double *ray, weft_arena *a);
+/* Does x keep limits, rows and wholeness, but for what engines round? */
+bool weft_milp_is_solution(const weft_milp_form *f, const double *x, weft_arena *a);
+double weft_milp_value(const weft_milp_form *f, const double *x);
+/* What of a value may be left unproved if it is to count as the least. */
+double weft_milp_slack(double value);
+
+/* What a search by branching has proved (milp_tree.c). */
+typedef struct weft_milp_proved {
+    double bound;    /* no solution is below; INFINITY: there is none; -INFINITY: nothing */
+    const double *x; /* a solution below the value to start from, or NULL */
+    int64_t n_nodes;
+} weft_milp_proved;
+
+/* value: of a solution, or INFINITY. */
+WEFT_CHECKED weft_status weft_milp_prove(const weft_milp_form *f, double value,
+                                         const weft_milp_options *o, weft_arena *a,
+                                         weft_milp_proved *out);
 
 #endif

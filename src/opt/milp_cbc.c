@@ -2,16 +2,19 @@
 /* milp_cbc.c: branch and cut by CBC, through its C interface (CBC 2.10, Debian's coinor-libcbc).
  *
  * What has to be known of that library:
- * - It prints unless `log 0` is the first parameter.
+ * - It prints unless `log 0` is the first parameter, and now and then even so (Coin0505I): the
+ *   process it works in has no output.
  * - It overruns its limit in seconds while it solves one node, so that it gets less than there is.
  * - It cannot be told to stop. When the caller wants that, the call-back for cuts, once or more a
  *   node, answers with a cut that no point satisfies: node after node is dropped, and the search
- *   ends soon. Solutions found before remain; what the engine claims to have proved is void then,
- *   and the bound is that of the linear program without wholeness, solved within AFTER_STOP_S.
+ *   ends soon. Solutions found before remain.
  * - Objective values are 1e50 without a solution: the state is asked first.
  * - It crashes now and then when its limit ends while it still simplifies the program (2.10.8). So
- *   it works in a process of its own; after a crash nothing is claimed but the bound without
- *   wholeness.
+ *   it works in a process of its own.
+ * - With a solution to start from together with `increment` or the call-back it calls solutions
+ *   optimal that are not (2.10.8). So it gets none: milp.c keeps the start.
+ *
+ * Its solution is taken from it, and what it claims as a hint; bounds are milp.c's.
  *
  * A program without whole columns goes to Clp (milp_clp.c). Deterministic for a given seed and
  * number of nodes: one thread, and a limit in seconds only if the caller sets one. */
@@ -20,6 +23,7 @@
 #include "library.h"
 #include "milp.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,14 +33,12 @@
 
 static const double SHARE = 0.85, MOST_SLACK_S = 2; /* of the limit in seconds that CBC gets */
 static const double NO_VALUE = 1e49;                /* beyond: CBC has none */
-static const double AFTER_STOP_S = 1;
 
 /* What is called of the library, which is loaded with the first program that has whole columns. */
 #define CBC_CALLS(X)                                                                               \
     X(Cbc_addCutCallback)                                                                          \
     X(Cbc_bestSolution)                                                                            \
     X(Cbc_deleteModel)                                                                             \
-    X(Cbc_getBestPossibleObjValue)                                                                 \
     X(Cbc_getNodeCount)                                                                            \
     X(Cbc_getObjValue)                                                                             \
     X(Cbc_isAbandoned)                                                                             \
@@ -47,7 +49,6 @@ static const double AFTER_STOP_S = 1;
     X(Cbc_newModel)                                                                                \
     X(Cbc_setInteger)                                                                              \
     X(Cbc_setLogLevel)                                                                             \
-    X(Cbc_setMIPStartI)                                                                            \
     X(Cbc_setParameter)                                                                            \
     X(Cbc_solve)                                                                                   \
     X(OsiCuts_addRowCut)                                                                           \
@@ -69,8 +70,9 @@ typedef struct answer {
     volatile sig_atomic_t stop; /* the caller wants what there is */
     bool has_stopped;           /* nodes were dropped */
     bool has_solution;
-    weft_milp_claim claim; /* its x is below */
-    double x[];            /* [n_columns] */
+    bool is_optimal, is_infeasible; /* as it says */
+    int64_t n_nodes;
+    double x[]; /* [n_columns] */
 } answer;
 
 typedef struct task {
@@ -106,21 +108,6 @@ static void set_number(const cbc *lib, Cbc_Model *x, const char *name, const cha
     lib->Cbc_setParameter(x, name, text);
 }
 
-/* Whole columns only: CBC solves for the rest. */
-static void set_start(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, weft_arena *a)
-{
-    int *column = WEFT_NEW(a, int, f->n_columns), n = 0;
-    double *value = WEFT_NEW(a, double, f->n_columns);
-
-    for (int c = 0; c < f->n_columns; c++) {
-        if (!f->is_whole[c])
-            continue;
-        column[n] = c;
-        value[n++] = f->start[c];
-    }
-    lib->Cbc_setMIPStartI(x, n, column, value);
-}
-
 static Cbc_Model *load(const cbc *lib, const weft_milp_form *f, const weft_milp_options *o,
                        weft_arena *a)
 {
@@ -148,8 +135,6 @@ static Cbc_Model *load(const cbc *lib, const weft_milp_form *f, const weft_milp_
     if (o->most_nodes > 0)
         set_number(lib, x, "maxNodes", "%.0f",
                    (double)(o->most_nodes < INT32_MAX ? o->most_nodes : INT32_MAX));
-    if (f->start != NULL)
-        set_start(lib, x, f, a);
     return x;
 }
 
@@ -164,36 +149,24 @@ static bool has_whole(const weft_milp_form *f)
 
 static void read_claim(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, answer *to)
 {
-    weft_milp_claim *out = &to->claim;
-    double bound = lib->Cbc_getBestPossibleObjValue(x), value = lib->Cbc_getObjValue(x);
-
-    out->n_nodes = lib->Cbc_getNodeCount(x);
-    if (lib->Cbc_isAbandoned(x))
+    to->n_nodes = lib->Cbc_getNodeCount(x);
+    to->is_infeasible = lib->Cbc_isProvenInfeasible(x) && !lib->Cbc_isContinuousUnbounded(x);
+    if (lib->Cbc_isAbandoned(x) || lib->Cbc_isContinuousUnbounded(x) ||
+        lib->Cbc_bestSolution(x) == NULL || !(fabs(lib->Cbc_getObjValue(x)) < NO_VALUE))
         return;
-    out->is_infeasible = lib->Cbc_isProvenInfeasible(x) && !lib->Cbc_isContinuousUnbounded(x);
-    if (out->is_infeasible || lib->Cbc_isContinuousUnbounded(x))
-        return;
-    if (lib->Cbc_bestSolution(x) != NULL && fabs(value) < NO_VALUE) {
-        memcpy(to->x, lib->Cbc_bestSolution(x), sizeof(double) * (size_t)f->n_columns);
-        to->has_solution = true;
-        out->is_optimal = lib->Cbc_isProvenOptimal(x);
-    }
-    if (fabs(bound) < NO_VALUE)
-        out->bound = out->is_optimal ? fmin(bound, value) : bound;
+    memcpy(to->x, lib->Cbc_bestSolution(x), sizeof(double) * (size_t)f->n_columns);
+    to->has_solution = true;
+    to->is_optimal = lib->Cbc_isProvenOptimal(x);
 }
 
-/* Of the program without wholeness: what is left to claim after a stop. */
-static weft_status relaxed_bound(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
-                                 double *bound)
+static void be_silent(void)
 {
-    weft_milp_options quick = *o;
-    weft_milp_claim claim = {.bound = -INFINITY};
+    int nowhere = open("/dev/null", O_WRONLY);
 
-    quick.stop = NULL;
-    quick.limit_s = AFTER_STOP_S;
-    WEFT_TRY(weft_milp_clp_solve(f, &quick, a, &claim));
-    *bound = claim.bound;
-    return WEFT_OK;
+    if (nowhere < 0)
+        return;
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
 }
 
 /* In a process of its own. */
@@ -201,8 +174,10 @@ static void run(void *context)
 {
     task *t = context;
     const cbc *lib = t->lib;
-    Cbc_Model *x = load(lib, t->form, t->options, t->a);
+    Cbc_Model *x;
 
+    be_silent();
+    x = load(lib, t->form, t->options, t->a);
     if (t->options->stop != NULL)
         lib->Cbc_addCutCallback(x, at_node, "watch", t);
     lib->Cbc_solve(x);
@@ -216,7 +191,6 @@ static weft_status solve(const weft_milp_form *f, const weft_milp_options *o, we
     size_t n_bytes = sizeof(answer) + sizeof(double) * (size_t)f->n_columns;
     cbc table;
     task t = {.lib = &table, .form = f, .options = o, .a = a, .caller = getpid()};
-    bool is_whole;
 
     if (!has_whole(f))
         return weft_milp_clp_solve(f, o, a, out);
@@ -224,18 +198,15 @@ static weft_status solve(const weft_milp_form *f, const weft_milp_options *o, we
     t.answer = weft_apart_memory(n_bytes);
     if (t.answer == NULL)
         return weft_fail(WEFT_E_SYSTEM, "no memory for %d columns of a program", f->n_columns);
-    t.answer->claim = *out;
-    is_whole = weft_apart(run, &t, o->stop, &t.answer->stop) && !t.answer->has_stopped;
+    if (weft_apart(run, &t, o->stop, &t.answer->stop) && !t.answer->has_stopped) {
+        out->is_optimal = t.answer->is_optimal;
+        out->is_infeasible = t.answer->is_infeasible;
+    }
     if (t.answer->has_solution)
         out->x = weft_arena_copy(a, t.answer->x, sizeof(double) * (size_t)f->n_columns);
-    out->n_nodes = t.answer->claim.n_nodes;
-    if (is_whole) {
-        out->is_optimal = t.answer->claim.is_optimal;
-        out->is_infeasible = t.answer->claim.is_infeasible;
-        out->bound = t.answer->claim.bound;
-    }
+    out->n_nodes = t.answer->n_nodes;
     weft_apart_release(t.answer, n_bytes);
-    return is_whole ? WEFT_OK : relaxed_bound(f, o, a, &out->bound);
+    return WEFT_OK;
 }
 
 const weft_milp_engine weft_milp_cbc = {"cbc", solve};

@@ -451,7 +451,7 @@ static undo put(search *s, const branch *b)
                    s->last_s,    s->last,      s->home[g]};
 
     s->device[u] = d;
-    s->end_s[u] = b->start_s + weft_task_s(s->p, u, d);
+    s->end_s[u] = weft_end_s(b->start_s, weft_task_s(s->p, u, d));
     s->position[u] = s->n_done++;
     s->free_s[d] = fmax(s->free_s[d], s->end_s[u]);
     if (s->end_s[u] > b->start_s)

@@ -50,6 +50,7 @@ static const double QUICK_WORK = 3e7; /* of FIRST_TRIES: path length^2 * tasks *
 /* A transfer that holding a group would spare. */
 typedef struct choice {
     double gain_s, bytes;
+    double sent_s, held_s; /* what is paid without and with the group; the gain is the difference */
     int group;
 } choice;
 
@@ -380,7 +381,18 @@ static int by_worth(const void *left, const void *right)
     return (a->group > b->group) - (a->group < b->group);
 }
 
-/* Transfers that are left after the best holding of groups, cut at the end of memory. */
+/* The part of the choice that memory has room for, of which it takes its part. */
+static double share_of(const choice *c, double *room)
+{
+    double share = c->bytes > *room ? fmax(*room, 0) / c->bytes : 1;
+
+    *room = share < 1 ? 0 : *room - c->bytes;
+    return share;
+}
+
+/* Transfers, or times of groups in their place, that are left after the best holding of groups, cut
+ * at the end of memory. Nothing is added first and taken away after: of transfers that are longer
+ * than all else by many magnitudes, the difference would be rounding. */
 static double optional_s(scene *s, int d)
 {
     double room = s->p->capacity[d] - s->held_bytes, sum_s = 0;
@@ -388,21 +400,21 @@ static double optional_s(scene *s, int d)
 
     for (int i = 0; i < s->n_spared; i++) {
         int g = s->spared[i];
-        double gain_s = s->spared_s[g] - s->group_s[g * s->p->n_devices + d];
+        double sent_s = s->spared_s[g], held_s = s->group_s[g * s->p->n_devices + d];
 
-        sum_s += s->spared_s[g];
-        if (gain_s > 0)
-            s->choice[n++] = (choice){gain_s, s->own_bytes[g], g};
+        if (sent_s > held_s)
+            s->choice[n++] = (choice){sent_s - held_s, s->own_bytes[g], sent_s, held_s, g};
+        else
+            sum_s += sent_s;
     }
     if (n > 1)
         qsort(s->choice, (size_t)n, sizeof *s->choice, by_worth);
     for (int i = 0; i < n; i++) {
-        const choice *c = &s->choice[i];
+        double share = share_of(&s->choice[i], &room);
 
-        if (c->bytes > room)
-            return sum_s - c->gain_s * fmax(room, 0) / c->bytes;
-        sum_s -= c->gain_s;
-        room -= c->bytes;
+        sum_s += share * s->choice[i].held_s;
+        if (share < 1)
+            sum_s += (1 - share) * s->choice[i].sent_s;
     }
     return sum_s;
 }

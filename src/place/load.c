@@ -297,9 +297,10 @@ static weft_status prove_by_program(const weft_domain *m, weft_run *run, weft_ca
     weft_milp_result r;
     weft_status status = weft_milp_solve(program, NULL, &o, a, &r);
     int *device = WEFT_NEW(a, int, m->problem->n_tasks);
+    double bound_s = status == WEFT_OK ? r.bound * weft_assign_unit(&map) : 0;
 
-    if (status == WEFT_OK && r.bound > proof->bound * (1 + 1e-6) && r.bound < INFINITY) {
-        proof->bound = r.bound;
+    if (bound_s > proof->bound * (1 + 1e-6) && bound_s < INFINITY) {
+        proof->bound = bound_s;
         proof->method = "milp";
     }
     if (status == WEFT_OK && r.x != NULL && !o.is_relaxed) {

@@ -7,7 +7,7 @@
  *                       sum over l of y = x[g(t)][k],  sum over k of y = x[h][l]
  *   u[t][k][l] >= 0     t is sent from k to l, once for all readers there:  u >= y,  k != l
  *   load of each resource <= P: times of tasks, and under block and contend the transfers u
- *   z[w][d] >= x[g][d]  weight w is on d;  sum of bytes * z <= capacity
+ *   z[w][d] >= x[g][d]  weight w is on d;  sum of bytes * z / capacity <= 1
  *   o[d][e] in {0, 1}   pipeline stages: d comes before e, a linear order of the devices;
  *                       x[g][d] + x[h][e] <= 1 + o[d][e] for each forward edge from g to h
  *
@@ -16,7 +16,8 @@
  * of every mapping. It is not below the load bound: with prices as multipliers of the device rows
  * it is the same. Pairs of devices that are not connected have no y.
  *
- * Columns O(groups * devices + reads * devices^2). */
+ * Times are in units that bring the period to some hundreds, since engines have absolute
+ * tolerances. Columns O(groups * devices + reads * devices^2). */
 #include "milp_assign.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ typedef struct building {
     const weft_domain *domain;
     const weft_problem *p;
     const int *start;
+    double unit_s;
     weft_milp *m;
     int period;  /* column */
     int *load;   /* [n_resources] rows */
@@ -78,7 +80,7 @@ static void add_loads(building *b)
         for (int d = 0; d < b->p->n_devices; d++)
             if (weft_domain_has(b->domain, u, d))
                 weft_milp_term(b->m, b->load[d], x_of(b, b->domain->group[u], d),
-                               weft_task_s(b->p, u, d));
+                               weft_task_s(b->p, u, d) / b->unit_s);
 }
 
 /* a <= b for two columns. */
@@ -96,12 +98,12 @@ static void add_order(building *b, int lower, int upper)
 static int add_send(building *b, int t, int k, int l)
 {
     const weft_problem *p = b->p;
-    double seconds = weft_send_s(p, t, k, l);
+    double units = weft_send_s(p, t, k, l) / b->unit_s;
     int column = weft_milp_column(b->m, NULL, 0, 1, 0, false), pair = k * p->n_devices + l;
 
     if (p->transfer == WEFT_BLOCK) {
-        weft_milp_term(b->m, b->load[k], column, seconds);
-        weft_milp_term(b->m, b->load[l], column, seconds);
+        weft_milp_term(b->m, b->load[k], column, units);
+        weft_milp_term(b->m, b->load[l], column, units);
     }
     for (int i = p->route_at[pair]; p->transfer == WEFT_CONTEND && i < p->route_at[pair + 1]; i++) {
         bool is_new = true;
@@ -109,7 +111,7 @@ static int add_send(building *b, int t, int k, int l)
         for (int j = p->route_at[pair]; j < i; j++)
             is_new &= p->route[j] != p->route[i];
         if (is_new)
-            weft_milp_term(b->m, b->load[p->n_devices + p->route[i]], column, seconds);
+            weft_milp_term(b->m, b->load[p->n_devices + p->route[i]], column, units);
     }
     return column;
 }
@@ -191,18 +193,20 @@ static void add_memory(building *b, int d, weft_arena *a)
 {
     const weft_domain *m = b->domain;
     int n_devices = b->p->n_devices, row;
+    double room;
     int *held = WEFT_NEW(a, int, b->p->n_tensors); /* 1 + column z */
 
     if (!(b->p->capacity[d] < INFINITY))
         return;
-    row = weft_milp_row(b->m, NULL, -INFINITY, b->p->capacity[d]);
+    room = b->p->capacity[d] > 0 ? b->p->capacity[d] : 1;
+    row = weft_milp_row(b->m, NULL, -INFINITY, b->p->capacity[d] / room);
     for (int g = 0; g < m->n_groups; g++)
         for (int i = m->weight_at[g]; m->has[g * n_devices + d] && i < m->weight_at[g + 1]; i++) {
             int w = m->weight[i];
 
             if (held[w] == 0) {
                 held[w] = 1 + weft_milp_column(b->m, NULL, 0, 1, 0, false);
-                weft_milp_term(b->m, row, held[w] - 1, b->p->memory[w]);
+                weft_milp_term(b->m, row, held[w] - 1, b->p->memory[w] / room);
             }
             add_order(b, x_of(b, g, d), held[w] - 1);
         }
@@ -269,6 +273,21 @@ double weft_assign_size(const weft_domain *m)
     return m->n_groups * n + (p->transfer == WEFT_OVERLAP ? 0 : n_reads * n * n);
 }
 
+double weft_assign_unit(const weft_mapping *map)
+{
+    const weft_problem *p = map->problem;
+    double sum_s = 0;
+
+    for (int u = 0; u < p->n_tasks; u++) {
+        double least_s = INFINITY;
+
+        for (int d = 0; d < p->n_devices; d++)
+            least_s = fmin(least_s, weft_task_s(p, u, d));
+        sum_s += isfinite(least_s) ? least_s : 0;
+    }
+    return sum_s > 0 ? pow(10, floor(log10(sum_s / p->n_devices)) - 2) : 1;
+}
+
 weft_milp *weft_assign_build(const weft_mapping *map, const int *start)
 {
     weft_arena *a = weft_arena_new();
@@ -278,6 +297,7 @@ weft_milp *weft_assign_build(const weft_mapping *map, const int *start)
                   .p = map->problem,
                   /* the order of stages is not in a mapping: whole columns without a start */
                   .start = map->problem->ask.is_contiguous ? NULL : start,
+                  .unit_s = weft_assign_unit(map),
                   .m = weft_milp_new("assign"),
                   .load = WEFT_NEW(a, int, map->n_resources),
                   .before = WEFT_NEW(a, int, n *n)};

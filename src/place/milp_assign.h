@@ -8,6 +8,8 @@
 
 /* Columns that the program would have; what is affordable is the caller's decision. */
 double weft_assign_size(const weft_domain *m);
+/* Seconds of a unit of time in the program. */
+double weft_assign_unit(const weft_mapping *map);
 /* The program of the mapping's problem. start: [n_tasks] a mapping to begin with, or NULL. Release
  * with weft_milp_free. */
 weft_milp *weft_assign_build(const weft_mapping *map, const int *start);

@@ -182,7 +182,8 @@ static bool is_possible(const weft_piece *x, int u, int d)
     for (int i = x->n_weights > 0 ? x->weight_at[u] : 0;
          x->n_weights > 0 && i < x->weight_at[u + 1]; i++)
         bytes += x->weight_bytes[x->weight[i]];
-    return x->time_s[cell(x, u, d)] < INFINITY && (x->n_weights == 0 || bytes <= x->room_bytes[d]);
+    return x->time_s[cell(x, u, d)] < INFINITY &&
+           (x->n_weights == 0 || bytes <= x->room_bytes[d] * (1 + SLACK));
 }
 
 static void propagate(weft_milp_model *m)

@@ -244,10 +244,11 @@ double weft_piece_time(const weft_piece *x, const int *device, const int *order,
         for (int j = x->in_at[u]; j < x->in_at[u + 1]; j++) {
             int e = x->in[j], v = x->from[e], k = device[v];
 
-            at_s = fmax(at_s, start_s[v] + x->time_s[cell(x, v, k)] + sends(x, e)[k * n + d]);
+            at_s = fmax(at_s,
+                        weft_end_s(start_s[v], x->time_s[cell(x, v, k)]) + sends(x, e)[k * n + d]);
         }
         start_s[u] = at_s;
-        free_s[d] = at_s + x->time_s[cell(x, u, d)];
+        free_s[d] = weft_end_s(at_s, x->time_s[cell(x, u, d)]);
         value = fmax(value, free_s[d] + x->tail_s[cell(x, u, d)]);
     }
     return value;

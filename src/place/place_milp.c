@@ -3,10 +3,16 @@
  *
  * 1. The list schedulers give a plan: the best by simulation. Its value as a piece, that is with
  *    transfers that do not wait for each other, is what the search must beat.
- * 2. The model of the problem (milp_schedule.c) is tightened and solved, starting from that plan.
- * 3. The better of both plans by simulation is returned, with the bound of the search. If all
- *    times are multiples of a common divisor, the least latency is one too, and the bound is
- *    raised to the next multiple: this turns a search that ended into a proof without rounding.
+ * 2. The model of the problem (milp_schedule.c) is tightened; the relaxation bounds the latency.
+ * The engine's solution of the model is a plan, and nothing more: what it says of a bound is not
+ * used.
+ * 3. The proof is our own. If the engine claims that nothing is better, the search over ideals
+ *    (exact.c), with a limited number of states, looks for it, and proves the claim or finds the
+ *    better plan. If it does not end, or nothing was claimed, branching on the model with bounds
+ *    from duals (opt/milp_tree.c) goes on.
+ * 4. The best of the plans by simulation is returned, with the largest bound. If all times are
+ *    multiples of a common divisor, the least latency is one too, and the bound is raised to the
+ *    next multiple: this turns a bound that is a little below the value into a proof.
  *
  * Exact where transfers overlap and weights are all that memory has to hold; else the bound is
  * still one, since the model is a relaxation then. Larger models than the options allow are not
@@ -35,6 +41,9 @@ static const weft_option milp_table[] = {
 static const double MOST_COLUMNS = 50000; /* of a model, as estimated before it is made */
 static const double LEAST_QUANTUM = 1e-5; /* of the value: what engines can tell apart */
 static const double ALMOST = 1e-6;        /* of a quantum */
+static const double ENGINE_SHARE = 0.8;   /* of the time; the rest is for proofs */
+static const double MET = 1e-9;           /* relative; closer is a proof (solve.c) */
+enum { STATES_A_NODE = 50 };              /* of the search for a proof, for each node of `nodes` */
 
 typedef struct search {
     const weft_problem *p;
@@ -90,24 +99,104 @@ static void raise_bound(const search *s, weft_proof *proof, double bound, const 
     }
 }
 
-static weft_status run_model(search *s, const weft_milp *m, const weft_milp_columns *columns,
-                             weft_milp_result *result)
+/* The limits of a run for nodes of a search. */
+static weft_milp_options limits_of(const search *s)
 {
     weft_milp_options o = {.limit_s = weft_run_left_s(s->run),
                            .seed = s->run->seed,
                            .least_value = -INFINITY,
                            .stop = s->run->stop};
-    weft_plan plan = weft_plan_new(s->p->n_tasks, s->run->scratch);
 
     o.most_nodes = s->run->steps;
     if (o.most_nodes == 0 && !(o.limit_s < INFINITY))
         o.most_nodes = s->o->nodes;
-    WEFT_TRY(weft_milp_solve(m, NULL, &o, s->run->scratch, result));
-    if (result->x == NULL)
-        return WEFT_OK;
-    weft_milp_schedule_decode(s->x, columns, result->x, s->run->scratch, plan.device, plan.start_s);
+    return o;
+}
+
+static void try_solution(search *s, const weft_milp_columns *columns, const double *x)
+{
+    weft_plan plan = weft_plan_new(s->p->n_tasks, s->run->scratch);
+
+    if (x == NULL)
+        return;
+    weft_milp_schedule_decode(s->x, columns, x, s->run->scratch, plan.device, plan.start_s);
     weft_best_try(&s->best, s->p, &plan, s->run->scratch);
-    return WEFT_OK;
+}
+
+/* Is the bound that of the best plan already? */
+static bool is_met(const search *s, const weft_proof *proof)
+{
+    return proof->bound >= s->best.value * (1 - MET);
+}
+
+/* Looks for anything better than the best plan, or shows that there is nothing: true. Without a
+ * plan that proves the engine's claim that there is none. */
+static bool prove_by_states(search *s, const weft_milp_result *claim, weft_proof *proof)
+{
+    int64_t nodes = s->run->steps > 0 ? s->run->steps : s->o->nodes;
+    weft_effort e = {.upper = INFINITY, .run = s->run};
+    weft_plan plan = {.n_tasks = s->p->n_tasks, .n_ways = 1};
+    weft_answer found;
+
+    e.most_states = nodes < INT64_MAX / STATES_A_NODE ? nodes * STATES_A_NODE : INT64_MAX;
+    if (s->best.value < INFINITY)
+        e.upper = s->best.value;
+    found = weft_piece_solve(s->x, &e, s->run->scratch);
+    if (found.device != NULL) {
+        plan.device = found.device;
+        plan.start_s = found.start_s;
+        weft_best_try(&s->best, s->p, &plan, s->run->scratch);
+    } else if (found.is_closed && !(e.upper < INFINITY)) {
+        if (claim->x == NULL)
+            proof->outcome = WEFT_INFEASIBLE;
+        return claim->x == NULL;
+    }
+    raise_bound(s, proof, found.bound, "milp");
+    return found.is_closed;
+}
+
+/* Branches on the model of what is not longer than the best plan. */
+static weft_status prove_by_model(search *s, weft_proof *proof)
+{
+    weft_milp_known k = known_of(s);
+    weft_milp_columns columns;
+    weft_milp *m = weft_milp_schedule_new(s->x, &k, s->run->scratch, &columns);
+    weft_milp_options o = limits_of(s);
+    weft_milp_result r = {.outcome = WEFT_MILP_UNKNOWN, .bound = -INFINITY};
+    weft_status status = WEFT_OK;
+
+    o.part = WEFT_MILP_PROVE;
+    raise_bound(s, proof, columns.bound, "lp");
+    if (!columns.is_empty)
+        status = weft_milp_solve(m, NULL, &o, s->run->scratch, &r);
+    try_solution(s, &columns, r.x);
+    if (columns.is_empty || r.outcome == WEFT_MILP_INFEASIBLE) {
+        if (!(k.upper < INFINITY))
+            proof->outcome = WEFT_INFEASIBLE;
+    } else {
+        raise_bound(s, proof, r.bound * columns.unit_s, "milp");
+    }
+    weft_milp_free(m);
+    return status;
+}
+
+/* Solves the model for a plan, then proves what can be proved. */
+static weft_status search_model(search *s, const weft_milp *m, const weft_milp_columns *columns,
+                                weft_proof *proof)
+{
+    weft_milp_options o = limits_of(s);
+    weft_milp_result r;
+    bool is_closed = false;
+
+    o.limit_s *= ENGINE_SHARE;
+    o.part = WEFT_MILP_FIND;
+    WEFT_TRY(weft_milp_solve(m, NULL, &o, s->run->scratch, &r));
+    try_solution(s, columns, r.x);
+    if (r.is_claimed && !is_met(s, proof) && !weft_run_is_over(s->run))
+        is_closed = prove_by_states(s, &r, proof);
+    if (is_closed || is_met(s, proof) || weft_run_is_over(s->run))
+        return WEFT_OK;
+    return prove_by_model(s, proof);
 }
 
 /* Fills bound and method; the plan may get better on the way. */
@@ -116,18 +205,13 @@ static weft_status find_bound(search *s, weft_proof *proof)
     weft_milp_known k = known_of(s);
     weft_milp_columns columns;
     weft_milp *m = weft_milp_schedule_new(s->x, &k, s->run->scratch, &columns);
-    weft_milp_result result = {.outcome = WEFT_MILP_UNKNOWN, .bound = -INFINITY};
     weft_status status = WEFT_OK;
 
     raise_bound(s, proof, columns.bound, "lp");
+    if (columns.is_empty && !(k.upper < INFINITY))
+        proof->outcome = WEFT_INFEASIBLE;
     if (!columns.is_empty && !columns.is_partial)
-        status = run_model(s, m, &columns, &result);
-    if (columns.is_empty || result.outcome == WEFT_MILP_INFEASIBLE) { /* nothing below `upper` */
-        if (!(k.upper < INFINITY))
-            proof->outcome = WEFT_INFEASIBLE;
-    } else {
-        raise_bound(s, proof, result.bound * columns.unit_s, "milp");
-    }
+        status = search_model(s, m, &columns, proof);
     weft_milp_free(m);
     return status;
 }

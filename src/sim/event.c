@@ -276,7 +276,7 @@ static void start(run *r, int i, double now_s)
     const weft_jobs *j = r->j;
 
     r->t->start_s[i] = now_s;
-    r->t->end_s[i] = now_s + j->duration_s[i];
+    r->t->end_s[i] = weft_end_s(now_s, j->duration_s[i]);
     if (r->t->end_s[i] > now_s)
         weft_line_push(&r->events, (weft_waiting){r->t->end_s[i], i, i});
     else

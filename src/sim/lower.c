@@ -8,9 +8,12 @@
  *
  * The order of tasks on a device is the order of their starts in the plan. Tasks of one device with
  * equal starts have none of their own: they follow the dependences, then tasks without length come
- * first, then the lower number. Tasks without length between two others do not wait for each other.
- * So the starts that the simulator writes into a plan give the same run again. If different starts
- * contradict the dependences, no order exists: the jobs are queued by start and the run is stuck.
+ * first, then those whose length is lost when it is added to the start (all that come before
+ * another of the same start must be such), then the lower number. Tasks without length between two
+ * others do not wait for each other. In a run every job with length ends later than it starts
+ * (weft_end_s), so the starts that the simulator writes into a plan give the same run again. If
+ * different starts contradict the dependences, no order exists: the jobs are queued by start and
+ * the run is stuck.
  *
  * A single run (n_items = 1) is the definition of latency. Resources:
  *   overlap  0 .. D-1 the devices' queues of tasks. Transfers use nothing.
@@ -230,13 +233,23 @@ static void list_groups(ordering *o)
     o->group_at[o->n_groups] = n;
 }
 
+/* Among tasks of equal start: 0 without length, 1 with a length that the start swallows, 2 other.
+ */
+static int turn_of(const draft *d, int u)
+{
+    double start_s = start_of(d, u), length_s = task_s(d, u);
+
+    if (!(length_s > 0))
+        return 0;
+    return start_s + length_s > start_s ? 2 : 1;
+}
+
 static void free_if_ready(ordering *o, int u)
 {
-    bool has_length = task_s(o->d, u) > 0;
+    int64_t rank = turn_of(o->d, u) * ((int64_t)INT_MAX + 1) + u;
 
     if (o->pending[u] == 0 && o->is_open[o->group_of[u]])
-        weft_line_push(&o->free, (weft_waiting){start_of(o->d, u),
-                                                (has_length ? (int64_t)INT_MAX + 1 : 0) + u, u});
+        weft_line_push(&o->free, (weft_waiting){start_of(o->d, u), rank, u});
 }
 
 static void open_group(ordering *o, int g)

@@ -433,12 +433,13 @@ TEST(the_program_finds_the_least_period)
             program = weft_assign_build(&map, NULL);
             o.is_relaxed = seed % 2 == 0;
             CHECK_OK(weft_milp_solve(program, NULL, &o, a, &r));
+            r.bound *= weft_assign_unit(&map);
             CHECK(r.bound <= least * (1 + 1e-9));
             weft_load_bound(&m, a, &load);
             CHECK(r.bound >= load.bound * (1 - 1e-5));
             if (!o.is_relaxed) {
                 CHECK_INT(r.outcome, WEFT_MILP_OPTIMAL);
-                CHECK(fabs(r.value - least) <= 1e-5 * least);
+                CHECK(fabs(r.value * weft_assign_unit(&map) - least) <= 1e-5 * least);
                 weft_assign_decode(&map, r.x, device);
                 CHECK_NEAR(period_of(p, device), least);
                 n_solved++;

@@ -105,6 +105,24 @@ TEST(small_times_are_scaled)
     weft_problem_free(p);
 }
 
+/* CBC 2.10.8, given a solution to start from, once called 8 the optimum of this problem. */
+TEST(a_wrong_claim_of_the_engine_is_not_repeated)
+{
+    weft_ask ask = {0};
+    weft_problem *p;
+    weft_arena *a = weft_arena_new();
+    weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY};
+    weft_solution s;
+
+    CHECK_OK(weft_problem_read(WEFT_TEST_DATA "/counterexamples/cbc.json", false, &ask, &p));
+    s = solved(p, &run, a);
+    CHECK_NEAR(s.proof.value, 5.0);
+    CHECK_NEAR(s.proof.bound, 5.0);
+    CHECK_INT(s.proof.outcome, WEFT_OPTIMAL);
+    weft_arena_free(a);
+    weft_problem_free(p);
+}
+
 /* --- limits ---------------------------------------------------------------------------------- */
 
 TEST(other_goals_have_no_answer_yet)
@@ -332,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_relaxation_has_its_known_values),
         cmocka_unit_test(an_upper_limit_raises_the_bound),
         cmocka_unit_test(small_times_are_scaled),
+        cmocka_unit_test(a_wrong_claim_of_the_engine_is_not_repeated),
         cmocka_unit_test(other_goals_have_no_answer_yet),
         cmocka_unit_test(steps_limit_the_search),
         cmocka_unit_test(a_stopped_solver_has_a_plan),
