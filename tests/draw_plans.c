@@ -230,7 +230,8 @@ static void draw(uint64_t seed, weft_transfer transfer)
     weft_arena *a = weft_arena_new();
     weft_rng r = weft_rng_seed(seed);
     unsigned traits = (unsigned)weft_rng_below(&r, TRAITS);
-    int n_tasks = 1 + weft_rng_below(&r, 12), n_devices = 1 + weft_rng_below(&r, 4);
+    int n_tasks = 1 + weft_rng_below(&r, weft_rng_below(&r, 8) == 0 ? 40 : 12);
+    int n_devices = 1 + weft_rng_below(&r, 5);
     weft_problem *base, p;
     weft_plan plan;
 
