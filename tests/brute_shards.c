@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SETS = BRUTE_MOST_ACCELERATORS, SIZES = BRUTE_MOST_ACCELERATORS + 1, MOST_DESIGNS = 4 };
@@ -29,6 +30,8 @@ typedef struct part {
 typedef struct brute {
     const weft_sharding *p;
     bool has_memory;
+    bool is_simulated; /* every plan is valued by the simulator, none is passed over */
+    int64_t most_plans;
     weft_arena *a;
     part (*part)[SIZES];     /* [step][members] */
     double *(*moved)[SIZES]; /* [operand_at[step] + operand][members]: [from * n_to + to] bytes */
@@ -272,6 +275,40 @@ static bool does_fit(brute *b, int *order)
 
 /* --- plans ----------------------------------------------------------------------------------- */
 
+/* Takes the plan at hand in this order, if it is legal, better, and fits; false: it does not fit.
+ */
+static bool simulate(brute *b, const int *order)
+{
+    weft_arena *a = weft_arena_new();
+    weft_shards s = plan_of(b, order, a);
+    weft_shards_measures m = {.over_device = -1};
+    weft_breach breach;
+    bool fits = true;
+
+    if (weft_shards_check(b->p, &s, &breach, 1, a) == 0) {
+        if (weft_shards_evaluate(b->p, &s, a, &m) != WEFT_OK)
+            abort();
+        fits = !b->has_memory || m.over_device < 0;
+        if (fits && m.latency_s < b->best.value) {
+            b->best.value = m.latency_s;
+            b->best.plan = plan_of(b, order, b->a);
+        }
+    }
+    weft_arena_free(a);
+    return fits;
+}
+
+static void keep_simulated(brute *b)
+{
+    int order[BRUTE_MOST_STEPS];
+
+    memcpy(order, b->order, sizeof order);
+    if (b->best.n_plans++ >= b->most_plans)
+        return;
+    while (!simulate(b, order) && !b->p->ask.is_concurrent && next_order(b->p->steps, order))
+        ;
+}
+
 static void keep(brute *b, double value)
 {
     int order[BRUTE_MOST_STEPS];
@@ -301,7 +338,10 @@ static void extend(brute *b, int i, double value)
     int v = i < b->p->steps->n ? b->order[i] : -1;
 
     if (v < 0) {
-        keep(b, value);
+        if (b->is_simulated)
+            keep_simulated(b);
+        else
+            keep(b, value);
         return;
     }
     for (int set = 0; set < b->n_sets; set++) {
@@ -313,8 +353,10 @@ static void extend(brute *b, int i, double value)
 
             b->set_of[v] = set;
             b->split[v] = k;
-            now = b->p->ask.is_concurrent ? fmax(value, finish_s(b, v)) : value + added_s(b, v);
-            if (now < b->best.value)
+            now = b->is_simulated           ? 0
+                  : b->p->ask.is_concurrent ? fmax(value, finish_s(b, v))
+                                            : value + added_s(b, v);
+            if (b->is_simulated ? b->best.n_plans <= b->most_plans : now < b->best.value)
                 extend(b, i + 1, now);
             b->free_s[set] = free_s;
         }
@@ -382,18 +424,34 @@ static void try_sets(brute *b, int i)
     b->n_sets--;
 }
 
+static brute_shards_answer try_all(brute *b)
+{
+    const weft_steps *s = b->p->steps;
+
+    assert(b->p->n_accelerators <= BRUTE_MOST_ACCELERATORS && s->n <= BRUTE_MOST_STEPS);
+    for (int v = 0; v < s->n; v++)
+        b->operand_at[v + 1] = b->operand_at[v] + s->step[v].n_operands;
+    b->part = weft_arena_alloc(b->a, sizeof *b->part * (size_t)s->n);
+    b->moved = weft_arena_alloc(b->a, sizeof *b->moved * (size_t)(b->operand_at[s->n] + 1));
+    b->meantime = weft_arena_alloc(b->a, sizeof *b->meantime * (size_t)(b->operand_at[s->n] + 1));
+    b->best.value = INFINITY;
+    try_sets(b, 0);
+    return b->best;
+}
+
 brute_shards_answer brute_shards(const weft_sharding *p, bool has_memory, weft_arena *a)
 {
-    const weft_steps *s = p->steps;
-    brute b = {.p = p, .has_memory = has_memory, .a = a, .best.value = INFINITY};
+    brute b = {.p = p, .has_memory = has_memory, .a = a};
 
-    assert(p->n_accelerators <= BRUTE_MOST_ACCELERATORS && s->n <= BRUTE_MOST_STEPS);
     assert(!p->ask.is_concurrent || (!p->hides && !p->ask.is_contiguous));
-    for (int v = 0; v < s->n; v++)
-        b.operand_at[v + 1] = b.operand_at[v] + s->step[v].n_operands;
-    b.part = weft_arena_alloc(a, sizeof *b.part * (size_t)s->n);
-    b.moved = weft_arena_alloc(a, sizeof *b.moved * (size_t)(b.operand_at[s->n] + 1));
-    b.meantime = weft_arena_alloc(a, sizeof *b.meantime * (size_t)(b.operand_at[s->n] + 1));
-    try_sets(&b, 0);
-    return b.best;
+    return try_all(&b);
+}
+
+brute_shards_answer brute_shards_simulated(const weft_sharding *p, bool has_memory,
+                                           int64_t most_plans, weft_arena *a)
+{
+    brute b = {
+        .p = p, .has_memory = has_memory, .is_simulated = true, .most_plans = most_plans, .a = a};
+
+    return try_all(&b);
 }

@@ -21,5 +21,10 @@ typedef struct brute_shards_answer {
  * (then without `hides`), contiguous or not, as the problem asks; with has_memory only plans that
  * fit. The plan belongs to `a`. */
 brute_shards_answer brute_shards(const weft_sharding *p, bool has_memory, weft_arena *a);
+/* The same with every plan checked and valued by the simulator alone, also with `hides` side by
+ * side. Plans are counted in n_plans; if there are more than most_plans, the answer says nothing.
+ */
+brute_shards_answer brute_shards_simulated(const weft_sharding *p, bool has_memory,
+                                           int64_t most_plans, weft_arena *a);
 
 #endif

@@ -233,8 +233,13 @@ small_machine small_exchange(const small_machine *m, int i, int k)
         at[x] = x == i ? k : x == k ? i : x;
     for (int x = 0; x < m->n; x++) {
         out.host[x] = m->host[at[x]];
-        for (int y = x + 1; y < m->n; y++)
-            out.link[x][y] = at[x] < at[y] ? m->link[at[x]][at[y]] : m->link[at[y]][at[x]];
+        out.host_more_s[x] = m->host_more_s[at[x]];
+        for (int y = x + 1; y < m->n; y++) {
+            int lo = at[x] < at[y] ? at[x] : at[y], hi = at[x] < at[y] ? at[y] : at[x];
+
+            out.link[x][y] = m->link[lo][hi];
+            out.more_s[x][y] = m->more_s[lo][hi];
+        }
     }
     return out;
 }
@@ -259,6 +264,11 @@ static const char *name_of(const small_machine *m, int i, weft_arena *a)
     return weft_arena_print(a, "%s%d", base_name(m, m->kind[i]), i - first);
 }
 
+static const char *only_text(const small_design *x, weft_arena *a)
+{
+    return x->only != NULL ? weft_arena_print(a, ", only: [%s]", x->only) : "";
+}
+
 static const char *kind_text(const small_machine *m, int kind, weft_arena *a)
 {
     const char *text;
@@ -275,18 +285,18 @@ static const char *kind_text(const small_machine *m, int kind, weft_arena *a)
     for (int d = 0; d < m->n_designs[kind]; d++) {
         const small_design *x = &m->design[kind][d];
 
-        text =
-            x->rows > 0
-                ? weft_arena_print(a,
-                                   "%s      - {name: d%d, model: systolic, rows: %d, cols: %d, "
-                                   "vec: 2, dataflow: simd, clock: 2MHz, "
-                                   "memory_bandwidth: %.17gB/s}\n",
-                                   text, d, x->rows, x->cols, x->bytes_per_s)
-                : weft_arena_print(a,
-                                   "%s      - {name: d%d, model: roofline, peak_flops: %.17g, "
-                                   "memory_bandwidth: %.17gB/s, "
-                                   "efficiency: {tensor: %.17g, reduce: %.17g}}\n",
-                                   text, d, x->flops_per_s, x->bytes_per_s, x->tensor, x->reduce);
+        text = x->rows > 0
+                   ? weft_arena_print(a,
+                                      "%s      - {name: d%d, model: systolic, rows: %d, cols: %d, "
+                                      "vec: 2, dataflow: simd, clock: 2MHz, "
+                                      "memory_bandwidth: %.17gB/s%s}\n",
+                                      text, d, x->rows, x->cols, x->bytes_per_s, only_text(x, a))
+                   : weft_arena_print(a,
+                                      "%s      - {name: d%d, model: roofline, peak_flops: %.17g, "
+                                      "memory_bandwidth: %.17gB/s, "
+                                      "efficiency: {tensor: %.17g, reduce: %.17g}%s}\n",
+                                      text, d, x->flops_per_s, x->bytes_per_s, x->tensor, x->reduce,
+                                      only_text(x, a));
     }
     return text;
 }
@@ -299,12 +309,13 @@ static const char *links_text(const small_machine *m, weft_arena *a)
         if (m->has_host)
             text = weft_arena_print(
                 a, "%s  - {between: [cpu, %s], bandwidth: %.17gB/s, latency: %.17gs}\n", text,
-                name_of(m, i, a), m->host[i], m->host_latency_s);
+                name_of(m, i, a), m->host[i], m->host_latency_s + m->host_more_s[i]);
         for (int k = i + 1; k < m->n; k++)
             if (m->link[i][k] > 0)
                 text = weft_arena_print(
                     a, "%s  - {between: [%s, %s], bandwidth: %.17gB/s, latency: %.17gs}\n", text,
-                    name_of(m, i, a), name_of(m, k, a), m->link[i][k], m->latency_s);
+                    name_of(m, i, a), name_of(m, k, a), m->link[i][k],
+                    m->latency_s + m->more_s[i][k]);
     }
     return text;
 }

@@ -26,6 +26,7 @@ typedef struct small_design {
     int rows, cols;
     double flops_per_s, bytes_per_s;
     double tensor, reduce; /* efficiency of a roofline for these families */
+    const char *only;      /* operators or families that it can run, "Conv, reduce"; NULL: all */
 } small_design;
 
 /* Accelerators of up to two kinds, those of a kind next to each other. */
@@ -37,6 +38,7 @@ typedef struct small_machine {
     double link[SMALL_MOST][SMALL_MOST]; /* bytes/s, i < k; 0: no direct link */
     double host[SMALL_MOST];             /* bytes/s */
     double latency_s, host_latency_s;    /* of links, and of links to the host */
+    double more_s[SMALL_MOST][SMALL_MOST], host_more_s[SMALL_MOST]; /* and beside, of single ones */
     bool has_host, hides;
     bool is_swapped; /* written with the second kind first, and with other names */
 } small_machine;
