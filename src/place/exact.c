@@ -47,12 +47,13 @@ enum {
     MOST_WINDOW = 256,   /* open tasks whose heads are looked at */
     MOST_COMPARED = 512, /* states of an ideal that a new one is held against */
     STOP_EVERY = 256,    /* states between two looks at the clock */
-    BYTE_BITS = 50,      /* of the bytes of all weights together */
+    BYTE_BITS = 45,      /* of the bytes of a room */
 };
 
 static const double MOST_STATE_BYTES = 6e8; /* of a level, and of all steps of a pass */
 static const int64_t NEVER = INT64_MAX / 8;
-static const double SAME_BYTES = 1e-12;     /* relative: sums of bytes in different orders */
+static const double SAME_BYTES = 1e-12;     /* what sums of bytes may be over a room, relative */
+static const double MOST_UNITS = 0x1p46;    /* of memory: more than any room */
 static const double LEAST_UPPER = 0x1p-900; /* ticks of less would be denormal: no search */
 static const double COARSE = 0.25; /* a value so far below `upper` that ticks have to be finer */
 
@@ -125,7 +126,7 @@ typedef struct engine {
     int n_stretches;
     int *twin;                  /* [device] the first device that is the same in all, or itself */
     bool has_memory, has_names; /* bytes in states; marks in the names of ideals */
-    double byte_scale;          /* units of memory a byte, a power of two */
+    double *byte_scale;         /* [device] units of memory a byte, a power of two; 0: any fit */
     tick *room;                 /* [device] in these units, rounded up */
     int n_shared;               /* weights that several tasks read */
     int *shared, *reader_at, *reader; /* shared[i] is read by reader[reader_at[i] ..] */
@@ -312,23 +313,23 @@ static void set_weights(engine *g)
     list_users(g, g->n_shared, x->weight_at, key_of, &g->reader_at, &g->reader);
 }
 
-/* Memory in whole units so fine that rounding decides nothing: weights are rounded down, room up by
- * what sums of bytes in another order may differ. Whole bytes stay exact. */
+/* Memory in whole units of each room, so fine that rounding decides nothing: weights are rounded
+ * down, room up by what sums of bytes may be over (weft_fits). Whole bytes stay exact. */
 static void set_room(engine *g)
 {
-    const weft_piece *x = g->piece;
-    double sum = 0;
-    int exponent;
-
-    for (int i = 0; i < x->weight_at[g->n]; i++)
-        sum += x->weight_bytes[x->weight[i]];
-    frexp(sum, &exponent);
-    g->byte_scale = sum > 0 ? ldexp(1, BYTE_BITS - exponent) : 1;
+    g->byte_scale = WEFT_NEW(g->arena, double, g->k);
     g->room = WEFT_NEW(g->arena, tick, g->k);
     for (int d = 0; d < g->k; d++) {
-        double units = ceil(x->room_bytes[d] * (1 + SAME_BYTES) * g->byte_scale);
+        double room_bytes = g->piece->room_bytes[d];
+        int exponent = 0;
 
-        g->room[d] = units < (double)NEVER ? (tick)units : NEVER;
+        if (room_bytes > 0 && room_bytes < INFINITY) {
+            frexp(room_bytes, &exponent);
+            g->byte_scale[d] = ldexp(1, BYTE_BITS - exponent);
+            g->room[d] = (tick)ceil(room_bytes * (1 + SAME_BYTES) * g->byte_scale[d]);
+        } else {
+            g->byte_scale[d] = room_bytes > 0 ? 0 : INFINITY;
+        }
     }
 }
 
@@ -841,7 +842,10 @@ static tick new_bytes(const engine *g, int u, int d)
         if (shared < 0 || !(g->held[shared] >> d & 1))
             bytes += x->weight_bytes[x->weight[i]];
     }
-    return (tick)floor(bytes * g->byte_scale);
+    if (!(bytes > 0))
+        return 0;
+    bytes *= g->byte_scale[d];
+    return bytes < MOST_UNITS ? (tick)bytes : (tick)MOST_UNITS;
 }
 
 /* --- extending states ------------------------------------------------------------------------ */
