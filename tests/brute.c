@@ -10,7 +10,8 @@
  *    so far: nothing below can be better. Waiting for links or devices only takes longer, so this
  *    holds for all transfer models.
  * 4. A complete plan is worth what step 1 says if nothing but overlap and unlimited memory is
- *    asked for; else the simulator says what it is worth and whether it fits.
+ *    asked for; else the simulator says what it is worth and whether it fits and keeps the limits.
+ *    Pipeline stages are the closure of "gives to" without a cycle.
  *
  * For throughput the value is the largest load; the order matters then only where the simulator is
  * asked. Time O(n! devices^n) without step 3. */
@@ -144,10 +145,30 @@ static double simulated(const brute *b)
         plan.start_s[b->order[i]] = i;
     }
     CHECK_OK(weft_evaluate(b->p, &plan, b->arena, &m));
-    if (m.over_device < 0)
+    if (m.over_device < 0 && weft_ask_allows(&b->p->ask, m.makespan_s, m.period_s))
         value = weft_goal_value(b->p, &m);
     weft_arena_rewind(b->arena, mark);
     return value;
+}
+
+/* Forward tasks never lead back to a device. */
+static bool is_pipeline(const brute *b)
+{
+    const weft_problem *p = b->p;
+    bool gives[BRUTE_MOST_DEVICES][BRUTE_MOST_DEVICES] = {{false}}, is_free = true;
+
+    for (int v = 0; v < p->n_tasks; v++)
+        for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++)
+            if (!p->is_backward[v] && !p->is_backward[p->pred[i]] &&
+                b->device[v] != b->device[p->pred[i]])
+                gives[b->device[p->pred[i]]][b->device[v]] = true;
+    for (int k = 0; k < p->n_devices; k++)
+        for (int d = 0; d < p->n_devices; d++)
+            for (int e = 0; e < p->n_devices; e++)
+                gives[d][e] |= gives[d][k] && gives[k][e];
+    for (int d = 0; d < p->n_devices; d++)
+        is_free &= !gives[d][d];
+    return is_free;
 }
 
 static void try_all(brute *b, double value);
@@ -157,7 +178,7 @@ static void try_one(brute *b, int u, int d, double value)
     brute before = *b;
     double bytes = new_bytes(b, u, d);
 
-    if (b->held_bytes[d] + bytes > b->p->capacity[d])
+    if (b->held_bytes[d] + bytes > b->p->capacity[d] * (1 + 1e-9)) /* else the simulator knows */
         return;
     b->held_bytes[d] += bytes;
     append(b, u, d);
@@ -171,7 +192,7 @@ static void try_all(brute *b, double value)
 {
     if (value >= b->best)
         return;
-    if (b->n_done == b->p->n_tasks)
+    if (b->n_done == b->p->n_tasks && (!b->p->ask.is_contiguous || is_pipeline(b)))
         b->best = b->is_simulated ? fmin(b->best, simulated(b)) : value;
     for (int u = 0; u < b->p->n_tasks; u++) {
         if (!is_ready(b, u))
@@ -208,7 +229,8 @@ static brute new_brute(const weft_problem *p, int n_usable)
 
     CHECK(p->n_tasks <= BRUTE_MOST_TASKS && p->n_devices <= BRUTE_MOST_DEVICES);
     b.is_stream = p->ask.goal == WEFT_THROUGHPUT;
-    b.is_simulated = p->transfer != WEFT_OVERLAP;
+    b.is_simulated =
+        p->transfer != WEFT_OVERLAP || p->ask.most_latency_s > 0 || p->ask.most_period_s > 0;
     for (int d = 0; d < p->n_devices; d++)
         b.is_simulated |= p->capacity[d] < INFINITY;
     b.is_unordered = b.is_stream && !b.is_simulated;

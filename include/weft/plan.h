@@ -98,6 +98,13 @@ static inline double weft_end_s(double start_s, double length_s)
     return length_s > 0 && end_s <= start_s ? nextafter(start_s, INFINITY) : end_s;
 }
 
+/* Does a device hold so many bytes? Sums of them, in whatever order, may be over by their rounding:
+ * by less than a byte up to a terabyte. Everybody asks here: solvers, simulator and legality. */
+static inline bool weft_fits(double bytes, double capacity)
+{
+    return bytes <= capacity * (1 + 1e-12);
+}
+
 /* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */
 WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
                                           const weft_platform *p, const weft_ask *ask,

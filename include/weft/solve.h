@@ -50,6 +50,10 @@ static inline bool weft_solver_applies(const weft_solver *s, const weft_problem 
     return s->applies == NULL || s->applies(p);
 }
 
+/* The one way of a lower bound into a search or a proof: the larger of both. What is not a finite
+ * number proves nothing and is wrong code: it aborts where assertions are on and is left out where
+ * they are not. That there is no plan at all is an outcome (WEFT_INFEASIBLE), never a bound. */
+double weft_bound_larger(double bound, double found);
 /* The larger bound with its method; certificates are those of the floor. */
 void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor);
 /* What the simulator says of the plan of a solver: value, gap, and whether it is optimal (a gap of

@@ -52,7 +52,7 @@ typedef struct search {
     weft_run *run;
     weft_arena *a;
     weft_best best;
-    double bound;
+    weft_proved proved;
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_piece *piece;
     const int *real;  /* [devices of the piece] devices of the problem */
@@ -63,14 +63,19 @@ typedef struct search {
 
 static bool is_over(const search *s)
 {
-    return s->bound >= s->best.value * (1 - CLOSED) || s->steps_left <= 0 ||
-           weft_run_is_over(s->run);
+    return s->proved.is_impossible || s->proved.bound >= s->best.value * (1 - CLOSED) ||
+           s->steps_left <= 0 || weft_run_is_over(s->run);
+}
+
+static void take_bound(search *s, double found_s)
+{
+    weft_proved_take(&s->proved, found_s, s->best.value);
 }
 
 static void tell(const search *s)
 {
     if (s->run->progress != NULL)
-        s->run->progress(s->run->context, s->best.value, s->bound);
+        s->run->progress(s->run->context, s->best.value, s->proved.bound);
 }
 
 static void spend(search *s, int64_t steps)
@@ -89,11 +94,11 @@ static int64_t states_for(const search *s, int64_t wanted)
 /* Tails and bound from the parts; true if all of them are closed. */
 static bool search_parts(search *s, int64_t most_states)
 {
-    weft_series_effort e = {s->bound, states_for(s, most_states), s->steps_left, s->run};
+    weft_series_effort e = {s->proved.bound, states_for(s, most_states), s->steps_left, s->run};
     weft_series r = weft_series_tails(s->piece, &e, s->a);
 
     spend(s, r.n_states + 1);
-    s->bound = fmax(s->bound, r.bound);
+    take_bound(s, r.bound);
     s->piece->tail_s = r.tail_s;
     s->n_largest = r.n_largest;
     return r.n_open == 0;
@@ -113,15 +118,16 @@ static void take_schedule(search *s, const weft_answer *r)
 static bool search_whole(search *s, int64_t most_states)
 {
     weft_effort e = {.upper = s->best.value,
-                     .lower = s->bound,
+                     .lower = s->proved.bound,
                      .most_states = states_for(s, most_states),
                      .run = s->run};
     weft_answer r = weft_piece_solve(s->piece, &e, s->a);
+    bool is_none = r.is_closed && r.device == NULL && !(e.upper < INFINITY);
 
     spend(s, r.n_states + 1);
     if (r.device != NULL)
         take_schedule(s, &r);
-    s->bound = fmax(s->bound, fmin(r.bound, s->best.value));
+    take_bound(s, is_none ? INFINITY : r.bound);
     return r.is_closed;
 }
 
@@ -143,7 +149,7 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     if (proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
     if (proof.method != NULL || proof.outcome == WEFT_INFEASIBLE)
-        s->bound = fmax(s->bound, proof.outcome == WEFT_INFEASIBLE ? INFINITY : proof.bound);
+        take_bound(s, proof.outcome == WEFT_INFEASIBLE ? INFINITY : proof.bound);
     weft_arena_free(run.scratch);
     spend(s, run.steps);
     tell(s);
@@ -161,7 +167,7 @@ static void search_legs(search *s, double share)
         run.limit_s -= (1 - share) * weft_run_left_s(s->run);
     if (s->steps_left < INT64_MAX)
         e.most_steps = (int64_t)(share * (double)s->steps_left) + 1;
-    s->bound = fmax(s->bound, fmin(weft_legs_bound(s->piece, &e, &steps), s->best.value));
+    take_bound(s, weft_legs_bound(s->piece, &e, &steps));
     spend(s, steps);
     tell(s);
 }
@@ -238,8 +244,8 @@ static weft_status run_rounds(search *s)
 static void write_bound(search *s, weft_proof *proof)
 {
     weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
-    if (s->bound > proof->bound * (1 + CLOSED)) {
-        proof->bound = fmin(s->bound, s->best.value);
+    if (s->proved.bound > proof->bound * (1 + CLOSED)) {
+        proof->bound = s->proved.bound;
         proof->method = "search";
     }
 }
@@ -277,9 +283,9 @@ static weft_status search_latency(search *s, weft_proof *proof)
     weft_domain m = weft_domain_new(s->problem, s->a);
 
     weft_place_bound(s->problem, s->a, proof);
-    s->bound = proof->bound;
     if (proof->outcome == WEFT_INFEASIBLE)
         return WEFT_OK;
+    take_bound(s, proof->bound);
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
     if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s))
@@ -288,7 +294,7 @@ static weft_status search_latency(search *s, weft_proof *proof)
      */
     if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
         WEFT_TRY(try_solver(s, &weft_place_branch_bound, 1));
-    if (!(s->bound < INFINITY)) {
+    if (s->proved.is_impossible) {
         proof->outcome = WEFT_INFEASIBLE;
         proof->bound = INFINITY;
         proof->method = "search";

@@ -348,7 +348,7 @@ static bool has_room(const search *s, int u, int d)
         if (s->n_held[(size_t)d * (size_t)s->p->n_tensors + (size_t)m->weight[i]] == 0)
             bytes += s->p->memory[m->weight[i]];
     }
-    return bytes <= s->p->capacity[d] * (1 + SLACK);
+    return weft_fits(bytes, s->p->capacity[d]);
 }
 
 /* The sequence rule of step 2 for tasks of equal start. */

@@ -425,7 +425,7 @@ static double call_on(scene *s, const limits *l, int d)
 {
     double sum_s = 0;
 
-    if (s->held_bytes > s->p->capacity[d])
+    if (!weft_fits(s->held_bytes, s->p->capacity[d]))
         return INFINITY;
     s->n_looks++;
     s->n_spared = 0;

@@ -450,7 +450,7 @@ static void let_in(chain *x, int b)
 
 static bool is_hopeless(const chain *x)
 {
-    return !(x->fixed_s < x->limit_s) || x->bytes > x->m->problem->capacity[x->device];
+    return !(x->fixed_s < x->limit_s) || !weft_fits(x->bytes, x->m->problem->capacity[x->device]);
 }
 
 /* Candidates of the level after `b` was taken: the rest of its level, and what it makes ready. */

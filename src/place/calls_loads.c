@@ -124,7 +124,7 @@ double weft_calls_period(const weft_calls_loads *l)
 bool weft_calls_fits(const weft_calls_loads *l)
 {
     for (int d = 0; d < l->calls->n_devices; d++) {
-        if (l->bytes[d] > l->calls->problem->capacity[d])
+        if (!weft_fits(l->bytes[d], l->calls->problem->capacity[d]))
             return false;
     }
     return true;

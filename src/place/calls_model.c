@@ -145,7 +145,7 @@ static void find_room(maker *k)
         bytes += k->p->is_weight[t] ? k->p->memory[t] : 0;
     k->is_roomy = true;
     for (int d = 0; d < k->p->n_devices; d++)
-        k->is_roomy &= bytes <= k->p->capacity[d];
+        k->is_roomy &= weft_fits(bytes, k->p->capacity[d]);
     k->has_weight = WEFT_NEW(k->scratch, bool, k->n_groups);
     for (int u = 0; u < k->p->n_tasks; u++) {
         for (int i = k->p->arg_at[u]; i < k->p->arg_at[u + 1]; i++)

@@ -30,7 +30,7 @@ double weft_calls_state_value(weft_calls_state *s);
 /* True if the weights on d fit its memory. */
 static inline bool weft_calls_state_fits(const weft_calls_state *s, int d)
 {
-    return s->bytes[d] <= s->p->capacity[d];
+    return weft_fits(s->bytes[d], s->p->capacity[d]);
 }
 
 #endif

@@ -118,7 +118,7 @@ weft_domain weft_domain_new(const weft_problem *p, weft_arena *a)
         double bytes = weight_bytes(&m, g);
 
         for (int d = 0; d < n_devices; d++)
-            has[g * n_devices + d] = bytes <= p->capacity[d];
+            has[g * n_devices + d] = weft_fits(bytes, p->capacity[d]);
     }
     for (int u = 0; u < p->n_tasks; u++) {
         for (int d = 0; d < n_devices; d++)

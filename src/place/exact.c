@@ -24,7 +24,8 @@
  * than its head from the rest of the state.
  *
  * Times are whole ticks of upper / 2^48, costs rounded down: sums do not depend on their order, a
- * bound in ticks is a bound, and few ticks a task are lost.
+ * bound in ticks is a bound, and few ticks a task are lost. A schedule that is far better than
+ * upper makes it the next upper, with finer ticks: so little is lost of the value, too.
  *
  * With weights that may not fit, the bytes used on each device join the state, and where weights
  * or groups are shared by done and open tasks, their devices join the name of the ideal.
@@ -35,6 +36,7 @@
 #include "piece.h"
 #include "span.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,10 +47,15 @@ enum {
     MOST_WINDOW = 256,   /* open tasks whose heads are looked at */
     MOST_COMPARED = 512, /* states of an ideal that a new one is held against */
     STOP_EVERY = 256,    /* states between two looks at the clock */
+    BYTE_BITS = 45,      /* of the bytes of a room */
 };
 
 static const double MOST_STATE_BYTES = 6e8; /* of a level, and of all steps of a pass */
 static const int64_t NEVER = INT64_MAX / 8;
+static const double SAME_BYTES = 1e-12;     /* what sums of bytes may be over a room, relative */
+static const double MOST_UNITS = 0x1p46;    /* of memory: more than any room */
+static const double LEAST_UPPER = 0x1p-900; /* ticks of less would be denormal: no search */
+static const double COARSE = 0.25; /* a value so far below `upper` that ticks have to be finer */
 
 typedef int64_t tick;
 
@@ -119,6 +126,8 @@ typedef struct engine {
     int n_stretches;
     int *twin;                  /* [device] the first device that is the same in all, or itself */
     bool has_memory, has_names; /* bytes in states; marks in the names of ideals */
+    double *byte_scale;         /* [device] units of memory a byte, a power of two; 0: any fit */
+    tick *room;                 /* [device] in these units, rounded up */
     int n_shared;               /* weights that several tasks read */
     int *shared, *reader_at, *reader; /* shared[i] is read by reader[reader_at[i] ..] */
     int *shared_of;                   /* [weight] place in shared, or -1 */
@@ -304,13 +313,35 @@ static void set_weights(engine *g)
     list_users(g, g->n_shared, x->weight_at, key_of, &g->reader_at, &g->reader);
 }
 
+/* Memory in whole units of each room, so fine that rounding decides nothing: weights are rounded
+ * down, room up by what sums of bytes may be over (weft_fits). Whole bytes stay exact. */
+static void set_room(engine *g)
+{
+    g->byte_scale = WEFT_NEW(g->arena, double, g->k);
+    g->room = WEFT_NEW(g->arena, tick, g->k);
+    for (int d = 0; d < g->k; d++) {
+        double room_bytes = g->piece->room_bytes[d];
+        int exponent = 0;
+
+        if (room_bytes > 0 && room_bytes < INFINITY) {
+            frexp(room_bytes, &exponent);
+            g->byte_scale[d] = ldexp(1, BYTE_BITS - exponent);
+            g->room[d] = (tick)ceil(room_bytes * (1 + SAME_BYTES) * g->byte_scale[d]);
+        } else {
+            g->byte_scale[d] = room_bytes > 0 ? 0 : INFINITY;
+        }
+    }
+}
+
 static void set_memory(engine *g)
 {
     const weft_piece *x = g->piece;
 
     g->has_memory = x->n_weights > 0 && g->k <= WEFT_PIECE_DEVICES;
-    if (g->has_memory)
+    if (g->has_memory) {
         set_weights(g);
+        set_room(g);
+    }
     if (x->group != NULL)
         list_users(g, x->n_groups, NULL, x->group, &g->member_at, &g->member);
     g->has_names = g->n_shared > 0 || x->group != NULL;
@@ -799,7 +830,7 @@ static void write_marks(engine *g, name *m, int u, int d)
     m->n_marks = n;
 }
 
-/* Bytes of weights that u brings to d. */
+/* Units of weights that u brings to d. */
 static tick new_bytes(const engine *g, int u, int d)
 {
     const weft_piece *x = g->piece;
@@ -811,7 +842,10 @@ static tick new_bytes(const engine *g, int u, int d)
         if (shared < 0 || !(g->held[shared] >> d & 1))
             bytes += x->weight_bytes[x->weight[i]];
     }
-    return bytes < (double)NEVER ? (tick)ceil(bytes) : NEVER;
+    if (!(bytes > 0))
+        return 0;
+    bytes *= g->byte_scale[d];
+    return bytes < MOST_UNITS ? (tick)bytes : (tick)MOST_UNITS;
 }
 
 /* --- extending states ------------------------------------------------------------------------ */
@@ -891,8 +925,7 @@ static void extend(engine *g, level *next, const move *m, const state *s)
 
     if (value >= g->upper || is_repeated(g, m->from, s->at, d))
         return;
-    if (g->has_memory &&
-        (double)(s->at[k * (1 + m->from->n_front) + d] + m->bytes) > ceil(g->piece->room_bytes[d]))
+    if (g->has_memory && s->at[k * (1 + m->from->n_front) + d] + m->bytes > g->room[d])
         return;
     fill_child(g, m, s, start);
     g->n_states++;
@@ -1119,10 +1152,10 @@ static int most_beam(const engine *g)
     return most < FIRST_BEAM ? FIRST_BEAM : (int)most;
 }
 
-static void run_passes(engine *g, weft_answer *out, weft_arena *a)
+static void run_passes(engine *g, double upper_s, weft_answer *out, weft_arena *a)
 {
     int most = most_beam(g);
-    tick lower = to_tick(g, g->effort->lower);
+    tick lower = isfinite(g->effort->lower) ? to_tick(g, g->effort->lower) : 0;
 
     for (g->beam = FIRST_BEAM; !g->is_stopped; g->beam *= BEAM_STEP) {
         bool has_found, is_last = g->beam >= most;
@@ -1134,12 +1167,12 @@ static void run_passes(engine *g, weft_answer *out, weft_arena *a)
             set_upper(g, out->value);
         proved = g->cut < g->upper ? g->cut : g->upper;
         lower = proved > lower ? proved : lower;
-        if (lower >= g->upper || is_last)
+        if (lower >= g->upper || is_last || out->value < COARSE * upper_s)
             break;
     }
     lower = lower < g->upper ? lower : g->upper;
-    out->is_closed = lower >= g->upper;
-    out->bound = (double)lower / g->scale;
+    out->is_closed = lower >= g->upper && !(out->value < COARSE * upper_s);
+    out->bound = fmax(0, (double)lower / g->scale);
 }
 
 /* No left-shifted schedule takes longer: everything one after the other. */
@@ -1213,36 +1246,52 @@ static double first_value(const weft_piece *x, weft_arena *a)
     return value;
 }
 
+/* The search for schedules below upper_s, or of that value if is_open. */
+static void search_below(engine *g, double upper_s, bool is_open, weft_answer *out, weft_arena *a)
+{
+    size_t front = (size_t)g->n * (size_t)g->k;
+
+    g->words = weft_bits_words(g->n);
+    g->scale = ldexp(1, 48) / upper_s;
+    g->child = WEFT_NEW(g->arena, tick, front + 2 * (size_t)g->k);
+    g->head = WEFT_NEW(g->arena, tick, front);
+    g->end = WEFT_NEW(g->arena, tick, front);
+    g->map = WEFT_NEW(g->arena, int, g->n);
+    g->by_edge = WEFT_NEW(g->arena, int, g->n);
+    set_memory(g);
+    set_ticks(g);
+    set_upper(g, upper_s);
+    if (is_open)
+        g->upper += 2 * slack(g);
+    find_twins(g);
+    set_stretches(g);
+    run_passes(g, upper_s, out, a);
+}
+
 weft_answer weft_piece_solve(const weft_piece *x, const weft_effort *e, weft_arena *a)
 {
     weft_answer out = {.value = INFINITY};
     engine g = {.piece = x, .effort = e, .n = x->n_tasks, .k = x->n_devices};
-    double upper = e->upper;
-    size_t front;
+    double upper_s = e->upper;
+    bool is_open = !(upper_s < INFINITY);
 
+    assert(isfinite(e->lower) && !isnan(upper_s));
     if (x->n_tasks == 0 || x->n_devices > WEFT_PIECE_DEVICES)
         return out;
     g.arena = weft_arena_new();
-    if (!(upper < INFINITY))
-        upper = x->n_weights > 0 || x->group ? longest_value(x) : first_value(x, g.arena);
-    if (upper > 0 && upper < INFINITY) {
-        g.words = weft_bits_words(g.n);
-        g.scale = ldexp(1, 48) / upper;
-        front = (size_t)g.n * (size_t)g.k;
-        g.child = WEFT_NEW(g.arena, tick, front + 2 * (size_t)g.k);
-        g.head = WEFT_NEW(g.arena, tick, front);
-        g.end = WEFT_NEW(g.arena, tick, front);
-        g.map = WEFT_NEW(g.arena, int, g.n);
-        g.by_edge = WEFT_NEW(g.arena, int, g.n);
-        set_memory(&g);
-        set_ticks(&g);
-        set_upper(&g, upper);
-        if (!(e->upper < INFINITY)) /* a schedule of that value is of interest, too */
-            g.upper += 2 * slack(&g);
-        find_twins(&g);
-        set_stretches(&g);
-        run_passes(&g, &out, a);
+    if (is_open)
+        upper_s = x->n_weights > 0 || x->group ? longest_value(x) : first_value(x, g.arena);
+    while (upper_s >= LEAST_UPPER && upper_s < INFINITY) {
+        search_below(&g, upper_s, is_open, &out, a);
+        if (g.is_stopped || !(out.value < COARSE * upper_s))
+            break;
+        upper_s = out.value;
+        is_open = false;
+        weft_arena_free(g.arena);
+        g = (engine){.piece = x, .effort = e, .n = g.n, .k = g.k, .n_states = g.n_states};
+        g.arena = weft_arena_new();
     }
+    out.is_closed |= !(out.value > 0);
     out.n_states = g.n_states;
     weft_arena_free(g.arena);
     return out;

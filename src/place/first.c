@@ -45,6 +45,14 @@ void weft_best_copy(const weft_best *b, weft_plan *to)
     memcpy(to->start_s, b->plan.start_s, sizeof *to->start_s * (size_t)to->n_tasks);
 }
 
+void weft_proved_take(weft_proved *known, double found_s, double value)
+{
+    if (found_s == INFINITY && value == INFINITY)
+        known->is_impossible = true;
+    else
+        known->bound = weft_bound_larger(known->bound, found_s);
+}
+
 weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run)
 {
     const weft_solver *const list[] = {&weft_place_single,   &weft_place_heft, &weft_place_met,

@@ -23,4 +23,14 @@ WEFT_CHECKED weft_status weft_best_first(weft_best *b, const weft_problem *p, we
 /* Copies the plan to the one that a solver returns. */
 void weft_best_copy(const weft_best *b, weft_plan *to);
 
+/* What a search has proved so far: no plan is below `bound`, which is finite, or there is none. */
+typedef struct weft_proved {
+    double bound;
+    bool is_impossible;
+} weft_proved;
+
+/* Takes over what a relaxation or a search says: no plan is below found_s; INFINITY: there is no
+ * plan at all, which no known plan (of `value`, INFINITY: none) may contradict. */
+void weft_proved_take(weft_proved *known, double found_s, double value);
+
 #endif

@@ -119,7 +119,7 @@ static void consider(starting *s, const int *device)
     weft_mapping_set(&s->map, device);
     period_s = weft_mapping_period(&s->map);
     n_cut = s->map.n_cut + !weft_mapping_is_staged(&s->map);
-    if (n_cut == 0 && !(s->map.over_bytes > 0))
+    if (n_cut == 0 && s->map.n_over == 0)
         weft_candidates_add(s->found, device, period_s);
     if (n_cut > s->n_cut)
         return;
@@ -306,7 +306,7 @@ static weft_status prove_by_program(const weft_domain *m, weft_run *run, weft_ca
     if (status == WEFT_OK && r.x != NULL && !o.is_relaxed) {
         weft_assign_decode(&map, r.x, device);
         weft_mapping_set(&map, device);
-        if (map.n_cut == 0 && !(map.over_bytes > 0) && weft_mapping_is_staged(&map))
+        if (map.n_cut == 0 && map.n_over == 0 && weft_mapping_is_staged(&map))
             weft_candidates_add(found, device, weft_mapping_period(&map));
     }
     weft_milp_free(program);

@@ -33,6 +33,7 @@ typedef struct search {
     double *price[N_PRICES];   /* [n_devices] */
     double *to_come[N_PRICES]; /* [n_groups + 1] priced least time of order[i] and later */
     double *saved;             /* [(n_groups + 1) * n_resources] loads by depth */
+    double *saved_bytes;       /* [(n_groups + 1) * n_devices] */
     int *choice;               /* [n_groups * n_devices] devices by depth */
     double upper;
     int64_t n_nodes, most_nodes;
@@ -111,6 +112,7 @@ static search new_search(const weft_domain *m, const weft_proof *bound, weft_are
     };
 
     s.saved = WEFT_NEW(a, double, ((size_t)m->n_groups + 1) * (size_t)s.map.n_resources);
+    s.saved_bytes = WEFT_NEW(a, double, ((size_t)m->n_groups + 1) * (size_t)n_devices);
     sum_times(&s);
     order_groups(&s, a);
     for (int k = 0; k < N_PRICES; k++) {
@@ -169,10 +171,12 @@ static void place(search *s, int i, int d)
 static void descend(search *s, int i)
 {
     size_t n_resources = (size_t)s->map.n_resources;
-    int *list = s->choice + (size_t)i * (size_t)s->map.problem->n_devices, n;
+    size_t n_devices = (size_t)s->map.problem->n_devices;
+    int *list = s->choice + (size_t)i * n_devices, n, n_over = s->map.n_over;
     double *saved = s->saved + (size_t)i * n_resources;
+    double *saved_bytes = s->saved_bytes + (size_t)i * n_devices;
 
-    if (s->map.n_cut > 0 || s->map.over_bytes > 0 || !weft_mapping_is_staged(&s->map) ||
+    if (s->map.n_cut > 0 || s->map.n_over > 0 || !weft_mapping_is_staged(&s->map) ||
         bound_of(s, i) >= s->upper * (1 - EXACT))
         return;
     if (i == s->n_groups) {
@@ -182,6 +186,7 @@ static void descend(search *s, int i)
     }
     n = list_devices(s, s->order[i], list);
     memcpy(saved, s->map.load_s, n_resources * sizeof *saved);
+    memcpy(saved_bytes, s->map.held_bytes, n_devices * sizeof *saved_bytes);
     for (int k = 0; k < n && !s->is_over; k++) {
         if (++s->n_nodes >= s->most_nodes ||
             (s->n_nodes % CHECK_EVERY == 0 && weft_run_is_over(s->run)))
@@ -190,6 +195,8 @@ static void descend(search *s, int i)
         descend(s, i + 1);
         place(s, i, -1);
         memcpy(s->map.load_s, saved, n_resources * sizeof *saved); /* no rounding is left behind */
+        memcpy(s->map.held_bytes, saved_bytes, n_devices * sizeof *saved_bytes);
+        s->map.n_over = n_over;
     }
 }
 

@@ -86,7 +86,7 @@ static distance distance_of(const search *s)
 
 static bool is_legal(const search *s)
 {
-    return s->map.n_cut == 0 && !(s->map.over_bytes > 0) && weft_mapping_is_staged(&s->map);
+    return s->map.n_cut == 0 && s->map.n_over == 0 && weft_mapping_is_staged(&s->map);
 }
 
 /* Remembers the mapping at hand if it is the best. */

@@ -37,9 +37,11 @@ static double excess(const weft_mapping *m, int d)
 static void add_bytes(weft_mapping *m, int d, double bytes)
 {
     double before = excess(m, d);
+    bool was_over = !weft_fits(m->held_bytes[d], m->problem->capacity[d]);
 
     m->held_bytes[d] += bytes;
-    m->over_bytes += excess(m, d) - before;
+    m->n_over += !weft_fits(m->held_bytes[d], m->problem->capacity[d]) - was_over;
+    m->over_bytes = m->n_over > 0 ? m->over_bytes + excess(m, d) - before : 0;
 }
 
 /* sign: 1 begins the transfer, -1 ends it. */
@@ -257,6 +259,7 @@ void weft_mapping_clear(weft_mapping *m)
     if (m->n_edges != NULL)
         memset(m->n_edges, 0, (size_t)p->n_devices * (size_t)p->n_devices * sizeof *m->n_edges);
     m->over_bytes = 0;
+    m->n_over = 0;
     m->n_cut = 0;
     for (int u = 0; u < p->n_tasks; u++)
         m->device[u] = -1;

@@ -25,7 +25,8 @@ typedef struct weft_mapping {
     int *home;            /* [n_groups] the same by group */
     double *load_s;       /* [n_resources] */
     double *held_bytes;   /* [n_devices] weights, each once a device */
-    double over_bytes;    /* sum of what exceeds the capacities */
+    double over_bytes;    /* sum of what exceeds the capacities, less roundings */
+    int n_over;           /* devices whose capacity is exceeded */
     int n_cut;            /* transfers between devices that are not connected */
     int *n_readers;       /* [tensor * n_devices + device] */
     int *n_edges;         /* [from * n_devices + to] forward edges; NULL unless stages are asked */

@@ -67,7 +67,7 @@ static bool add_column(mixing *x, const int *device)
         if (memcmp(x->columns.at[i].device, device, bytes) == 0)
             return false;
     weft_mapping_set(&x->map, device);
-    if (x->map.n_cut > 0 || x->map.over_bytes > 0 || x->columns.n == MOST_COLUMNS)
+    if (x->map.n_cut > 0 || x->map.n_over > 0 || x->columns.n == MOST_COLUMNS)
         return false;
     plan = weft_plan_new(p->n_tasks, x->a);
     if (!weft_mapping_try(&x->alone_domain, device, x->a, &plan).is_legal)

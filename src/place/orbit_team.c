@@ -52,14 +52,19 @@ typedef struct search {
     weft_run *run;
     weft_arena *a;
     weft_best best;
-    double bound;
+    weft_proved proved;
     int64_t steps_left; /* INT64_MAX: no limit */
 } search;
 
+static void take_bound(search *s, double found_s)
+{
+    weft_proved_take(&s->proved, found_s, s->best.value);
+}
+
 static bool is_over(const search *s)
 {
-    return s->bound >= s->best.value * (1 - CLOSED) || s->steps_left <= 0 ||
-           weft_run_is_over(s->run);
+    return s->proved.is_impossible || s->proved.bound >= s->best.value * (1 - CLOSED) ||
+           s->steps_left <= 0 || weft_run_is_over(s->run);
 }
 
 static void spend(search *s, int64_t steps)
@@ -96,11 +101,11 @@ static void set_reduced(search *s)
 
 static void set_tails(search *s)
 {
-    weft_series_effort e = {s->bound, PART_STATES, s->steps_left, s->run};
+    weft_series_effort e = {s->proved.bound, PART_STATES, s->steps_left, s->run};
     weft_series r = weft_series_tails(s->reduced.piece, &e, s->a);
 
     spend(s, r.n_states);
-    s->bound = fmax(s->bound, r.bound);
+    take_bound(s, r.bound);
     s->reduced.piece->tail_s = r.tail_s;
 }
 
@@ -228,7 +233,7 @@ static void lend_memory(const search *s, weft_piece *x, double aside_bytes)
 static void search_piece(search *s, const weft_piece *x, const int *real, int beam)
 {
     weft_effort e = {.upper = s->best.value,
-                     .lower = s->bound,
+                     .lower = s->proved.bound,
                      .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
                      .most_beam = beam,
                      .run = s->run};
@@ -243,7 +248,7 @@ static void search_piece(search *s, const weft_piece *x, const int *real, int be
     if (r.device != NULL)
         weft_best_try(&s->best, s->problem, &plan, s->a);
     if (!(x->n_weights > 0)) /* the reduced problem itself */
-        s->bound = fmax(s->bound, fmin(r.bound, s->best.value));
+        take_bound(s, r.bound);
 }
 
 static void search_team(search *s, const int *device)
@@ -421,7 +426,7 @@ static void search_rotation(search *s)
     int *few = WEFT_NEW(s->a, int, s->problem->n_devices), n_few = choose_few(s, few);
     const weft_piece *x = weft_piece_pick(s->reduced.piece, few, n_few, s->a), *whole = s->whole;
     weft_effort e = {.upper = INFINITY,
-                     .lower = s->bound,
+                     .lower = s->proved.bound,
                      .most_states = s->steps_left < INT64_MAX ? s->steps_left : 0,
                      .most_beam = FIRST_BEAM,
                      .run = s->run};
@@ -465,8 +470,10 @@ static void search_plans(search *s)
             search_piece(s, s->reduced.piece, s->reduced.device, beam);
         return;
     }
-    s->bound = fmax(s->bound, weft_memory_bound(s->whole, s->a));
-    s->bound = fmax(s->bound, weft_hops_bound(s->whole, &tails, s->a));
+    take_bound(s, weft_memory_bound(s->whole, s->a));
+    take_bound(s, weft_hops_bound(s->whole, &tails, s->a));
+    if (s->proved.is_impossible)
+        return;
     has_chain = try_chain(s, true, FEW_LABELS, device) || try_chain(s, false, FEW_LABELS, device);
     chain_s = s->best.value;
     if (!is_over(s))
@@ -499,9 +506,12 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
         s.orbits = weft_orbits_of(&s.domain, s.a);
         set_reduced(&s);
         set_tails(&s);
-        search_plans(&s);
-        proof->bound = fmin(s.bound, s.best.value);
+        if (!s.proved.is_impossible)
+            search_plans(&s);
+        proof->bound = s.proved.bound;
         proof->method = "orbit";
+        if (s.proved.is_impossible)
+            proof->outcome = WEFT_INFEASIBLE;
     }
     if (s.best.value < INFINITY) {
         weft_best_copy(&s.best, plan);

@@ -113,7 +113,7 @@ static bool may_overflow(const weft_domain *m, int d, weft_arena *a)
         }
     }
     weft_arena_rewind(a, mark);
-    return bytes > p->capacity[d];
+    return !weft_fits(bytes, p->capacity[d]);
 }
 
 static void use_weights(weft_piece *x, const weft_domain *m, weft_arena *a)

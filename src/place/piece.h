@@ -41,7 +41,7 @@ weft_piece *weft_piece_of(const weft_domain *m, weft_arena *a);
 /* What a search may use and what it should beat. */
 typedef struct weft_effort {
     double upper;        /* only values below are of interest; INFINITY: any */
-    double lower;        /* a bound known from elsewhere; reaching it ends the search; 0: none */
+    double lower;        /* a finite bound from elsewhere; reaching it ends the search; 0: none */
     int64_t most_states; /* steps of search; 0: no limit */
     int most_beam;       /* widest pass, 64 or more; 0: no limit */
     const weft_run *run; /* when to stop; NULL: no limit */

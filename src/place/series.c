@@ -21,16 +21,20 @@
  * barriers. */
 #include "series.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+enum { GRID_BITS = 46 };                 /* a grid is that much finer than the value */
+static const double MOST_CELLS = 0x1p53; /* of a grid: beyond, numbers have no finer bits */
 
 typedef struct solver {
     const weft_piece *piece;
     const weft_series_effort *effort;
     weft_arena *arena;
     double *tail_s;
-    double grid_s;
+    double grid_s; /* a power of two, normal; 0: none */
     weft_series *out;
     weft_map *index;        /* content of a part -> place in parts */
     WEFT_VEC(double) parts; /* values above the base of the tails */
@@ -39,6 +43,47 @@ typedef struct solver {
 static size_t cell(const solver *s, int u, int d)
 {
     return (size_t)u * (size_t)s->piece->n_devices + (size_t)d;
+}
+
+/* The grid for values of at least lower_s: so fine that rounding stays below the slack of exact.c.
+ */
+static double grid_of(double lower_s)
+{
+    int exponent;
+
+    frexp(lower_s, &exponent);
+    return lower_s > 0 && exponent - 1 - GRID_BITS > DBL_MIN_EXP
+               ? ldexp(1, exponent - 1 - GRID_BITS)
+               : 0;
+}
+
+/* Rounded down to the grid, to the last bit; as it is where the grid is finer than its own bits. */
+static double on_grid(const solver *s, double time_s)
+{
+    double n = s->grid_s > 0 ? time_s / s->grid_s : INFINITY;
+    double rounded_s = n < MOST_CELLS ? floor(n) * s->grid_s : time_s;
+
+    assert(rounded_s <= time_s);
+    return rounded_s;
+}
+
+/* No schedule is below: the longest way through the piece. */
+static double path_s(const weft_piece *x, weft_arena *a)
+{
+    const double *tail_s = weft_piece_tails(x, a);
+    double longest_s = 0;
+
+    for (int u = 0; u < x->n_tasks; u++) {
+        double least_s = INFINITY;
+
+        for (int d = 0; d < x->n_devices; d++) {
+            size_t i = (size_t)u * (size_t)x->n_devices + (size_t)d;
+
+            least_s = fmin(least_s, x->release_s[i] + x->time_s[i] + tail_s[i]);
+        }
+        longest_s = fmax(longest_s, least_s);
+    }
+    return longest_s;
 }
 
 /* Tails relative to the least tail of the last task, on the grid. Every task precedes the last one,
@@ -53,8 +98,10 @@ static double lower_tails(const solver *s, weft_piece *part)
         if (part->time_s[last + d] < INFINITY)
             base_s = fmin(base_s, tail_s[last + d]);
     }
+    if (!(base_s < INFINITY)) /* nothing can follow the last task: left to the caller */
+        return base_s;
     for (size_t i = 0; i < last + n; i++)
-        tail_s[i] = floor(fmax(0, tail_s[i] - base_s) / s->grid_s) * s->grid_s;
+        tail_s[i] = on_grid(s, fmax(0, tail_s[i] - base_s));
     part->tail_s = tail_s;
     return base_s;
 }
@@ -110,10 +157,14 @@ static double solve_part(solver *s, const weft_part *part)
 {
     weft_piece *x = weft_piece_part(s->piece, part, s->arena);
     double base_s = part->has_exit ? lower_tails(s, x) : 0;
+    const char *key;
     size_t size;
-    const char *key = key_of(x, s->arena, &size);
-    int at = weft_map_get(s->index, key, size);
+    int at;
 
+    if (!(base_s < INFINITY))
+        return base_s;
+    key = key_of(x, s->arena, &size);
+    at = weft_map_get(s->index, key, size);
     if (at < 0) {
         at = s->parts.n;
         WEFT_PUSH(s->arena, s->parts, search_part(s, x));
@@ -163,7 +214,7 @@ weft_series weft_series_tails(const weft_piece *x, const weft_series_effort *e, 
     int end = x->n_tasks;
 
     s.tail_s = weft_arena_copy(a, x->tail_s, sizeof *s.tail_s * n_cells);
-    s.grid_s = fmax(e->lower, DBL_MIN) * ldexp(1, -46);
+    s.grid_s = grid_of(fmax(e->lower, path_s(x, s.arena)));
     s.index = weft_map_new(s.arena);
     weft_piece_barriers(x, is_barrier, s.arena);
     for (int v = x->n_tasks - 1; v >= 0; v--) {

@@ -6,7 +6,7 @@
 #include "piece.h"
 
 typedef struct weft_series_effort {
-    double lower;        /* a lower bound of the value: sets the grid of tails */
+    double lower;        /* a lower bound of the value, for the grid of tails; 0: none is known */
     int64_t part_states; /* of the search of each part */
     int64_t most_states; /* of all; parts that come too late get the cheap bounds only */
     const weft_run *run;

@@ -423,6 +423,8 @@ static void add_pairs(model *m)
     }
 }
 
+static const double ROUNDING = 1e-12; /* of bytes, as weft_fits allows */
+
 /* Bytes as whole units, rounded down; the largest unit that loses nothing, if that is few enough.
  */
 static double bytes_unit(const weft_problem *p, int d)
@@ -477,7 +479,8 @@ static void add_memory(model *m)
         if (n > 0)
             m->lib.Z3_solver_assert(
                 m->z, m->solver,
-                m->lib.Z3_mk_pble(m->z, n, held, bytes, (int)floor(m->p->capacity[d] / unit)));
+                m->lib.Z3_mk_pble(m->z, n, held, bytes,
+                                  (int)floor(m->p->capacity[d] * (1 + ROUNDING) / unit)));
     }
 }
 

@@ -121,7 +121,7 @@ static int go_on(const filling *f, int k, int i, double period_s)
         int middle = low + (high - low + 1) / 2;
 
         if (sum_s[middle] - sum_s[i] <= period_s && n_refused[middle] == n_refused[i] &&
-            f->sum_bytes[middle] - f->sum_bytes[i] <= capacity)
+            weft_fits(f->sum_bytes[middle] - f->sum_bytes[i], capacity))
             low = middle;
         else
             high = middle - 1;

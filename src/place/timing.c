@@ -224,7 +224,7 @@ bool weft_timing_is_legal(const weft_timing *t)
     if (!(t->value < INFINITY))
         return false;
     for (int d = 0; x->n_weights > 0 && d < x->n_devices; d++) {
-        if (t->held_bytes[d] > x->room_bytes[d])
+        if (!weft_fits(t->held_bytes[d], x->room_bytes[d]))
             return false;
     }
     for (int u = 0; u < x->n_tasks; u++) {
@@ -597,7 +597,7 @@ bool weft_window_put(weft_timing *t, const weft_window *w, const int *device, co
     settle(t);
     is_kept =
         t->value < value * (1 - EQUAL) || (t->value <= value && t->sum_s < sum_s * (1 - EQUAL));
-    assert(!(t->value < INFINITY) || weft_timing_is_legal(t));
+    is_kept = is_kept && weft_timing_is_legal(t); /* searches round bytes down */
     if (!is_kept) {
         for (int i = w->first; i < w->last; i++) {
             int u = old_order[i];

@@ -212,7 +212,7 @@ static void try_all(trading *x, int g)
 {
     int n_devices = x->p->n_devices;
 
-    if (x->map.n_cut > 0 || x->map.over_bytes > 0 || weft_run_is_over(x->run))
+    if (x->map.n_cut > 0 || x->map.n_over > 0 || weft_run_is_over(x->run))
         return;
     if (g == x->domain->n_groups) {
         /* one run keeps the busiest resource busy for its whole load */
@@ -271,7 +271,7 @@ static bool propose(trading *x, weft_rng *rng)
             return false;
         weft_mapping_move(&x->map, g, d);
     }
-    if (x->map.n_cut == 0 && !(x->map.over_bytes > 0))
+    if (x->map.n_cut == 0 && x->map.n_over == 0)
         return true;
     weft_mapping_undo_all(&x->map);
     return false;

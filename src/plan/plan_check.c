@@ -296,7 +296,7 @@ static void check_memory(weft_checker *c, const weft_plan *plan, int n_ways)
         if (p->is_weight[t])
             hold_weight(p, plan, n_ways, t, rooms);
     for (int d = 0; d < p->n_devices; d++)
-        if (rooms[d].bytes > p->capacity[d])
+        if (!weft_fits(rooms[d].bytes, p->capacity[d]))
             weft_checker_tell(
                 c,
                 "device '%s' has to hold %.0f bytes of weights, but has room for %.0f: %.0f "

@@ -304,7 +304,7 @@ static void measure_memory(measuring *m)
         memory[d] = list_steps(&h, order + first, n, &n_memory[d]);
         first += n;
         peak_bytes[d] = peak_of(memory[d], n_memory[d]);
-        if (m->out->over_device < 0 && peak_bytes[d] > m->p->capacity[d])
+        if (m->out->over_device < 0 && !weft_fits(peak_bytes[d], m->p->capacity[d]))
             m->out->over_device = d;
     }
     m->out->memory = memory;

@@ -74,7 +74,7 @@ static void measure_peaks(const weft_problem *p, const weft_plan *plan, const we
     out->over_device = -1;
     for (int d = 0; d < p->n_devices; d++) {
         peak_bytes[d] += live_bytes[d];
-        if (out->over_device < 0 && peak_bytes[d] > p->capacity[d])
+        if (out->over_device < 0 && !weft_fits(peak_bytes[d], p->capacity[d]))
             out->over_device = d;
     }
     out->peak_bytes = peak_bytes;

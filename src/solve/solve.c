@@ -14,6 +14,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "weft/solve.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -34,6 +35,12 @@ double weft_run_left_s(const weft_run *run)
         return 0;
     return run->limit_s < INFINITY ? fmax(0, run->begin_s + run->limit_s - weft_wall_s())
                                    : INFINITY;
+}
+
+double weft_bound_larger(double bound, double found)
+{
+    assert(isfinite(bound) && isfinite(found));
+    return isfinite(found) && found > bound ? found : bound;
 }
 
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */
@@ -88,6 +95,15 @@ static const void *options_or_defaults(const weft_solver *s, const void *options
     return defaults;
 }
 
+/* A solver proves a finite bound, or that there is no plan. */
+static weft_status check_bound(const weft_solver *s, const weft_proof *proof)
+{
+    if (isfinite(proof->bound) || (proof->outcome == WEFT_INFEASIBLE && proof->bound > 0))
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INTERNAL, "internal error: solver '%s' proves a bound of %g seconds",
+                     s->name, proof->bound);
+}
+
 static weft_status run_solver(const weft_solver *s, const weft_problem *p, const void *options,
                               weft_run *run, weft_solution *out)
 {
@@ -96,7 +112,7 @@ static weft_status run_solver(const weft_solver *s, const weft_problem *p, const
     run->begin_s = weft_wall_s();
     status = s->solve(p, options, run, &out->plan, &out->proof);
     out->seconds = weft_wall_s() - run->begin_s;
-    return status;
+    return status == WEFT_OK ? check_bound(s, &out->proof) : status;
 }
 
 static void drop_plan(weft_solution *out)
