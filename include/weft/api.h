@@ -137,6 +137,8 @@ typedef struct weft_case {
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
 void weft_case_close(weft_case *c);
 
+enum { WEFT_MOST_UNCHECKED = 16 };
+
 /* The verdict on a plan file: one line for each thing that is wrong. */
 typedef struct weft_verdict {
     weft_plan_origin origin; /* as the file has it; of designs empty */
@@ -146,6 +148,10 @@ typedef struct weft_verdict {
     /* Of what the file is: of a placed network if none of these. */
     bool is_shard, is_train, is_mine, is_fleet; /* mine: one device; fleet: a pipeline */
     const char *const *wrong;                   /* at most 100 of them */
+    /* Fields whose claims were neither found again nor compared: who made the plan, and what rests
+     * on a search. Everything else was. */
+    int n_unchecked;
+    const char *unchecked[WEFT_MOST_UNCHECKED];
     double certified; /* the part of the bound that certificates prove; the rest was found by a
                          search. Of designs, where more is better: no more than this without a
                          search */

@@ -34,6 +34,15 @@ static inline bool weft_run_is_over(const weft_run *run)
     return weft_run_left_s(run) <= 0;
 }
 
+/* What a search of placements is for: under calls, latency has certificates only. */
+enum { WEFT_FOR_LATENCY = 1, WEFT_FOR_THROUGHPUT = 2, WEFT_FOR_CALLS = 4 };
+
+/* A method by which a solver raises bounds above what certificates prove. */
+typedef struct weft_search_method {
+    const char *name;
+    unsigned what; /* WEFT_FOR_... */
+} weft_search_method;
+
 typedef struct weft_solver {
     const char *name, *summary;
     const weft_option *options; /* NULL if it has none */
@@ -43,7 +52,11 @@ typedef struct weft_solver {
     weft_status (*solve)(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof);
     bool (*applies)(const weft_problem *p); /* NULL: to all problems; else it has no plan */
+    const weft_search_method *searches;     /* ends with a name that is NULL; NULL: none */
 } weft_solver;
+
+/* May a bound of this solver rest on a search of this name? */
+bool weft_solver_searches(const weft_solver *s, const weft_problem *p, const char *method);
 
 static inline bool weft_solver_applies(const weft_solver *s, const weft_problem *p)
 {

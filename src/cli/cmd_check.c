@@ -52,6 +52,17 @@ static void bound_text(const weft_verdict *v, const page *g)
                                 bound, weft_glued_seconds(g->a, v->certified), proof->method));
 }
 
+/* Everything else was found again. */
+static void unchecked_text(const weft_verdict *v, const page *g)
+{
+    const char *list = "";
+
+    for (int i = 0; i < v->n_unchecked; i++)
+        list = weft_arena_print(g->a, "%s%s%s", list, i > 0 ? ", " : "", v->unchecked[i]);
+    if (v->n_unchecked > 0)
+        say(g, weft_arena_print(g->a, "  not checked: %s", list));
+}
+
 /* --- designs ---------------------------------------------------------------------------------- */
 
 static const char *unit_of(const weft_verdict *v)
@@ -130,6 +141,7 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
         fprintf(g->to, "%s: legal, and worth what it claims: %s %s\n", plan,
                 weft_print_seconds(proof_of(v)->value, text), value_name(v, c));
         bound_text(v, g);
+        unchecked_text(v, g);
         return;
     }
     weft_print_wrong(v, plan, g->to);
@@ -138,6 +150,7 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
 static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *unchecked = weft_doc_new(a, WEFT_DOC_LIST);
 
     weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.verdict/1"));
     weft_doc_put(a, d, "command", weft_doc_new_text(a, "check"));
@@ -147,6 +160,9 @@ static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
     for (int i = 0; i < v->n_wrong && i < 100; i++)
         weft_doc_add(a, list, weft_doc_new_text(a, v->wrong[i]));
     weft_doc_put(a, d, "wrong", list);
+    for (int i = 0; i < v->n_unchecked; i++)
+        weft_doc_add(a, unchecked, weft_doc_new_text(a, v->unchecked[i]));
+    weft_doc_put(a, d, "not_checked", unchecked);
     return d;
 }
 

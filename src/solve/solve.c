@@ -36,6 +36,19 @@ double weft_run_left_s(const weft_run *run)
                                    : INFINITY;
 }
 
+bool weft_solver_searches(const weft_solver *s, const weft_problem *p, const char *method)
+{
+    bool is_latency = p->ask.goal == WEFT_LATENCY, is_calls = p->transfer == WEFT_CALLS;
+    unsigned what = !is_calls    ? is_latency ? WEFT_FOR_LATENCY : WEFT_FOR_THROUGHPUT
+                    : is_latency ? 0
+                                 : WEFT_FOR_CALLS;
+
+    for (int i = 0; method != NULL && s->searches != NULL && s->searches[i].name != NULL; i++)
+        if (strcmp(method, s->searches[i].name) == 0 && (s->searches[i].what & what) != 0)
+            return true;
+    return false;
+}
+
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */
 static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena *a)
 {
@@ -149,6 +162,8 @@ weft_status weft_proof_settle(weft_proof *proof, double value, const char *solve
     proof->value = value;
     proof->bound = fmin(proof->bound, value);
     proof->certified = fmin(proof->certified, proof->bound);
+    if (proof->certified == proof->bound && proof->certified_by != NULL)
+        proof->method = proof->certified_by; /* no search is needed to see it */
     proof->gap = value > 0 ? (value - proof->bound) / value : 0;
     proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
     return WEFT_OK;
@@ -161,6 +176,7 @@ void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor)
         proof->method = floor->method;
     }
     proof->certified = floor->certified;
+    proof->certified_by = floor->certified_by;
     proof->again = floor->again;
 }
 

@@ -26,7 +26,7 @@ static weft_status solve_drawn(const weft_sharding *p, const weft_shard_options 
     return WEFT_OK;
 }
 
-static const weft_shard_solver solver = {"drawn", "", solve_drawn, NULL};
+static const weft_shard_solver solver = {.name = "drawn", .summary = "", .solve = solve_drawn};
 
 /* A random plan that fits, as a document. */
 static made make_plan(const weft_shard_request *request, uint64_t seed)
