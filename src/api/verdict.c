@@ -106,16 +106,17 @@ static void check_certified(weft_wrongs *w, const weft_proof *proof, const weft_
 static void check_method(weft_wrongs *w, const weft_proof *proof, const weft_finding *f)
 {
     const char *method = proof->method ? proof->method : "null";
+    bool is_above = proof->bound > proof->certified;
     bool is_certificates = f->method != NULL && strcmp(method, f->method) == 0;
 
-    if (proof->bound > proof->certified * (1 + WEFT_NEAR) && !f->is_search)
+    if (is_above && !f->is_search)
         weft_wrong(w, weft_arena_print(w->a,
                                        "proof.bound is claimed to be %.12g, its certificates prove "
                                        "%.12g, and its method '%s' is no search of solver '%s' for "
                                        "such problems",
                                        proof->bound, fmin(proof->certified, f->proved), method,
                                        f->solver));
-    else if (!is_certificates && (!f->is_search || !(proof->bound > proof->certified)))
+    if (!is_above && !is_certificates)
         weft_wrong(w, weft_arena_print(w->a, "proof.method is '%s', its certificate is of '%s'",
                                        method, f->method ? f->method : "null"));
 }
@@ -149,10 +150,10 @@ void weft_check_proof(weft_wrongs *w, const weft_proof *proof, const weft_findin
     check_outcome(w, proof, f->value);
     out->certified = fmin(proof->certified, f->proved);
     out->is_bound_checked = !(proof->bound > proof->certified * (1 + WEFT_NEAR));
-    if (!out->is_bound_checked) {
+    if (!out->is_bound_checked)
         weft_unchecked(out, "proof.bound");
+    if (proof->bound > proof->certified)
         weft_unchecked(out, "proof.method");
-    }
 }
 
 void weft_check_again(weft_wrongs *w, const char *claimed, const char *name)

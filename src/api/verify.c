@@ -44,6 +44,11 @@ static void check_hashes(verifier *v)
                    weft_arena_print(v->a, "the plan is for transfers that %s, the platform's %s",
                                     weft_transfer_name(v->file->transfer),
                                     weft_transfer_name(v->c->problem->transfer)));
+    if (v->file->ask.is_calls != v->c->problem->ask.is_calls &&
+        weft_doc_get(v->file->doc, "semantics") != NULL) /* files of before it was written */
+        weft_wrong(v->w, weft_arena_print(v->a, "semantics is '%s', expected '%s'",
+                                          v->file->ask.is_calls ? "calls" : "platform",
+                                          v->c->problem->ask.is_calls ? "calls" : "platform"));
 }
 
 static weft_map *index_names(const char *const *name, int n, weft_arena *a)

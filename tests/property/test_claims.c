@@ -156,101 +156,66 @@ static bool is_noticed(const weft_doc *d, const char *where)
 
 /* --- changes --------------------------------------------------------------------------------- */
 
-/* Words that files of plans have somewhere, and one that none has. */
+/* Words that files of plans have somewhere, and one that none has; the most likely first. */
+/* clang-format off */
 static const char *const words[] = {
-    "nobody",
-    "path",
-    "load",
-    "body",
-    "propagation",
-    "shaving",
-    "series",
-    "memory",
-    "calls path",
-    "search",
-    "milp",
-    "lp",
-    "mix",
-    "cut",
-    "orbit",
-    "ideals",
-    "split",
-    "domain",
-    "floor",
-    "compute",
-    "communication",
-    "auto",
-    "heft",
-    "exact",
-    "z3",
-    "branch-bound",
-    "equal",
-    "dp",
-    "optimal",
-    "bounded",
-    "infeasible",
-    "unknown",
-    "latency",
-    "throughput",
-    "overlap",
-    "contend",
-    "block",
-    "calls",
-    "platform",
-    "sgd",
-    "momentum",
-    "adam",
-    "f32",
-    "f16",
-    "msr",
-    "s",
-    "s/item",
-    "train floor",
-    "sharding search",
-    "placement search",
-    "pipeline search",
-    "work of all devices",
-    "sequential",
-    "branches",
-    "gpipe",
-    "1f1b",
-    "interleaved",
-    "none",
-    "full",
-    "0123456789abcdef",
-    "weft.plan/1",
-    "place",
-    "shard",
+    "nobody", "search", "lp", "cut", "orbit", "path", "load", "series", "floor", "auto", "heft",
+    "optimal", "bounded", "sgd", "f16", "msr", "train floor", "sharding search",
+    "placement search", "pipeline search", "work of all devices", "",
+    "body", "propagation", "shaving", "memory", "calls path", "milp", "mix", "ideals", "split",
+    "domain", "compute", "communication", "exact", "z3", "branch-bound", "equal", "dp",
+    "infeasible", "unknown", "latency", "throughput", "overlap", "contend", "block", "calls",
+    "platform", "momentum", "adam", "f32", "s", "s/item", "sequential", "branches", "gpipe",
+    "1f1b", "interleaved", "none", "full", "0123456789abcdef", "weft.plan/1", "place", "shard",
     "train",
-    "",
 };
+/* clang-format on */
 
-enum { N_WORDS = sizeof words / sizeof *words };
+enum { N_FEW = 22, N_WORDS = sizeof words / sizeof *words };
+
+/* All words, several plans of a kind: WEFT_LONG_TESTS=1 build/tests/test_claims. */
+static bool is_long_test(void)
+{
+    return getenv("WEFT_LONG_TESTS") != NULL;
+}
 
 typedef struct changing {
     weft_doc *root;
     weft_arena *a;
     int n_fields, n_changes;
+    int n_plans; /* changes of decisions that make another plan, of which all claims hold too */
 } changing;
+
+/* What the plan is, not what it claims. */
+static bool is_decision(const char *where)
+{
+    return strncmp(where, "decisions", 9) == 0 || strncmp(where, "sets[", 5) == 0 ||
+           strncmp(where, "steps[", 6) == 0 || strncmp(where, "ways[", 5) == 0;
+}
 
 static void try_change(changing *x, weft_doc *leaf, const weft_doc *other, const char *where)
 {
     weft_doc before = *leaf;
+    bool is_seen;
 
     *leaf = *other;
     leaf->file = before.file;
     leaf->line = before.line;
-    if (!is_noticed(x->root, where))
+    is_seen = is_noticed(x->root, where);
+    if (!is_seen && !is_decision(where))
         fail_msg("%s is changed from %s to %s, and nobody notices: %s", where,
                  weft_doc_json(&before, 0, x->a), weft_doc_json(leaf, 0, x->a),
                  weft_doc_json(x->root, 1, x->a));
+    x->n_plans += !is_seen;
     *leaf = before;
     x->n_changes++;
 }
 
 static void try_real(changing *x, weft_doc *leaf, double real, const char *where)
 {
-    if (fabs(real - leaf->real) > 1e-7 * fabs(leaf->real))
+    double least = strcmp(where, "proof.gap") == 0 ? 2e-9 : 1e-7 * fabs(leaf->real);
+
+    if (fabs(real - leaf->real) > least)
         try_change(x, leaf, weft_doc_new_real(x->a, real), where);
 }
 
@@ -268,7 +233,9 @@ static bool is_long(const char *where)
 
 static void try_words(changing *x, weft_doc *leaf, const char *where)
 {
-    for (int i = 0; i < (is_long(where) ? 1 : N_WORDS); i++)
+    int n = is_long(where) ? 1 : is_long_test() ? N_WORDS : N_FEW;
+
+    for (int i = 0; i < n; i++)
         if (leaf->kind != WEFT_DOC_TEXT || strcmp(leaf->text, words[i]) != 0)
             try_change(x, leaf, weft_doc_new_text(x->a, words[i]), where);
 }
@@ -360,8 +327,9 @@ static void change_all(const char *what, weft_doc *plan, weft_arena *a)
     else
         fail_msg("%s: the plan as it was made is refused", what);
     CHECK(!is_noticed(plan, "")); /* all is as it was */
-    print_message("%s: %d fields, %d changes\n", what, x.n_fields, x.n_changes);
-    CHECK(x.n_fields > 40);
+    print_message("%s: %d fields, %d changes, %d other plans that are as good\n", what, x.n_fields,
+                  x.n_changes, x.n_plans);
+    CHECK(x.n_fields > 40 && x.n_plans <= 3);
 }
 
 /* --- the kinds ------------------------------------------------------------------------------- */
@@ -387,7 +355,7 @@ TEST(every_field_of_a_plan_of_tasks)
     weft_arena *a = weft_arena_new();
     weft_request r = {.model = tasks_of("topcuoglu.json", a)};
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < (is_long_test() ? 5 : 2); i++)
         change_placement("latency", &r, solvers[i]);
     r.ask.most_latency_s = 1000;
     change_placement("deadline", &r, "auto");
@@ -425,7 +393,8 @@ TEST(every_field_of_a_plan_of_a_network)
     change_placement("network", &r, "auto");
     r.options.train = true;
     r.options.optimizer = WEFT_SGD;
-    change_placement("training step", &r, "heft");
+    if (is_long_test())
+        change_placement("training step", &r, "heft");
     weft_arena_free(a);
 }
 
@@ -439,7 +408,8 @@ TEST(every_field_of_a_plan_of_shards)
     };
 
     change_all("shards, auto", sharded(&r, "auto", a), a);
-    change_all("shards, longest-group", sharded(&r, "longest-group", a), a);
+    if (is_long_test())
+        change_all("shards, longest-group", sharded(&r, "longest-group", a), a);
     r.platform = "server-cpu-2gpu";
     change_all("shards side by side", sharded(&r, "auto", a), a);
     weft_arena_free(a);
@@ -460,7 +430,7 @@ TEST(every_field_of_a_plan_of_training)
                     .most_chunks = 2}
     };
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < (is_long_test() ? 3 : 1); i++)
         change_all(weft_arena_print(a, "training, %s", solvers[i]), trained(&r, solvers[i], a), a);
     weft_arena_free(a);
 }
@@ -495,7 +465,7 @@ TEST(a_heuristic_plan_is_not_raised_to_an_optimal_one)
 
     for (int i = 0; i < 8; i++) {
         r.ask = asks[i / 4];
-        for (int k = 0; k < N_WORDS; k++) {
+        for (int k = 0; k < (is_long_test() ? N_WORDS : N_FEW); k++) {
             weft_doc *plan = placed(&r, solvers[i % 4], a);
 
             if (plan == NULL ||
@@ -507,7 +477,7 @@ TEST(a_heuristic_plan_is_not_raised_to_an_optimal_one)
             n++;
         }
     }
-    CHECK(n > 3 * N_WORDS);
+    CHECK(n > 3 * N_FEW);
     weft_arena_free(a);
 }
 
