@@ -153,12 +153,17 @@ static weft_status check_rules(const weft_solver *s, const weft_problem *p, cons
 
 weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver)
 {
-    if (proof->bound > value * (1 + EXACT))
+    const weft_claim both[2] = {
+        weft_claim_plan(solver, value, 0),
+        {.by = solver, .outcome = WEFT_UNKNOWN, .bound = proof->bound, .method = proof->method}
+    };
+
+    if (isnan(value) || isnan(proof->bound))
         return weft_fail(WEFT_E_INTERNAL,
-                         "internal error: the plan of solver '%s' takes %.17g seconds, less than "
-                         "the lower bound %.17g by '%s'",
-                         solver, value, proof->bound,
-                         proof->method == NULL ? "none" : proof->method);
+                         "internal error: the plan of solver '%s' takes %g seconds, its bound is "
+                         "%g: expected numbers",
+                         solver, value, proof->bound);
+    WEFT_TRY(weft_cross_check(&(weft_contest){.n = 2, .claim = both}));
     proof->value = value;
     proof->bound = fmin(proof->bound, value);
     proof->certified = fmin(proof->certified, proof->bound);

@@ -400,7 +400,12 @@ TEST(bounds_above_the_floor_need_a_search)
     entry(proof, "bound")->real = value;
     entry(proof, "gap")->real = 0;
     entry(proof, "status")->text = "optimal";
-    entry(proof, "method")->text = "placement search";
+    entry(proof, "method")->text = "sharding search";
+    CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 1); /* of whom? */
+    entry(m.doc, "solver")->text = "auto";
+    entry(proof, "method")->text = "placement search"; /* not of sets */
+    CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 1);
+    entry(proof, "method")->text = "sharding search";
     CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 0);
     CHECK_OK(weft_verify(scratch_file(), NULL, NULL, a, &c, &v));
     CHECK(!v.is_bound_checked && v.certified < value);
