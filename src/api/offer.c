@@ -193,7 +193,7 @@ weft_status weft_offer_find(const weft_offer_ask *k, weft_arena *a, weft_offer *
     else
         WEFT_TRY(offer_placement(k, a, out));
     claim[0] = weft_claim_of(k->solver, &out->proof);
-    claim[1] = weft_claim_plan("the plan of before", out->kept, 0);
+    claim[1] = weft_claim_plan("the plan that is explained", out->kept, 0);
     return weft_cross_check(&(weft_contest){
         .n = 2, .claim = claim, .machine = k->machine, .plan = plan_of, .context = k->question});
 }

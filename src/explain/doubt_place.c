@@ -84,8 +84,8 @@ static weft_status cross_check(const placement *d, const weft_proof *proof, doub
                                double better)
 {
     const weft_claim all[3] = {weft_claim_of(d->o->solver->name, proof),
-                               weft_claim_plan("the plan under other costs", value, 0),
-                               weft_claim_plan("windows of the plan", better, 0)};
+                               weft_claim_plan("the plan that is explained", value, 0),
+                               weft_claim_plan("windows of that plan", better, 0)};
 
     return weft_cross_check(&(weft_contest){.n = 3, .claim = all});
 }

@@ -117,14 +117,15 @@ static weft_status contradict(const weft_contest *x, const weft_claim *plan,
     weft_status status;
 
     if (bound->outcome == WEFT_INFEASIBLE)
-        message = weft_arena_print(a,
-                                   "internal error: '%s' has a plan of %.17g %s where '%s' says "
-                                   "that there is none",
-                                   plan->by, plan->value, unit, bound->by);
+        message =
+            weft_arena_print(a,
+                             "internal error: a plan by '%s' is worth %.17g %s where '%s' says "
+                             "that there is none",
+                             plan->by, plan->value, unit, bound->by);
     else
         message = weft_arena_print(
-            a, "internal error: the plan of '%s' is worth %.17g %s, %s %.17g of '%s'%s%s%s",
-            plan->by, plan->value, unit,
+            a, "internal error: a plan by '%s' is worth %.17g %s, %s %.17g of '%s'%s%s%s", plan->by,
+            plan->value, unit,
             x->is_max ? "more than the upper bound" : "less than the lower bound", bound->bound,
             bound->by, bound->method ? " (" : "", bound->method ? bound->method : "",
             bound->method ? ")" : "");
