@@ -170,11 +170,12 @@ const char *weft_outcome_name(weft_outcome o);
 typedef struct weft_proof {
     weft_outcome outcome;
     double value, bound, gap;
-    const char *method; /* where the bound comes from */
-    double certified;   /* <= bound */
-    double refuted_s;   /* propagation finds that no plan takes less than this; 0: not claimed */
-    bool is_shaved;     /* that propagation tries single decisions too */
-    int n_path;         /* certificate of a path bound: tasks, first to last */
+    const char *method;       /* where the bound comes from */
+    double certified;         /* <= bound */
+    const char *certified_by; /* the method of the certificate, of which there is one */
+    double refuted_s; /* propagation finds that no plan takes less than this; 0: not claimed */
+    bool is_shaved;   /* that propagation tries single decisions too */
+    int n_path;       /* certificate of a path bound: tasks, first to last */
     const int *path;
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
     const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */

@@ -22,6 +22,8 @@ typedef struct weft_shard_solver {
     weft_status (*solve)(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
                          weft_shards *plan, weft_proof *proof);
     bool (*applies)(const weft_sharding *p); /* NULL: to all */
+    /* NULL if it proves no bounds; else by which search it does. */
+    const char *(*search)(const weft_sharding *p);
 } weft_shard_solver;
 
 int weft_shard_count(void);

@@ -34,6 +34,15 @@ static inline bool weft_run_is_over(const weft_run *run)
     return weft_run_left_s(run) <= 0;
 }
 
+/* What a search of placements is for: under calls, latency has certificates only. */
+enum { WEFT_FOR_LATENCY = 1, WEFT_FOR_THROUGHPUT = 2, WEFT_FOR_CALLS = 4 };
+
+/* A method by which a solver raises bounds above what certificates prove. */
+typedef struct weft_search_method {
+    const char *name;
+    unsigned what; /* WEFT_FOR_... */
+} weft_search_method;
+
 typedef struct weft_solver {
     const char *name, *summary;
     const weft_option *options; /* NULL if it has none */
@@ -43,7 +52,11 @@ typedef struct weft_solver {
     weft_status (*solve)(const weft_problem *p, const void *options, weft_run *run, weft_plan *plan,
                          weft_proof *proof);
     bool (*applies)(const weft_problem *p); /* NULL: to all problems; else it has no plan */
+    const weft_search_method *searches;     /* ends with a name that is NULL; NULL: none */
 } weft_solver;
+
+/* May a bound of this solver rest on a search of this name? */
+bool weft_solver_searches(const weft_solver *s, const weft_problem *p, const char *method);
 
 static inline bool weft_solver_applies(const weft_solver *s, const weft_problem *p)
 {
@@ -59,6 +72,39 @@ void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor);
 /* What the simulator says of the plan of a solver: value, gap, and whether it is optimal (a gap of
  * 1e-9 at most). A bound above the value is an internal error. */
 WEFT_CHECKED weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver);
+
+/* --- answers against each other (cross.c) ----------------------------------------------------- */
+
+/* What somebody says about a problem: a solver, a baseline, a bound. */
+typedef struct weft_claim {
+    const char *by;
+    weft_outcome outcome; /* optimal, bounded: there is a plan of this value */
+    double value;
+    double bound;       /* no plan is better; 0, or INFINITY where more is better: not known */
+    const char *method; /* of the bound; or NULL */
+} weft_claim;
+
+typedef struct weft_contest {
+    int n;
+    const weft_claim *claim;
+    bool is_max;         /* larger values are better */
+    const char *unit;    /* of values; NULL: seconds */
+    const char *machine; /* the text of a machine that is in no file; or NULL */
+    /* The file of the plan of a claim, in `a`, or NULL; asked only if something is wrong. NULL: no
+     * plan is kept. */
+    weft_doc *(*plan)(const void *context, int claim, weft_arena *a);
+    const void *context;
+} weft_contest;
+
+/* No plan is better than a bound of another, and there is none where another proves that there is
+ * none: else WEFT_E_INTERNAL, in one line. The tolerance is one part in 10^9, as everywhere. */
+WEFT_CHECKED weft_status weft_cross_check(const weft_contest *x);
+/* The words that a program was called with, which are to stay: from now on a contradiction is
+ * written to a file of its own in the current folder, weft-contradiction-HASH.json. */
+void weft_cross_command(const char *const *word, int n);
+weft_claim weft_claim_of(const char *by, const weft_proof *proof);
+/* A plan without a bound; value NAN: there is none. worst: the bound that says nothing. */
+weft_claim weft_claim_plan(const char *by, double value, double worst);
 
 typedef struct weft_solution {
     weft_plan plan;

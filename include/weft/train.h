@@ -40,6 +40,7 @@ typedef struct weft_train_solver {
     const char *name, *summary;
     weft_status (*solve)(const weft_training *p, weft_run *run, weft_pipeline *plan,
                          weft_proof *proof, weft_train_log *log);
+    const char *search; /* by which it proves bounds; NULL: it proves none */
 } weft_train_solver;
 
 int weft_train_count(void);

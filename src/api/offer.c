@@ -4,8 +4,10 @@
  * 1. The text of the machine is read as a platform file (or a file of tasks) is: nothing but the
  *    text differs from what a user gets who edits the file.
  * 2. The problem is solved as the command that made the plan does it.
- * 3. The old plan, by the names of tasks and devices, is checked and simulated there. */
+ * 3. The old plan, by the names of tasks and devices, is checked and simulated there. If it is
+ *    better than the bound allows, one of the two is wrong (cross.c). */
 #include "offer.h"
+#include "upgrade.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,12 +170,32 @@ static weft_status offer_pipeline(const weft_offer_ask *k, weft_arena *a, weft_o
 
 /* --- all ------------------------------------------------------------------------------------- */
 
+/* The old plan is that of the file. */
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    const weft_question *q = context;
+    const weft_doc *d = q->is_shard   ? q->sharded->doc
+                        : q->is_train ? q->trained->doc
+                                      : q->placed->doc;
+
+    return i == 1 ? weft_doc_copy(d, a) : NULL;
+}
+
 weft_status weft_offer_find(const weft_offer_ask *k, weft_arena *a, weft_offer *out)
 {
+    weft_claim claim[2];
+
     *out = (weft_offer){.kept = NAN};
     if (k->question->is_shard)
-        return offer_shards(k, a, out);
-    return k->question->is_train ? offer_pipeline(k, a, out) : offer_placement(k, a, out);
+        WEFT_TRY(offer_shards(k, a, out));
+    else if (k->question->is_train)
+        WEFT_TRY(offer_pipeline(k, a, out));
+    else
+        WEFT_TRY(offer_placement(k, a, out));
+    claim[0] = weft_claim_of(k->solver, &out->proof);
+    claim[1] = weft_claim_plan("the plan that is explained", out->kept, 0);
+    return weft_cross_check(&(weft_contest){
+        .n = 2, .claim = claim, .machine = k->machine, .plan = plan_of, .context = k->question});
 }
 
 bool weft_offer_has_plan(const weft_offer *o)

@@ -85,15 +85,12 @@ void weft_compare(weft_wrongs *w, const char *where, const weft_doc *claimed, co
 
 /* --- the proof ------------------------------------------------------------------------------- */
 
-/* Certified is what the certificates prove, or less; the rest of the bound rests on a search. */
-static void check_bound(weft_wrongs *w, const weft_proof *proof, double proved,
-                        bool (*is_search)(const char *), weft_verdict *out)
+/* Certified is what the certificate proves, cut off at the value. */
+static void check_certified(weft_wrongs *w, const weft_proof *proof, const weft_finding *f)
 {
-    bool is_above = proof->bound > proof->certified * (1 + WEFT_NEAR);
+    double proved = fmin(f->proved, f->value);
 
-    out->certified = fmin(proof->certified, proved);
-    out->is_bound_checked = !is_above;
-    if (proof->certified > proved * (1 + WEFT_NEAR))
+    if (!is_near(proof->certified, proved))
         weft_wrong(
             w, weft_arena_print(w->a,
                                 "proof.certified is claimed to be %.12g, its certificates prove "
@@ -102,27 +99,33 @@ static void check_bound(weft_wrongs *w, const weft_proof *proof, double proved,
     if (proof->certified > proof->bound * (1 + WEFT_NEAR))
         weft_wrong(w, weft_arena_print(w->a, "proof.certified is %.12g, above the bound %.12g",
                                        proof->certified, proof->bound));
-    if (is_above && !is_search(proof->method))
-        weft_wrong(w, weft_arena_print(w->a,
-                                       "proof.bound is claimed to be %.12g, its certificates prove "
-                                       "%.12g and its method '%s' is no search",
-                                       proof->bound, out->certified,
-                                       proof->method ? proof->method : "null"));
 }
 
-void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, double proved,
-                      bool (*is_search)(const char *), weft_verdict *out)
+/* What is above the certificate rests on a search of the solver that made the plan; else the method
+ * is that of the certificate. */
+static void check_method(weft_wrongs *w, const weft_proof *proof, const weft_finding *f)
+{
+    const char *method = proof->method ? proof->method : "null";
+    bool is_above = proof->bound > proof->certified;
+    bool is_certificates = f->method != NULL && strcmp(method, f->method) == 0;
+
+    if (is_above && !f->is_search)
+        weft_wrong(w, weft_arena_print(w->a,
+                                       "proof.bound is claimed to be %.12g, its certificates prove "
+                                       "%.12g, and its method '%s' is no search of solver '%s' for "
+                                       "such problems",
+                                       proof->bound, fmin(proof->certified, f->proved), method,
+                                       f->solver));
+    if (!is_above && !is_certificates)
+        weft_wrong(w, weft_arena_print(w->a, "proof.method is '%s', its certificate is of '%s'",
+                                       method, f->method ? f->method : "null"));
+}
+
+static void check_outcome(weft_wrongs *w, const weft_proof *proof, double value)
 {
     double gap = value > 0 ? fabs(value - proof->bound) / value : 0;
     bool is_optimal = gap <= WEFT_NEAR;
 
-    if (!is_near(proof->value, value))
-        weft_wrong(w, weft_arena_print(w->a, "proof.value is claimed to be %.12g, recomputed %.12g",
-                                       proof->value, value));
-    check_bound(w, proof, proved, is_search, out);
-    if (proof->bound > value * (1 + WEFT_NEAR))
-        weft_wrong(w, weft_arena_print(w->a, "proof.bound is %.12g, above the value %.12g",
-                                       proof->bound, value));
     if (fabs(proof->gap - gap) > WEFT_NEAR)
         weft_wrong(w, weft_arena_print(w->a, "proof.gap is claimed to be %.12g, recomputed %.12g",
                                        proof->gap, gap));
@@ -133,12 +136,58 @@ void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, dou
                                     weft_outcome_name(is_optimal ? WEFT_OPTIMAL : WEFT_BOUNDED)));
 }
 
+void weft_check_proof(weft_wrongs *w, const weft_proof *proof, const weft_finding *f,
+                      weft_verdict *out)
+{
+    if (!is_near(proof->value, f->value))
+        weft_wrong(w, weft_arena_print(w->a, "proof.value is claimed to be %.12g, recomputed %.12g",
+                                       proof->value, f->value));
+    check_certified(w, proof, f);
+    check_method(w, proof, f);
+    if (proof->bound > f->value * (1 + WEFT_NEAR))
+        weft_wrong(w, weft_arena_print(w->a, "proof.bound is %.12g, above the value %.12g",
+                                       proof->bound, f->value));
+    check_outcome(w, proof, f->value);
+    out->certified = fmin(proof->certified, f->proved);
+    out->is_bound_checked = !(proof->bound > proof->certified * (1 + WEFT_NEAR));
+    if (!out->is_bound_checked)
+        weft_unchecked(out, "proof.bound");
+    if (proof->bound > proof->certified)
+        weft_unchecked(out, "proof.method");
+}
+
+void weft_check_again(weft_wrongs *w, const char *claimed, const char *name)
+{
+    if (claimed == NULL || strcmp(claimed, name) != 0)
+        weft_wrong(w, weft_arena_print(w->a, "proof.again is '%s', expected '%s'",
+                                       claimed ? claimed : "null", name));
+}
+
 /* --- what is not checked --------------------------------------------------------------------- */
 
 void weft_unchecked(weft_verdict *out, const char *field)
 {
     if (out->n_unchecked < WEFT_MOST_UNCHECKED)
         out->unchecked[out->n_unchecked++] = field;
+}
+
+void weft_check_origin(weft_wrongs *w, const weft_plan_origin *o, weft_verdict *out)
+{
+    weft_unchecked(out, "solver");
+    weft_unchecked(out, "seed");
+    if (o->platform != NULL) { /* a network: what these make of it has a hash */
+        weft_unchecked(out, "model.batch");
+        weft_unchecked(out, "model.dtype");
+    }
+    if (!o->options.train && o->options.optimizer != WEFT_ADAM)
+        weft_wrong(w, weft_arena_print(w->a,
+                                       "model.optimizer is '%s', but nothing is trained: expected "
+                                       "'%s'",
+                                       weft_optimizer_name(o->options.optimizer),
+                                       weft_optimizer_name(WEFT_ADAM)));
+    if (o->format != NULL && (o->platform != NULL || strcmp(o->format, "msr") != 0))
+        weft_wrong(w, weft_arena_print(w->a, "model.format is '%s', expected %s", o->format,
+                                       o->platform != NULL ? "null" : "'msr' or null"));
 }
 
 /* --- files ----------------------------------------------------------------------------------- */

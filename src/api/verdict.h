@@ -21,11 +21,23 @@ void weft_check_hash(weft_wrongs *w, const char *what, uint64_t now, uint64_t th
 /* Every entry of what is claimed is found again, and the other way round; numbers to WEFT_NEAR. */
 void weft_compare(weft_wrongs *w, const char *where, const weft_doc *claimed,
                   const weft_doc *found);
-/* The value is the simulator's, certified is at most what the certificates prove (`proved`), a
- * bound above it rests on a search, no bound exceeds the value, gap and status follow from the two.
- */
-void weft_check_proof(weft_wrongs *w, const weft_proof *proof, double value, double proved,
-                      bool (*is_search)(const char *), weft_verdict *out);
+/* What is found again of a proof. */
+typedef struct weft_finding {
+    double value;       /* the simulator's */
+    double proved;      /* by the certificate; 0: there is none */
+    const char *method; /* that it is of */
+    const char *solver; /* that the file names */
+    bool is_search;     /* the method of the file is a search that this solver makes */
+} weft_finding;
+
+/* The value is the simulator's, certified is what the certificate proves, a bound above it rests on
+ * a search of the solver, no bound exceeds the value; gap, status and method follow from these. */
+void weft_check_proof(weft_wrongs *w, const weft_proof *proof, const weft_finding *f,
+                      weft_verdict *out);
+/* The bound of sharding and of training that certifies is computed again by its name. */
+void weft_check_again(weft_wrongs *w, const char *claimed, const char *name);
+/* Options that change nothing have their usual values; says what is not checked. */
+void weft_check_origin(weft_wrongs *w, const weft_plan_origin *o, weft_verdict *out);
 /* Adds to what is not checked: a field of the file, "proof.bound". */
 void weft_unchecked(weft_verdict *out, const char *field);
 /* A file that is not where we are may lie beside the plan. */

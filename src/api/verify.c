@@ -6,10 +6,13 @@
  * 3. The plan is legal as it stands (plan_check.c), and the simulator, given devices and order,
  * finds the same start times.
  * 4. Every number under "measures" is found again, to 1e-9 relative.
- * 5. The proof: its value is the simulator's. What it calls certified follows from its certificates
- *    (a path, prices, a refuted limit, the name of a bound), each computed again from the problem
- *    alone. A bound above that must rest on a search that `method` names, and is not repeated; no
- *    bound exceeds the value; gap and status follow from the two.
+ * 5. The proof: its value is the simulator's. What it calls certified is what its certificate (a
+ *    path, prices, a refuted limit, the name of a bound) proves, computed again from the problem
+ *    alone, and `method` is its name. A bound above that must rest on a search that `method` names,
+ *    one that the solver of the plan makes for such problems; it is not repeated. No bound exceeds
+ *    the value; gap and status follow from the two.
+ * 6. What is neither found again nor compared is listed: the solver, the seed, spellings of options
+ *    that make the same model, and bounds that rest on a search.
  *
  * Nothing of the solver that made the plan is used but the formulas of its bounds. */
 #include <math.h>
@@ -41,6 +44,11 @@ static void check_hashes(verifier *v)
                    weft_arena_print(v->a, "the plan is for transfers that %s, the platform's %s",
                                     weft_transfer_name(v->file->transfer),
                                     weft_transfer_name(v->c->problem->transfer)));
+    if (v->file->ask.is_calls != v->c->problem->ask.is_calls &&
+        weft_doc_get(v->file->doc, "semantics") != NULL) /* files of before it was written */
+        weft_wrong(v->w, weft_arena_print(v->a, "semantics is '%s', expected '%s'",
+                                          v->file->ask.is_calls ? "calls" : "platform",
+                                          v->c->problem->ask.is_calls ? "calls" : "platform"));
 }
 
 static weft_map *index_names(const char *const *name, int n, weft_arena *a)
@@ -130,13 +138,45 @@ static void check_starts(verifier *v, const weft_plan *stated, const weft_plan *
 
 /* --- the proof ------------------------------------------------------------------------------- */
 
+/* What a certificate proves; *method: what it is called. */
+typedef double (*certificate)(verifier *v, const int *task_of, const char **method);
+
+static double path_bound(verifier *v, const int *task_of, const char **method)
+{
+    const weft_problem *p = v->c->problem;
+    const weft_proof *proof = &v->file->proof;
+    int *path = WEFT_NEW(v->a, int, proof->n_path);
+
+    for (int i = 0; i < proof->n_path; i++)
+        path[i] = task_of[proof->path[i]];
+    *method = p->transfer == WEFT_CALLS ? "calls path" : "path";
+    if (p->ask.goal != WEFT_LATENCY)
+        return 0;
+    return p->transfer == WEFT_CALLS ? weft_calls_path_bound_of(p, path, proof->n_path)
+                                     : weft_path_bound_of(p, path, proof->n_path);
+}
+
+static double price_bound(verifier *v, const int *task_of, const char **method)
+{
+    const weft_problem *p = v->c->problem;
+
+    (void)task_of;
+    *method = "load";
+    if (v->file->n_prices == p->n_devices)
+        return weft_load_bound_of(p, v->file->proof.price);
+    weft_wrong(v->w, weft_arena_print(
+                         v->a, "proof.prices has %d entries, expected one for each of %d devices",
+                         v->file->n_prices, p->n_devices));
+    return 0;
+}
+
 /* A limit that propagation must refute again; 0 if it does not. */
-static double refuted_bound(verifier *v)
+static double refuted_bound(verifier *v, const int *task_of, const char **method)
 {
     const weft_proof *proof = &v->file->proof;
 
-    if (!(proof->refuted_s > 0))
-        return 0;
+    (void)task_of;
+    *method = proof->is_shaved ? "shaving" : "propagation";
     if (weft_refuted_again(v->c->problem, proof->refuted_s, proof->is_shaved))
         return proof->refuted_s;
     weft_wrong(v->w,
@@ -146,35 +186,51 @@ static double refuted_bound(verifier *v)
     return 0;
 }
 
-/* The largest bound that the certificates reproduce; 0 without one. */
-static double certified_bound(verifier *v, const int *task_of)
+static double named_bound(verifier *v, const int *task_of, const char **method)
+{
+    (void)task_of;
+    *method = v->file->proof.again;
+    return weft_bound_again(v->c->problem, *method);
+}
+
+/* What the certificate of the file proves, and its method. An infinite bound says that there is no
+ * plan: here is one. */
+static double certified_bound(verifier *v, const int *task_of, const char **method)
+{
+    const weft_proof *proof = &v->file->proof;
+    const certificate known[] = {path_bound, price_bound, refuted_bound, named_bound};
+    const bool has[] = {proof->n_path > 0, v->file->n_prices > 0, proof->refuted_s > 0,
+                        proof->again != NULL};
+    weft_proof cheap;
+    double bound = 0;
+    int n = 0;
+
+    weft_place_bound(v->c->problem, v->a, &cheap);
+    *method = cheap.method; /* of nothing, if that is all there is to prove */
+    for (int i = 0; i < 4; i++) {
+        if (!has[i])
+            continue;
+        bound = known[i](v, task_of, method);
+        n++;
+    }
+    if (n > 1)
+        weft_wrong(v->w, weft_arena_print(v->a,
+                                          "proof has %d certificates, expected one of path, "
+                                          "prices, refuted and again: the one that proves most",
+                                          n));
+    return isfinite(bound) ? bound : 0;
+}
+
+static void check_proof(verifier *v, const int *task_of, double value)
 {
     const weft_problem *p = v->c->problem;
     const weft_proof *proof = &v->file->proof;
-    double bound = 0;
+    const weft_solver *solver = weft_place_find(v->file->origin.solver);
+    weft_finding f = {.value = value, .solver = v->file->origin.solver};
 
-    if (proof->n_path > 0 && p->ask.goal == WEFT_LATENCY) {
-        int *path = WEFT_NEW(v->a, int, proof->n_path);
-
-        for (int i = 0; i < proof->n_path; i++)
-            path[i] = task_of[proof->path[i]];
-        bound =
-            fmax(bound, p->transfer == WEFT_CALLS ? weft_calls_path_bound_of(p, path, proof->n_path)
-                                                  : weft_path_bound_of(p, path, proof->n_path));
-    }
-    if (v->file->n_prices > 0 && v->file->n_prices != p->n_devices) {
-        weft_wrong(v->w,
-                   weft_arena_print(
-                       v->a, "proof.prices has %d entries, expected one for each of %d devices",
-                       v->file->n_prices, p->n_devices));
-    } else if (v->file->n_prices > 0) {
-        bound = fmax(bound, weft_load_bound_of(p, proof->price));
-    }
-    bound = fmax(bound, refuted_bound(v));
-    if (proof->again != NULL && proof->certified > bound * (1 + WEFT_NEAR))
-        bound = fmax(bound, weft_bound_again(p, proof->again));
-    return isfinite(bound) ? bound
-                           : 0; /* an infinite one says that there is no plan: here is one */
+    f.proved = certified_bound(v, task_of, &f.method);
+    f.is_search = solver != NULL && weft_solver_searches(solver, p, proof->method);
+    weft_check_proof(v->w, proof, &f, v->out);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -190,6 +246,7 @@ static void judge(verifier *v)
     weft_measures *m = &v->out->solution.measures;
 
     check_hashes(v);
+    weft_check_origin(v->w, &v->file->origin, v->out);
     if (!read_decisions(v, &stated, task_of))
         return;
     check_legality(v, &stated);
@@ -213,8 +270,7 @@ static void judge(verifier *v)
                                    m->makespan_s, m->period_s));
     check_starts(v, &stated, &simulated, m->makespan_s);
     weft_compare(v->w, "measures", v->file->measures, weft_measures_doc(p, m, v->a));
-    weft_check_proof(v->w, &v->file->proof, weft_goal_value(p, m), certified_bound(v, task_of),
-                     weft_method_is_search, v->out);
+    check_proof(v, task_of, weft_goal_value(p, m));
     v->out->solution.plan = simulated;
     v->out->solution.proof = v->file->proof;
     v->out->has_solution = true;

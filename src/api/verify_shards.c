@@ -6,9 +6,9 @@
  * 3. The plan keeps all rules (shards_check.c), nothing exceeds a memory in the simulator, and the
  *    simulator finds the same start times.
  * 4. Every number under "measures" is found again, to 1e-9 relative.
- * 5. The proof: its value is the simulator's. What it calls certified is at most the floor,
- * computed again. A bound above that must rest on a search that `method` names, and is not
- * repeated; no bound exceeds the value; gap and status follow from the two. */
+ * 5. The proof: its value is the simulator's. What it calls certified is the floor, computed again.
+ *    A bound above that must rest on a search of the solver, which `method` names and which is not
+ *    repeated; no bound exceeds the value; gap and status follow from the two. */
 #include <math.h>
 #include <string.h>
 
@@ -68,18 +68,24 @@ static void check_starts(verifier *v, const weft_shards *stated, const weft_shar
                                         stated->start_s[i], m->start_s[i]));
 }
 
-static double certified_bound(verifier *v)
+static void check_proof(verifier *v, double value)
 {
+    const weft_proof *proof = &v->file->proof;
+    const weft_shard_solver *solver = weft_shard_find(v->file->origin.solver);
+    const char *search =
+        solver != NULL && solver->search != NULL ? solver->search(v->c->sharding) : NULL;
     weft_proof floor;
 
-    if (v->file->proof.again == NULL)
-        return 0;
     weft_shard_bound(v->c->sharding, v->w->a, &floor);
-    if (strcmp(v->file->proof.again, floor.again) == 0)
-        return floor.certified;
-    weft_wrong(v->w, weft_arena_print(v->w->a, "proof.again is '%s', expected '%s' or null",
-                                      v->file->proof.again, floor.again));
-    return 0;
+    weft_check_again(v->w, proof->again, floor.again);
+    weft_check_proof(v->w, proof,
+                     &(weft_finding){.value = value,
+                                     .proved = floor.certified,
+                                     .method = floor.method,
+                                     .solver = v->file->origin.solver,
+                                     .is_search = search != NULL && proof->method != NULL &&
+                                                  strcmp(search, proof->method) == 0},
+                     v->out);
 }
 
 static void judge(verifier *v)
@@ -90,6 +96,7 @@ static void judge(verifier *v)
     weft_shards stated;
 
     check_hashes(v);
+    weft_check_origin(v->w, &v->file->origin, v->out);
     if (weft_shards_decide(v->file, p, a, &stated) != WEFT_OK) {
         weft_wrong(v->w, weft_line_of_file(v->file->doc, a));
         return;
@@ -104,8 +111,7 @@ static void judge(verifier *v)
     check_memory(v, &s->measures);
     check_starts(v, &stated, &s->measures);
     weft_compare(v->w, "measures", v->file->measures, weft_shards_measures_doc(p, &s->measures, a));
-    weft_check_proof(v->w, &v->file->proof, s->measures.latency_s, certified_bound(v),
-                     weft_shard_method_is_search, v->out);
+    check_proof(v, s->measures.latency_s);
     s->proof = v->file->proof;
     v->out->has_solution = true;
 }

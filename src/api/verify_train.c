@@ -5,9 +5,9 @@
  * 2. Every stage is decided: cuts, devices, shares and policies exist.
  * 3. The plan keeps all rules (pipeline_check.c), and nothing exceeds a memory in the simulator.
  * 4. Every number under "measures" is found again, to 1e-9 relative.
- * 5. The proof: its value is the simulator's. What it calls certified is at most the bound without
- *    search, computed again. A bound above that must rest on a search that `method` names, and is
- *    not repeated; no bound exceeds the value; gap and status follow from the two. */
+ * 5. The proof: its value is the simulator's. What it calls certified is the bound without search,
+ *    computed again. A bound above that must rest on a search of the solver, which `method` names
+ *    and which is not repeated; no bound exceeds the value; gap and status follow from the two. */
 #include <string.h>
 
 #include "verdict.h"
@@ -66,19 +66,24 @@ static void check_memory(verifier *v, const weft_train_measures *m)
                                           i, m->stage_peak_bytes[i], m->stage_room_bytes[i]));
 }
 
-static double certified_bound(verifier *v)
+static void check_proof(verifier *v, double value)
 {
+    const weft_proof *proof = &v->file->proof;
+    const weft_train_solver *solver = weft_train_find(v->file->origin.solver);
+    const char *search = solver != NULL ? solver->search : NULL;
     weft_train_floor floor;
-    weft_proof proof;
+    weft_proof bound;
 
-    if (v->file->proof.again == NULL)
-        return 0;
-    weft_train_bound(v->c->training, v->w->a, &proof, &floor);
-    if (proof.again != NULL && strcmp(v->file->proof.again, proof.again) == 0)
-        return proof.certified;
-    weft_wrong(v->w, weft_arena_print(v->w->a, "proof.again is '%s', expected '%s' or null",
-                                      v->file->proof.again, proof.again ? proof.again : "null"));
-    return 0;
+    weft_train_bound(v->c->training, v->w->a, &bound, &floor);
+    weft_check_again(v->w, proof->again, bound.again);
+    weft_check_proof(v->w, proof,
+                     &(weft_finding){.value = value,
+                                     .proved = bound.certified,
+                                     .method = bound.method,
+                                     .solver = v->file->origin.solver,
+                                     .is_search = search != NULL && proof->method != NULL &&
+                                                  strcmp(search, proof->method) == 0},
+                     v->out);
 }
 
 static void judge(verifier *v)
@@ -88,6 +93,7 @@ static void judge(verifier *v)
     weft_arena *a = v->w->a;
 
     check_hashes(v);
+    weft_check_origin(v->w, &v->file->origin, v->out);
     check_options(v);
     if (weft_pipeline_decide(v->file, p, a, &s->plan) != WEFT_OK) {
         weft_wrong(v->w, weft_line_of_file(v->file->doc, a));
@@ -102,8 +108,7 @@ static void judge(verifier *v)
     check_memory(v, &s->measures);
     weft_compare(v->w, "measures", v->file->measures,
                  weft_train_measures_doc(p, &s->plan, &s->measures, a));
-    weft_check_proof(v->w, &v->file->proof, s->measures.step_s, certified_bound(v),
-                     weft_train_method_is_search, v->out);
+    check_proof(v, s->measures.step_s);
     s->proof = v->file->proof;
     v->out->has_solution = true;
 }

@@ -213,6 +213,16 @@ struct weft_shard_report;
 WEFT_CHECKED weft_status weft_shard_baselines(const struct weft_sharding *p,
                                               const struct weft_proof *floor, weft_arena *a,
                                               struct weft_shard_report *r);
+/* Answers that are held against each other and against the baselines of the report: a contradiction
+ * is an internal error (weft_cross_check). */
+typedef struct weft_shard_answers {
+    const struct weft_shard_report *report;     /* problem, origin, baselines */
+    const struct weft_shard_solution *solution; /* [n] */
+    const char *const *name;                    /* [n] of the solvers */
+    int n;
+} weft_shard_answers;
+
+WEFT_CHECKED weft_status weft_shard_cross_check(const weft_shard_answers *x, weft_arena *a);
 /* Solvers that a plan is set beside: NULL-terminated names. */
 extern const char *const weft_shard_beside[];
 

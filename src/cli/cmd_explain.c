@@ -170,6 +170,28 @@ static void find_why(explainer *x)
     }
 }
 
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    const weft_doc *d;
+
+    return i == 0 && weft_doc_read(context, a, &d) == WEFT_OK ? weft_doc_copy(d, a) : NULL;
+}
+
+/* Every reason is a bound, which the plan keeps. */
+static weft_status cross_check(const explainer *x)
+{
+    weft_claim *claim = WEFT_NEW(x->a, weft_claim, x->why.n_parts + 1);
+
+    claim[0] = weft_claim_of(x->e.origin->solver, x->e.proof);
+    for (int i = 0; i < x->why.n_parts; i++)
+        claim[i + 1] = (weft_claim){.by = "a reason why the plan is not faster",
+                                    .outcome = WEFT_UNKNOWN,
+                                    .bound = x->why.part[i].seconds,
+                                    .method = x->why.part[i].name};
+    return weft_cross_check(&(weft_contest){
+        .n = x->why.n_parts + 1, .claim = claim, .plan = plan_of, .context = x->plan});
+}
+
 /* --- upgrades -------------------------------------------------------------------------------- */
 
 /* Paths of measured times do not depend on the folder that the file is in. */
@@ -284,6 +306,7 @@ static weft_status show(const explainer *x)
 static weft_status find_all(explainer *x, unsigned kinds)
 {
     find_why(x);
+    WEFT_TRY(cross_check(x));
     x->e.seed = x->run.seed;
     x->e.steps = x->run.steps;
     x->e.limit_s = x->run.limit_s;

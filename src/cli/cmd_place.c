@@ -88,6 +88,52 @@ static weft_status find_usual(const weft_problem *p, const weft_proof *bound, we
     return WEFT_OK;
 }
 
+/* Baselines are plans without limits: do they answer the problem all the same? */
+static bool is_same_question(const weft_problem *p, double value)
+{
+    const weft_ask *ask = &p->ask;
+
+    if (ask->is_contiguous || ask->most_period_s > 0)
+        return false;
+    return !(ask->most_latency_s > 0) ||
+           (ask->goal == WEFT_LATENCY && value <= ask->most_latency_s);
+}
+
+/* Answers that are held against each other: those of solvers come first. */
+typedef struct answers {
+    const weft_report *report;
+    const weft_solution *solution; /* [n] */
+    const char *const *name;       /* [n] of the solvers */
+    int n;
+} answers;
+
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    const answers *x = context;
+    weft_plan_origin origin = *x->report->origin;
+
+    if (i >= x->n)
+        return NULL;
+    origin.solver = x->name[i];
+    return weft_plan_doc(x->report->problem, &x->solution[i].plan, &x->solution[i].proof, &origin,
+                         weft_measures_doc(x->report->problem, &x->solution[i].measures, a), a);
+}
+
+static weft_status cross_check(const answers *x, weft_arena *a)
+{
+    const weft_report *r = x->report;
+    weft_claim *claim = WEFT_NEW(a, weft_claim, x->n + 2);
+    weft_contest all = {.n = x->n, .claim = claim, .plan = plan_of, .context = x};
+
+    for (int i = 0; i < x->n; i++)
+        claim[i] = weft_claim_of(x->name[i], &x->solution[i].proof);
+    if (is_same_question(r->problem, r->best_single_s))
+        claim[all.n++] = weft_claim_plan("single", r->best_single_s, 0);
+    if (is_same_question(r->problem, r->heft_s))
+        claim[all.n++] = weft_claim_plan("heft", r->heft_s, 0);
+    return weft_cross_check(&all);
+}
+
 /* --- place ----------------------------------------------------------------------------------- */
 
 static weft_doc *result_doc(const weft_report *r, weft_doc *plan, weft_arena *a)
@@ -180,6 +226,7 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
     weft_place_bound(c->problem, a, &bound);
     WEFT_TRY(find_usual(c->problem, &bound, a, &r));
     WEFT_TRY(solve(solver, c->problem, &bound, &o->effort, a, &solution));
+    WEFT_TRY(cross_check(&(answers){&r, &solution, &solver->name, 1}, a));
     r.solution = &solution;
     if (has_plan(&solution)) {
         plan = weft_plan_doc(c->problem, &solution.plan, &solution.proof, &origin,
@@ -386,6 +433,27 @@ static weft_status run_one(comparison *c, int i, const compare_options *o, weft_
     return WEFT_OK;
 }
 
+static weft_status cross_check_all(const comparison *c, const weft_case *the, const weft_request *q,
+                                   const compare_options *o, weft_arena *a)
+{
+    weft_plan_origin origin = {.model = c->model,
+                               .platform = c->platform,
+                               .format = *o->where.format ? o->where.format : NULL,
+                               .options = q->options,
+                               .seed = o->effort.seed,
+                               .model_hash = the->model_hash,
+                               .platform_hash = the->platform_hash,
+                               .problem_hash = c->problem->hash};
+    weft_report r = c->single;
+    const char **name = WEFT_NEW(a, const char *, c->n + 1);
+
+    r.problem = c->problem;
+    r.origin = &origin;
+    for (int i = 0; i < c->n; i++)
+        name[i] = c->solver[i]->name;
+    return cross_check(&(answers){&r, c->solution, name, c->n}, a);
+}
+
 static weft_status compare(const weft_case *the, const weft_request *q, const compare_options *o,
                            weft_arena *a, int *code)
 {
@@ -409,6 +477,7 @@ static weft_status compare(const weft_case *the, const weft_request *q, const co
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }
+    WEFT_TRY(cross_check_all(&c, the, q, o, a));
     WEFT_TRY(weft_collect_begin(&text));
     if (o->json)
         fprintf(text.to, "%s\n", weft_doc_json(compare_doc(&c, a), 2, a));

@@ -67,6 +67,33 @@ bool weft_shard_has_plan(const weft_shard_solution *s)
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
 }
 
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    const weft_shard_answers *x = context;
+    weft_plan_origin origin = *x->report->origin;
+    const weft_shard_solution *s;
+
+    if (i >= x->n)
+        return NULL;
+    s = &x->solution[i];
+    origin.solver = x->name[i];
+    return weft_shards_doc(x->report->problem, &s->plan, &s->proof, &origin,
+                           weft_shards_measures_doc(x->report->problem, &s->measures, a), a);
+}
+
+weft_status weft_shard_cross_check(const weft_shard_answers *x, weft_arena *a)
+{
+    const weft_shard_report *r = x->report;
+    weft_claim *claim = WEFT_NEW(a, weft_claim, x->n + r->n_baselines + 1);
+    weft_contest all = {.n = x->n, .claim = claim, .plan = plan_of, .context = x};
+
+    for (int i = 0; i < x->n; i++)
+        claim[i] = weft_claim_of(x->name[i], &x->solution[i].proof);
+    for (int i = 0; i < r->n_baselines; i++)
+        claim[all.n++] = weft_claim_plan(r->baseline[i].solver, r->baseline[i].value_s, 0);
+    return weft_cross_check(&all);
+}
+
 /* --- shard ----------------------------------------------------------------------------------- */
 
 static weft_status find_solver(const char *name, const weft_sharding *p,
@@ -161,6 +188,7 @@ static weft_status shard(const weft_shard_case *c, const weft_shard_request *q,
     weft_shard_bound(p, a, &floor); /* once for all */
     WEFT_TRY(weft_shard_baselines(p, &floor, a, &r));
     WEFT_TRY(weft_shard_run(solver, p, &effort, a, &solution));
+    WEFT_TRY(weft_shard_cross_check(&(weft_shard_answers){&r, &solution, &solver->name, 1}, a));
     r.solution = &solution;
     if (weft_shard_has_plan(&solution)) {
         plan = weft_shards_doc(p, &solution.plan, &solution.proof, &origin,

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "fields.h"
 #include "weft/api.h"
+#include "weft/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -173,13 +174,33 @@ static weft_status run_all(comparison *c, const weft_shard_comparing *o, weft_ar
     return WEFT_OK;
 }
 
-static weft_status compare(const weft_sharding *p, const weft_shard_comparing *o, weft_arena *a,
+static weft_status cross_check(const comparison *c, const weft_shard_case *the,
+                               const weft_shard_comparing *o, weft_arena *a)
+{
+    weft_plan_origin origin = {.model = c->model,
+                               .platform = c->platform,
+                               .options = o->request->options,
+                               .seed = o->effort->seed,
+                               .model_hash = the->model_hash,
+                               .platform_hash = the->platform_hash,
+                               .problem_hash = c->problem->hash};
+    weft_shard_report r = {.problem = c->problem, .origin = &origin};
+    const char **name = WEFT_NEW(a, const char *, c->n + 1);
+
+    for (int i = 0; i < c->n; i++)
+        name[i] = c->solver[i]->name;
+    return weft_shard_cross_check(&(weft_shard_answers){&r, c->solution, name, c->n}, a);
+}
+
+static weft_status compare(const weft_shard_case *the, const weft_shard_comparing *o, weft_arena *a,
                            int *code)
 {
-    comparison c = {.problem = p, .model = o->request->model, .platform = o->request->platform};
+    comparison c = {
+        .problem = the->sharding, .model = o->request->model, .platform = o->request->platform};
     weft_collect text;
 
     WEFT_TRY(run_all(&c, o, a, code));
+    WEFT_TRY(cross_check(&c, the, o, a));
     WEFT_TRY(weft_collect_begin(&text));
     if (o->json)
         fprintf(text.to, "%s\n", weft_doc_json(comparison_doc(&c, a), 2, a));
@@ -196,7 +217,7 @@ weft_status weft_compare_shards(const weft_shard_comparing *o, weft_arena *a, in
     weft_status status;
 
     WEFT_TRY(weft_shard_case_open(o->request, &c));
-    status = compare(c.sharding, o, a, code);
+    status = compare(&c, o, a, code);
     weft_shard_case_close(&c);
     return status;
 }

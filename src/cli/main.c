@@ -2,6 +2,7 @@
 /* main.c: the array of commands. Each is one file: parse, call, print. */
 #include "cli.h"
 #include "fields.h"
+#include "weft/solve.h"
 
 #include <string.h>
 #ifdef __GLIBC__
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
 
     keep_memory();
     weft_signals_handle();
+    weft_cross_command((const char *const *)argv, argc);
     code = dispatch(argc, argv);
     if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
         (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");

@@ -45,6 +45,33 @@ static weft_status search(job *j)
     return is_per_stage && !j->flags->quiet ? search_once(j, false, &j->common) : WEFT_OK;
 }
 
+static weft_claim claim_of(const char *by, const weft_fleet_found *f)
+{
+    return (weft_claim){
+        .by = by, .outcome = f->outcome, .value = f->value > 0 ? f->value : NAN, .bound = f->bound};
+}
+
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    return i == 0 ? weft_fleet_design_doc(context, a) : NULL;
+}
+
+/* One design for all stages is a choice of designs for each, which has no bound of its own here. */
+static weft_status cross_check(const weft_fleet_report *r)
+{
+    weft_claim claim[2] = {claim_of("auto", r->found)};
+    weft_contest x = {.n = 1,
+                      .claim = claim,
+                      .is_max = true,
+                      .unit = weft_fleet_unit(r->quest),
+                      .plan = plan_of,
+                      .context = r};
+
+    if (r->common != NULL && r->common->value > 0)
+        claim[x.n++] = weft_claim_plan("one design for all stages", r->common->value, INFINITY);
+    return weft_cross_check(&x);
+}
+
 static weft_doc *result_doc(const job *j, const weft_fleet_report *r, weft_doc *plan)
 {
     weft_arena *a = j->a;
@@ -69,6 +96,7 @@ static weft_status show(const job *j, int *code)
 
     if (j->fleet->quest.is_per_stage && !j->flags->quiet)
         r.common = &j->common;
+    WEFT_TRY(cross_check(&r));
     plan = weft_fleet_design_doc(&r, j->a);
     if (plan == NULL)
         *code = WEFT_EXIT_NO;

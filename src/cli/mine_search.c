@@ -248,6 +248,45 @@ static const weft_mine_figure *figures_of(const job *j)
     return list;
 }
 
+/* A design that is worth something within the limits. */
+static weft_claim claim_of_design(const weft_quest *q, const char *by, const weft_point *point)
+{
+    double value = weft_quest_value(q, 0, point);
+
+    return weft_claim_plan(by, value > 0 ? value : NAN, INFINITY);
+}
+
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    return i == 0 ? weft_mine_design_doc(context, a) : NULL;
+}
+
+/* The design found, the reference and those of the front against the bound. */
+static weft_status cross_check(const job *j, const weft_mine_report *r)
+{
+    const weft_found *f = &j->found;
+    double *reference_s = WEFT_NEW(j->a, double, j->quest.n_workloads);
+    weft_claim *claim = WEFT_NEW(j->a, weft_claim, f->n_front + 2);
+    weft_quest quest = j->quest;
+
+    for (int i = 0; i < quest.n_workloads; i++)
+        reference_s[i] = r->figure[i].reference_s;
+    quest.reference_s = reference_s;
+    claim[0] = (weft_claim){.by = j->flags->solver,
+                            .outcome = f->outcome,
+                            .value = f->value > 0 ? f->value : NAN,
+                            .bound = f->bound};
+    claim[1] = claim_of_design(&quest, "reference", &quest.reference);
+    for (int i = 0; i < f->n_front; i++)
+        claim[i + 2] = claim_of_design(&quest, "a design of the front", &f->front[i].point);
+    return weft_cross_check(&(weft_contest){.n = f->n_front + 2,
+                                            .claim = claim,
+                                            .is_max = true,
+                                            .unit = weft_mine_unit(&quest),
+                                            .plan = plan_of,
+                                            .context = r});
+}
+
 static weft_doc *result_doc(const job *j, const weft_mine_report *r, weft_doc *plan)
 {
     weft_arena *a = j->a;
@@ -311,6 +350,7 @@ static weft_status report(const job *j, int *code)
 
     if (j->flags->sensitivity > 0 && j->found.value > 0)
         r.sensitivity = &j->sensitivity;
+    WEFT_TRY(cross_check(j, &r));
     plan = weft_mine_design_doc(&r, j->a);
     if (plan == NULL)
         *code = WEFT_EXIT_NO;

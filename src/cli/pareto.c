@@ -76,7 +76,8 @@ static weft_doc *point_doc(const weft_problem *p, const weft_tradeoff *point,
     if (weft_evaluate(p, &plan, a, &m) != WEFT_OK)
         return d; /* it was simulated before */
     proof.value = weft_goal_value(p, &m);
-    proof.bound = fmin(proof.bound, proof.value);
+    proof.bound = fmin(proof.bound, proof.value); /* to rounding: see cross_check */
+    proof.certified = fmin(proof.certified, proof.bound);
     proof.gap = proof.value > 0 ? (proof.value - proof.bound) / proof.value : 0;
     proof.outcome = proof.gap <= 1e-9 ? WEFT_OPTIMAL : WEFT_BOUNDED;
     weft_put_real(a, d, "latency_s", point->latency_s);
@@ -107,6 +108,24 @@ static weft_doc *front_doc(const weft_problem *p, const weft_tradeoff *point, in
     return d;
 }
 
+/* No point is beyond the bound of latency or of the period. */
+static weft_status cross_check(const weft_problem *p, const weft_tradeoff *point, int n,
+                               weft_arena *a)
+{
+    bounds b = bounds_of(p, a);
+    weft_claim *latency = WEFT_NEW(a, weft_claim, n + 1);
+    weft_claim *period = WEFT_NEW(a, weft_claim, n + 1);
+
+    latency[n] = weft_claim_of("bound of latency", &b.latency);
+    period[n] = weft_claim_of("bound of the period", &b.period);
+    for (int i = 0; i < n; i++) {
+        latency[i] = weft_claim_plan("a plan of the front", point[i].latency_s, 0);
+        period[i] = weft_claim_plan("a plan of the front", point[i].period_s, 0);
+    }
+    WEFT_TRY(weft_cross_check(&(weft_contest){.n = n + 1, .claim = latency}));
+    return weft_cross_check(&(weft_contest){.n = n + 1, .claim = period});
+}
+
 weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *origin,
                              const weft_pareto_options *o, weft_arena *a, int *code)
 {
@@ -124,6 +143,7 @@ weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *orig
     weft_effort_end(&watch);
     weft_arena_free(run.scratch);
     WEFT_TRY(status);
+    WEFT_TRY(cross_check(p, point, n, a));
     if (n == 0)
         *code = WEFT_EXIT_NO;
     WEFT_TRY(weft_collect_begin(&c));

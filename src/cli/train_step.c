@@ -92,6 +92,39 @@ static weft_status set_beside(const weft_training *p, const weft_train_flags *f,
     return WEFT_OK;
 }
 
+/* Answers that are held against each other: that of the solver, and that beside it. */
+typedef struct answers {
+    const weft_training *problem;
+    const weft_plan_origin *origin;
+    const weft_train_solution *solution[2];
+    const char *name[2];
+} answers;
+
+static weft_doc *plan_of(const void *context, int i, weft_arena *a)
+{
+    const answers *x = context;
+    const weft_train_solution *s = x->solution[i];
+    weft_plan_origin origin = *x->origin;
+
+    origin.solver = x->name[i];
+    return weft_pipeline_doc(x->problem, &s->plan, &s->proof, &origin,
+                             weft_train_measures_doc(x->problem, &s->plan, &s->measures, a), a);
+}
+
+static weft_status cross_check(const weft_train_report *r)
+{
+    const answers x = {
+        r->problem, r->origin, {r->solution,       r->equal},
+          {r->origin->solver, beside  }
+    };
+    weft_claim claim[2] = {weft_claim_of(x.name[0], &r->solution->proof)};
+    weft_contest both = {.n = 1, .claim = claim, .plan = plan_of, .context = &x};
+
+    if (r->equal != NULL)
+        claim[both.n++] = weft_claim_of(beside, &r->equal->proof);
+    return weft_cross_check(&both);
+}
+
 static weft_status train(const weft_train_case *c, const weft_train_flags *f, weft_arena *a,
                          int *code)
 {
@@ -108,6 +141,10 @@ static weft_status train(const weft_train_case *c, const weft_train_flags *f, we
     WEFT_TRY(find_solver(f->solver, &solver));
     WEFT_TRY(run_solver(solver, p, f->effort, 0, a, &solution));
     r.solution = &solution;
+    if ((has_plan(&solution) && (!f->quiet || *f->report)) ||
+        solution.proof.outcome == WEFT_INFEASIBLE)
+        WEFT_TRY(set_beside(p, f, a, &equal, &r));
+    WEFT_TRY(cross_check(&r));
     if (has_plan(&solution)) {
         plan =
             weft_pipeline_doc(p, &solution.plan, &solution.proof, &origin,
@@ -116,13 +153,12 @@ static weft_status train(const weft_train_case *c, const weft_train_flags *f, we
             WEFT_TRY(write_doc(plan, f->output, a));
         if (*f->trace)
             WEFT_TRY(write_doc(weft_train_report_trace(&r, a), f->trace, a));
-        if (!f->quiet || *f->report)
-            WEFT_TRY(set_beside(p, f, a, &equal, &r));
         if (*f->report)
             WEFT_TRY(weft_page_write(
                 weft_train_page(&r, c, &(weft_page_ask){.plan = f->output, .page = f->report}, a),
                 f->report, a));
     } else {
+        r.equal = NULL; /* it has no plan either, and nothing is to be set beside it */
         *code = WEFT_EXIT_NO;
     }
     return show(&r, plan, f, a);

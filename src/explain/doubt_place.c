@@ -79,6 +79,17 @@ static double improved(const placement *d, const weft_problem *q, const weft_pla
     return weft_goal_value(q, &measures);
 }
 
+/* The plan, and what windows make of it, against the bound of the solver. */
+static weft_status cross_check(const placement *d, const weft_proof *proof, double value,
+                               double better)
+{
+    const weft_claim all[3] = {weft_claim_of(d->o->solver->name, proof),
+                               weft_claim_plan("the plan that is explained", value, 0),
+                               weft_claim_plan("windows of that plan", better, 0)};
+
+    return weft_cross_check(&(weft_contest){.n = 3, .claim = all});
+}
+
 /* The plan against the best that is found for costs q. */
 static weft_status try_costs(const placement *d, const weft_problem *q, weft_arena *a,
                              weft_trial *out)
@@ -92,7 +103,7 @@ static weft_status try_costs(const placement *d, const weft_problem *q, weft_are
     weft_measures m;
     weft_solution s;
     weft_proof bound;
-    double value, best;
+    double value, best, better = INFINITY;
     weft_status status;
 
     WEFT_TRY(weft_evaluate(q, &plan, a, &m));
@@ -105,7 +116,9 @@ static weft_status try_costs(const placement *d, const weft_problem *q, weft_are
     if (has_plan(&s.proof))
         best = fmin(best, s.proof.value);
     if (best > s.proof.bound * (1 + 1e-9))
-        best = fmin(best, improved(d, q, &plan, a));
+        better = improved(d, q, &plan, a);
+    WEFT_TRY(cross_check(d, &s.proof, value, better));
+    best = fmin(best, better);
     *out = weft_trial_of(value, best, s.proof.bound, d->o->tolerance);
     return WEFT_OK;
 }

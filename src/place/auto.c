@@ -360,10 +360,18 @@ const weft_solver weft_place_exact = {
     .name = "exact",
     .summary = "search of all schedules by dynamic programming, decomposed at barriers",
     .solve = solve_exact,
+    .searches =
+        (const weft_search_method[]){
+                                     {"search", WEFT_FOR_LATENCY}, {"ideals", WEFT_FOR_CALLS}, {"cut", WEFT_FOR_CALLS}, {0}},
 };
 
 const weft_solver weft_place_auto = {
     .name = "auto",
     .summary = "the best plan and the best bound that time allows; optimal where it can be proved",
     .solve = solve_auto,
+    .searches = (const weft_search_method[]){{"search", WEFT_FOR_LATENCY | WEFT_FOR_THROUGHPUT},
+                                             {"milp", WEFT_FOR_THROUGHPUT},
+                                             {"ideals", WEFT_FOR_CALLS},
+                                             {"cut", WEFT_FOR_CALLS},
+                                             {0}},
 };

@@ -333,7 +333,7 @@ void weft_load_bound(const weft_domain *m, weft_arena *a, weft_proof *out)
 
     best = find_prices(&t, MOST_WORK, a);
     out->bound = value_of(&t, best); /* what the certificate gives, to the last bit */
-    out->method = "load";
+    out->method = out->certified_by = "load";
     memcpy(price, best, sizeof *price * (size_t)t.n_devices);
     out->price = price;
     weft_arena_rewind(a, mark);

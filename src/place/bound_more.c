@@ -5,8 +5,9 @@
  * 2. For latency, on the piece of the whole problem: propagation, then shaving if a pass of it fits
  *    the work (bound_refute.c); memory (bound_memory.c); bodies (bound_body.c); parts in series if
  * there are several (bound_series.c).
- * 3. The largest is kept, the earlier one on a tie. Its certificate joins that of step 1: the limit
- *    that was refuted, or the name of the bound, which anybody can compute again from the problem.
+ * 3. The largest is kept, the earlier one on a tie. Its certificate takes the place of that of step
+ *    1: the limit that was refuted, or the name of the bound, which anybody can compute again from
+ *    the problem.
  *
  * Memory, bodies and series are granted a fixed amount of work, or left out: so the same bound is
  * found again by `weft check`. All hold for `overlap` and therefore for `contend` and `block`, in
@@ -24,8 +25,7 @@ static const double MOST_SENDS = 1e7; /* numbers that describe the edges of a pi
 /* --- methods --------------------------------------------------------------------------------- */
 
 /* Bounds of these methods are results of a search, which nobody repeats to check them. */
-static const char *const searches[] = {"search", "milp",  "lp",     "split",
-                                       "mix",    "orbit", "ideals", "cut"};
+static const char *const searches[] = {"search", "milp", "lp", "orbit", "ideals", "cut"};
 
 bool weft_method_is_search(const char *method)
 {
@@ -124,21 +124,34 @@ static bool is_larger(double bound, const weft_proof *out)
     return bound > out->certified * (1 + SAME);
 }
 
+/* A proof has one certificate: the one that proves most. */
+static void drop_certificates(weft_proof *out)
+{
+    out->n_path = 0;
+    out->path = NULL;
+    out->price = NULL;
+    out->refuted_s = 0;
+    out->is_shaved = false;
+    out->again = NULL;
+}
+
 static void keep_refuted(weft_proof *out, double bound, bool is_shaving)
 {
     if (!is_larger(bound, out))
         return;
+    drop_certificates(out);
     out->bound = out->certified = out->refuted_s = bound;
     out->is_shaved = is_shaving;
-    out->method = is_shaving ? "shaving" : "propagation";
+    out->method = out->certified_by = is_shaving ? "shaving" : "propagation";
 }
 
 static void keep_named(weft_proof *out, double bound, const char *name)
 {
     if (!is_larger(bound, out))
         return;
+    drop_certificates(out);
     out->bound = out->certified = bound;
-    out->again = out->method = name;
+    out->again = out->method = out->certified_by = name;
 }
 
 /* May a larger bound exist that is of use? */

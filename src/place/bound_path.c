@@ -363,6 +363,6 @@ void weft_path_bound(const weft_domain *m, double least_s, weft_arena *a, weft_p
     fill_tails(&b);
     out->n_path = best_path(&b, least_s, a, path, &out->bound);
     out->path = path;
-    out->method = "path";
+    out->method = out->certified_by = "path";
     weft_arena_rewind(a, mark);
 }

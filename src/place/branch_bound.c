@@ -630,4 +630,6 @@ const weft_solver weft_place_branch_bound = {
     .name = "branch-bound",
     .summary = "every plan less those that a bound excludes; proves small problems",
     .solve = solve,
-    .applies = applies};
+    .applies = applies,
+    .searches = (const weft_search_method[]){{"search", WEFT_FOR_LATENCY}, {0}},
+};

@@ -664,7 +664,7 @@ weft_calls_paths *weft_calls_paths_new(const weft_domain *m, uint64_t seed, weft
 void weft_calls_paths_best(const weft_calls_paths *x, weft_proof *out)
 {
     out->bound = out->certified = x->bound;
-    out->method = "calls path";
+    out->method = out->certified_by = "calls path";
     out->n_path = x->n;
     out->path = x->path;
 }

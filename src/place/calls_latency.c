@@ -365,4 +365,7 @@ const weft_solver weft_place_calls = {
     .summary =
         "semantics calls: calls by annealing with a path bound; streams, pipelines proved optimal",
     .solve = solve,
-    .applies = applies};
+    .applies = applies,
+    .searches =
+        (const weft_search_method[]){{"ideals", WEFT_FOR_CALLS}, {"cut", WEFT_FOR_CALLS}, {0}},
+};

@@ -415,4 +415,7 @@ const weft_solver weft_place_load = {
     .summary = "throughput: loads of devices and links made even by annealing",
     .solve = solve,
     .applies = applies,
+    .searches = (const weft_search_method[]){{"search", WEFT_FOR_THROUGHPUT},
+                                             {"milp", WEFT_FOR_THROUGHPUT},
+                                             {0}},
 };

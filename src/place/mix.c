@@ -409,8 +409,10 @@ weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, w
         x.scale_s = 1;
     status = mix(&x, plan);
     if (x.bound_s > proof->bound) {
-        proof->bound = x.bound_s;
-        proof->method = proof->certified >= x.bound_s * (1 - 1e-9) ? "load" : "search";
+        bool is_certified = proof->certified >= x.bound_s * (1 - 1e-9);
+
+        proof->bound = is_certified ? proof->certified : x.bound_s;
+        proof->method = is_certified ? "load" : "search";
     }
     return status;
 }

@@ -525,4 +525,5 @@ const weft_solver weft_place_orbit = {
     .summary = "large networks on many equal devices: chains and teams of devices",
     .solve = solve,
     .applies = weft_is_schedule,
+    .searches = (const weft_search_method[]){{"orbit", WEFT_FOR_LATENCY}, {0}},
 };

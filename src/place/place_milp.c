@@ -250,12 +250,16 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     return WEFT_OK;
 }
 
-const weft_solver weft_place_milp = {.name = "milp",
-                                     .summary = "exact for small problems, by linear programming",
-                                     .options = milp_table,
-                                     .options_size = sizeof(milp_options),
-                                     .solve = solve,
-                                     .applies = weft_is_schedule};
+const weft_solver weft_place_milp = {
+    .name = "milp",
+    .summary = "exact for small problems, by linear programming",
+    .options = milp_table,
+    .options_size = sizeof(milp_options),
+    .solve = solve,
+    .applies = weft_is_schedule,
+    .searches =
+        (const weft_search_method[]){{"lp", WEFT_FOR_LATENCY}, {"milp", WEFT_FOR_LATENCY}, {0}},
+};
 
 /* --- the model as a file --------------------------------------------------------------------- */
 

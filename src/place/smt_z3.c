@@ -725,4 +725,6 @@ const weft_solver weft_place_z3 = {
     .name = "z3",
     .summary = "the SMT solver Z3 as a second opinion; proves small problems",
     .solve = solve,
-    .applies = weft_is_schedule};
+    .applies = weft_is_schedule,
+    .searches = (const weft_search_method[]){{"search", WEFT_FOR_LATENCY}, {0}},
+};

@@ -295,6 +295,8 @@ static weft_status read_refuted(const weft_doc *proof, weft_proof *out)
                              weft_doc_kind_name(d->kind));
     WEFT_TRY(weft_doc_known_keys(d, keys, 2));
     WEFT_TRY(weft_doc_real(d, "value", 0, INFINITY, &out->refuted_s));
+    if (!(out->refuted_s > 0))
+        return weft_doc_fail(d, "'value' of 'refuted' is %g, expected more than 0", out->refuted_s);
     WEFT_TRY(weft_doc_need(d, "shaving", WEFT_DOC_BOOL, &shaving));
     out->is_shaved = shaving->truth;
     return WEFT_OK;

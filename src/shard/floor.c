@@ -169,6 +169,7 @@ void weft_shard_bound(const weft_sharding *p, weft_arena *a, weft_proof *out)
                         .bound = bound,
                         .gap = INFINITY,
                         .method = "floor",
+                        .certified_by = "floor",
                         .certified = bound,
                         .again = "floor"};
 }

@@ -256,8 +256,14 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
     return WEFT_OK;
 }
 
+static const char *search_of(const weft_sharding *p)
+{
+    return p->ask.is_concurrent && weft_single_applies(p) ? "placement search" : "sharding search";
+}
+
 const weft_shard_solver weft_shard_auto = {
     .name = "auto",
     .summary = "the best sets, designs and splits by search with bounds; proves its answer",
     .solve = solve_auto,
+    .search = search_of,
 };

@@ -43,6 +43,19 @@ double weft_bound_larger(double bound, double found)
     return isfinite(found) && found > bound ? found : bound;
 }
 
+bool weft_solver_searches(const weft_solver *s, const weft_problem *p, const char *method)
+{
+    bool is_latency = p->ask.goal == WEFT_LATENCY, is_calls = p->transfer == WEFT_CALLS;
+    unsigned what = !is_calls    ? is_latency ? WEFT_FOR_LATENCY : WEFT_FOR_THROUGHPUT
+                    : is_latency ? 0
+                                 : WEFT_FOR_CALLS;
+
+    for (int i = 0; method != NULL && s->searches != NULL && s->searches[i].name != NULL; i++)
+        if (strcmp(method, s->searches[i].name) == 0 && (s->searches[i].what & what) != 0)
+            return true;
+    return false;
+}
+
 /* Certificates may lie in scratch memory or belong to the caller: the solution gets its own. */
 static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena *a)
 {
@@ -156,15 +169,22 @@ static weft_status check_rules(const weft_solver *s, const weft_problem *p, cons
 
 weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver)
 {
-    if (proof->bound > value * (1 + EXACT))
+    const weft_claim both[2] = {
+        weft_claim_plan(solver, value, 0),
+        {.by = solver, .outcome = WEFT_UNKNOWN, .bound = proof->bound, .method = proof->method}
+    };
+
+    if (isnan(value) || isnan(proof->bound))
         return weft_fail(WEFT_E_INTERNAL,
-                         "internal error: the plan of solver '%s' takes %.17g seconds, less than "
-                         "the lower bound %.17g by '%s'",
-                         solver, value, proof->bound,
-                         proof->method == NULL ? "none" : proof->method);
+                         "internal error: the plan of solver '%s' takes %g seconds, its bound is "
+                         "%g: expected numbers",
+                         solver, value, proof->bound);
+    WEFT_TRY(weft_cross_check(&(weft_contest){.n = 2, .claim = both}));
     proof->value = value;
     proof->bound = fmin(proof->bound, value);
     proof->certified = fmin(proof->certified, proof->bound);
+    if (proof->certified == proof->bound && proof->certified_by != NULL)
+        proof->method = proof->certified_by; /* no search is needed to see it */
     proof->gap = value > 0 ? (value - proof->bound) / value : 0;
     proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
     return WEFT_OK;
@@ -177,6 +197,7 @@ void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor)
         proof->method = floor->method;
     }
     proof->certified = floor->certified;
+    proof->certified_by = floor->certified_by;
     proof->again = floor->again;
 }
 

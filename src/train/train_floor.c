@@ -106,6 +106,7 @@ void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
     take(out, floor->memory_s, "memory bandwidth");
     take(out, floor->send_s, "communication");
     out->certified = out->bound;
+    out->certified_by = out->method;
     out->again = "train floor";
     weft_arena_rewind(a, mark);
 }

@@ -7,7 +7,7 @@
 #include "misfit.h"
 #include "pipe_solve.h"
 
-static const char *const method = "pipeline search";
+static const char method[] = "pipeline search";
 
 bool weft_train_method_is_search(const char *name)
 {
@@ -100,12 +100,14 @@ const weft_train_solver weft_train_dp = {
     .name = "dp",
     .summary = "first plans of the dynamic program, with its bounds",
     .solve = solve_dp,
+    .search = method,
 };
 
 const weft_train_solver weft_train_auto = {
     .name = "auto",
     .summary = "search of all plans, by bounds of pipelines; proves what it returns",
     .solve = solve_auto,
+    .search = method,
 };
 
 static const weft_train_solver *const solvers[] = {

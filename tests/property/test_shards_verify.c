@@ -26,7 +26,7 @@ static weft_status solve_drawn(const weft_sharding *p, const weft_shard_options 
     return WEFT_OK;
 }
 
-static const weft_shard_solver solver = {"drawn", "", solve_drawn, NULL};
+static const weft_shard_solver solver = {.name = "drawn", .summary = "", .solve = solve_drawn};
 
 /* A random plan that fits, as a document. */
 static made make_plan(const weft_shard_request *request, uint64_t seed)
@@ -400,7 +400,12 @@ TEST(bounds_above_the_floor_need_a_search)
     entry(proof, "bound")->real = value;
     entry(proof, "gap")->real = 0;
     entry(proof, "status")->text = "optimal";
-    entry(proof, "method")->text = "placement search";
+    entry(proof, "method")->text = "sharding search";
+    CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 1); /* of whom? */
+    entry(m.doc, "solver")->text = "auto";
+    entry(proof, "method")->text = "placement search"; /* not of sets */
+    CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 1);
+    entry(proof, "method")->text = "sharding search";
     CHECK_INT(n_wrong(m.doc, lines, sizeof lines), 0);
     CHECK_OK(weft_verify(scratch_file(), NULL, NULL, a, &c, &v));
     CHECK(!v.is_bound_checked && v.certified < value);

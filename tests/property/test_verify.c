@@ -232,17 +232,26 @@ TEST(bounds_above_their_certificates_need_a_search)
     entry(proof, "gap")->real = (80.0 - 60.0) / 80.0;
     CHECK_INT(n_wrong(m.doc, first, sizeof first), 1);
     CHECK(strstr(first, "is no search") != NULL);
+    entry(proof, "method")->text = "search"; /* heft makes none, exact does */
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 1);
+    CHECK(strstr(first, "'search' is no search of solver 'heft'") != NULL);
+    entry(m.doc, "solver")->text = "exact";
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 0);
+    entry(proof, "method")->text = "milp"; /* but not this one */
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 1);
     entry(proof, "method")->text = "search";
     CHECK_INT(n_wrong(m.doc, first, sizeof first), 0);
     CHECK_OK(weft_verify(scratch_file(), NULL, NULL, a, &c, &v));
     CHECK(!v.is_bound_checked);
+    CHECK_INT(v.n_unchecked, 4);
+    CHECK_TEXT(v.unchecked[2], "proof.bound");
     CHECK_NEAR(v.certified, 54.0);
     weft_case_close(&c);
-    entry(proof, "certified")->real = 60; /* the path does not prove that */
-    CHECK_INT(n_wrong(m.doc, first, sizeof first), 1);
+    entry(proof, "certified")->real = 60; /* the path does not prove that, and is no search */
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 2);
     CHECK(strstr(first, "its certificates prove 54") != NULL);
     entry(proof, "certified")->real = 61;
-    CHECK_INT(n_wrong(m.doc, first, sizeof first), 2); /* above the bound, too */
+    CHECK_INT(n_wrong(m.doc, first, sizeof first), 3); /* above the bound, too */
     weft_arena_free(a);
     weft_arena_free(m.arena);
 }

@@ -693,7 +693,10 @@ static bool never(const weft_sharding *p)
 static weft_status drive(const weft_shard_case *c, bool is_applying, weft_arena *a,
                          weft_shard_solution *out)
 {
-    weft_shard_solver solver = {"planned", "", solve_planned, is_applying ? NULL : never};
+    weft_shard_solver solver = {.name = "planned",
+                                .summary = "",
+                                .solve = solve_planned,
+                                .applies = is_applying ? NULL : never};
     weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
     weft_status status = weft_shard_solve(&solver, c->sharding, NULL, &run, a, out);
 
