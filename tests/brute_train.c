@@ -218,37 +218,6 @@ static double seconds_of(const weft_training *p, const weft_stage *s, int inner,
     return most_f + most_b;
 }
 
-/* The fullest device, as a share of its memory. */
-static double fullness(const weft_training *p, const weft_stage *s, int inner, int outer,
-                       int64_t in_flight)
-{
-    double most = 0;
-    int n_blocks = 0;
-
-    for (int i = 0; i < s->n_parts; i++)
-        n_blocks += s->part[i].n_blocks;
-    for (int i = 0; i < s->n_parts; i++) {
-        const weft_unit_cost *c = cost_of(p, s, i);
-        const weft_unit_state *state =
-            p->state[s->part[i].class_id * p->n_widths + (s->width == 1 ? 0 : 1)];
-        double bytes = 0, work = 0;
-
-        for (int u = 0; u < p->units.n_units; u++)
-            if (is_in(&p->units, u, inner, outer)) {
-                bytes += state[u].weight_bytes + state[u].gradient_bytes +
-                         state[u].moment_bytes / (p->ask.is_split_moments ? n_blocks : 1) +
-                         (double)in_flight * c[u].stash_bytes[s->recompute];
-                work = fmax(work, c[u].work_bytes[s->recompute]);
-            }
-        if (p->units.n_shared > 0 && is_in(&p->units, 0, inner, outer) &&
-            is_in(&p->units, p->units.n_units - 1, inner, outer))
-            bytes -= 2 * (state[p->units.n_units - 1].gradient_bytes -
-                          state[p->units.n_units - 1].sync_bytes);
-        most = fmax(most, (bytes + work) / p->cluster->classes[s->part[i].class_id].memory_bytes);
-    }
-    return most;
-}
-
 /* --- complete plans -------------------------------------------------------------------------- */
 
 static void judge(brute *b)
@@ -313,17 +282,22 @@ static int most_stages(const brute *b)
 
 /* --- uniform --------------------------------------------------------------------------------- */
 
+/* Stages are numbered from the end here; front: blocks are handed out from the first stage. */
 static void finish_uniform(brute *b, int d)
 {
-    for (int is_near = 0; is_near <= (d > 1); is_near++) {
+    for (int layout = 0; layout < 4; layout++) {
         int seen[2] = {0}, count[2] = {0};
+        bool is_near = layout % 2, is_front = layout / 2;
 
+        if (is_near && d == 1)
+            continue;
         for (int i = 0; i < b->n; i++)
             count[b->stage[i].part[0].class_id]++;
         for (int i = 0; i < b->n; i++) {
             weft_team_part *part = &b->stage[i].part[0];
             int at = seen[part->class_id]++;
 
+            at = is_front ? count[part->class_id] - 1 - at : at;
             part->first = is_near ? at : at * d;
             part->step = is_near ? count[part->class_id] : 1;
         }
@@ -363,42 +337,53 @@ static void try_uniform(brute *b, int d, int64_t samples, int outer)
 
 /* --- teams ----------------------------------------------------------------------------------- */
 
-/* The way to share that the space prescribes; false: none fits. n: blocks of each class. */
-static bool choose_shares(brute *b, const int *n, int inner, int outer, weft_stage *out,
-                          double *seconds)
+static void finish_teams(brute *b)
 {
-    int64_t in_flight = weft_in_flight(b->plan.schedule, b->n + 1, 0, b->m, 1);
-    double best_s = INFINITY, best_full = INFINITY;
+    for (int is_front = 0; is_front < 2; is_front++) {
+        int used[2] = {0};
 
-    for (int64_t x = 0; x <= b->plan.microbatch; x++)
-        for (int64_t y = 0; y <= b->plan.microbatch; y++)
-            for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
-                int64_t share[2] = {x, y};
-                weft_stage s = {.recompute = (weft_recompute)r};
-                bool is_possible = n[0] * x + n[1] * y == b->plan.microbatch &&
-                                   (n[0] > 0) == (x > 0) && (n[1] > 0) == (y > 0) &&
-                                   (b->p->ask.recomputes >> r & 1);
-                double l, full;
+        for (int k = 0; k < b->n; k++) {
+            weft_stage *s = &b->stage[is_front ? b->n - 1 - k : k];
 
-                for (int k = 0; k < 2 && is_possible; k++)
-                    if (n[k] > 0) {
-                        s.width = b->p->width[b->width[k]];
-                        s.part[s.n_parts++] = (weft_team_part){k, n[k], b->used[k], 1, share[k]};
-                        is_possible = cost_of(b->p, &s, s.n_parts - 1) != NULL;
-                    }
-                if (!is_possible)
-                    continue;
-                l = seconds_of(b->p, &s, inner, outer);
-                full = fullness(b->p, &s, inner, outer, in_flight);
-                if (full > 1 || l > best_s * (1 + 1e-12) ||
-                    (l > best_s * (1 - 1e-12) && full >= best_full))
-                    continue;
-                best_s = l;
-                best_full = full;
-                *out = s;
+            for (int i = 0; i < s->n_parts; i++) {
+                s->part[i].first = used[s->part[i].class_id];
+                used[s->part[i].class_id] += s->part[i].n_blocks;
             }
-    *seconds = best_s;
-    return best_s < INFINITY;
+        }
+        flip(b);
+        try_recomputes(b, 0);
+    }
+}
+
+static void try_teams(brute *b, int outer);
+
+/* All ways to share a stage of n blocks of each class, and all that may come before it. */
+static void try_shares(brute *b, const int *n, int inner)
+{
+    for (int64_t x = 0; x <= b->plan.microbatch; x++)
+        for (int64_t y = 0; y <= b->plan.microbatch; y++) {
+            int64_t share[2] = {x, y};
+            weft_stage s = {0};
+            bool is_possible = n[0] * x + n[1] * y == b->plan.microbatch && (n[0] > 0) == (x > 0) &&
+                               (n[1] > 0) == (y > 0);
+
+            for (int k = 0; k < 2 && is_possible; k++)
+                if (n[k] > 0) {
+                    s.width = b->p->width[b->width[k]];
+                    s.part[s.n_parts++] = (weft_team_part){k, n[k], 0, 1, share[k]};
+                    is_possible = cost_of(b->p, &s, s.n_parts - 1) != NULL;
+                }
+            if (!is_possible)
+                continue;
+            b->stage[b->n] = s;
+            b->inner[b->n++] = inner;
+            b->used[0] += n[0];
+            b->used[1] += n[1];
+            try_teams(b, inner);
+            b->used[0] -= n[0];
+            b->used[1] -= n[1];
+            b->n--;
+        }
 }
 
 static void try_teams(brute *b, int outer)
@@ -406,9 +391,7 @@ static void try_teams(brute *b, int outer)
     int n[2] = {0};
 
     if (outer == 0) {
-        flip(b);
-        if (!is_too_long(b))
-            judge(b);
+        finish_teams(b);
         return;
     }
     if (b->n == most_stages(b))
@@ -420,51 +403,13 @@ static void try_teams(brute *b, int outer)
             if (n[0] + n[1] == 0 || (most > 0 && n[0] + n[1] > most) ||
                 (n[0] > 0 && n[1] > 0 && b->width[0] != b->width[1]))
                 continue;
-            for (int inner = 0; inner < outer; inner++) {
-                if (!weft_cut_within(&b->p->units, inner, outer) ||
-                    !choose_shares(b, n, inner, outer, &b->stage[b->n], &b->least_s[b->n]))
-                    continue;
-                b->inner[b->n++] = inner;
-                b->used[0] += n[0];
-                b->used[1] += n[1];
-                try_teams(b, inner);
-                b->used[0] -= n[0];
-                b->used[1] -= n[1];
-                b->n--;
-            }
+            for (int inner = 0; inner < outer; inner++)
+                if (weft_cut_within(&b->p->units, inner, outer))
+                    try_shares(b, n, inner);
         }
 }
 
 /* --- interleaved ----------------------------------------------------------------------------- */
-
-/* All ways to cut a chain into n chunks, in lexicographic order; the first with the least largest
- * load stays. */
-typedef struct chunking {
-    const weft_training *p;
-    const weft_stage *stage;
-    int n, cut[32], best[32];
-    double best_s;
-} chunking;
-
-static void cut_on(chunking *c, int at, double most_s)
-{
-    int last = c->p->units.n_cuts - 1;
-
-    if (at == c->n) {
-        if (c->cut[at] == last && most_s < c->best_s * (1 - 1e-12)) {
-            c->best_s = most_s;
-            memcpy(c->best, c->cut, sizeof c->cut);
-        }
-        return;
-    }
-    for (int next = c->cut[at] + 1; next <= last; next++) {
-        weft_stage s = *c->stage;
-
-        s.recompute = WEFT_KEEP_ALL;
-        c->cut[at + 1] = next;
-        cut_on(c, at + 1, fmax(most_s, seconds_of(c->p, &s, c->cut[at], next)));
-    }
-}
 
 /* The quickest recomputation of every stage that fits, by the simulator's peaks; false: none. */
 static bool settle_recomputes(brute *b)
@@ -504,38 +449,68 @@ static bool settle_recomputes(brute *b)
     return true;
 }
 
-static void try_chunks(brute *b, int k, int d, int64_t samples, int s, int v)
+static void judge_layouts(brute *b, int d)
 {
-    weft_stage stage = {.width = b->p->width[b->width[k]],
-                        .n_parts = 1,
-                        .part = {{.class_id = k, .n_blocks = d, .samples = samples}}};
-    chunking c = {.p = b->p, .stage = &stage, .n = s * v, .best_s = INFINITY};
+    for (int layout = 0; layout < 4; layout++) { /* as in finish_uniform */
+        int seen[2] = {0}, count[2] = {0};
 
-    if (cost_of(b->p, &stage, 0) == NULL)
-        return;
-    cut_on(&c, 0, 0);
-    b->plan.n_stages = s;
-    b->plan.n_chunks = v;
-    memcpy(b->plan.cut, c.best, sizeof c.best);
-    for (int is_near = 0; is_near < 2; is_near++) {
-        for (int i = 0; i < s; i++) {
-            b->plan.stage[i] = stage;
-            b->plan.stage[i].part[0].first = is_near ? s - 1 - i : (s - 1 - i) * d;
-            b->plan.stage[i].part[0].step = is_near ? s : 1;
+        if (layout % 2 && d == 1)
+            continue;
+        for (int i = 0; i < b->n; i++)
+            count[b->stage[i].part[0].class_id]++;
+        for (int i = 0; i < b->n; i++) {
+            weft_team_part *part = &b->stage[i].part[0];
+            int at = seen[part->class_id]++;
+
+            at = layout / 2 ? at : count[part->class_id] - 1 - at;
+            part->first = layout % 2 ? at : at * d;
+            part->step = layout % 2 ? count[part->class_id] : 1;
+            b->plan.stage[i] = b->stage[i];
         }
         if (settle_recomputes(b))
             judge(b);
     }
 }
 
-static void try_interleaved(brute *b, int k, int d, int64_t samples)
+/* All ways to cut a chain into chunks, from chunk q on: there are at most 500. */
+static void try_chunks(brute *b, int d, int q)
 {
-    int most = b->n_blocks[k] / d < most_stages(b) ? b->n_blocks[k] / d : most_stages(b);
+    int last = b->p->units.n_cuts - 1;
 
-    for (int s = 2; s <= most; s++)
-        for (int v = 2; v <= b->p->ask.most_chunks && s * v <= b->p->units.n_units; v++)
-            if (b->m % s == 0)
-                try_chunks(b, k, d, samples, s, v);
+    if (q == b->n * b->plan.n_chunks) {
+        if (b->plan.cut[q] == last)
+            judge_layouts(b, d);
+        return;
+    }
+    for (int next = b->plan.cut[q] + 1; next <= last; next++) {
+        b->plan.cut[q + 1] = next;
+        try_chunks(b, d, q + 1);
+    }
+}
+
+/* All sequences of classes, the first stage first: there are at most six stages. */
+static void try_interleaved(brute *b, int d, int64_t samples)
+{
+    for (int v = 2; v <= b->p->ask.most_chunks && b->n * v <= b->p->units.n_units; v++)
+        if (b->n >= 2 && b->m % b->n == 0) {
+            b->plan.n_stages = b->n;
+            b->plan.n_chunks = v;
+            b->plan.cut[0] = 0;
+            try_chunks(b, d, 0);
+        }
+    for (int k = 0; k < b->p->cluster->n_classes && b->n < most_stages(b); k++) {
+        weft_stage s = {.width = b->p->width[b->width[k]],
+                        .n_parts = 1,
+                        .part = {{.class_id = k, .n_blocks = d, .samples = samples}}};
+
+        if (b->used[k] + d > b->n_blocks[k] || cost_of(b->p, &s, 0) == NULL)
+            continue;
+        b->used[k] += d;
+        b->stage[b->n++] = s;
+        try_interleaved(b, d, samples);
+        b->n--;
+        b->used[k] -= d;
+    }
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -550,9 +525,8 @@ static void try_replicas(brute *b)
             continue;
         if (b->plan.schedule != WEFT_INTERLEAVED)
             try_uniform(b, d, samples, b->p->units.n_cuts - 1);
-        for (int k = 0; k < b->p->cluster->n_classes; k++)
-            if (b->plan.schedule == WEFT_INTERLEAVED && b->p->units.is_chain)
-                try_interleaved(b, k, d, samples);
+        else if (b->p->units.is_chain)
+            try_interleaved(b, d, samples);
     }
     if (b->plan.schedule != WEFT_INTERLEAVED)
         try_teams(b, b->p->units.n_cuts - 1);

@@ -155,6 +155,7 @@ typedef struct weft_verdict {
     double certified; /* the part of the bound that certificates prove; the rest was found by a
                          search. Of designs, where more is better: no more than this without a
                          search */
+    const char *outside; /* of training: why the plan is none of the space that searches cover */
     /* What the simulator says, of the one that the file is of; valid if n_wrong counts no missing
      * task. */
     weft_solution solution;

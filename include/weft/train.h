@@ -64,6 +64,10 @@ WEFT_CHECKED weft_status weft_train_solve(const weft_train_solver *s, const weft
 void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
                       weft_train_floor *floor);
 
+/* Why a legal plan is none of the space that searches cover and that "optimal" refers to
+ * (docs/solvers.md); NULL: it is one. */
+const char *weft_train_outside(const weft_training *p, const weft_pipeline *plan, weft_arena *a);
+
 /* Does a bound of this method rest on a search, which nobody repeats? */
 bool weft_train_method_is_search(const char *method);
 

@@ -7,7 +7,8 @@
  * 4. Every number under "measures" is found again, to 1e-9 relative.
  * 5. The proof: its value is the simulator's. What it calls certified is the bound without search,
  *    computed again. A bound above that must rest on a search of the solver, which `method` names
- *    and which is not repeated; no bound exceeds the value; gap and status follow from the two. */
+ *    and which is not repeated; no bound exceeds the value; gap and status follow from the two. A
+ *    search speaks of the plans of its space: a plan outside of it can claim no such bound. */
 #include <string.h>
 
 #include "verdict.h"
@@ -86,6 +87,18 @@ static void check_proof(verifier *v, double value)
                      v->out);
 }
 
+static void check_space(verifier *v, const weft_pipeline *plan)
+{
+    const char *method = v->file->proof.method;
+
+    v->out->outside = weft_train_outside(v->c->training, plan, v->w->a);
+    if (v->out->outside != NULL && weft_train_method_is_search(method))
+        weft_wrong(v->w, weft_arena_print(v->w->a,
+                                          "proof.method is '%s', but the plan is none of those "
+                                          "that were searched: %s",
+                                          method, v->out->outside));
+}
+
 static void judge(verifier *v)
 {
     const weft_training *p = v->c->training;
@@ -106,6 +119,8 @@ static void judge(verifier *v)
         return;
     }
     check_memory(v, &s->measures);
+    if (v->w->n == 0)
+        check_space(v, &s->plan);
     weft_compare(v->w, "measures", v->file->measures,
                  weft_train_measures_doc(p, &s->plan, &s->measures, a));
     check_proof(v, s->measures.step_s);

@@ -142,6 +142,9 @@ static void verdict_text(const weft_verdict *v, const weft_case *c, const char *
         fprintf(g->to, "%s: legal, and worth what it claims: %s %s\n", plan,
                 weft_print_seconds(proof_of(v)->value, text), value_name(v, c));
         bound_text(v, g);
+        if (v->is_train && v->outside != NULL)
+            say(g, weft_arena_print(g->a, "  outside of the space that searches cover: %s",
+                                    v->outside));
         unchecked_text(v, g);
         return;
     }
@@ -158,6 +161,10 @@ static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
     weft_doc_put(a, d, "legal", weft_doc_new_bool(a, v->n_wrong == 0));
     weft_doc_put(a, d, "bound_recomputed", weft_doc_new_bool(a, v->is_bound_checked));
     weft_doc_put(a, d, "bound_certified", weft_doc_new_real(a, v->certified));
+    if (v->is_train)
+        weft_doc_put(a, d, "outside",
+                     v->outside ? weft_doc_new_text(a, v->outside)
+                                : weft_doc_new(a, WEFT_DOC_NULL));
     for (int i = 0; i < v->n_wrong && i < 100; i++)
         weft_doc_add(a, list, weft_doc_new_text(a, v->wrong[i]));
     weft_doc_put(a, d, "wrong", list);

@@ -9,8 +9,10 @@
  * 2. For these devices the best uniform plan is searched (pipe_solve.c, without teams).
  * 3. Its decisions, microbatch, cuts, widths, replicas, equal shares, schedule and recomputation,
  *    are put on the real devices in all orders of classes in which every stage has blocks of one
- *    class, in both layouts (at most MOST_ORDERS), and along the list of all blocks for all orders
- *    of the classes, a stage taking the next blocks whatever their class. The quickest counts.
+ *    class, in all layouts (at most MOST_ORDERS orders), and along rows of the blocks of all
+ *    classes, a stage taking the next blocks whatever their class: uniform plans and rows of the
+ *    space (pipe_space.c). Interleaved plans are cut anew, as the space cuts them. The quickest
+ *    counts.
  * 4. Blocks of that width may not be there on the real devices: then again with half the width.
  * 5. All sets of classes are tried (of more than MOST_SUBSETS classes: the fastest ones, 1, 2, ..):
  *    who plans for equal devices would leave out those that only slow the others down.
@@ -20,6 +22,7 @@
 #include <string.h>
 
 #include "misfit.h"
+#include "pipe_chunks.h"
 #include "pipe_solve.h"
 
 enum { MOST_ORDERS = 5000, MOST_SUBSETS = 4, STEPS = 4000000 };
@@ -174,26 +177,38 @@ typedef struct settling {
     weft_pipeline plan, best;
     double best_s;
     int64_t n_tried;
-    int *class_of; /* [n_stages] on the way down */
-    int *n_stages; /* [n_classes] */
+    int *class_of;                /* [n_stages] on the way down */
+    int *n_stages;                /* [n_classes] */
+    const weft_pipe_costs *costs; /* interleaved only */
     weft_arena *a;
 } settling;
+
+/* Cuts and recomputation of an interleaved plan as the space has them; false: it has none. */
+static bool cut_anew(settling *s)
+{
+    return s->plan.schedule != WEFT_INTERLEAVED ||
+           (weft_pipe_is_sequence(s->class_of, s->plan.n_stages, s->plan.n_stages) &&
+            weft_pipe_cut_chunks(s->costs, &s->plan, s->a) &&
+            weft_pipe_choose_again(s->costs, &s->plan, s->a));
+}
 
 static void try_plan(settling *s)
 {
     size_t mark = weft_arena_mark(s->a);
+    size_t n_cuts = (size_t)s->plan.n_stages * (size_t)s->plan.n_chunks + 1;
     weft_breach breach;
-    bool is_legal = weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) == 0;
+    bool is_legal = cut_anew(s) && weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) == 0;
     double step_s;
 
-    weft_arena_rewind(s->a, mark);
     s->n_tried++;
+    weft_arena_rewind(s->a, mark);
     if (!is_legal)
         return;
     step_s = weft_pipe_plan_s(s->p, &s->plan, s->a);
     if (step_s < s->best_s) {
         s->best_s = step_s;
         memcpy(s->best.stage, s->plan.stage, sizeof *s->plan.stage * (size_t)s->plan.n_stages);
+        memcpy(s->best.cut, s->plan.cut, sizeof *s->plan.cut * n_cuts);
     }
 }
 
@@ -210,15 +225,12 @@ static void try_layout(settling *s, weft_pipe_layout layout)
 
     for (int i = s->plan.n_stages - 1; i >= 0; i--) {
         int k = s->class_of[i], at = seen[k]++;
-        bool is_near = layout == WEFT_PIPE_NEAR;
+        weft_stage *to = &s->plan.stage[i];
 
         start_stage(s, i);
-        s->plan.stage[i].n_parts = 1;
-        s->plan.stage[i].part[0] = (weft_team_part){.class_id = k,
-                                                    .n_blocks = s->d,
-                                                    .first = is_near ? at : at * s->d,
-                                                    .step = is_near ? s->n_stages[k] : 1,
-                                                    .samples = s->equal->stage[i].part[0].samples};
+        to->n_parts = 1;
+        to->part[0] = weft_pipe_part_at(layout, k, s->d, at * s->d, s->n_stages[k] * s->d);
+        to->part[0].samples = s->equal->stage[i].part[0].samples;
     }
     try_plan(s);
     weft_arena_rewind(s->a, mark);
@@ -227,12 +239,15 @@ static void try_layout(settling *s, weft_pipe_layout layout)
 /* All sequences of classes from stage i on. */
 static void try_orders(settling *s, int i)
 {
-    if (s->n_tried >= 2 * MOST_ORDERS)
+    if (s->n_tried >= WEFT_PIPE_N_LAYOUTS * MOST_ORDERS)
         return;
     if (i == s->plan.n_stages) {
         try_layout(s, WEFT_PIPE_WIDE);
-        if (s->d > 1)
+        try_layout(s, WEFT_PIPE_WIDE_FRONT);
+        if (s->d > 1) {
             try_layout(s, WEFT_PIPE_NEAR);
+            try_layout(s, WEFT_PIPE_NEAR_FRONT);
+        }
         return;
     }
     for (int k = 0; k < s->p->cluster->n_classes; k++) {
@@ -247,58 +262,35 @@ static void try_orders(settling *s, int i)
 }
 
 /* Along the blocks of the classes in this order. */
-static void try_row(settling *s, const int *order)
+static void try_row(settling *s, const weft_pipe_order *order)
 {
-    int n_classes = s->p->cluster->n_classes, k = 0, used = 0;
+    int n = s->plan.n_stages;
+    class_set set = 0;
 
-    for (int i = 0; i < s->plan.n_stages; i++) {
-        int left = s->d;
+    for (int i = 0; i < order->n; i++)
+        set |= 1u << order->class_id[i];
+    if (set != s->set)
+        return;
+    for (int i = 0; i < n; i++) {
+        weft_stage stage;
 
-        start_stage(s, i);
-        while (left > 0 && k < n_classes) {
-            weft_stage *to = &s->plan.stage[i];
-            const weft_class *c = &s->p->cluster->classes[order[k]];
-            int n = has(s->set, order[k]) ? weft_class_blocks(c, s->width) - used : 0;
-
-            n = n < left ? n : left;
-            if (n > 0 && to->n_parts < WEFT_MAX_PARTS)
-                to->part[to->n_parts++] =
-                    (weft_team_part){.class_id = order[k],
-                                     .n_blocks = n,
-                                     .first = used,
-                                     .step = 1,
-                                     .samples = s->equal->stage[i].part[0].samples};
-            left -= n;
-            used += n;
-            if (left > 0) {
-                k++;
-                used = 0;
-            }
-        }
-        if (left > 0)
+        if (!weft_pipe_row_stage(s->p, order, s->width, s->d, n - 1 - i, &stage))
             return; /* too few blocks */
+        stage.recompute = s->equal->stage[i].recompute;
+        for (int k = 0; k < stage.n_parts; k++)
+            stage.part[k].samples = s->equal->stage[i].part[0].samples;
+        s->plan.stage[i] = stage;
     }
     try_plan(s);
 }
 
-/* All orders of classes, by exchanges. */
-static void try_rows(settling *s, int *order, int at)
+static void try_rows(settling *s)
 {
-    int n = s->p->cluster->n_classes;
+    const weft_pipe_order *order;
+    int n = weft_pipe_orders_of(s->p->cluster->n_classes, s->a, &order);
 
-    if (s->n_tried >= 3 * MOST_ORDERS)
-        return;
-    if (at == n)
-        try_row(s, order);
-    for (int i = at; i < n; i++) {
-        int other = order[i];
-
-        order[i] = order[at];
-        order[at] = other;
-        try_rows(s, order, at + 1);
-        order[at] = order[i];
-        order[i] = other;
-    }
+    for (int i = 0; i < n && s->plan.schedule != WEFT_INTERLEAVED; i++)
+        try_row(s, &order[i]);
 }
 
 static weft_pipeline new_plan(const weft_pipeline *like, weft_arena *a)
@@ -315,7 +307,8 @@ static weft_pipeline new_plan(const weft_pipeline *like, weft_arena *a)
 static double settle(const weft_training *p, class_set set, const weft_pipeline *equal,
                      weft_arena *a, weft_pipeline *out, weft_train_log *log)
 {
-    int n_classes = p->cluster->n_classes, *order = WEFT_NEW(a, int, n_classes);
+    int n_classes = p->cluster->n_classes;
+    weft_pipe_costs costs;
     settling s = {.p = p,
                   .set = set,
                   .equal = equal,
@@ -326,12 +319,12 @@ static double settle(const weft_training *p, class_set set, const weft_pipeline 
                   .best_s = INFINITY,
                   .class_of = WEFT_NEW(a, int, equal->n_stages),
                   .n_stages = WEFT_NEW(a, int, n_classes),
+                  .costs = &costs,
                   .a = a};
 
-    for (int k = 0; k < n_classes; k++)
-        order[k] = k;
+    weft_pipe_costs_new(p, a, &costs);
     try_orders(&s, 0);
-    try_rows(&s, order, 0);
+    try_rows(&s);
     log->n_plans_tried += s.n_tried;
     *out = s.best;
     return s.best_s;

@@ -400,7 +400,8 @@ static const char *interleaved_misfit(inquiry *q)
     return weft_arena_print(
         q->a,
         "no interleaved plan fits: it takes a network that is a chain, memory for two or more "
-        "stages on devices of one class, and a number of microbatches that the stages divide; %s",
+        "stages with chunks as equal as can be, and a number of microbatches that the stages "
+        "divide; %s",
         change != NULL ? change : "no other schedule was found to fit either");
 }
 

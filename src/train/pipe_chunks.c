@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* pipe_chunks.c: the interleaved schedule.
  *
- * Plans: networks whose units are a chain; uniform stages of one class (pipe_space.c); s >= 2
- * stages that divide the number of microbatches; v = 2 .. most_chunks chunks a stage, s v at most
- * the number of units. The chain is cut into s v chunks so that the largest load (forward plus
- * backward seconds without recomputation) is the least; of all such cuts the first in lexicographic
- * order is taken. Every stage has the quickest recomputation that is allowed and fits. So each
- * (family, class, layout, s, v) is one plan.
+ * Plans: networks whose units are a chain; uniform stages (pipe_space.c), of several classes in the
+ * sequences that weft_pipe_is_sequence allows; s >= 2 stages that divide the number of
+ * microbatches; v = 2 .. most_chunks chunks a stage, s v at most the number of units. If there are
+ * at most MOST_CUTS ways to cut the chain into s v chunks, all are plans. Else it is cut so that
+ * the largest load (forward plus backward seconds without recomputation, on the class of the
+ * chunk's stage) is the least; of all such cuts the first in lexicographic order is taken. Every
+ * stage has the quickest recomputation that is allowed and fits.
  *
- * Least largest loads: least[c][i] = min over j of max(load(i, j), least[c - 1][j]) for c chunks
- * from cut i on; loads rise with j, so a row ends when they reach what was found. Memory of a stage
- * follows its order of forwards and backwards, as in the simulator.
+ * Least largest loads: least[c][i] = min over j of max(load(i, j), least[c - 1][j]) for the last c
+ * chunks from cut i on; loads rise with j, so a row ends when they reach what was found. Memory of
+ * a stage follows its order of forwards and backwards, as in the simulator.
  *
  * Each plan is bounded first: stage i starts after the chunks 0 .. i - 1 and ends before they go
  * back, so a step takes at least sum of their l and hops, plus m times the load of stage i. */
@@ -18,6 +19,8 @@
 
 #include "pipe_chunks.h"
 #include "pipeline_draft.h"
+
+enum { MOST_CUTS = 500 };
 
 /* --- cuts ------------------------------------------------------------------------------------ */
 
@@ -28,14 +31,21 @@ static double load_s(const weft_pipe_row *row, int i, int j)
     return row->forward_s[j] - row->forward_s[i] + (b[j] - b[i]);
 }
 
-/* least[c * n_cuts + i] for c = 0 .. n_chunks. */
-static double *least_loads(const weft_pipe_row *row, int n_cuts, int n_chunks, weft_arena *a)
+/* The loads of chunk q are those of row q % n_rows. least[c * n_cuts + i] for c = 0 .. n_chunks. */
+typedef struct chunk_rows {
+    const weft_pipe_row *const *row;
+    int n_rows, n_chunks, n_cuts;
+} chunk_rows;
+
+static double *least_loads(const chunk_rows *r, weft_arena *a)
 {
-    double *least = WEFT_NEW_RAW(a, double, (size_t)(n_chunks + 1) * (size_t)n_cuts);
+    int n_cuts = r->n_cuts;
+    double *least = WEFT_NEW_RAW(a, double, (size_t)(r->n_chunks + 1) * (size_t)n_cuts);
 
     for (int i = 0; i < n_cuts; i++)
         least[i] = i == n_cuts - 1 ? 0 : INFINITY;
-    for (int c = 1; c <= n_chunks; c++) {
+    for (int c = 1; c <= r->n_chunks; c++) {
+        const weft_pipe_row *row = r->row[(r->n_chunks - c) % r->n_rows];
         const double *after = least + (size_t)(c - 1) * (size_t)n_cuts;
         double *to = least + (size_t)c * (size_t)n_cuts;
 
@@ -48,35 +58,71 @@ static double *least_loads(const weft_pipe_row *row, int n_cuts, int n_chunks, w
     return least;
 }
 
-static const double *loads_of(weft_pipe_chunks *k, int table)
-{
-    int n_cuts = k->best->costs->p->units.n_cuts;
-
-    if (k->least[table] == NULL)
-        k->least[table] = least_loads(&k->best->costs->row[table], n_cuts, n_cuts - 1, k->a);
-    return k->least[table];
-}
-
 /* The first cuts in lexicographic order with the least largest load; false: none. */
-static bool cut_chain(weft_pipe_chunks *k, int table, int n_chunks, int *cut)
+static bool cut_chain(const chunk_rows *r, const double *least, int *cut)
 {
-    int n_cuts = k->best->costs->p->units.n_cuts;
-    const weft_pipe_row *row = &k->best->costs->row[table];
-    const double *least = loads_of(k, table);
-    double most_s = least[(size_t)n_chunks * (size_t)n_cuts];
+    double most_s = least[(size_t)r->n_chunks * (size_t)r->n_cuts];
 
     cut[0] = 0;
-    for (int c = 0; c < n_chunks; c++) {
-        const double *after = least + (size_t)(n_chunks - c - 1) * (size_t)n_cuts;
+    for (int c = 0; c < r->n_chunks; c++) {
+        const double *after = least + (size_t)(r->n_chunks - c - 1) * (size_t)r->n_cuts;
+        const weft_pipe_row *row = r->row[c % r->n_rows];
         int j = cut[c] + 1;
 
-        while (j < n_cuts && !(load_s(row, cut[c], j) <= most_s && after[j] <= most_s))
+        while (j < r->n_cuts && !(load_s(row, cut[c], j) <= most_s && after[j] <= most_s))
             j++;
-        if (j == n_cuts)
+        if (j >= r->n_cuts)
             return false;
         cut[c + 1] = j;
     }
     return true;
+}
+
+static const weft_pipe_row **rows_of(const weft_pipe_costs *c, const weft_pipeline *plan,
+                                     weft_arena *a)
+{
+    const weft_pipe_row **row = WEFT_NEW(a, const weft_pipe_row *, plan->n_stages);
+
+    for (int i = 0; i < plan->n_stages; i++)
+        row[i] = &c->row[weft_training_table(
+            c->p, plan->stage[i].part[0].class_id, weft_width_place(c->p, plan->stage[i].width),
+            weft_share_place(c->p, plan->stage[i].part[0].samples))];
+    return row;
+}
+
+bool weft_pipe_cut_chunks(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a)
+{
+    chunk_rows r = {.row = rows_of(c, plan, a),
+                    .n_rows = plan->n_stages,
+                    .n_chunks = plan->n_stages * plan->n_chunks,
+                    .n_cuts = c->p->units.n_cuts};
+
+    for (int i = 0; i < plan->n_stages; i++)
+        if (!r.row[i]->is_there)
+            return false;
+    return cut_chain(&r, least_loads(&r, a), plan->cut);
+}
+
+bool weft_pipe_has_all_cuts(const weft_units *u, int n_chunks)
+{
+    double n = 1; /* ways to choose n_chunks - 1 of the n_units - 1 inner cuts */
+
+    for (int i = 1; i < n_chunks && n <= MOST_CUTS; i++)
+        n = n * (u->n_units - i) / i;
+    return n <= MOST_CUTS;
+}
+
+/* Of one class: all numbers of chunks have the same loads. */
+static bool cut_alike(weft_pipe_chunks *k, int table, weft_pipeline *plan)
+{
+    const weft_pipe_row *row = &k->best->costs->row[table];
+    int n_cuts = k->best->costs->p->units.n_cuts;
+    chunk_rows r = {.row = &row, .n_rows = 1, .n_chunks = n_cuts - 1, .n_cuts = n_cuts};
+
+    if (k->least[table] == NULL)
+        k->least[table] = least_loads(&r, k->a);
+    r.n_chunks = plan->n_stages * plan->n_chunks;
+    return cut_chain(&r, k->least[table], plan->cut);
 }
 
 /* --- plans ----------------------------------------------------------------------------------- */
@@ -109,10 +155,8 @@ static double stage_s(const weft_pipeline_draft *d, int stage)
     return l;
 }
 
-/* Chooses the recomputation of every stage; false: one does not fit. */
-static bool choose_recompute(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a)
+bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a)
 {
-    double room = c->p->cluster->classes[plan->stage[0].part[0].class_id].memory_bytes;
     weft_pipeline_draft d[WEFT_N_RECOMPUTES];
 
     for (int r = 0; r < c->n_recomputes; r++) {
@@ -126,6 +170,7 @@ static bool choose_recompute(const weft_pipe_costs *c, weft_pipeline *plan, weft
         int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d[0].n_microbatches,
                                         plan->n_chunks, a, &order);
         double best_s = INFINITY;
+        double room = c->p->cluster->classes[plan->stage[i].part[0].class_id].memory_bytes;
 
         for (int r = 0; r < c->n_recomputes; r++)
             if (stage_s(&d[r], i) < best_s && peak_bytes(&d[r], i, order, n, room) <= room) {
@@ -149,46 +194,51 @@ static weft_pipeline plan_of(const weft_pipe_family *f, int n_stages, int n_chun
                            .stage = WEFT_NEW(a, weft_stage, n_stages)};
 }
 
-/* The p-th stage from the end has the blocks of pipe_space.c. */
-static void place_stages(const weft_training *p, const weft_pipe_crew *crew,
+/* Stages of the crews of a sequence, in a layout of pipe_space.c. */
+static void place_stages(const weft_training *p, const weft_pipe_family *f, const int *crew,
                          weft_pipe_layout layout, weft_pipeline *plan)
 {
-    for (int i = 0; i < plan->n_stages; i++) {
-        int from_end = plan->n_stages - 1 - i, d = crew->n_blocks;
-        bool is_near = layout == WEFT_PIPE_NEAR;
+    int all[WEFT_MAX_PARTS] = {0}, used[WEFT_MAX_PARTS] = {0};
 
-        plan->stage[i] = (weft_stage){
-            .width = p->width[crew->width],
-            .n_parts = 1,
-            .part = {{.class_id = crew->class_id[0],
-                      .n_blocks = d,
-                      .first = is_near ? from_end : from_end * d,
-                      .step = is_near ? plan->n_stages : 1,
-                      .samples = p->share[crew->mix[0]]}},
-        };
+    for (int i = 0; i < plan->n_stages; i++)
+        all[crew[i]] += f->replicas;
+    for (int i = plan->n_stages - 1; i >= 0; i--) {
+        const weft_pipe_crew *c = &f->crew[crew[i]];
+        weft_stage *s = &plan->stage[i];
+
+        *s = (weft_stage){.width = p->width[c->width], .n_parts = 1};
+        s->part[0] =
+            weft_pipe_part_at(layout, c->class_id[0], f->replicas, used[crew[i]], all[crew[i]]);
+        s->part[0].samples = p->share[c->mix[0]];
+        used[crew[i]] += f->replicas;
     }
 }
 
-/* From the first forward to the last backward. */
-static double bound_s(const weft_pipe_chunks *k, int table, const weft_pipeline *plan, int64_t m)
+static double span_s(const weft_pipe_row *row, weft_recompute r, const weft_pipeline *plan, int q)
 {
-    const weft_pipe_costs *c = k->best->costs;
+    const double *b = row->backward_s[r];
+
+    return row->forward_s[plan->cut[q + 1]] - row->forward_s[plan->cut[q]] + b[plan->cut[q + 1]] -
+           b[plan->cut[q]];
+}
+
+/* From the first forward to the last backward. */
+static double bound_s(const weft_pipe_costs *c, const weft_pipeline *plan, int64_t m,
+                      weft_arena *scratch)
+{
+    const weft_pipe_row **row = rows_of(c, plan, scratch);
     double before_s = 0, bound = 0;
 
     for (int i = 0; i < plan->n_stages; i++) {
-        double l = 0, first = INFINITY;
+        double l = INFINITY, first = INFINITY;
 
         for (int r = 0; r < c->n_recomputes; r++) {
-            const weft_pipe_row *row = &c->row[table];
-            const double *b = row->backward_s[c->recompute[r]];
             double sum = 0;
 
             for (int q = i; q < plan->n_stages * plan->n_chunks; q += plan->n_stages)
-                sum += row->forward_s[plan->cut[q + 1]] - row->forward_s[plan->cut[q]] +
-                       b[plan->cut[q + 1]] - b[plan->cut[q]];
-            first = fmin(first, row->forward_s[plan->cut[i + 1]] - row->forward_s[plan->cut[i]] +
-                                    b[plan->cut[i + 1]] - b[plan->cut[i]]);
-            l = r == 0 ? sum : fmin(l, sum);
+                sum += span_s(row[i], c->recompute[r], plan, q);
+            first = fmin(first, span_s(row[i], c->recompute[r], plan, i));
+            l = fmin(l, sum);
         }
         bound = fmax(bound, before_s + (double)m * l);
         before_s += first;
@@ -202,7 +252,7 @@ static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
     const weft_training *p = best->costs->p;
     double step_s;
 
-    if (!choose_recompute(best->costs, plan, k->scratch))
+    if (!weft_pipe_choose_again(best->costs, plan, k->scratch))
         return;
     best->n_plans++;
     step_s = weft_pipe_plan_s(p, plan, k->scratch);
@@ -216,54 +266,178 @@ static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
     }
 }
 
-/* Both layouts of s stages of v chunks; the least bound of what could not be tried. */
-static double try_shape(weft_pipe_chunks *k, const weft_pipe_family *f, const weft_pipe_crew *crew,
-                        int s, int v)
+/* --- all plans ------------------------------------------------------------------------------- */
+
+/* Stages of some crews of a family, chosen one after the other. */
+typedef struct weaving {
+    weft_pipe_chunks *k;
+    const weft_pipe_family *f;
+    unsigned crews; /* that take part: bits */
+    int n_stages;
+    int *crew, *class_id;      /* [n_stages] */
+    int count[WEFT_MAX_PARTS]; /* stages of each crew */
+    bool is_alike;
+    double least_s; /* all units, each where it is quickest */
+    double open_s;  /* least bound of what could not be tried */
+} weaving;
+
+/* As has_layout of pipe_solve.c. */
+static bool has_layout(const weaving *w, weft_pipe_layout layout)
 {
-    const weft_training *p = k->best->costs->p;
-    int table = weft_training_table(p, crew->class_id[0], crew->width, crew->mix[0]);
-    size_t mark = weft_arena_mark(k->scratch);
-    weft_pipeline plan = plan_of(f, s, v, k->scratch);
-    double open_s = INFINITY;
+    bool is_near = layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
 
-    if (cut_chain(k, table, s * v, plan.cut)) {
-        double bound = bound_s(k, table, &plan, f->n_microbatches);
-
-        for (int layout = WEFT_PIPE_WIDE; layout <= WEFT_PIPE_NEAR; layout++) {
-            if (layout == WEFT_PIPE_NEAR && crew->n_blocks == 1)
-                continue; /* the same */
-            if (bound >= weft_pipe_target_s(k->best))
-                continue;
-            if (weft_pipe_spend(k->best, 1 + f->n_microbatches * s * v / 2)) {
-                open_s = bound;
-                continue;
-            }
-            place_stages(p, crew, (weft_pipe_layout)layout, &plan);
-            try_plan(k, &plan);
-        }
-    }
-    weft_arena_rewind(k->scratch, mark);
-    return open_s;
+    return layout == WEFT_PIPE_WIDE || (!w->is_alike && !(is_near && w->f->replicas == 1));
 }
 
-double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, int c)
+static bool cut_plan(weaving *w, weft_pipeline *plan)
 {
-    const weft_training *p = k->best->costs->p;
-    const weft_pipe_crew *crew = &f->crew[c];
-    int table = weft_training_table(p, crew->class_id[0], crew->width, crew->mix[0]);
-    int most = f->n_blocks[crew->class_id[0]] / crew->n_blocks;
-    double l = k->best->costs->row[table].least_s, open_s = INFINITY;
-    int64_t most_chunks = weft_pipeline_most_chunks(p, f->microbatch);
+    const weft_pipe_costs *c = w->k->best->costs;
+    const weft_pipe_crew *first = &w->f->crew[w->crew[0]];
 
-    if (most_chunks > p->units.n_units)
-        most_chunks = p->units.n_units;
-    most = most < f->most_stages ? most : f->most_stages;
-    for (int s = most; s >= 2; s--) {
-        if (f->n_microbatches % s != 0 ||
-            (double)f->n_microbatches * l / s >= weft_pipe_target_s(k->best))
+    place_stages(c->p, w->f, w->crew, WEFT_PIPE_WIDE, plan);
+    if ((w->crews & (w->crews - 1)) == 0)
+        return cut_alike(
+            w->k, weft_training_table(c->p, first->class_id[0], first->width, first->mix[0]), plan);
+    (void)weft_pipe_spend(w->k->best, plan->n_stages * plan->n_chunks * c->p->units.n_cuts / 8);
+    return weft_pipe_cut_chunks(c, plan, w->k->scratch);
+}
+
+/* All layouts of a plan that is cut. */
+static void try_layouts(weaving *w, weft_pipeline *plan)
+{
+    weft_pipe_chunks *k = w->k;
+    size_t mark = weft_arena_mark(k->scratch);
+    int64_t m = w->f->n_microbatches;
+    double bound = bound_s(k->best->costs, plan, m, k->scratch);
+
+    for (int layout = 0; layout < WEFT_PIPE_N_LAYOUTS; layout++) {
+        if (!has_layout(w, (weft_pipe_layout)layout) || bound >= weft_pipe_target_s(k->best))
             continue;
-        for (int v = 2; v <= p->ask.most_chunks && s * v <= most_chunks; v++)
-            open_s = fmin(open_s, try_shape(k, f, crew, s, v));
+        if (weft_pipe_spend(k->best, 1 + m * plan->n_stages * plan->n_chunks / 2)) {
+            w->open_s = fmin(w->open_s, bound);
+            continue;
+        }
+        place_stages(k->best->costs->p, w->f, w->crew, (weft_pipe_layout)layout, plan);
+        try_plan(k, plan);
     }
-    return open_s;
+    weft_arena_rewind(k->scratch, mark);
+}
+
+/* All cuts from chunk q on. */
+static void try_cuts(weaving *w, weft_pipeline *plan, int q)
+{
+    int n_units = w->k->best->costs->p->units.n_units, left = plan->n_stages * plan->n_chunks - q;
+
+    if (left == 1) {
+        plan->cut[q + 1] = n_units;
+        (void)weft_pipe_spend(w->k->best, 1);
+        try_layouts(w, plan);
+        return;
+    }
+    for (int cut = plan->cut[q] + 1; cut <= n_units - left + 1; cut++) {
+        plan->cut[q + 1] = cut;
+        try_cuts(w, plan, q + 1);
+    }
+}
+
+static void try_shape(weaving *w, int v)
+{
+    weft_pipe_chunks *k = w->k;
+    size_t mark = weft_arena_mark(k->scratch);
+    weft_pipeline plan = plan_of(w->f, w->n_stages, v, k->scratch);
+
+    if (cut_plan(w, &plan)) {
+        try_layouts(w, &plan); /* a good one first */
+        place_stages(k->best->costs->p, w->f, w->crew, WEFT_PIPE_WIDE, &plan);
+        if (weft_pipe_has_all_cuts(&k->best->costs->p->units, w->n_stages * v))
+            try_cuts(w, &plan, 0);
+    }
+    weft_arena_rewind(k->scratch, mark);
+}
+
+static void try_sequence(weaving *w)
+{
+    const weft_training *p = w->k->best->costs->p;
+    int64_t most = weft_pipeline_most_chunks(p, w->f->microbatch);
+
+    if (most > p->units.n_units)
+        most = p->units.n_units;
+    for (int c = 0; c < w->f->n_crews; c++)
+        if ((w->crews >> c & 1) && w->count[c] == 0)
+            return; /* tried without it */
+    for (int v = 2; v <= p->ask.most_chunks && w->n_stages * v <= most; v++)
+        try_shape(w, v);
+}
+
+/* All sequences from stage i on. */
+static void weave_from(weaving *w, int i)
+{
+    double bound = (double)w->f->n_microbatches * w->least_s / w->n_stages;
+
+    if (bound >= weft_pipe_target_s(w->k->best))
+        return;
+    if (w->k->best->is_over || weft_pipe_spend(w->k->best, 1)) {
+        w->open_s = fmin(w->open_s, bound);
+        return;
+    }
+    if (i == w->n_stages) {
+        try_sequence(w);
+        return;
+    }
+    for (int c = 0; c < w->f->n_crews; c++) {
+        const weft_pipe_crew *crew = &w->f->crew[c];
+
+        w->crew[i] = c;
+        w->class_id[i] = crew->class_id[0];
+        if (!(w->crews >> c & 1) ||
+            (w->count[c] + 1) * w->f->replicas > w->f->n_blocks[crew->class_id[0]] ||
+            !weft_pipe_is_sequence(w->class_id, w->n_stages, i + 1))
+            continue;
+        w->count[c]++;
+        weave_from(w, i + 1);
+        w->count[c]--;
+    }
+}
+
+static double least_of(const weaving *w)
+{
+    const weft_pipe_costs *c = w->k->best->costs;
+    double sum = 0;
+
+    for (int u = 0; u < c->p->units.n_units; u++) {
+        double least = INFINITY;
+
+        for (int i = 0; i < w->f->n_crews; i++)
+            for (int r = 0; r < c->n_recomputes && (w->crews >> i & 1); r++) {
+                const weft_pipe_crew *crew = &w->f->crew[i];
+                const weft_unit_cost *x = &c->p->cost[weft_training_table(
+                    c->p, crew->class_id[0], crew->width, crew->mix[0])][u];
+
+                least = fmin(least, x->forward_s + x->backward_s + x->again_s[c->recompute[r]]);
+            }
+        sum += least;
+    }
+    return sum * (1 - 1e-12);
+}
+
+double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsigned crews)
+{
+    weaving w = {.k = k, .f = f, .crews = crews, .open_s = INFINITY};
+    unsigned classes = 0;
+    int most = 0;
+
+    for (int c = 0; c < f->n_crews; c++)
+        if (crews >> c & 1) {
+            classes |= 1u << f->crew[c].class_id[0];
+            most += f->n_blocks[f->crew[c].class_id[0]] / f->replicas;
+        }
+    most = most < f->most_stages ? most : f->most_stages;
+    w.crew = WEFT_NEW(k->a, int, most + 1);
+    w.class_id = WEFT_NEW(k->a, int, most + 1);
+    w.is_alike = weft_pipe_is_alike(k->best->costs, classes);
+    w.least_s = least_of(&w);
+    for (w.n_stages = most; w.n_stages >= 2; w.n_stages--)
+        if (f->n_microbatches % w.n_stages == 0)
+            weave_from(&w, 0);
+    return w.open_s;
 }

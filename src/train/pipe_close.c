@@ -2,9 +2,9 @@
 /* pipe_close.c: all pipelines of one node of a family (so many blocks of each class, so many
  * stages), one layout, one schedule, by branch and bound.
  *
- * 1. Stages are chosen from the front to the end, depth first. Blocks, shares and recomputation of
- *    a stage follow from the space, its hops from the stage before: all figures of the beginning
- *    are exact.
+ * 1. Stages are chosen from the front to the end, depth first, shared in all ways that their crew
+ *    allows. Blocks and recomputation of a stage follow from the space, its hops from the stage
+ *    before: all figures of the beginning are exact.
  * 2. A child is bounded by the bounds of pipe_bound.c, 1 for each of its stages, later stages
  *    counting with the least sum of the table (pipe_search.c), and by the table's bound for the
  *    rest; with the sum of gradients and the update of the first stage (or, for stage i, its own
@@ -242,23 +242,15 @@ static void set_exact_hops(const closing *k, place *x)
 
 typedef WEFT_VEC(child) child_list;
 
-/* The child with the stage up to `outer`; false: longer ones need no look. */
-static bool add_child(closing *k, place x, int outer, double parent_s, child_list *out)
+/* The child with the stage up to x.outer, shared in one way. */
+static void add_way(closing *k, place x, double parent_s, child_list *out)
 {
     const weft_pipe_table *t = k->t;
-    const weft_pipe_move *move = &t->nodes->move[x.move];
-    const weft_pipe_crew *crew = &t->family->crew[move->crew];
-    int n_cuts = k->p->units.n_cuts;
+    const weft_pipe_crew *crew = &t->family->crew[t->nodes->move[x.move].crew];
     double bound_s, target_s = weft_pipe_target_s(k->best);
 
-    if (!(t->bound_s[(size_t)move->next * (size_t)n_cuts + (size_t)outer] < INFINITY))
-        return true;
-    if (!weft_pipe_stage_of(k->best->costs, crew, &(weft_pipe_span){x.inner, outer, x.in_flight},
-                            target_s / (double)t->family->n_microbatches, &x.stage))
-        return false;
-    x.outer = outer;
-    x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, crew, x.inner, outer));
-    x.update_s = weft_pipe_update_s(k->best->costs, crew, x.inner, outer);
+    x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, crew, x.inner, x.outer));
+    x.update_s = weft_pipe_update_s(k->best->costs, crew, x.inner, x.outer);
     set_hops(k, &x);
     bound_s = fmax(parent_s, bound_of(k, &x));
     if (bound_s < target_s && !t->links->is_exact) {
@@ -267,7 +259,28 @@ static bool add_child(closing *k, place x, int outer, double parent_s, child_lis
     }
     if (bound_s < target_s)
         WEFT_PUSH(k->a, *out, ((child){x, bound_s}));
-    return true;
+}
+
+/* The children with the stage up to `outer`; false: longer ones need no look. */
+static bool add_child(closing *k, place x, int outer, double parent_s, child_list *out)
+{
+    const weft_pipe_table *t = k->t;
+    const weft_pipe_move *move = &t->nodes->move[x.move];
+    const weft_pipe_crew *crew = &t->family->crew[move->crew];
+    double most_s = weft_pipe_target_s(k->best) / (double)t->family->n_microbatches;
+    weft_pipe_span span = {x.inner, outer, x.in_flight};
+    size_t next = (size_t)move->next * (size_t)k->p->units.n_cuts + (size_t)outer;
+    bool is_possible = false;
+
+    if (!(t->bound_s[next] < INFINITY))
+        return true;
+    x.outer = outer;
+    for (int mix = 0; mix < crew->n_mixes; mix++)
+        if (weft_pipe_stage_of(k->best->costs, crew, &span, mix, most_s, &x.stage)) {
+            add_way(k, x, parent_s, out);
+            is_possible = true;
+        }
+    return is_possible;
 }
 
 static void add_children(closing *k, int node, int inner, double parent_s, child_list *out)
@@ -305,7 +318,9 @@ static int by_bound(const void *a, const void *b)
         return x->bound_s < y->bound_s ? -1 : 1;
     if (x->at.move != y->at.move)
         return x->at.move < y->at.move ? -1 : 1;
-    return x->at.outer < y->at.outer ? -1 : x->at.outer > y->at.outer;
+    if (x->at.outer != y->at.outer)
+        return x->at.outer < y->at.outer ? -1 : 1;
+    return x->at.stage.mix - y->at.stage.mix;
 }
 
 /* The least bound of what is left open behind the path. */
@@ -340,6 +355,31 @@ static double dive(closing *k, int node, int inner, double parent_s)
 
 /* --- shared parameters ----------------------------------------------------------------------- */
 
+/* Does the root's pipeline have the blocks of the move? Layouts give others no place. */
+static bool is_of_root(const closing *k, int move)
+{
+    const weft_pipe_nodes *nodes = k->t->nodes;
+    const weft_pipe_crew *crew = &k->t->family->crew[nodes->move[move].crew];
+    const int *all = nodes->used + (size_t)k->root * WEFT_MAX_PARTS;
+    const int *used = nodes->used + (size_t)nodes->move[move].next * WEFT_MAX_PARTS;
+
+    for (int i = 0; i < crew->n_parts; i++)
+        if (used[crew->class_id[i]] + crew->count[i] > all[crew->class_id[i]])
+            return false;
+    return true;
+}
+
+/* Seconds of shared value i from the stage of one move to that of another. */
+static double value_between(const closing *k, int i, int from, int to)
+{
+    place x = {.move = from}, y = {.move = to};
+    weft_stage owner = stage_at(k, &x), other = stage_at(k, &y);
+    const weft_stage *wide = owner.width > other.width ? &owner : &other;
+    int state = wide->part[0].class_id * k->p->n_widths + weft_width_place(k->p, wide->width);
+
+    return weft_shared_s(k->p, &owner, &other, false, weft_shared_bytes(k->p, i, state));
+}
+
 /* The least time of a shared value from a first stage to any later one; too many moves: 0. */
 static void bound_shared(closing *k)
 {
@@ -355,17 +395,9 @@ static void bound_shared(closing *k)
         double least_s = INFINITY;
 
         for (int t = first; t < end; t++)
-            for (int o = 0; o < first; o++) {
-                place x = {.move = t}, y = {.move = o};
-                weft_stage owner = stage_at(k, &x), other = stage_at(k, &y);
-                int state = owner.width > other.width ? owner.part[0].class_id * k->p->n_widths +
-                                                            weft_width_place(k->p, owner.width)
-                                                      : other.part[0].class_id * k->p->n_widths +
-                                                            weft_width_place(k->p, other.width);
-
-                least_s = fmin(least_s, weft_shared_s(k->p, &owner, &other, false,
-                                                      weft_shared_bytes(k->p, i, state)));
-            }
+            for (int o = 0; o < first; o++)
+                if (is_of_root(k, o))
+                    least_s = fmin(least_s, value_between(k, i, t, o));
         k->value_s[i] = least_s < INFINITY ? least_s : 0;
     }
 }

@@ -47,30 +47,42 @@ static double bound_at(const weft_pipe_table *t, int n_cuts, int node, int cut)
     return t->bound_s[(size_t)node * (size_t)n_cuts + (size_t)cut];
 }
 
-/* Takes the stage from r->inner to `outer` into account; false: longer ones need no look. */
+static void take_way(row *r, int outer, const weft_pipe_stage *s)
+{
+    const weft_pipe_table *t = r->t;
+    const weft_units *u = &r->best->costs->p->units;
+    int next = t->nodes->move[r->move].next;
+    double l = s->forward_s + s->backward_s, rest_s = bound_at(t, u->n_cuts, next, outer), own_s;
+    double hop_s = weft_affine_s(&t->links->least_send[r->move], u->leave_bytes[outer]) +
+                   weft_affine_s(&t->links->least_back[r->move], u->back_bytes[outer]);
+    double sum_s = hop_s + t->sum_s[(size_t)next * (size_t)u->n_cuts + (size_t)outer];
+
+    own_s = t->is_relaxed ? (double)r->m * l
+                          : weft_pipe_own_s(t->schedule, r->m, r->in_flight, s->forward_s,
+                                            s->backward_s, sum_s);
+    r->sum_s = fmin(r->sum_s, l + sum_s);
+    r->bound_s = fmin(r->bound_s, fmax(own_s, l + hop_s + rest_s));
+}
+
+/* Takes the stage from r->inner to `outer` into account, shared in all ways; false: longer ones
+ * need no look. */
 static bool take_stage(row *r, int outer)
 {
     const weft_pipe_table *t = r->t;
-    const weft_training *p = r->best->costs->p;
     const weft_pipe_move *move = &t->nodes->move[r->move];
-    double rest_s = bound_at(t, p->units.n_cuts, move->next, outer), hop_s, sum_s, own_s, l;
+    const weft_pipe_crew *crew = &t->family->crew[move->crew];
+    weft_pipe_span span = {r->inner, outer, r->in_flight};
+    bool is_possible = false;
     weft_pipe_stage s;
 
-    if (!(rest_s < INFINITY))
+    if (!(bound_at(t, r->best->costs->p->units.n_cuts, move->next, outer) < INFINITY))
         return true;
-    if (!weft_pipe_stage_of(r->best->costs, &t->family->crew[move->crew],
-                            &(weft_pipe_span){r->inner, outer, r->in_flight}, r->most_s, &s))
-        return false;
-    l = s.forward_s + s.backward_s;
-    hop_s = weft_affine_s(&t->links->least_send[r->move], p->units.leave_bytes[outer]) +
-            weft_affine_s(&t->links->least_back[r->move], p->units.back_bytes[outer]);
-    sum_s = hop_s + t->sum_s[(size_t)move->next * (size_t)p->units.n_cuts + (size_t)outer];
-    own_s = t->is_relaxed ? (double)r->m * l
-                          : weft_pipe_own_s(t->schedule, r->m, r->in_flight, s.forward_s,
-                                            s.backward_s, sum_s);
-    r->sum_s = fmin(r->sum_s, l + sum_s);
-    r->bound_s = fmin(r->bound_s, fmax(own_s, l + hop_s + rest_s));
-    return true;
+    for (int mix = 0; mix < crew->n_mixes; mix++)
+        if (weft_pipe_stage_of(r->best->costs, crew, &span, mix, r->most_s, &s)) {
+            take_way(r, outer, &s);
+            is_possible = true;
+        }
+    return is_possible;
 }
 
 static void take_move(row *r)

@@ -6,7 +6,7 @@
  * 2. First plans, so that there is a target: plans of one stage; and, if the units are no chain,
  *    all tasks with the cuts of one line only, with half of the steps.
  * 3. A task: the table of suffixes without hops bounds all its nodes at once. A node below the
- *    target gets a table with its hops, in both layouts, and a first look (pipe_close.c) with few
+ *    target gets a table with its hops, in all layouts, and a first look (pipe_close.c) with few
  *    steps. Teams get a bound for all schedules before. Interleaved: all plans (pipe_chunks.c).
  * 4. A floor at or above the target closes all tasks that follow.
  * 5. Nodes that are still open are searched again in the order of their bounds, each round with
@@ -46,6 +46,13 @@ typedef struct open_node {
 
 typedef WEFT_VEC(open_node) open_list;
 
+/* Replicas, place of the share, and width of each class, -1: not used. */
+typedef struct chunk_key {
+    int at[2 + WEFT_MAX_PARTS];
+} chunk_key;
+
+typedef WEFT_VEC(chunk_key) chunk_keys;
+
 typedef struct searcher {
     weft_pipe_best best;
     weft_pipe_families families;
@@ -54,7 +61,7 @@ typedef struct searcher {
     open_list open;
     double lost_s;     /* bound of what cannot be searched */
     double *relaxed_s; /* [families] of teams, for all schedules; 0: not made yet */
-    int n_done, *done; /* (class, width, replicas, share) whose chunks were tried */
+    chunk_keys done;   /* whose chunks were tried */
     int n_tasks;
     task *task;
     weft_arena *a, *scratch;
@@ -141,7 +148,7 @@ static void list_tasks(searcher *s)
             bool is_chunks = k == WEFT_INTERLEAVED;
 
             if (!(c->p->ask.schedules >> k & 1) ||
-                (is_chunks && (f->replicas == 0 || !c->p->units.is_chain)))
+                (is_chunks && (f->replicas == 0 || f->is_row || !c->p->units.is_chain)))
                 continue;
             s->task[s->n_tasks++] =
                 (task){i, (weft_schedule)k, is_chunks ? floor_of(s, f, true, &memo) : f->floor_s};
@@ -180,17 +187,26 @@ static double search_node(searcher *s, const open_node *n, const weft_pipe_nodes
     return open_s;
 }
 
-/* Near and wide are the same if every stage has one block, or every class one stage. */
-static bool has_near(const weft_pipe_family *f, const weft_pipe_nodes *nodes, int root)
+/* Do the plans of a root differ in this layout from those in the layouts before it? Not if it does
+ * not matter which block of a class a stage has, or every class has one stage; near and wide are
+ * the same if every stage has one block. */
+static bool has_layout(const searcher *s, const weft_pipe_family *f, const weft_pipe_nodes *nodes,
+                       int root, weft_pipe_layout layout)
 {
     const int *used = nodes->used + (size_t)root * WEFT_MAX_PARTS;
+    bool is_near = layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
+    bool is_shared = f->replicas == 0 && nodes->n_stages[root] > 1; /* a class by two stages */
+    unsigned classes = 0;
 
-    if (f->replicas <= 1)
+    if (layout == WEFT_PIPE_WIDE)
+        return true;
+    if (f->is_row || (is_near && f->replicas <= 1))
         return false;
-    for (int i = 0; i < WEFT_MAX_PARTS; i++)
-        if (used[i] > f->replicas)
-            return true;
-    return false;
+    for (int i = 0; i < WEFT_MAX_PARTS; i++) {
+        classes |= used[i] > 0 ? 1u << i : 0;
+        is_shared |= f->replicas > 0 && used[i] > f->replicas;
+    }
+    return is_shared && !weft_pipe_is_alike(s->best.costs, classes);
 }
 
 static int by_bound(const void *a, const void *b)
@@ -222,10 +238,11 @@ static open_list nodes_below(searcher *s, const task *t, const weft_pipe_nodes *
         n.bound_s = fmax(t->floor_s, table->bound_s[(size_t)root * (size_t)n_cuts]);
         if (n.bound_s >= weft_pipe_target_s(&s->best))
             continue;
-        WEFT_PUSH(s->scratch, list, n);
-        n.layout = WEFT_PIPE_NEAR;
-        if (has_near(f, nodes, root))
-            WEFT_PUSH(s->scratch, list, n);
+        for (int layout = 0; layout < WEFT_PIPE_N_LAYOUTS; layout++) {
+            n.layout = (weft_pipe_layout)layout;
+            if (has_layout(s, f, nodes, root, n.layout))
+                WEFT_PUSH(s->scratch, list, n);
+        }
     }
     if (list.n > 1)
         qsort(list.at, (size_t)list.n, sizeof *list.at, by_bound);
@@ -237,7 +254,7 @@ static void lose(searcher *s, double bound_s)
     s->lost_s = fmin(s->lost_s, bound_s);
 }
 
-/* A first look at the nodes of a list. Wide layouts and teams have one table for all of them. */
+/* A first look at the nodes of a list. Wide layouts have one table for all of them. */
 static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, open_list *list)
 {
     const weft_pipe_family *f = &s->families.at[t->family];
@@ -342,15 +359,21 @@ static void run_plain(searcher *s, const task *whole)
 
 /* --- interleaved ----------------------------------------------------------------------------- */
 
-/* Was this crew of this family tried in another family, which differs in unused classes only? */
-static bool is_done(searcher *s, const weft_pipe_crew *crew)
+/* Were these crews (bits) of the family tried in another, which differs in unused classes only? */
+static bool is_done(searcher *s, const weft_pipe_family *f, unsigned crews)
 {
-    int key[4] = {crew->class_id[0], crew->width, crew->n_blocks, crew->mix[0]};
+    chunk_key key;
 
-    for (int i = 0; i < s->n_done; i++)
-        if (memcmp(s->done + 4 * i, key, sizeof key) == 0)
+    memset(&key, 0xff, sizeof key);
+    key.at[0] = f->replicas;
+    key.at[1] = f->crew[0].mix[0];
+    for (int c = 0; c < f->n_crews; c++)
+        if (crews >> c & 1)
+            key.at[2 + f->crew[c].class_id[0]] = f->crew[c].width;
+    for (int i = 0; i < s->done.n; i++)
+        if (memcmp(&s->done.at[i], &key, sizeof key) == 0)
             return true;
-    memcpy(s->done + 4 * s->n_done++, key, sizeof key);
+    WEFT_PUSH(s->a, s->done, key);
     return false;
 }
 
@@ -358,9 +381,9 @@ static void run_chunks(searcher *s, const task *t)
 {
     const weft_pipe_family *f = &s->families.at[t->family];
 
-    for (int c = 0; c < f->n_crews; c++)
-        if (!is_done(s, &f->crew[c]))
-            lose(s, fmax(t->floor_s, weft_pipe_try_chunks(&s->chunks, f, c)));
+    for (unsigned crews = 1; crews < 1u << f->n_crews; crews++)
+        if (!is_done(s, f, crews))
+            lose(s, fmax(t->floor_s, weft_pipe_try_chunks(&s->chunks, f, crews)));
 }
 
 /* --- rounds ---------------------------------------------------------------------------------- */
@@ -427,7 +450,7 @@ static double open_bound(const searcher *s)
 /* Forgets what is open: only the plan counts. */
 static void forget(searcher *s, int64_t most_steps)
 {
-    s->open.n = s->n_done = 0;
+    s->open.n = s->done.n = 0;
     s->lost_s = INFINITY;
     memset(s->relaxed_s, 0, sizeof *s->relaxed_s * (size_t)s->families.n);
     s->best.most_steps = most_steps;
@@ -502,7 +525,6 @@ static void run_line(searcher *s)
 static void search(searcher *s)
 {
     list_tasks(s);
-    s->done = WEFT_NEW(s->a, int, 4 * (size_t)s->families.n * WEFT_MAX_PARTS + 4);
     s->relaxed_s = WEFT_NEW(s->a, double, s->families.n + 1);
     run_singles(s);
     if (s->best.costs->outer != NULL)

@@ -5,21 +5,26 @@
  *  - a microbatch of B samples that divides the batch (the one that is asked for, if one is);
  *  - one width for each class of devices; of more than WEFT_MAX_PARTS classes the first ones are
  *    used;
- *  - a schedule, and s stages, each between two cuts;
- *  - blocks for every stage, in one of two ways:
+ *  - a schedule, and s stages, each between two cuts, with any recomputation that is allowed;
+ *  - blocks for every stage, in one of three ways:
  *      uniform  every stage has d blocks of one class with B / d samples each, the same d for all;
  *               classes may differ from stage to stage, in any order. Of a class with S stages the
- *               p-th from the end has the blocks p d .. p d + d - 1 ("wide": replicas are
- *               neighbours) or p, p + S, .. p + (d - 1) S ("near": stages are neighbours);
+ *               p-th has the blocks p d .. p d + d - 1 ("wide": replicas are neighbours) or p, p +
+ *               S, .. p + (d - 1) S ("near": stages are neighbours), p counted from the last stage
+ *               to the first, or ("front") from the first to the last;
  *      teams    only if the product over classes of (blocks + 1) is at most MOST_TEAMS: a stage has
  *               any number of blocks of any classes of one width, with one share for each class;
- *               the shares add up to B. Stages, from the last to the first, take the next blocks
- *               of each class. Of the ways to share, a stage has the one with the least forward
- *               plus backward seconds; of equal ones that which needs less of a device's memory;
- *  - for every stage the quickest recomputation that is allowed and fits (weft_pipe_stage_of);
- *  - interleaved only: see pipe_chunks.c.
- * Limits on width, replicas (blocks of a stage) and stages are kept; microbatches times stages are
- * at most what can be simulated (weft_pipeline_most_chunks).
+ *               the shares add up to B. Stages, from the last to the first or from the first to
+ *               the last, take the next blocks of each class;
+ *      rows     d blocks of one width with B / d samples each for every stage: the blocks of two
+ *               or more classes, class by class, are a row, and stages, from the last to the
+ *               first, take the next d, whatever their class. Up to MOST_ORDERED classes in any
+ *               order; of more, the 2, 3, .. fastest by falling or rising speed;
+ *  - interleaved only: uniform stages, chunks as in pipe_chunks.c; with more than MOST_MIXED stages
+ *    those of one class follow each other.
+ * Parts of a stage stand in the order of classes. Limits on width, replicas (blocks of a stage) and
+ * stages are kept; microbatches times stages are at most what can be simulated
+ * (weft_pipeline_most_chunks). pipe_member.c tells whether a plan is one of these.
  *
  * A family is what shares B, the widths, and d (or teams). Suffixes of its pipelines are nodes of a
  * graph: what they use of each class, and how many stages they have. A move puts a stage in front.
@@ -29,8 +34,9 @@
 
 #include "pipeline_draft.h"
 #include "space.h"
+#include "weft/cost.h"
 
-enum { MOST_TEAMS = 100, MOST_FAMILIES = 100000 };
+enum { MOST_TEAMS = 100, MOST_FAMILIES = 100000, MOST_ORDERED = 4, MOST_MIXED = 6 };
 
 typedef WEFT_VEC(weft_pipe_family) family_list;
 
@@ -45,18 +51,18 @@ typedef struct maker {
 
 /* --- widths ---------------------------------------------------------------------------------- */
 
-static bool is_width_possible(const maker *k, int class_id, int w)
+static bool is_width_possible(const weft_pipe_costs *c, int class_id, int w)
 {
-    const weft_training *p = k->p;
+    const weft_training *p = c->p;
     bool is_there = false;
 
     if (p->ask.most_width > 0 && p->width[w] > p->ask.most_width)
         return false;
     if (weft_class_blocks(&p->cluster->classes[class_id], p->width[w]) < 1 ||
-        !k->c->store[class_id * p->n_widths + w].is_there)
+        !c->store[class_id * p->n_widths + w].is_there)
         return false;
     for (int x = 0; x < p->n_shares; x++)
-        is_there |= k->c->row[weft_training_table(p, class_id, w, x)].is_there;
+        is_there |= c->row[weft_training_table(p, class_id, w, x)].is_there;
     return is_there;
 }
 
@@ -65,7 +71,7 @@ static void list_widths(maker *k)
     for (int i = 0; i < k->c->n_classes; i++) {
         k->choice[i] = WEFT_NEW(k->a, int, k->p->n_widths);
         for (int w = 0; w < k->p->n_widths; w++)
-            if (is_width_possible(k, i, w))
+            if (is_width_possible(k->c, i, w))
                 k->choice[i][k->n_choices[i]++] = w;
     }
 }
@@ -99,12 +105,11 @@ static weft_pipe_family family_with(const maker *k, const int *at)
 
 /* --- crews ----------------------------------------------------------------------------------- */
 
-static void limit_stages(const maker *k, weft_pipe_family *f, int unit)
+/* Of d blocks each, out of so many. */
+static void limit_stages(const maker *k, weft_pipe_family *f, int64_t n_blocks, int d)
 {
-    int64_t n = 0;
+    int64_t n = n_blocks / d;
 
-    for (int i = 0; i < k->c->n_classes; i++)
-        n += f->width[i] < 0 ? 0 : f->n_blocks[i] / unit;
     if (n > k->p->units.n_units)
         n = k->p->units.n_units;
     if (k->p->ask.most_stages > 0 && n > k->p->ask.most_stages)
@@ -138,6 +143,7 @@ static void add_uniform(maker *k, const int *at, int d, int x)
     weft_pipe_family f = family_with(k, at);
     weft_pipe_crew crew[WEFT_MAX_PARTS];
     int n_crews = 0;
+    int64_t n_blocks = 0;
 
     for (int i = 0; i < k->c->n_classes; i++) {
         bool is_part = f.width[i] >= 0 && f.n_blocks[i] >= d &&
@@ -150,6 +156,7 @@ static void add_uniform(maker *k, const int *at, int d, int x)
             f.n_blocks[i] = 0;
             continue;
         }
+        n_blocks += f.n_blocks[i] / d * d;
         crew[n_crews++] = (weft_pipe_crew){.width = f.width[i],
                                            .n_parts = 1,
                                            .n_blocks = d,
@@ -160,7 +167,7 @@ static void add_uniform(maker *k, const int *at, int d, int x)
     }
     f.replicas = d;
     f.microbatch = d * k->p->share[x];
-    limit_stages(k, &f, d);
+    limit_stages(k, &f, n_blocks, d);
     add_family(k, &f, crew, n_crews);
 }
 
@@ -237,6 +244,7 @@ static void add_teams(maker *k, const int *at, int64_t microbatch)
     weft_pipe_family f = family_with(k, at);
     int count[WEFT_MAX_PARTS] = {0}, i = 0;
     crew_list crews = {0};
+    int64_t n_blocks = 0;
 
     f.microbatch = microbatch;
     while (i < k->c->n_classes) { /* all vectors of blocks */
@@ -247,24 +255,216 @@ static void add_teams(maker *k, const int *at, int64_t microbatch)
             add_crew(k, &f, count, &crews);
         }
     }
-    limit_stages(k, &f, 1);
+    for (int c = 0; c < k->c->n_classes; c++)
+        n_blocks += f.n_blocks[c];
+    limit_stages(k, &f, n_blocks, 1);
     add_family(k, &f, crews.at, crews.n);
+}
+
+static bool are_teams(const int *n_blocks, int n_classes)
+{
+    int64_t product = 1;
+
+    for (int i = 0; i < n_classes && product <= MOST_TEAMS; i++)
+        product *= n_blocks[i] + 1;
+    return product <= MOST_TEAMS;
 }
 
 static void add_team_families(maker *k, const int *at)
 {
     weft_pipe_family f = family_with(k, at);
-    int64_t product = 1, most = 0;
+    int64_t most = 0;
 
     assert(k->c->n_classes <= WEFT_MAX_PARTS);
-    for (int i = 0; i < k->c->n_classes; i++) {
-        if (product <= MOST_TEAMS)
-            product *= f.n_blocks[i] + 1;
+    if (!are_teams(f.n_blocks, k->c->n_classes))
+        return;
+    for (int i = 0; i < k->c->n_classes; i++)
         most += f.n_blocks[i] * k->p->share[k->p->n_shares - 1];
-    }
-    for (int64_t b = 1; product <= MOST_TEAMS && b <= most && b <= k->p->ask.batch; b++)
+    for (int64_t b = 1; b <= most && b <= k->p->ask.batch; b++)
         if (is_microbatch(k, b))
             add_teams(k, at, b);
+}
+
+/* The fewest blocks of a class at any width that it may have; 0: it has none. */
+static int fewest_blocks(const weft_pipe_costs *c, int class_id)
+{
+    int fewest = 0;
+
+    for (int w = 0; w < c->p->n_widths; w++) {
+        int n = weft_class_blocks(&c->p->cluster->classes[class_id], c->p->width[w]);
+
+        if (is_width_possible(c, class_id, w) && (fewest == 0 || n < fewest))
+            fewest = n;
+    }
+    return fewest;
+}
+
+bool weft_pipe_are_teams(const weft_pipe_costs *c, const int *width)
+{
+    int n_blocks[WEFT_MAX_PARTS];
+
+    for (int i = 0; i < c->n_classes; i++)
+        n_blocks[i] = width[i] > 0 ? weft_class_blocks(&c->p->cluster->classes[i], width[i])
+                                   : fewest_blocks(c, i);
+    return are_teams(n_blocks, c->n_classes);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+typedef WEFT_VEC(weft_pipe_order) order_list;
+
+/* All orders of classes that begin with `at`. */
+static void add_orders(int n_classes, weft_pipe_order *at, weft_arena *a, order_list *out)
+{
+    if (at->n > 1)
+        WEFT_PUSH(a, *out, *at);
+    for (int k = 0; k < n_classes; k++) {
+        bool is_in = false;
+
+        for (int i = 0; i < at->n; i++)
+            is_in |= at->class_id[i] == k;
+        if (is_in)
+            continue;
+        at->class_id[at->n++] = k;
+        add_orders(n_classes, at, a, out);
+        at->n--;
+    }
+}
+
+int weft_pipe_orders_of(int n_classes, weft_arena *a, const weft_pipe_order **out)
+{
+    weft_pipe_order at = {0};
+    order_list list = {0};
+
+    if (n_classes > WEFT_MAX_PARTS)
+        n_classes = WEFT_MAX_PARTS;
+    if (n_classes <= MOST_ORDERED) {
+        add_orders(n_classes, &at, a, &list);
+    } else {
+        for (at.n = 2; at.n <= n_classes; at.n++) {
+            for (int i = 0; i < at.n; i++)
+                at.class_id[i] = i;
+            WEFT_PUSH(a, list, at);
+            for (int i = 0; i < at.n; i++)
+                at.class_id[i] = at.n - 1 - i;
+            WEFT_PUSH(a, list, at);
+        }
+    }
+    *out = list.at;
+    return list.n;
+}
+
+static void add_part(weft_stage *s, const weft_team_part *part)
+{
+    int i = s->n_parts++;
+
+    for (; i > 0 && s->part[i - 1].class_id > part->class_id; i--)
+        s->part[i] = s->part[i - 1];
+    s->part[i] = *part;
+}
+
+bool weft_pipe_row_stage(const weft_training *p, const weft_pipe_order *order, int width, int d,
+                         int after, weft_stage *out)
+{
+    int64_t from = (int64_t)after * d, to = from + d, at = 0; /* places in the row */
+
+    *out = (weft_stage){.width = width};
+    for (int i = 0; i < order->n && at < to; i++) {
+        int k = order->class_id[i], n = weft_class_blocks(&p->cluster->classes[k], width);
+        int64_t first = from > at ? from - at : 0, end = to - at < n ? to - at : n;
+
+        if (first < end)
+            add_part(out, &(weft_team_part){.class_id = k,
+                                            .n_blocks = (int)(end - first),
+                                            .first = (int)first,
+                                            .step = 1});
+        at += n;
+    }
+    return at >= to;
+}
+
+static weft_pipe_crew crew_of(const maker *k, const weft_stage *s, int w, int x)
+{
+    weft_pipe_crew crew = {.width = w, .n_parts = s->n_parts, .n_mixes = 1};
+    int *mix = WEFT_NEW(k->a, int, s->n_parts);
+
+    for (int i = 0; i < s->n_parts; i++) {
+        crew.class_id[i] = s->part[i].class_id;
+        crew.count[i] = s->part[i].n_blocks;
+        crew.n_blocks += s->part[i].n_blocks;
+        mix[i] = x;
+    }
+    crew.mix = mix;
+    return crew;
+}
+
+/* Stages of d blocks along the order; if none has blocks of two classes, they are uniform. */
+static void add_row(maker *k, const weft_pipe_order *order, int w, int d, int x)
+{
+    weft_pipe_family f = {.replicas = d, .is_row = true, .microbatch = d * k->p->share[x]};
+    crew_list crews = {0};
+    int64_t total = 0;
+    bool is_mixed = false;
+    weft_stage s;
+
+    for (int i = 0; i < WEFT_MAX_PARTS; i++)
+        f.width[i] = -1;
+    for (int i = 0; i < order->n; i++) {
+        int c = order->class_id[i];
+
+        f.width[c] = w;
+        f.n_blocks[c] = weft_class_blocks(&k->p->cluster->classes[c], k->p->width[w]);
+        total += f.n_blocks[c];
+    }
+    limit_stages(k, &f, total, d);
+    for (int i = 0; i < f.most_stages; i++) {
+        (void)weft_pipe_row_stage(k->p, order, k->p->width[w], d, i, &s);
+        is_mixed |= s.n_parts > 1;
+        WEFT_PUSH(k->a, crews, crew_of(k, &s, w, x));
+    }
+    if (is_mixed)
+        add_family(k, &f, crews.at, crews.n);
+}
+
+/* Can all classes of the order work so, and are they too many for teams, which have all this? */
+static bool is_row(const maker *k, const weft_pipe_order *order, int w, int x)
+{
+    int width[WEFT_MAX_PARTS] = {0};
+
+    for (int i = 0; i < order->n; i++) {
+        int c = order->class_id[i];
+
+        if (!is_width_possible(k->c, c, w) ||
+            !k->c->row[weft_training_table(k->p, c, w, x)].is_there)
+            return false;
+        width[c] = k->p->width[w];
+    }
+    return !weft_pipe_are_teams(k->c, width);
+}
+
+static void add_rows_of(maker *k, const weft_pipe_order *order, int w, int x)
+{
+    int most = 0;
+
+    for (int i = 0; i < order->n; i++)
+        most += weft_class_blocks(&k->p->cluster->classes[order->class_id[i]], k->p->width[w]);
+    if (k->p->ask.most_replicas > 0 && most > k->p->ask.most_replicas)
+        most = k->p->ask.most_replicas;
+    for (int d = 2; d <= most && d * k->p->share[x] <= k->p->ask.batch; d++)
+        if (is_microbatch(k, d * k->p->share[x]))
+            add_row(k, order, w, d, x);
+}
+
+static void add_rows(maker *k)
+{
+    const weft_pipe_order *order;
+    int n = weft_pipe_orders_of(k->c->n_classes, k->a, &order);
+
+    for (int i = 0; i < n && k->list.n < MOST_FAMILIES; i++)
+        for (int w = 0; w < k->p->n_widths; w++)
+            for (int x = 0; x < k->p->n_shares; x++)
+                if (is_row(k, &order[i], w, x))
+                    add_rows_of(k, &order[i], w, x);
 }
 
 weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a)
@@ -278,7 +478,8 @@ weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a)
         add_uniforms(&k, at);
         add_team_families(&k, at);
     }
-    return (weft_pipe_families){k.list.n, k.list.at, !is_more};
+    add_rows(&k);
+    return (weft_pipe_families){k.list.n, k.list.at, !is_more && k.list.n < MOST_FAMILIES};
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -301,7 +502,7 @@ static int key_of(const node_maker *k, const int *used)
 {
     int key = 0;
 
-    for (int i = 0; i < WEFT_MAX_PARTS; i++)
+    for (int i = 0; i < WEFT_MAX_PARTS && !k->f->is_row; i++)
         key = key * k->radix[i] + used[i] / k->unit;
     return key;
 }
@@ -360,8 +561,8 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
     int first = 0, end = 1;
 
     for (int i = 0; i < WEFT_MAX_PARTS; i++) {
-        k.radix[i] = f->n_blocks[i] / k.unit + 1;
-        n_keys *= k.radix[i];
+        k.radix[i] = f->is_row ? 0 : f->n_blocks[i] / k.unit + 1; /* of rows one node a stage */
+        n_keys *= f->is_row ? 1 : k.radix[i];
         if (n_keys > most)
             return NULL;
     }
@@ -372,7 +573,7 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
     for (int s = 0; s < f->most_stages && first < end; s++) {
         memset(k.node_of, 0xff, sizeof *k.node_of * (size_t)n_keys);
         for (int from = first; from < end; from++)
-            for (int c = 0; c < f->n_crews; c++)
+            for (int c = f->is_row ? s : 0; c < (f->is_row ? s + 1 : f->n_crews); c++)
                 (void)grow(&k, from, c);
         first = end;
         end = k.stages.n;
@@ -413,7 +614,69 @@ weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, we
     return finish_nodes(&k);
 }
 
+/* --- which blocks ---------------------------------------------------------------------------- */
+
+bool weft_pipe_is_sequence(const int *class_id, int n_stages, int n)
+{
+    for (int i = 1; i < n && n_stages > MOST_MIXED; i++)
+        for (int k = 0; k + 1 < i; k++)
+            if (class_id[k] == class_id[i] && class_id[i - 1] != class_id[i])
+                return false;
+    return true;
+}
+
+/* Does a transfer from any device of one class to any of the other take the same time? */
+static bool is_like(const weft_cluster *c, int from, int to)
+{
+    const weft_class *x = &c->classes[from], *y = &c->classes[to];
+    double none_s = -1, some_s = -1;
+
+    for (int i = 0; i < x->n_devices; i++)
+        for (int k = 0; k < y->n_devices; k++) {
+            double s[2];
+
+            if (x->device[i] == y->device[k])
+                continue;
+            s[0] = weft_transfer_s(c->platform, x->device[i], y->device[k], 0);
+            s[1] = weft_transfer_s(c->platform, x->device[i], y->device[k], 1e6);
+            if (none_s >= 0 && !(s[0] == none_s && s[1] == some_s))
+                return false;
+            none_s = s[0];
+            some_s = s[1];
+        }
+    return true;
+}
+
+bool weft_pipe_is_alike(const weft_pipe_costs *c, unsigned classes)
+{
+    for (int i = 0; i < c->n_classes; i++)
+        for (int k = 0; k < c->n_classes; k++) {
+            signed char *like = &c->like[i * c->n_classes + k];
+
+            if (!(classes >> i & 1) || !(classes >> k & 1))
+                continue;
+            if (*like < 0)
+                *like = is_like(c->p->cluster, i, k);
+            if (*like == 0)
+                return false;
+        }
+    return true;
+}
+
 /* --- stages ---------------------------------------------------------------------------------- */
+
+weft_team_part weft_pipe_part_at(weft_pipe_layout layout, int class_id, int n_blocks, int used,
+                                 int all)
+{
+    bool is_near = layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
+    bool is_front = layout == WEFT_PIPE_WIDE_FRONT || layout == WEFT_PIPE_NEAR_FRONT;
+    int before = is_front ? all - used - n_blocks : used; /* blocks handed out before */
+
+    return (weft_team_part){.class_id = class_id,
+                            .n_blocks = n_blocks,
+                            .first = is_near ? before / n_blocks : before,
+                            .step = is_near ? all / n_blocks : 1};
+}
 
 weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
                               const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
@@ -421,22 +684,14 @@ weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
 {
     const weft_pipe_crew *crew = &f->crew[nodes->move[move].crew];
     const int *used = nodes->used + (size_t)nodes->move[move].next * WEFT_MAX_PARTS;
-    const int *all = layout == WEFT_PIPE_NEAR ? nodes->used + (size_t)root * WEFT_MAX_PARTS : NULL;
+    const int *all = nodes->used + (size_t)(root < 0 ? 0 : root) * WEFT_MAX_PARTS;
     weft_stage s = {.width = p->width[crew->width], .n_parts = crew->n_parts};
 
     for (int i = 0; i < crew->n_parts; i++) {
         int k = crew->class_id[i];
-        weft_team_part *part = &s.part[i];
 
-        *part = (weft_team_part){.class_id = k,
-                                 .n_blocks = crew->count[i],
-                                 .first = used[k],
-                                 .step = 1,
-                                 .samples = p->share[crew->mix[mix * crew->n_parts + i]]};
-        if (layout == WEFT_PIPE_NEAR) {
-            part->first = used[k] / f->replicas;
-            part->step = all[k] / f->replicas;
-        }
+        s.part[i] = weft_pipe_part_at(layout, k, crew->count[i], used[k], all[k]);
+        s.part[i].samples = p->share[crew->mix[mix * crew->n_parts + i]];
     }
     return s;
 }

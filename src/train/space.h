@@ -36,7 +36,8 @@ typedef struct weft_pipe_costs {
     weft_recompute recompute[WEFT_N_RECOMPUTES]; /* allowed */
     /* Cuts that contain a cut; of a chain NULL: all that follow. */
     const int *outer_at, *outer;
-    int64_t n_tried; /* stages evaluated */
+    int64_t n_tried;   /* stages evaluated */
+    signed char *like; /* [n_classes * n_classes] see weft_pipe_is_alike; -1: not known yet */
 } weft_pipe_costs;
 
 /* What a stage may be made of: blocks of one width, of one class or several, and the ways to share
@@ -62,11 +63,11 @@ typedef struct weft_pipe_stage {
 } weft_pipe_stage;
 
 void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs *out);
-/* The quickest way to run the units between the cuts: the least forward plus backward seconds over
- * mixes and recomputations that fit; ties: less memory (of the fullest device, as a share of its
- * room), then the first. False: none fits and takes less than most_s. */
+/* The units between the cuts, shared by a mix of the crew, with the quickest recomputation that
+ * fits: forward seconds do not depend on it, so no other gives a shorter step. Ties: less memory.
+ * False: none fits and takes less than most_s, forward and backward. */
 bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const weft_pipe_span *span,
-                        double most_s, weft_pipe_stage *out);
+                        int mix, double most_s, weft_pipe_stage *out);
 /* Bytes by which the stage is over at least, of the class *class_id; not positive: it fits. */
 double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
                             int64_t in_flight, int *class_id);
@@ -130,6 +131,7 @@ typedef struct weft_pipe_nodes {
 typedef struct weft_pipe_family {
     int64_t microbatch, n_microbatches;
     int replicas;              /* uniform: of every stage; 0: teams */
+    bool is_row;               /* crew c is the stage with c behind it, and there is no other */
     int width[WEFT_MAX_PARTS]; /* of each class, place in the list; -1: the class is not used */
     int n_blocks[WEFT_MAX_PARTS];
     int n_crews;
@@ -151,12 +153,43 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
 /* The same whatever the number of stages, for bounds: n_stages is 1. */
 weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a);
 
-typedef enum weft_pipe_layout { WEFT_PIPE_WIDE, WEFT_PIPE_NEAR } weft_pipe_layout;
+/* Which blocks of a class a stage has: see pipe_space.c. Front: handed out from the first stage. */
+typedef enum weft_pipe_layout {
+    WEFT_PIPE_WIDE,
+    WEFT_PIPE_NEAR,
+    WEFT_PIPE_WIDE_FRONT,
+    WEFT_PIPE_NEAR_FRONT,
+    WEFT_PIPE_N_LAYOUTS
+} weft_pipe_layout;
 
-/* The stage of a move as it stands in a plan. `root`: node of the whole pipeline (near only). */
+/* A part of a stage whose class has `used` blocks in later stages and `all` in the whole pipeline.
+ */
+weft_team_part weft_pipe_part_at(weft_pipe_layout layout, int class_id, int n_blocks, int used,
+                                 int all);
+
+/* The stage of a move as it stands in a plan. `root`: node of the whole pipeline (wide: any). */
 weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
                               const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                               int move, int mix);
+
+/* The orders of classes of which rows are made: of n classes, at least two. */
+typedef struct weft_pipe_order {
+    int n, class_id[WEFT_MAX_PARTS];
+} weft_pipe_order;
+
+int weft_pipe_orders_of(int n_classes, weft_arena *a, const weft_pipe_order **out);
+/* The stage with `after` stages behind it takes the next d blocks along the order; false: there are
+ * too few. Parts in the order of classes, without samples. */
+bool weft_pipe_row_stage(const weft_training *p, const weft_pipe_order *order, int width, int d,
+                         int after, weft_stage *out);
+/* Few enough devices for teams, with these widths of classes (0: not used, as few blocks as any)?
+ */
+bool weft_pipe_are_teams(const weft_pipe_costs *c, const int *width);
+/* May the first n of so many stages of an interleaved plan have these classes? */
+bool weft_pipe_is_sequence(const int *class_id, int n_stages, int n);
+/* Are all blocks of these classes (bits) equally far from each other? Then it does not matter which
+ * of them a stage has. */
+bool weft_pipe_is_alike(const weft_pipe_costs *c, unsigned classes);
 
 /* --- bounds (pipe_bound.c) -------------------------------------------------------------------- */
 
@@ -184,7 +217,7 @@ typedef struct weft_pipe_links {
     weft_affine *line;                    /* [2 * n_moves] sums of gradients */
 } weft_pipe_links;
 
-/* For suffixes that are part of `root`; wide and teams: -1 for all. */
+/* For suffixes that are part of `root`; wide: -1 for all. */
 weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_family *f,
                                    const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                                    weft_arena *a);

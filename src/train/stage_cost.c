@@ -2,12 +2,12 @@
 /* stage_cost.c: what a stage of a pipeline costs, from sums over cuts.
  *
  * 1. Every table is turned into arrays over cuts, backward with what is computed again. A stage is
- *    the difference of two sums: O(parts * ways to share * recomputations).
+ *    the difference of two sums: O(parts * recomputations) for each way to share.
  * 2. Memory of a device: weights, gradients (of a parameter that two units of the stage share
  *    once), moments, the microbatches in flight times the stash, and the largest work_bytes of a
  *    unit. That maximum is looked for only if the largest of all units does not fit and none
  *    would.
- * 3. Of the ways that fit, the one with the least forward plus backward seconds is taken.
+ * 3. Of the recomputations that fit, the quickest is taken.
  *
  * In a chain both times and memory rise with the outer cut, so a stage that does not fit, or is too
  * slow, ends the search for longer ones.
@@ -17,8 +17,6 @@
 
 #include "pipeline.h"
 #include "space.h"
-
-static const double tie = 1e-12; /* ways whose seconds differ by less are equally quick */
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -132,6 +130,9 @@ void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs 
     for (int i = 0; i < n_states; i++)
         fill_store(out, i, a);
     list_outer(out, a);
+    out->like = WEFT_NEW(a, signed char, out->n_classes * out->n_classes + 1);
+    for (int i = 0; i < out->n_classes * out->n_classes; i++)
+        out->like[i] = -1;
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -301,11 +302,11 @@ static void way_times(const weft_pipe_costs *c, const weft_pipe_crew *crew, cons
     }
 }
 
-/* One class, one way to share: most stages are such. */
+/* One class: most stages are such. */
 static bool single_stage(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w,
                          double most_s, weft_pipe_stage *out)
 {
-    holding h = part_of(c, crew, 0, 0);
+    holding h = part_of(c, crew, 0, w->mix);
     const weft_pipe_row *row = &c->row[h.table];
     double best_s = INFINITY, best_bytes = INFINITY, room = room_bytes(&h);
     double forward_s = row->forward_s[w->outer] - row->forward_s[w->inner];
@@ -331,35 +332,32 @@ static bool single_stage(const weft_pipe_costs *c, const weft_pipe_crew *crew, c
     }
     out->forward_s = forward_s;
     out->backward_s = best_s;
-    out->mix = 0;
+    out->mix = w->mix;
     return best_s < INFINITY;
 }
 
 bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const weft_pipe_span *span,
-                        double most_s, weft_pipe_stage *out)
+                        int mix, double most_s, weft_pipe_stage *out)
 {
-    way w = {.inner = span->inner, .outer = span->outer, .in_flight = span->in_flight}, best = w;
+    way w = {.inner = span->inner, .outer = span->outer, .in_flight = span->in_flight, .mix = mix};
+    way best = w;
     double best_s = INFINITY;
 
-    c->n_tried += crew->n_mixes;
-    if (crew->n_parts == 1 && crew->n_mixes == 1)
+    c->n_tried++;
+    if (crew->n_parts == 1)
         return single_stage(c, crew, &w, most_s, out);
-    for (w.mix = 0; w.mix < crew->n_mixes; w.mix++)
-        for (int r = 0; r < c->n_recomputes; r++) {
-            double forward_s, backward_s, l;
+    for (int r = 0; r < c->n_recomputes; r++) {
+        double forward_s, backward_s;
 
-            w.recompute = c->recompute[r];
-            way_times(c, crew, &w, &forward_s, &backward_s);
-            l = forward_s + backward_s;
-            if (l >= most_s || l > best_s * (1 + tie) || !way_fits(c, crew, &w))
-                continue;
-            if (l >= best_s * (1 - tie) &&
-                way_fullness(c, crew, &w) >= way_fullness(c, crew, &best))
-                continue;
-            best_s = l;
-            best = w;
-            *out = (weft_pipe_stage){forward_s, backward_s, w.mix, w.recompute};
-        }
+        w.recompute = c->recompute[r];
+        way_times(c, crew, &w, &forward_s, &backward_s);
+        if (forward_s + backward_s >= most_s || backward_s > best_s || !way_fits(c, crew, &w) ||
+            (backward_s == best_s && way_fullness(c, crew, &w) >= way_fullness(c, crew, &best)))
+            continue;
+        best_s = backward_s;
+        best = w;
+        *out = (weft_pipe_stage){forward_s, backward_s, mix, w.recompute};
+    }
     return best_s < INFINITY;
 }
 

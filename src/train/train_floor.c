@@ -29,7 +29,8 @@ static bool is_one_enough(weft_pipe_costs *c, int class_id, int w, int x)
     weft_pipe_stage s;
 
     return c->row[weft_training_table(p, class_id, w, x)].is_there &&
-           weft_pipe_stage_of(c, &crew, &(weft_pipe_span){0, p->units.n_cuts - 1, 1}, INFINITY, &s);
+           weft_pipe_stage_of(c, &crew, &(weft_pipe_span){0, p->units.n_cuts - 1, 1}, 0, INFINITY,
+                              &s);
 }
 
 static bool has_single(weft_pipe_costs *c)
