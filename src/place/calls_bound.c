@@ -43,6 +43,7 @@ enum {
     MOST_LOOKS = 256, /* calls from one task of the path that are looked at closely */
     FIRST_TRIES = 24,
 };
+static const double ROUNDING = 1e-12; /* of bytes, relative to a memory */
 static const double QUICK_WORK = 3e7; /* of FIRST_TRIES: path length^2 * tasks */
 
 /* --- the problem as the bound sees it -------------------------------------------------------- */
@@ -380,29 +381,31 @@ static int by_worth(const void *left, const void *right)
     return (a->group > b->group) - (a->group < b->group);
 }
 
-/* Transfers that are left after the best holding of groups, cut at the end of memory. */
+/* Transfers that are left after the best holding of groups, cut at the end of memory. What is paid
+ * is added up, nothing is taken away: sums of large numbers would leave their rounding behind. */
 static double optional_s(scene *s, int d)
 {
-    double room = s->p->capacity[d] - s->held_bytes, sum_s = 0;
+    double room = s->p->capacity[d] * (1 + ROUNDING) - s->held_bytes, sum_s = 0;
     int n = 0;
 
     for (int i = 0; i < s->n_spared; i++) {
         int g = s->spared[i];
         double gain_s = s->spared_s[g] - s->group_s[g * s->p->n_devices + d];
 
-        sum_s += s->spared_s[g];
         if (gain_s > 0)
             s->choice[n++] = (choice){gain_s, s->own_bytes[g], g};
+        else
+            sum_s += s->spared_s[g];
     }
     if (n > 1)
         qsort(s->choice, (size_t)n, sizeof *s->choice, by_worth);
     for (int i = 0; i < n; i++) {
         const choice *c = &s->choice[i];
+        double held = c->bytes > room ? fmax(room, 0) / c->bytes : 1;
 
-        if (c->bytes > room)
-            return sum_s - c->gain_s * fmax(room, 0) / c->bytes;
-        sum_s -= c->gain_s;
-        room -= c->bytes;
+        sum_s += held * s->group_s[c->group * s->p->n_devices + d];
+        sum_s += held < 1 ? (1 - held) * s->spared_s[c->group] : 0;
+        room = held < 1 ? 0 : room - c->bytes;
     }
     return sum_s;
 }
@@ -448,7 +451,7 @@ static void make_row(scene *s, const int *path, int n, int i)
         if (is_over)
             continue;
         grow_hull(s, path[j]);
-        is_over = s->held_bytes > most_bytes ||
+        is_over = !weft_fits(s->held_bytes, most_bytes) ||
                   (i > 0 && meets(s->hull, row(s, s->above, path[i - 1]), s->n_words));
         if (is_over || (j + 1 < n && meets(s->hull, row(s, s->below, path[j + 1]), s->n_words)))
             continue;

@@ -22,9 +22,11 @@
 enum {
     N_SHORT = 240,
     LARGE_SHARE = 60, /* one large problem for so many small ones */
-    SLOW_SHARE = 8,   /* engines that take long are asked about every eighth problem */
+    SLOW_SHARE = 3,   /* engines that take long are asked about one problem of so many */
     MOST_SOLVERS = 32,
     LARGE_STEPS = 2000,
+    UNLIMITED_SHARE = 8, /* one problem of so many without any limit */
+    MANY_STEPS = 10000,
 };
 
 static int n_problems = N_SHORT;
@@ -140,10 +142,13 @@ static bool is_slow(const char *name)
     return strcmp(name, "milp") == 0 || strcmp(name, "z3") == 0;
 }
 
-/* Heuristics without a proof take as long as they like: they always get a limit. */
-static bool needs_steps(const char *name)
+/* Heuristics without a proof take as long as they like and always get a limit; searches have none
+ * now and then, and else one that nearly always lets them end. */
+static int64_t steps_for(const question *q, const char *name)
 {
-    return strcmp(name, "split") == 0 || strcmp(name, "calls") == 0 || strcmp(name, "load") == 0;
+    if (strcmp(name, "split") == 0 || strcmp(name, "calls") == 0 || strcmp(name, "load") == 0)
+        return 3000;
+    return q->seed % UNLIMITED_SHARE == 0 ? 0 : MANY_STEPS;
 }
 
 /* --- the program's own check ----------------------------------------------------------------- */
@@ -266,7 +271,7 @@ static void ask_everybody(question *q, const weft_case *c, const weft_request *r
             weft_solution s;
             double begin_s = cpu_s();
 
-            q->steps = round > 0 ? few : needs_steps(solver->name) ? 3000 : 0;
+            q->steps = round > 0 ? few : steps_for(q, solver->name);
             if (ask(solver, q, q->seed % 2 ? &bound : NULL, a, &s) != WEFT_OK) {
                 report(q, solver->name, NULL, weft_message());
                 continue;
@@ -405,13 +410,12 @@ static bool fit_together(const weft_problem *p, const way *v, const way *w)
 /* The least of the larger load over all shares of two ways: at an end, or where loads are equal. */
 static double blend(const way *v, const way *w)
 {
-    double a = v->load_s[0] - v->load_s[1], b = w->load_s[0] - w->load_s[1], share;
+    double a = v->load_s[0] - v->load_s[1], b = w->load_s[0] - w->load_s[1];
     double best = fmin(fmax(v->load_s[0], v->load_s[1]), fmax(w->load_s[0], w->load_s[1]));
 
     if (!(a > 0 && b < 0) && !(a < 0 && b > 0))
         return best;
-    share = b / (b - a);
-    return fmin(best, share * v->load_s[0] + (1 - share) * w->load_s[0]);
+    return fmin(best, b / (b - a) * v->load_s[0] + a / (a - b) * w->load_s[0]);
 }
 
 /* With two loads, two ways are enough. */
