@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    N_SHORT = 240,
+    N_SHORT = 900,
     LARGE_SHARE = 60, /* one large problem for so many small ones */
     SLOW_SHARE = 3,   /* engines that take long are asked about one problem of so many */
     MOST_SOLVERS = 32,
@@ -531,9 +531,60 @@ TEST(no_bound_is_above_the_plan_of_another)
     CHECK_INT(t.n_faults, 0);
 }
 
+/* --- what was wrong once --------------------------------------------------------------------- */
+
+#define COUNTER_EXAMPLES WEFT_TEST_DATA "/counterexamples/"
+
+static const struct {
+    const char *model, *platform;
+    double optimum_s; /* 0: by trying every plan */
+} wrong_once[] = {
+    {COUNTER_EXAMPLES "orbit-int.json",          NULL,                                       0},
+    {COUNTER_EXAMPLES "auto-memory.json",        NULL,                                       0},
+    {COUNTER_EXAMPLES "orbit.json",              NULL,                                       0},
+    {COUNTER_EXAMPLES "place-onnx-orbit/m.onnx", COUNTER_EXAMPLES "place-onnx-orbit/p.json",
+     1.4168e-5                                                                                },
+};
+
+/* A bound of 0 made a denormal grid, and tails became infinite: 11 was called optimal, not 2. */
+TEST(counter_examples_stay_right)
+{
+    tally t = {0};
+
+    for (size_t i = 0; i < sizeof wrong_once / sizeof *wrong_once; i++) {
+        weft_request r = {.model = wrong_once[i].model, .platform = wrong_once[i].platform};
+        question q = {.seed = i, .best = wrong_once[i].optimum_s, .is_known = true, .t = &t};
+        weft_case c;
+
+        CHECK_OK(weft_case_open(&r, &c));
+        q.p = c.problem;
+        if (!(q.best > 0))
+            q.best = optimum_of(q.p);
+        if (i == 0)
+            CHECK(q.best == 2);
+        ask_everybody(&q, NULL, NULL);
+        weft_case_close(&c);
+    }
+    CHECK_INT(t.n_faults, 0);
+}
+
+/* Seeds that found something: gains of calls, deadlines under calls, the sum of memories, stages.
+ */
+TEST(seeds_that_found_something_find_nothing)
+{
+    static const uint64_t seeds[] = {96, 1858, 3420, 5010};
+    tally t = {0};
+
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
+        try_small(seeds[i], &t);
+    CHECK_INT(t.n_faults, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counter_examples_stay_right),
+        cmocka_unit_test(seeds_that_found_something_find_nothing),
         cmocka_unit_test(nobody_claims_what_is_not_so),
         cmocka_unit_test(no_bound_is_above_the_plan_of_another),
     };
