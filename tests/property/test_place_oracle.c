@@ -5,7 +5,10 @@
  * that `weft check` refuses. Beyond the reach of trying everything, the bounds of all solvers
  * against the plans of all others.
  *
- *     test_place_oracle [PROBLEMS [FIRST]]     the long form is 20000; FIRST is the first seed
+ *     test_place_oracle [PROBLEMS [FIRST [SHARE]]]
+ *
+ * The long form is 20000 problems; FIRST is the first seed; milp and z3 are asked about one problem
+ * in SHARE.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "brute.h"
@@ -22,7 +25,6 @@
 enum {
     N_SHORT = 900,
     LARGE_SHARE = 60, /* one large problem for so many small ones */
-    SLOW_SHARE = 3,   /* engines that take long are asked about one problem of so many */
     MOST_SOLVERS = 32,
     LARGE_STEPS = 2000,
     UNLIMITED_SHARE = 8, /* one problem of so many without any limit */
@@ -30,6 +32,7 @@ enum {
 };
 
 static int n_problems = N_SHORT;
+static uint64_t slow_share = 3; /* engines that take long are asked about one problem of so many */
 static uint64_t first_seed = 1;
 
 typedef struct tally {
@@ -265,7 +268,7 @@ static void ask_everybody(question *q, const weft_case *c, const weft_request *r
         const weft_solver *solver = weft_place_at(i);
         bool is_auto = strcmp(solver->name, "auto") == 0;
 
-        if (is_slow(solver->name) && (q->seed % SLOW_SHARE != 0 || q->p->transfer == WEFT_CALLS))
+        if (is_slow(solver->name) && (q->seed % slow_share != 0 || q->p->transfer == WEFT_CALLS))
             continue;
         for (int round = 0; round < 2; round++) {
             weft_solution s;
@@ -496,7 +499,7 @@ static void try_large(uint64_t seed, tally *t)
         double begin_s = cpu_s();
 
         s[i] = (weft_solution){.proof.outcome = WEFT_UNKNOWN};
-        if (is_slow(solver->name) && (n > 30 || seed % SLOW_SHARE != 0))
+        if (is_slow(solver->name) && (n > 30 || seed % slow_share != 0))
             continue;
         if (ask(solver, &q, NULL, a, &s[i]) != WEFT_OK)
             report(&q, solver->name, NULL, weft_message());
@@ -592,6 +595,7 @@ int main(int argc, char **argv)
 
     n_problems = argc > 1 ? atoi(argv[1]) : N_DRAWN(N_SHORT);
     first_seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    slow_share = argc > 3 ? (uint64_t)atoll(argv[3]) : slow_share;
     make_folder();
     status = RUN_TESTS(tests);
     remove_folder();
