@@ -14,7 +14,8 @@
  *                      own bytes of i .. j at most the room of d
  *
  *    A weight is owned by the first barrier that reads it. i moves on with j, so the least of
- *    enter[i][d] - legs up to i is kept in a queue of rising values.
+ *    enter[i][d] - legs up to i is kept in a queue of rising values, which are never
+ *    formed: legs of a slow device would swallow a small enter.
  * 3. The bound is the least of done[end][d] + tail over devices.
  * 4. If all devices are of one kind, a plan follows: the runs of 2 on devices that were not used
  *    before, legs as the search found them, tasks beside the run on devices put aside for them.
@@ -26,6 +27,7 @@
  * back with its memory already full is left out, and so are the weights between barriers, which
  * lowers the sum only. Time O(barriers * devices^2 + edges * devices^2). */
 #include "bound.h"
+#include "total.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,20 +47,22 @@ typedef struct hops {
     const weft_tails *tails;
     const double *room_bytes; /* [n_devices] */
     bool is_one_kind;
-    int n, n_known;      /* barriers; legs that were searched */
-    searched *known;     /* [n_known] */
-    int *task;           /* [n] */
-    double *change_s;    /* [n] the leg from the barrier before to another device, at least */
-    int *edge;           /* [n] straight from the barrier before, or -1 */
-    double *sum_bytes;   /* [n + 1] owned before */
-    double *done, *legs; /* [n_devices] of the position; legs up to it since the last gap */
-    int *begin, *before; /* [n * n_devices] of the run that ends here; device of the one before */
+    int n, n_known;        /* barriers; legs that were searched */
+    searched *known;       /* [n_known] */
+    int *task;             /* [n] */
+    double *change_s;      /* [n] the leg from the barrier before to another device, at least */
+    int *edge;             /* [n] straight from the barrier before, or -1 */
+    weft_total *sum_bytes; /* [n + 1] owned before */
+    double *done;          /* [n_devices] of the position */
+    weft_total *legs;      /* [n_devices] up to it since the last gap */
+    int *begin, *before;   /* [n * n_devices] of the run that ends here; device of the one before */
 } hops;
 
 /* Where a run may begin, of one device: places ascending, values rising. */
 typedef struct queue {
     int *place;
-    double *value; /* enter - legs up to there */
+    double *enter_s;  /* when the run has ended its first barrier */
+    weft_total *legs; /* up to there */
     int head, n;
 } queue;
 
@@ -196,14 +200,15 @@ static void set_bytes(hops *h, weft_arena *a)
     const weft_piece *x = h->x;
     bool *is_met = WEFT_NEW(a, bool, x->n_weights);
 
-    h->sum_bytes = WEFT_NEW(a, double, h->n + 1);
+    h->sum_bytes = WEFT_NEW(a, weft_total, h->n + 1);
     for (int i = 0; i < h->n; i++) {
         int u = h->task[i];
 
         h->sum_bytes[i + 1] = h->sum_bytes[i];
         for (int k = x->weight_at[u]; k < x->weight_at[u + 1]; k++) {
             if (!is_met[x->weight[k]])
-                h->sum_bytes[i + 1] += x->weight_bytes[x->weight[k]];
+                h->sum_bytes[i + 1] =
+                    weft_total_plus(h->sum_bytes[i + 1], x->weight_bytes[x->weight[k]]);
             is_met[x->weight[k]] = true;
         }
     }
@@ -252,35 +257,43 @@ static double enter_s(const hops *h, int i, int d, int *before)
     return least_s;
 }
 
-static void push(queue *q, int place, double value)
+/* A run that begins here ends no later than one that began before, wherever both end. */
+static void push(queue *q, int place, double enter_s, weft_total legs)
 {
-    while (q->n > q->head && q->value[q->n - 1] >= value)
+    while (q->n > q->head &&
+           q->enter_s[q->n - 1] + weft_total_between(q->legs[q->n - 1], legs) >= enter_s)
         q->n--;
     q->place[q->n] = place;
-    q->value[q->n++] = value;
+    q->legs[q->n] = legs;
+    q->enter_s[q->n++] = enter_s;
 }
 
 /* The least time when barrier i is over on d. */
 static double step(const hops *h, queue *q, int i, int d)
 {
     double begin_s = enter_s(h, i, d, &h->before[cell(h, i, d)]);
-    double most_bytes = h->room_bytes[d] * (1 + ROUNDING);
 
     if (!(h->x->time_s[cell(h, h->task[i], d)] < INFINITY)) { /* no run has it */
         q->n = q->head = 0;
-        h->legs[d] = 0;
+        h->legs[d] = (weft_total){0, 0};
         return INFINITY;
     }
-    if (q->n > q->head)
-        h->legs[d] += leg_s(h, i, d, d);
+    if (q->n > q->head && leg_s(h, i, d, d) < INFINITY) {
+        h->legs[d] = weft_total_plus(h->legs[d], leg_s(h, i, d, d));
+    } else { /* nothing comes from before */
+        q->n = q->head = 0;
+        h->legs[d] = (weft_total){0, 0};
+    }
     if (begin_s < INFINITY)
-        push(q, i, begin_s - h->legs[d]);
-    while (q->head < q->n && h->sum_bytes[i + 1] - h->sum_bytes[q->place[q->head]] > most_bytes)
+        push(q, i, begin_s, h->legs[d]);
+    while (q->head < q->n &&
+           weft_total_between(h->sum_bytes[q->place[q->head]], h->sum_bytes[i + 1]) >
+               h->room_bytes[d] * (1 + ROUNDING))
         q->head++;
     if (q->head == q->n)
         return INFINITY;
     h->begin[cell(h, i, d)] = q->place[q->head];
-    return q->value[q->head] + h->legs[d];
+    return q->enter_s[q->head] + weft_total_between(q->legs[q->head], h->legs[d]);
 }
 
 /* The least time, and the device on which it ends. */
@@ -291,11 +304,13 @@ static double shortest(hops *h, weft_arena *a, int *end)
     double *next = WEFT_NEW(a, double, n), least_s = INFINITY;
 
     h->done = WEFT_NEW(a, double, n);
-    h->legs = WEFT_NEW(a, double, n);
+    h->legs = WEFT_NEW(a, weft_total, n);
     h->begin = WEFT_NEW(a, int, (size_t)h->n *(size_t)n);
     h->before = WEFT_NEW(a, int, (size_t)h->n *(size_t)n);
     for (int d = 0; d < n; d++)
-        q[d] = (queue){WEFT_NEW(a, int, h->n), WEFT_NEW(a, double, h->n), 0, 0};
+        q[d] = (queue){.place = WEFT_NEW(a, int, h->n),
+                       .enter_s = WEFT_NEW(a, double, h->n),
+                       .legs = WEFT_NEW(a, weft_total, h->n)};
     for (int i = 0; i < h->n; i++) {
         double *swap = h->done;
 

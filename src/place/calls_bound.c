@@ -43,6 +43,7 @@ enum {
     MOST_LOOKS = 256, /* calls from one task of the path that are looked at closely */
     FIRST_TRIES = 24,
 };
+static const double ROUNDING = 1e-12; /* of bytes, relative to a memory */
 static const double QUICK_WORK = 3e7; /* of FIRST_TRIES: path length^2 * tasks */
 
 /* --- the problem as the bound sees it -------------------------------------------------------- */
@@ -50,7 +51,6 @@ static const double QUICK_WORK = 3e7; /* of FIRST_TRIES: path length^2 * tasks *
 /* A transfer that holding a group would spare. */
 typedef struct choice {
     double gain_s, bytes;
-    double sent_s, held_s; /* what is paid without and with the group; the gain is the difference */
     int group;
 } choice;
 
@@ -381,40 +381,31 @@ static int by_worth(const void *left, const void *right)
     return (a->group > b->group) - (a->group < b->group);
 }
 
-/* The part of the choice that memory has room for, of which it takes its part. */
-static double share_of(const choice *c, double *room)
-{
-    double share = c->bytes > *room ? fmax(*room, 0) / c->bytes : 1;
-
-    *room = share < 1 ? 0 : *room - c->bytes;
-    return share;
-}
-
-/* Transfers, or times of groups in their place, that are left after the best holding of groups, cut
- * at the end of memory. Nothing is added first and taken away after: of transfers that are longer
- * than all else by many magnitudes, the difference would be rounding. */
+/* Transfers that are left after the best holding of groups, cut at the end of memory. What is paid
+ * is added up, nothing is taken away: sums of large numbers would leave their rounding behind. */
 static double optional_s(scene *s, int d)
 {
-    double room = s->p->capacity[d] - s->held_bytes, sum_s = 0;
+    double room = s->p->capacity[d] * (1 + ROUNDING) - s->held_bytes, sum_s = 0;
     int n = 0;
 
     for (int i = 0; i < s->n_spared; i++) {
         int g = s->spared[i];
-        double sent_s = s->spared_s[g], held_s = s->group_s[g * s->p->n_devices + d];
+        double gain_s = s->spared_s[g] - s->group_s[g * s->p->n_devices + d];
 
-        if (sent_s > held_s)
-            s->choice[n++] = (choice){sent_s - held_s, s->own_bytes[g], sent_s, held_s, g};
+        if (gain_s > 0)
+            s->choice[n++] = (choice){gain_s, s->own_bytes[g], g};
         else
-            sum_s += sent_s;
+            sum_s += s->spared_s[g];
     }
     if (n > 1)
         qsort(s->choice, (size_t)n, sizeof *s->choice, by_worth);
     for (int i = 0; i < n; i++) {
-        double share = share_of(&s->choice[i], &room);
+        const choice *c = &s->choice[i];
+        double held = c->bytes > room ? fmax(room, 0) / c->bytes : 1;
 
-        sum_s += share * s->choice[i].held_s;
-        if (share < 1)
-            sum_s += (1 - share) * s->choice[i].sent_s;
+        sum_s += held * s->group_s[c->group * s->p->n_devices + d];
+        sum_s += held < 1 ? (1 - held) * s->spared_s[c->group] : 0;
+        room = held < 1 ? 0 : room - c->bytes;
     }
     return sum_s;
 }
@@ -460,7 +451,7 @@ static void make_row(scene *s, const int *path, int n, int i)
         if (is_over)
             continue;
         grow_hull(s, path[j]);
-        is_over = s->held_bytes > most_bytes ||
+        is_over = !weft_fits(s->held_bytes, most_bytes) ||
                   (i > 0 && meets(s->hull, row(s, s->above, path[i - 1]), s->n_words));
         if (is_over || (j + 1 < n && meets(s->hull, row(s, s->below, path[j + 1]), s->n_words)))
             continue;

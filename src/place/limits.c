@@ -132,7 +132,7 @@ static void check_memory(const weft_domain *m, weft_arena *a, weft_proof *out)
             need += p->memory[t];
     for (int d = 0; d < p->n_devices; d++)
         has += p->capacity[d];
-    if (!(need > has))
+    if (weft_fits(need, has))
         return;
     list = list_groups(m, a);
     weft_format_bytes(need, need_text);
@@ -211,7 +211,13 @@ static void check_deadline(const weft_domain *m, double load_s, weft_arena *a, w
 
     if (!(ask->most_latency_s > 0))
         return;
-    weft_path_bound(m, 0, a, &path);
+    if (m->problem->transfer ==
+        WEFT_CALLS) { /* the host runs tasks side by side, inputs are free */
+        load_s = 0;
+        weft_calls_bound(m, a, &path);
+    } else {
+        weft_path_bound(m, 0, a, &path);
+    }
     least_s = fmax(path.bound, load_s);
     if (!(least_s > ask->most_latency_s * (1 + EXACT)))
         return;

@@ -384,8 +384,10 @@ int64_t weft_load_search(const weft_load_task *task, int *device, weft_candidate
     }
     if (isfinite(s.best))
         memcpy(device, s.kept, (size_t)p->n_tasks * sizeof *device);
-    if (isfinite(s.best) && found != NULL)
-        weft_candidates_add(found, s.kept, s.best);
+    if (isfinite(s.best) && found != NULL) { /* proofs rest on it: not with the rounding of moves */
+        weft_mapping_set(&s.map, s.kept);
+        weft_candidates_add(found, s.kept, weft_mapping_period(&s.map));
+    }
     weft_arena_rewind(scratch, mark);
     return s.step;
 }

@@ -18,24 +18,25 @@
  * MOST_DEVICES devices the fastest take part. Least period on chains: Tarnawski et al., NeurIPS
  * 2020, by another dynamic program. */
 #include "stages.h"
+#include "total.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_DEVICES = 12, MOST_ROUNDS = 100 };
+enum { MOST_DEVICES = 12, MOST_ROUNDS = 200 };
 static const double ROUNDING = 1e-11;
 
 typedef struct filling {
     const weft_mapping *map;
     const weft_problem *p;
     int n, n_devices;
-    int *bead;         /* [n] groups */
-    int *device;       /* [n_devices] that take part */
-    double *sum_s;     /* [k * (n + 1) + i] time of beads before i on device[k] */
-    int *n_refused;    /* the same: beads it cannot take */
-    double *sum_bytes; /* [n + 1] */
-    int *reach;        /* [2^n_devices] */
-    int *last;         /* [2^n_devices] k of the last stage */
+    int *bead;             /* [n] groups */
+    int *device;           /* [n_devices] that take part */
+    weft_total *sum_s;     /* [k * (n + 1) + i] time of beads before i on device[k] */
+    int *n_refused;        /* the same: beads it cannot take */
+    weft_total *sum_bytes; /* [n + 1] */
+    int *reach;            /* [2^n_devices] */
+    int *last;             /* [2^n_devices] k of the last stage */
     weft_arena *a;
 } filling;
 
@@ -88,21 +89,21 @@ static void sum_up(filling *f)
     const weft_domain *m = f->map->domain;
     size_t step = (size_t)f->n + 1;
 
-    f->sum_s = WEFT_NEW(f->a, double, step *(size_t)f->n_devices);
+    f->sum_s = WEFT_NEW(f->a, weft_total, step * (size_t)f->n_devices);
     f->n_refused = WEFT_NEW(f->a, int, step *(size_t)f->n_devices);
-    f->sum_bytes = WEFT_NEW(f->a, double, step);
+    f->sum_bytes = WEFT_NEW(f->a, weft_total, step);
     for (int i = 0; i < f->n; i++) {
         int g = f->bead[i];
         double bytes = 0;
 
         for (int k = m->weight_at[g]; k < m->weight_at[g + 1]; k++)
             bytes += f->p->memory[m->weight[k]];
-        f->sum_bytes[i + 1] = f->sum_bytes[i] + bytes;
+        f->sum_bytes[i + 1] = weft_total_plus(f->sum_bytes[i], bytes);
         for (int k = 0; k < f->n_devices; k++) {
             size_t at = (size_t)k * step + (size_t)i;
             bool has = m->has[g * f->p->n_devices + f->device[k]];
 
-            f->sum_s[at + 1] = f->sum_s[at] + (has ? group_s(f, g, f->device[k]) : 0);
+            f->sum_s[at + 1] = weft_total_plus(f->sum_s[at], has ? group_s(f, g, f->device[k]) : 0);
             f->n_refused[at + 1] = f->n_refused[at] + !has;
         }
     }
@@ -112,7 +113,7 @@ static void sum_up(filling *f)
 static int go_on(const filling *f, int k, int i, double period_s)
 {
     size_t first = (size_t)k * ((size_t)f->n + 1);
-    const double *sum_s = f->sum_s + first;
+    const weft_total *sum_s = f->sum_s + first;
     const int *n_refused = f->n_refused + first;
     double capacity = f->p->capacity[f->device[k]];
     int low = i, high = f->n;
@@ -120,8 +121,9 @@ static int go_on(const filling *f, int k, int i, double period_s)
     while (low < high) {
         int middle = low + (high - low + 1) / 2;
 
-        if (sum_s[middle] - sum_s[i] <= period_s && n_refused[middle] == n_refused[i] &&
-            weft_fits(f->sum_bytes[middle] - f->sum_bytes[i], capacity))
+        if (weft_total_between(sum_s[i], sum_s[middle]) <= period_s &&
+            n_refused[middle] == n_refused[i] &&
+            weft_fits(weft_total_between(f->sum_bytes[i], f->sum_bytes[middle]), capacity))
             low = middle;
         else
             high = middle - 1;
@@ -223,7 +225,8 @@ static weft_stages fill(filling *f, int *device)
     double low = 0, high = 0;
 
     for (int k = 0; k < f->n_devices; k++)
-        high = fmax(high, f->sum_s[(size_t)k * ((size_t)f->n + 1) + (size_t)f->n]);
+        high = fmax(high, f->sum_s[(size_t)k * ((size_t)f->n + 1) + (size_t)f->n].high);
+    high *= 1 + ROUNDING;
     if (!is_enough(f, high))
         return out;
     if (is_enough(f, low)) /* nothing takes time */

@@ -5,7 +5,10 @@
  * that `weft check` refuses. Beyond the reach of trying everything, the bounds of all solvers
  * against the plans of all others.
  *
- *     test_place_oracle [PROBLEMS [FIRST]]     the long form is 20000; FIRST is the first seed
+ *     test_place_oracle [PROBLEMS [FIRST [SHARE]]]
+ *
+ * The long form is 20000 problems; FIRST is the first seed; milp and z3 are asked about one problem
+ * in SHARE.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "brute.h"
@@ -20,14 +23,16 @@
 #include <unistd.h>
 
 enum {
-    N_SHORT = 240,
+    N_SHORT = 900,
     LARGE_SHARE = 60, /* one large problem for so many small ones */
-    SLOW_SHARE = 8,   /* engines that take long are asked about every eighth problem */
     MOST_SOLVERS = 32,
     LARGE_STEPS = 2000,
+    UNLIMITED_SHARE = 8, /* one problem of so many without any limit */
+    MANY_STEPS = 10000,
 };
 
 static int n_problems = N_SHORT;
+static uint64_t slow_share = 3; /* engines that take long are asked about one problem of so many */
 static uint64_t first_seed = 1;
 
 typedef struct tally {
@@ -140,10 +145,13 @@ static bool is_slow(const char *name)
     return strcmp(name, "milp") == 0 || strcmp(name, "z3") == 0;
 }
 
-/* Heuristics without a proof take as long as they like: they always get a limit. */
-static bool needs_steps(const char *name)
+/* Heuristics without a proof take as long as they like and always get a limit; searches have none
+ * now and then, and else one that nearly always lets them end. */
+static int64_t steps_for(const question *q, const char *name)
 {
-    return strcmp(name, "split") == 0 || strcmp(name, "calls") == 0 || strcmp(name, "load") == 0;
+    if (strcmp(name, "split") == 0 || strcmp(name, "calls") == 0 || strcmp(name, "load") == 0)
+        return 3000;
+    return q->seed % UNLIMITED_SHARE == 0 ? 0 : MANY_STEPS;
 }
 
 /* --- the program's own check ----------------------------------------------------------------- */
@@ -260,13 +268,13 @@ static void ask_everybody(question *q, const weft_case *c, const weft_request *r
         const weft_solver *solver = weft_place_at(i);
         bool is_auto = strcmp(solver->name, "auto") == 0;
 
-        if (is_slow(solver->name) && (q->seed % SLOW_SHARE != 0 || q->p->transfer == WEFT_CALLS))
+        if (is_slow(solver->name) && (q->seed % slow_share != 0 || q->p->transfer == WEFT_CALLS))
             continue;
         for (int round = 0; round < 2; round++) {
             weft_solution s;
             double begin_s = cpu_s();
 
-            q->steps = round > 0 ? few : needs_steps(solver->name) ? 3000 : 0;
+            q->steps = round > 0 ? few : steps_for(q, solver->name);
             if (ask(solver, q, q->seed % 2 ? &bound : NULL, a, &s) != WEFT_OK) {
                 report(q, solver->name, NULL, weft_message());
                 continue;
@@ -405,13 +413,12 @@ static bool fit_together(const weft_problem *p, const way *v, const way *w)
 /* The least of the larger load over all shares of two ways: at an end, or where loads are equal. */
 static double blend(const way *v, const way *w)
 {
-    double a = v->load_s[0] - v->load_s[1], b = w->load_s[0] - w->load_s[1], share;
+    double a = v->load_s[0] - v->load_s[1], b = w->load_s[0] - w->load_s[1];
     double best = fmin(fmax(v->load_s[0], v->load_s[1]), fmax(w->load_s[0], w->load_s[1]));
 
     if (!(a > 0 && b < 0) && !(a < 0 && b > 0))
         return best;
-    share = b / (b - a);
-    return fmin(best, share * v->load_s[0] + (1 - share) * w->load_s[0]);
+    return fmin(best, b / (b - a) * v->load_s[0] + a / (a - b) * w->load_s[0]);
 }
 
 /* With two loads, two ways are enough. */
@@ -492,7 +499,7 @@ static void try_large(uint64_t seed, tally *t)
         double begin_s = cpu_s();
 
         s[i] = (weft_solution){.proof.outcome = WEFT_UNKNOWN};
-        if (is_slow(solver->name) && (n > 30 || seed % SLOW_SHARE != 0))
+        if (is_slow(solver->name) && (n > 30 || seed % slow_share != 0))
             continue;
         if (ask(solver, &q, NULL, a, &s[i]) != WEFT_OK)
             report(&q, solver->name, NULL, weft_message());
@@ -527,9 +534,60 @@ TEST(no_bound_is_above_the_plan_of_another)
     CHECK_INT(t.n_faults, 0);
 }
 
+/* --- what was wrong once --------------------------------------------------------------------- */
+
+#define COUNTER_EXAMPLES WEFT_TEST_DATA "/counterexamples/"
+
+static const struct {
+    const char *model, *platform;
+    double optimum_s; /* 0: by trying every plan */
+} wrong_once[] = {
+    {COUNTER_EXAMPLES "orbit-int.json",          NULL,                                       0},
+    {COUNTER_EXAMPLES "auto-memory.json",        NULL,                                       0},
+    {COUNTER_EXAMPLES "orbit.json",              NULL,                                       0},
+    {COUNTER_EXAMPLES "place-onnx-orbit/m.onnx", COUNTER_EXAMPLES "place-onnx-orbit/p.json",
+     1.4168e-5                                                                                },
+};
+
+/* A bound of 0 made a denormal grid, and tails became infinite: 11 was called optimal, not 2. */
+TEST(counter_examples_stay_right)
+{
+    tally t = {0};
+
+    for (size_t i = 0; i < sizeof wrong_once / sizeof *wrong_once; i++) {
+        weft_request r = {.model = wrong_once[i].model, .platform = wrong_once[i].platform};
+        question q = {.seed = i, .best = wrong_once[i].optimum_s, .is_known = true, .t = &t};
+        weft_case c;
+
+        CHECK_OK(weft_case_open(&r, &c));
+        q.p = c.problem;
+        if (!(q.best > 0))
+            q.best = optimum_of(q.p);
+        if (i == 0)
+            CHECK(q.best == 2);
+        ask_everybody(&q, NULL, NULL);
+        weft_case_close(&c);
+    }
+    CHECK_INT(t.n_faults, 0);
+}
+
+/* Seeds that found something: gains of calls, deadlines under calls, the sum of memories, stages.
+ */
+TEST(seeds_that_found_something_find_nothing)
+{
+    static const uint64_t seeds[] = {96, 1858, 3420, 5010};
+    tally t = {0};
+
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
+        try_small(seeds[i], &t);
+    CHECK_INT(t.n_faults, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counter_examples_stay_right),
+        cmocka_unit_test(seeds_that_found_something_find_nothing),
         cmocka_unit_test(nobody_claims_what_is_not_so),
         cmocka_unit_test(no_bound_is_above_the_plan_of_another),
     };
@@ -537,6 +595,7 @@ int main(int argc, char **argv)
 
     n_problems = argc > 1 ? atoi(argv[1]) : N_DRAWN(N_SHORT);
     first_seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    slow_share = argc > 3 ? (uint64_t)atoll(argv[3]) : slow_share;
     make_folder();
     status = RUN_TESTS(tests);
     remove_folder();
