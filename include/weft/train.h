@@ -67,6 +67,8 @@ void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
  * (docs/solvers.md); NULL: it is one. */
 const char *weft_train_outside(const weft_training *p, const weft_pipeline *plan, weft_arena *a);
 
+/* How the searches call what they prove of this problem. */
+const char *weft_train_search_method(const weft_training *p);
 /* Does a bound of this method rest on a search, which nobody repeats? */
 bool weft_train_method_is_search(const char *method);
 

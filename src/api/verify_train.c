@@ -85,9 +85,15 @@ static double certified_bound(verifier *v)
 static void check_space(verifier *v, const weft_pipeline *plan)
 {
     const char *method = v->file->proof.method;
+    const char *right = weft_train_search_method(v->c->training);
 
     v->out->outside = weft_train_outside(v->c->training, plan, v->w->a);
-    if (v->out->outside != NULL && weft_train_method_is_search(method))
+    if (!weft_train_method_is_search(method))
+        return;
+    if (strcmp(method, right) != 0)
+        weft_wrong(v->w,
+                   weft_arena_print(v->w->a, "proof.method is '%s', expected '%s'", method, right));
+    if (v->out->outside != NULL)
         weft_wrong(v->w, weft_arena_print(v->w->a,
                                           "proof.method is '%s', but the plan is none of those "
                                           "that were searched: %s",
