@@ -7,13 +7,14 @@
 #include "brute_train.h"
 #include "check.h"
 #include "draw_training.h"
+#include "weft/api.h"
 
 #include <stdlib.h>
 
 static const double rounding = 2e-9;
 
 typedef struct counts {
-    int n_problems, n_solved, n_optimal, n_infeasible, n_brute, n_relations;
+    int n_problems, n_solved, n_optimal, n_infeasible, n_brute, n_relations, n_inside;
 } counts;
 
 static int n_of(int few, int many)
@@ -219,6 +220,31 @@ TEST(claims_on_small_problems_hold)
 
 /* --- more devices ---------------------------------------------------------------------------- */
 
+/* Legal plans at random: those of the space are not below the bound. */
+static void try_plans(uint64_t seed, const weft_training *p, const weft_train_solution *s,
+                      weft_rng *r, counts *t)
+{
+    enum { PLANS = 200 };
+
+    for (int i = 0; i < PLANS; i++) {
+        weft_arena *a = weft_arena_new();
+        weft_train_measures m;
+        weft_pipeline plan;
+
+        if (draw_pipeline(p, (weft_schedule)(i % WEFT_N_SCHEDULES), r, a, &plan) &&
+            weft_train_outside(p, &plan, a) == NULL) {
+            CHECK_OK(weft_pipeline_evaluate(p, &plan, a, &m));
+            if (m.over_stage < 0 &&
+                (s->proof.outcome == WEFT_INFEASIBLE || m.step_s < s->proof.bound * (1 - rounding)))
+                fail_msg("problem %llu: a plan of %.12g s, %s, bound %.12g s",
+                         (unsigned long long)seed, m.step_s, weft_outcome_name(s->proof.outcome),
+                         s->proof.bound);
+            t->n_inside++;
+        }
+        weft_arena_free(a);
+    }
+}
+
 /* Up to twelve devices of each of two classes: rows and uniform plans beside teams. */
 TEST(claims_on_more_devices_hold)
 {
@@ -232,18 +258,116 @@ TEST(claims_on_more_devices_hold)
         drawn_training d = draw_training(&ask, &r);
         weft_arena *a = weft_arena_new();
 
-        (void)compare_solvers((uint64_t)i, d.training, i % 2 ? 300000 : 20000, a, &t);
+        weft_train_solution s =
+            compare_solvers((uint64_t)i, d.training, i % 2 ? 300000 : 20000, a, &t);
+
+        try_plans((uint64_t)i, d.training, &s, &r, &t);
         weft_arena_free(a);
         drop_training(&d);
     }
-    print_message("%d problems, %d solutions, %d optimal, %d infeasible\n", t.n_problems,
-                  t.n_solved, t.n_optimal, t.n_infeasible);
-    CHECK(!IS_THOROUGH || t.n_optimal > 0);
+    print_message("%d problems, %d solutions, %d optimal, %d infeasible, %d random plans of the "
+                  "space\n",
+                  t.n_problems, t.n_solved, t.n_optimal, t.n_infeasible, t.n_inside);
+    CHECK(!IS_THOROUGH || (t.n_optimal > 0 && t.n_inside > n));
+}
+
+/* --- counter-examples ------------------------------------------------------------------------ */
+
+#define FOLDER WEFT_TEST_DATA "/counterexamples/"
+
+/* A plan that beat what auto called optimal, or contradicted that there is none. */
+typedef struct counter_example {
+    const char *model, *platform, *plan;
+    int64_t batch, microbatch;
+    unsigned schedules;
+} counter_example;
+
+static void check_counter_example(const counter_example *x)
+{
+    weft_train_request r = {.model = x->model, .platform = x->platform};
+    weft_arena *a = weft_arena_new();
+    counts t = {0};
+    weft_train_solution s;
+    weft_train_case c;
+    weft_verdict v;
+    weft_case opened;
+
+    r.options = (weft_model_options){.train = true, .optimizer = WEFT_ADAM};
+    r.ask = (weft_train_ask){.batch = x->batch,
+                             .microbatch = x->microbatch,
+                             .schedules = x->schedules,
+                             .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
+                             .most_chunks = 4};
+    CHECK_OK(weft_verify(x->plan, x->model, x->platform, a, &opened, &v));
+    CHECK(v.n_wrong == 0 && v.is_train && v.outside == NULL);
+    CHECK_OK(weft_train_case_open(&r, &c));
+    CHECK(c.training->hash == v.origin.problem_hash);
+    s = compare_solvers(0, c.training, 0, a, &t);
+    CHECK(s.proof.outcome == WEFT_OPTIMAL);
+    CHECK(s.proof.value <= v.training.measures.step_s * (1 + rounding));
+    weft_train_case_close(&c);
+    weft_case_close(&opened);
+    weft_arena_free(a);
+}
+
+TEST(counter_examples_are_right)
+{
+    unsigned all = (1u << WEFT_N_SCHEDULES) - 1;
+
+    check_counter_example(&(counter_example){FOLDER "train-default/m.onnx",
+                                             FOLDER "train-default/p.json",
+                                             FOLDER "train-default/eq.json", 24, 0, all});
+    check_counter_example(&(counter_example){FOLDER "train-uniform/m.onnx",
+                                             FOLDER "train-uniform/p.json",
+                                             FOLDER "train-uniform/equal.json", 16, 2, all});
+    check_counter_example(
+        &(counter_example){FOLDER "train-infeasible/m.onnx", FOLDER "train-infeasible/p.json",
+                           FOLDER "train-infeasible/eq.json", 4, 0, 1u << WEFT_INTERLEAVED});
+}
+
+/* Lower latencies may change the cuts inside of blocks, and a step may then take longer: what is
+ * proved says that it is proved for given cuts. Without such blocks there is nothing to say, and no
+ * step takes longer. */
+TEST(fixed_tensor_cuts_are_named)
+{
+    double value_s[2];
+
+    for (int width = 1; width <= 2; width++)
+        for (int i = 0; i < 2; i++) {
+            weft_train_request r = {
+                .model = "gpt2:layers=2,hidden=64,heads=2,seq=16",
+                .platform =
+                    i == 0 ? FOLDER "train-latency/p.json" : FOLDER "train-latency/q-lat.json",
+                .options = {.train = true,    .optimizer = WEFT_SGD},
+                .ask = { .batch = 4,
+                            .schedules = (1u << WEFT_N_SCHEDULES) - 1,
+                            .recomputes = 1u << WEFT_KEEP_NONE,
+                            .most_width = width,
+                            .most_chunks = 4,
+                            .is_split_moments = true}
+            };
+            weft_arena *a = weft_arena_new();
+            weft_train_solution s;
+            weft_train_case c;
+
+            CHECK_OK(weft_train_case_open(&r, &c));
+            s = solve("auto", c.training, 0, a);
+            CHECK(s.proof.outcome == WEFT_OPTIMAL);
+            CHECK_TEXT(s.proof.method,
+                       width == 1 ? "pipeline search"
+                                  : "pipeline search, tensor cuts fixed as for 8 microbatches");
+            value_s[i] = s.proof.value;
+            CHECK(width > 1 || i == 0 || value_s[1] <= value_s[0] * (1 + rounding));
+            weft_train_case_close(&c);
+            weft_arena_free(a);
+        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counter_examples_are_right),
+        cmocka_unit_test(fixed_tensor_cuts_are_named),
         cmocka_unit_test(claims_on_small_problems_hold),
         cmocka_unit_test(claims_on_more_devices_hold),
     };
