@@ -8,25 +8,40 @@
 
 /* --- problems -------------------------------------------------------------------------------- */
 
-static weft_platform *draw_machines(weft_rng *r, weft_arena *a)
+static small_machines draw_machines(weft_rng *r)
 {
-    int n_fast = 1 + weft_rng_below(r, 3), n_slow = weft_rng_below(r, 2) ? 0 : 1;
-    int fast_memory = 40 + weft_rng_below(r, 260), slow_memory = 40 + weft_rng_below(r, 260);
-    const char *text;
+    small_machines m = {.n_fast = 1 + weft_rng_below(r, 3),
+                        .n_slow = weft_rng_below(r, 2) ? 0 : 1,
+                        .fast_bytes = 40 + weft_rng_below(r, 260),
+                        .slow_bytes = 40 + weft_rng_below(r, 260),
+                        .time = 1};
+
+    if (m.n_slow == 0)
+        m.n_fast += weft_rng_below(r, 2);
+    else if (m.n_fast < 3)
+        m.n_slow += weft_rng_below(r, 2);
+    m.bytes_per_s = 4 + weft_rng_below(r, 20);
+    m.latency_s = weft_rng_below(r, 3);
+    m.is_contend = weft_rng_below(r, 4) == 0;
+    return m;
+}
+
+static weft_platform *platform_of(const small_machines *m, weft_arena *a)
+{
+    const char *fast = weft_arena_print(a, "%d*fast(flops=4,mem=%.0f)", m->n_fast, m->fast_bytes);
+    const char *slow = weft_arena_print(a, "%d*slow(flops=2,mem=%.0f)", m->n_slow, m->slow_bytes);
+    const char *text = fast;
     weft_platform *p = NULL;
 
-    if (n_slow == 0)
-        n_fast += weft_rng_below(r, 2);
-    else if (n_fast < 3)
-        n_slow += weft_rng_below(r, 2);
-    text = weft_arena_print(a, "%d*fast(flops=4,mem=%d)", n_fast, fast_memory);
-    if (n_slow > 0)
-        text = weft_arena_print(a, "%s %d*slow(flops=2,mem=%d)", text, n_slow, slow_memory);
+    if (m->n_slow > 0)
+        text = weft_arena_print(a, "%s %s", m->is_slow_first ? slow : fast,
+                                m->is_slow_first ? fast : slow);
     text = weft_arena_print(a, "%s;", text);
-    if (n_fast == 4) /* two islands of two */
-        text = weft_arena_print(a, "%s fast0-fast1:%d,1 fast2-fast3:%d,1", text, 40, 40);
-    text = weft_arena_print(a, "%s *:%d,%d %s", text, 4 + weft_rng_below(r, 20),
-                            weft_rng_below(r, 3), weft_rng_below(r, 4) ? "@overlap" : "@contend");
+    if (m->n_fast == 4) /* two islands of two */
+        text = weft_arena_print(a, "%s fast0-fast1:%.17g,%.17g fast2-fast3:%.17g,%.17g", text,
+                                40 / m->time, m->time, 40 / m->time, m->time);
+    text = weft_arena_print(a, "%s *:%.17g,%.17g %s", text, m->bytes_per_s / m->time,
+                            m->latency_s * m->time, m->is_contend ? "@contend" : "@overlap");
     CHECK_OK(weft_platform_notation(text, &p));
     return p;
 }
@@ -129,11 +144,10 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
     static const int widths[N_WIDTHS] = {1, 2};
     static const int64_t shares[N_SHARES] = {1, 2, 3};
     weft_arena *a = weft_arena_new();
-    small_training d = {.platform = draw_machines(r, a), .arena = a};
+    small_training d = {.machines = draw_machines(r), .arena = a};
     const weft_unit_cost *cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
     const weft_unit_state *state[MOST_CLASSES * N_WIDTHS];
     weft_training_spec s = {.name = "small",
-                            .platform = d.platform,
                             .units = draw_units(is_dag, most_units, r, a),
                             .ask = draw_ask(r),
                             .n_widths = N_WIDTHS,
@@ -143,6 +157,7 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
                             .cost = cost,
                             .state = state};
 
+    s.platform = d.platform = platform_of(&d.machines, a);
     for (int i = 0; i < MOST_CLASSES * N_WIDTHS; i++)
         state[i] = draw_state(&s.units, widths[i % N_WIDTHS], r, a);
     for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES; t++)
@@ -150,6 +165,55 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
             cost[t] = draw_cost(s.units.n_units, t < N_WIDTHS * N_SHARES ? 2 : 1,
                                 widths[t / N_SHARES % N_WIDTHS], shares[t % N_SHARES], r, a);
     CHECK_OK(weft_training_make(&s, &d.training));
+    return d;
+}
+
+static void slow_down(weft_unit_cost *c, double factor)
+{
+    c->forward_s *= factor;
+    c->backward_s *= factor;
+    c->compute_s *= factor;
+    c->memory_s *= factor;
+    for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
+        c->again_s[r] *= factor;
+}
+
+small_training vary_small_training(const small_training *s, const small_machines *m,
+                                   const weft_train_ask *ask, const double factor[2])
+{
+    const weft_training *p = s->training;
+    weft_arena *a = weft_arena_new();
+    int n = p->units.n_units, n_states = p->cluster->n_classes * p->n_widths;
+    const weft_unit_cost **cost = WEFT_NEW(a, const weft_unit_cost *, n_states * p->n_shares);
+    const weft_unit_state **state = WEFT_NEW(a, const weft_unit_state *, n_states);
+    small_training d = {.machines = *m, .platform = platform_of(m, a), .arena = a};
+    weft_training_spec t = {.name = p->name,
+                            .platform = d.platform,
+                            .units = p->units,
+                            .ask = *ask,
+                            .n_widths = p->n_widths,
+                            .n_shares = p->n_shares,
+                            .width = p->width,
+                            .share = p->share,
+                            .cost = cost,
+                            .state = state};
+
+    for (int i = 0; i < n_states * p->n_shares; i++) {
+        weft_unit_cost *c =
+            p->cost[i] ? weft_arena_copy(a, p->cost[i], sizeof *c * (size_t)n) : NULL;
+
+        for (int u = 0; c != NULL && u < n; u++)
+            slow_down(&c[u], factor[i / p->n_shares / p->n_widths]);
+        cost[i] = c;
+    }
+    for (int i = 0; i < n_states; i++) {
+        weft_unit_state *c = weft_arena_copy(a, p->state[i], sizeof *c * (size_t)n);
+
+        for (int u = 0; u < n; u++)
+            c[u].update_s *= factor[i / p->n_widths];
+        state[i] = c;
+    }
+    CHECK_OK(weft_training_make(&t, &d.training));
     return d;
 }
 

@@ -168,7 +168,7 @@ static weft_status lie_of_training(const weft_training *p, weft_run *run, weft_p
         return WEFT_OK;
     WEFT_TRY(weft_pipeline_evaluate(p, plan, run->scratch, &m));
     proof->bound = m.step_s;
-    proof->method = "pipeline search";
+    proof->method = weft_train_search_method(p);
     return WEFT_OK;
 }
 
@@ -181,7 +181,7 @@ static weft_status deny_training(const weft_training *p, weft_run *run, weft_pip
 }
 
 static const weft_train_solver train_liar = {
-    .name = "liar", .summary = "lies", .solve = lie_of_training, .search = "pipeline search"};
+    .name = "liar", .summary = "lies", .solve = lie_of_training, .search = weft_train_search_method};
 static const weft_train_solver train_denier = {
     .name = "denier", .summary = "lies", .solve = deny_training};
 

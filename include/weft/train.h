@@ -40,7 +40,7 @@ typedef struct weft_train_solver {
     const char *name, *summary;
     weft_status (*solve)(const weft_training *p, weft_run *run, weft_pipeline *plan,
                          weft_proof *proof, weft_train_log *log);
-    const char *search; /* by which it proves bounds; NULL: it proves none */
+    const char *(*search)(const weft_training *p); /* that proves its bounds; NULL: it has none */
 } weft_train_solver;
 
 int weft_train_count(void);
@@ -68,6 +68,8 @@ void weft_train_bound(const weft_training *p, weft_arena *a, weft_proof *out,
  * (docs/solvers.md); NULL: it is one. */
 const char *weft_train_outside(const weft_training *p, const weft_pipeline *plan, weft_arena *a);
 
+/* How the searches call what they prove of this problem. */
+const char *weft_train_search_method(const weft_training *p);
 /* Does a bound of this method rest on a search, which nobody repeats? */
 bool weft_train_method_is_search(const char *method);
 

@@ -71,7 +71,8 @@ static void check_proof(verifier *v, double value)
 {
     const weft_proof *proof = &v->file->proof;
     const weft_train_solver *solver = weft_train_find(v->file->origin.solver);
-    const char *search = solver != NULL ? solver->search : NULL;
+    const char *search =
+        solver != NULL && solver->search != NULL ? solver->search(v->c->training) : NULL;
     weft_train_floor floor;
     weft_proof bound;
 

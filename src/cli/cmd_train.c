@@ -212,7 +212,9 @@ const weft_command weft_cmd_train = {
         "microbatch and which schedule, what is computed again to save memory. Devices need not "
         "be\n"
         "equal. Simulates the step, with the memory of every stage, and says how far it is from\n"
-        "the best possible one at most. Ctrl-C ends the search with the best plan so far.\n"
+        "the best possible one at most, among plans whose operators are cut inside of blocks of\n"
+        "several devices as is best for eight microbatches. Ctrl-C ends the search with the best\n"
+        "plan so far.\n"
         "With --objective piper MODEL is an input of the Piper project, a JSON file, and the "
         "least\n"
         "time per sample under its objective is looked for; --on is left out.",

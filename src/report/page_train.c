@@ -582,7 +582,9 @@ static void add_about(training *t)
     weft_page_assume(&t->g, "Times of operators come from the cost models of the devices, not from "
                             "measurements.");
     weft_page_assume(&t->g, "The bound holds for plans of the space that is searched: pipelines of "
-                            "the units, with replicas and tensor widths.");
+                            "the units, with replicas and tensor widths. How operators are cut "
+                            "over the devices of a block is fixed before: the least forward + "
+                            "backward + update / 8.");
     for (int i = 0; i < t->p->n_warnings; i++)
         weft_page_assume(&t->g, t->p->warning[i]);
 }

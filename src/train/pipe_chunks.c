@@ -302,6 +302,11 @@ static bool cut_plan(weaving *w, weft_pipeline *plan)
     return weft_pipe_cut_chunks(c, plan, w->k->scratch);
 }
 
+static double least_step_s(const weaving *w)
+{
+    return (double)w->f->n_microbatches * w->least_s / w->n_stages;
+}
+
 /* All layouts of a plan that is cut. */
 static void try_layouts(weaving *w, weft_pipeline *plan)
 {
@@ -328,9 +333,13 @@ static void try_cuts(weaving *w, weft_pipeline *plan, int q)
 {
     int n_units = w->k->best->costs->p->units.n_units, left = plan->n_stages * plan->n_chunks - q;
 
+    if (w->k->best->is_over) {
+        w->open_s = fmin(w->open_s, least_step_s(w));
+        return;
+    }
     if (left == 1) {
         plan->cut[q + 1] = n_units;
-        (void)weft_pipe_spend(w->k->best, 1);
+        (void)weft_pipe_spend(w->k->best, 1 + q / 2);
         try_layouts(w, plan);
         return;
     }
@@ -365,14 +374,18 @@ static void try_sequence(weaving *w)
     for (int c = 0; c < w->f->n_crews; c++)
         if ((w->crews >> c & 1) && w->count[c] == 0)
             return; /* tried without it */
-    for (int v = 2; v <= p->ask.most_chunks && w->n_stages * v <= most; v++)
-        try_shape(w, v);
+    for (int v = 2; v <= p->ask.most_chunks && w->n_stages * v <= most; v++) {
+        if (w->k->best->is_over)
+            w->open_s = fmin(w->open_s, least_step_s(w));
+        else
+            try_shape(w, v);
+    }
 }
 
 /* All sequences from stage i on. */
 static void weave_from(weaving *w, int i)
 {
-    double bound = (double)w->f->n_microbatches * w->least_s / w->n_stages;
+    double bound = least_step_s(w);
 
     if (bound >= weft_pipe_target_s(w->k->best))
         return;

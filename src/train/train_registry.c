@@ -7,11 +7,26 @@
 #include "misfit.h"
 #include "pipe_solve.h"
 
+/* The second where blocks may have several devices: how operators are cut over them is an input
+ * (unit_choose.c), and what is proved is proved for these cuts. */
 static const char method[] = "pipeline search";
+static const char cut_method[] = "pipeline search, tensor cuts fixed as for 8 microbatches";
 
 bool weft_train_method_is_search(const char *name)
 {
-    return name != NULL && strcmp(name, method) == 0;
+    return name != NULL && (strcmp(name, method) == 0 || strcmp(name, cut_method) == 0);
+}
+
+const char *weft_train_search_method(const weft_training *p)
+{
+    for (int i = 0; i < p->cluster->n_classes * p->n_widths * p->n_shares; i++) {
+        int width = p->width[i / p->n_shares % p->n_widths];
+
+        if (p->cost[i] != NULL && width > 1 &&
+            (p->ask.most_width == 0 || width <= p->ask.most_width))
+            return cut_method;
+    }
+    return method;
 }
 
 static weft_status run_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
@@ -24,7 +39,7 @@ static weft_status run_search(const weft_training *p, weft_run *run, const weft_
     log->n_plans_tried = r.n_plans_tried;
     log->floor.pipeline_s = r.bound_s < INFINITY ? r.bound_s : 0;
     proof->bound = r.bound_s < INFINITY ? r.bound_s : 0;
-    proof->method = method;
+    proof->method = weft_train_search_method(p);
     if (r.value_s < INFINITY) {
         *plan = r.plan;
         proof->outcome = WEFT_BOUNDED;
@@ -48,8 +63,8 @@ static double value_of(const weft_training *p, const weft_pipeline *plan, weft_a
     return m.step_s;
 }
 
-/* A search that is not through may not have seen what is found where devices count as equal. The
- * bound is of the space, which need not hold that plan. */
+/* A search that is not through may not have seen what is found where devices count as equal: a
+ * plan of the same space. */
 static weft_status try_equal(const weft_training *p, weft_run *run, double value_s,
                              weft_pipeline *plan, weft_proof *proof, weft_train_log *log)
 {
@@ -100,14 +115,14 @@ const weft_train_solver weft_train_dp = {
     .name = "dp",
     .summary = "first plans of the dynamic program, with its bounds",
     .solve = solve_dp,
-    .search = method,
+    .search = weft_train_search_method,
 };
 
 const weft_train_solver weft_train_auto = {
     .name = "auto",
     .summary = "search of all plans, by bounds of pipelines; proves what it returns",
     .solve = solve_auto,
-    .search = method,
+    .search = weft_train_search_method,
 };
 
 static const weft_train_solver *const solvers[] = {
