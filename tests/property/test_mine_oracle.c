@@ -18,7 +18,7 @@
 #include "check.h"
 #include "weft/api.h"
 
-enum { MOST_DESIGNS = 729, MOST_NETS = 2, MOST_PLACES = 3 };
+enum { MOST_DESIGNS = 729, MOST_NETS = 2, MOST_PLACES = 12 };
 
 static const char *const files[] = {
     WEFT_TEST_DATA "/counterexamples/mine-exhaustive/m0.onnx",
@@ -90,6 +90,17 @@ static void draw_sizes(weft_rng *r, int most, question *q)
             q->n[k]--;
         q->reference[k] = weft_rng_below(r, q->n[k]);
     }
+}
+
+/* Many sizes of one knob: more than some searches look at. */
+static void draw_many(weft_rng *r, question *q)
+{
+    int k = WEFT_KNOB_TENSOR_CORES + weft_rng_below(r, 4);
+
+    q->n[k] = 10 + weft_rng_below(r, 3);
+    for (int i = 0; i < q->n[k]; i++)
+        q->size[k][i] = (k == WEFT_KNOB_BUFFER ? 40000 : 1) * (2 * i + 1);
+    q->reference[k] = weft_rng_below(r, q->n[k]);
 }
 
 static const char *draw_constants(weft_rng *r, weft_arena *a)
@@ -184,6 +195,8 @@ static question draw_question(uint64_t seed, weft_arena *a)
     question q = {.a = a, .area_mm2 = INFINITY, .tdp_w = INFINITY};
 
     draw_sizes(&r, seed % 8 == 0 ? 3 : 2, &q);
+    if (seed % 8 == 1)
+        draw_many(&r, &q);
     q.rest = draw_constants(&r, a);
     draw_networks(&r, &q);
     q.request.template_ = scratch_file(0);
