@@ -79,6 +79,7 @@ static void print_value(page *g)
 {
     const weft_fleet_found *f = g->f;
     const weft_fleet *x = &g->q->fleet;
+    char gap[32];
 
     field(g, "throughput", throughput_text(g, f->throughput));
     if (g->q->metric == WEFT_METRIC_PER_TDP)
@@ -94,8 +95,8 @@ static void print_value(page *g)
         field(g, "bound", "proved: no designs within the limits and no partition are better");
     else
         field(g, "bound",
-              weft_arena_print(g->a, "%.4g\t%s at most: gap %.2f\t%%", f->bound,
-                               weft_fleet_unit(g->q), 100 * f->gap));
+              weft_arena_print(g->a, "%.4g\t%s at most: gap %s\t%%", f->bound,
+                               weft_fleet_unit(g->q), weft_format_gap(f->gap, 2, gap)));
     print_beside(g);
     field(g, "searched",
           weft_arena_print(g->a,
