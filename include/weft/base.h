@@ -279,6 +279,9 @@ weft_status weft_scan_fail(const weft_scan *s, const char *expected);
 const char *weft_format_count(double value, char to[32]);
 /* "12.3 MB": decimal prefixes of bytes. */
 const char *weft_format_bytes(double bytes, char to[32]);
+/* A gap as a number of percent, "12.3": so many digits behind the point, or one that counts, if
+ * more than rounding (1e-9) would be shown as 0. */
+const char *weft_format_gap(double gap, int digits, char to[32]);
 /* "1,234,567". */
 const char *weft_format_integer(int64_t value, char to[32]);
 

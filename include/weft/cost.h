@@ -88,7 +88,7 @@ void weft_work_keys_free(weft_work_keys *k);
 WEFT_CHECKED weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p,
                                        weft_costs **out);
 
-/* A node that no device supports, or a shape that depends on the data, is an error naming it. The
+/* A shape that depends on the data is an error naming the node. The
  * caller owns *out. Each device costs as its first design. */
 WEFT_CHECKED weft_status weft_costs_new(const weft_graph *g, const weft_platform *p,
                                         weft_costs **out);

@@ -137,8 +137,8 @@ typedef struct weft_problem_spec {
     weft_ask ask;
 } weft_problem_spec;
 
-/* Sorts topologically, links by pairs of devices, copies all. A cycle or a task that no device
- * supports is an error naming a task. */
+/* Sorts topologically, links by pairs of devices, copies all. A cycle is an error naming a
+ * task; a task that no device supports is none: there is no plan then. */
 WEFT_CHECKED weft_status weft_problem_make(const weft_problem_spec *s, weft_problem **out);
 
 /* --- plans ----------------------------------------------------------------------------------- */

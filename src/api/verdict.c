@@ -213,16 +213,57 @@ static bool is_built_in(const char *name, weft_arena *a)
     return false;
 }
 
-/* Nothing is opened to find out: a plan
- * from elsewhere may name a pipe, which would never answer. */
+/* In the folder of the plan and those above it, as many as a path that leads out of them may need;
+ * last, without its own folders, beside the plan. NULL: nowhere. */
+static const char *find_near(const char *plan_path, const char *name, weft_arena *a)
+{
+    enum { MOST_ABOVE = 8 };
+    const char *slash = strrchr(plan_path, '/'), *last = strrchr(name, '/'), *path;
+    const char *folder =
+        slash == NULL ? "" : weft_arena_print(a, "%.*s/", (int)(slash - plan_path), plan_path);
+    const char *above = "";
+
+    for (int i = 0; name[0] != '/' && i <= MOST_ABOVE; i++) {
+        path = weft_arena_print(a, "%s%s%s", folder, above, name);
+        if (is_file(path))
+            return path;
+        above = weft_arena_print(a, "../%s", above);
+    }
+    path = weft_arena_print(a, "%s%s", folder, last ? last + 1 : name);
+    return is_file(path) ? path : NULL;
+}
+
+/* Nothing is opened to find out: a plan from elsewhere may name a pipe, which would never answer. A
+ * file that is another one is found out by its hash. */
 const char *weft_beside(const char *plan_path, const char *name, weft_arena *a)
 {
-    const char *slash = strrchr(plan_path, '/'), *other;
+    const char *near;
 
-    if (slash == NULL || name[0] == '/' || is_built_in(name, a) || is_file(name))
+    if (is_built_in(name, a) || is_file(name))
         return name;
-    other = weft_arena_print(a, "%.*s/%s", (int)(slash - plan_path), plan_path, name);
-    return is_file(other) ? other : name;
+    near = find_near(plan_path, name, a);
+    return near ? near : name;
+}
+
+weft_status weft_explain_missing(weft_status status, const weft_named *by,
+                                 const weft_plan_origin *o, weft_arena *a)
+{
+    const char *message = weft_arena_print(a, "%s", weft_message());
+    const char *flag = NULL;
+
+    if (status == WEFT_OK || strstr(message, "cannot be opened") == NULL)
+        return status;
+    if (by->model == NULL && o->model != NULL && strncmp(message, o->model, strlen(o->model)) == 0)
+        flag = "--model";
+    else if (by->platform == NULL && o->platform != NULL &&
+             strncmp(message, o->platform, strlen(o->platform)) == 0)
+        flag = "--on";
+    if (flag == NULL)
+        return status;
+    return weft_fail(status,
+                     "%s; %s names it, and it is neither in the current folder nor near that file: "
+                     "%s says where it is",
+                     message, by->plan_path, flag);
 }
 
 const char *weft_line_of_file(const weft_doc *doc, weft_arena *a)

@@ -40,7 +40,8 @@ void weft_check_again(weft_wrongs *w, const char *claimed, const char *name);
 void weft_check_origin(weft_wrongs *w, const weft_plan_origin *o, weft_verdict *out);
 /* Adds to what is not checked: a field of the file, "proof.bound". */
 void weft_unchecked(weft_verdict *out, const char *field);
-/* A file that is not where we are may lie beside the plan. */
+/* Where a file that a plan names is: as it is named, from the current folder; else from the folder
+ * of the plan, or one above it; else beside the plan, without the folders of its name. */
 const char *weft_beside(const char *plan_path, const char *name, weft_arena *a);
 
 /* What the reader of a plan asks for: model and platform, if not NULL, take the place of those that
@@ -48,6 +49,10 @@ const char *weft_beside(const char *plan_path, const char *name, weft_arena *a);
 typedef struct weft_named {
     const char *plan_path, *model, *platform;
 } weft_named;
+
+/* The message of a file that cannot be opened says who names it and what can be done. */
+WEFT_CHECKED weft_status weft_explain_missing(weft_status status, const weft_named *by,
+                                              const weft_plan_origin *o, weft_arena *a);
 
 weft_request weft_place_request_of(const weft_plan_file *f, const weft_named *by, weft_arena *a);
 weft_shard_request weft_shard_request_of(const weft_shards_file *f, const weft_named *by,

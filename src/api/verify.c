@@ -282,12 +282,13 @@ static weft_status verify_place(const char *plan_path, const char *model, const 
     weft_arena *a = w->a;
     weft_plan_file *file = WEFT_NEW(a, weft_plan_file, 1);
     verifier v = {.w = w, .a = a, .file = file, .c = c, .out = out};
+    weft_named by = {plan_path, model, platform};
     weft_request r;
 
     WEFT_TRY(weft_plan_read(plan_path, a, file));
     out->origin = file->origin;
-    r = weft_place_request_of(file, &(weft_named){plan_path, model, platform}, a);
-    WEFT_TRY(weft_case_open(&r, c));
+    r = weft_place_request_of(file, &by, a);
+    WEFT_TRY(weft_explain_missing(weft_case_open(&r, c), &by, &file->origin, a));
     judge(&v);
     return WEFT_OK;
 }

@@ -121,14 +121,15 @@ weft_status weft_verify_shards(const char *plan_path, const char *model, const c
 {
     weft_shards_file *file = WEFT_NEW(w->a, weft_shards_file, 1);
     verifier v = {w, file, c, out};
+    weft_named by = {plan_path, model, platform};
     weft_shard_request r;
 
     WEFT_TRY(weft_shards_read(plan_path, w->a, file));
     out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
-    r = weft_shard_request_of(file, &(weft_named){plan_path, model, platform}, w->a);
-    WEFT_TRY(weft_shard_case_open(&r, c));
+    r = weft_shard_request_of(file, &by, w->a);
+    WEFT_TRY(weft_explain_missing(weft_shard_case_open(&r, c), &by, &file->origin, w->a));
     judge(&v);
     return WEFT_OK;
 }

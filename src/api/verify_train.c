@@ -134,14 +134,15 @@ weft_status weft_verify_train(const char *plan_path, const char *model, const ch
 {
     weft_pipeline_file *file = WEFT_NEW(w->a, weft_pipeline_file, 1);
     verifier v = {w, file, c, out};
+    weft_named by = {plan_path, model, platform};
     weft_train_request r;
 
     WEFT_TRY(weft_pipeline_read(plan_path, w->a, file));
     out->origin = file->origin;
     if (file->origin.platform == NULL)
         return weft_doc_fail(file->doc, "'platform' is null, expected a map");
-    r = weft_train_request_of(file, &(weft_named){plan_path, model, platform}, w->a);
-    WEFT_TRY(weft_train_case_open(&r, c));
+    r = weft_train_request_of(file, &by, w->a);
+    WEFT_TRY(weft_explain_missing(weft_train_case_open(&r, c), &by, &file->origin, w->a));
     judge(&v);
     return WEFT_OK;
 }

@@ -43,6 +43,18 @@ const char *weft_format_bytes(double bytes, char to[32])
     return to;
 }
 
+const char *weft_format_gap(double gap, int digits, char to[32])
+{
+    static const double rounding = 1e-9;
+    double percent = 100 * gap;
+
+    if (gap > rounding && percent < 0.5 * pow(10, -digits))
+        snprintf(to, TEXT_BYTES, "%.1g", percent);
+    else
+        snprintf(to, TEXT_BYTES, "%.*f", digits, percent);
+    return to;
+}
+
 const char *weft_format_integer(int64_t value, char to[32])
 {
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;

@@ -170,7 +170,8 @@ static weft_doc *verdict_doc(const weft_verdict *v, weft_arena *a)
     weft_doc_put(a, d, "wrong", list);
     for (int i = 0; i < v->n_unchecked; i++)
         weft_doc_add(a, unchecked, weft_doc_new_text(a, v->unchecked[i]));
-    weft_doc_put(a, d, "not_checked", unchecked);
+    if (v->n_unchecked > 0 || !(v->is_mine || v->is_fleet))
+        weft_doc_put(a, d, "not_checked", unchecked);
     return d;
 }
 
@@ -219,6 +220,7 @@ const weft_command weft_cmd_check = {
         "or\n"
         "rests on a search that is named: that part is not repeated. Designs of weft mine are\n"
         "checked the same way: area, power, times and the metric, from template and networks.\n"
+        "What is not checked, such as the seed, is listed.\n"
         "Exit code 1, with one line for each thing that is wrong, if not.",
     .examples = "  weft place inception_v3 --on server-cpu-2gpu -o plan.json\n"
                 "  weft check plan.json\n"

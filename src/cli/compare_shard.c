@@ -47,7 +47,7 @@ static double reduction(const comparison *c, int i)
 static void print_row(const comparison *c, int i, int slim, FILE *to)
 {
     const weft_shard_solution *s = &c->solution[i];
-    char text[48];
+    char text[48], gap[32];
 
     fprintf(to, "%*s ", 12 - 3 * slim, weft_unit_print(s->proof.value, WEFT_UNIT_SECONDS, text));
     if (isnan(reduction(c, i)))
@@ -55,7 +55,7 @@ static void print_row(const comparison *c, int i, int slim, FILE *to)
     else
         fprintf(to, "%*.1f %% ", 8 - 2 * slim, 100 * reduction(c, i));
     fprintf(to, "%*s ", 12 - 3 * slim, weft_unit_print(s->proof.bound, WEFT_UNIT_SECONDS, text));
-    fprintf(to, "%*.1f %% %*s\n", 6 - slim, 100 * s->proof.gap, 10 - 2 * slim,
+    fprintf(to, "%*s %% %*s\n", 6 - slim, weft_format_gap(s->proof.gap, 1, gap), 10 - 2 * slim,
             weft_unit_print(s->seconds, WEFT_UNIT_SECONDS, text));
 }
 

@@ -34,7 +34,7 @@ static void show(void *context, double value, double bound)
 {
     weft_watch *w = context;
     double now_s = wall_s();
-    char best[48], least[48], text[160];
+    char best[48], least[48], gap[32], text[200];
     int n;
 
     if (now_s - w->shown_s < SHOW_EVERY_S)
@@ -48,10 +48,10 @@ static void show(void *context, double value, double bound)
         snprintf(text + n, sizeof text - (size_t)n, "best %s, no bound yet",
                  weft_unit_print(value, WEFT_UNIT_SECONDS, best));
     else
-        snprintf(text + n, sizeof text - (size_t)n, "best %s, bound %s, gap %.2f %%",
+        snprintf(text + n, sizeof text - (size_t)n, "best %s, bound %s, gap %s %%",
                  weft_unit_print(value, WEFT_UNIT_SECONDS, best),
                  weft_unit_print(bound, WEFT_UNIT_SECONDS, least),
-                 value > 0 ? 100 * (1 - bound / value) : 0);
+                 weft_format_gap(value > 0 ? 1 - bound / value : 0, 2, gap));
     weft_progress(text);
 }
 

@@ -70,7 +70,7 @@ static void show_progress(void *context, double value, double bound)
 {
     meter *m = context;
     double now_s = weft_wall_s(), spent_s = now_s - m->watch->begin_s;
-    char best[96] = "no design yet", least[96] = "", text[320];
+    char best[96] = "no design yet", least[96] = "", gap[32], text[320];
 
     if (now_s - m->watch->shown_s < SHOW_EVERY_S)
         return;
@@ -79,8 +79,8 @@ static void show_progress(void *context, double value, double bound)
     if (value > 0)
         snprintf(best, sizeof best, "best %.5g %s", value, m->unit);
     if (value > 0 && bound < INFINITY)
-        snprintf(least, sizeof least, ", bound %.5g, gap %.2f %%", bound,
-                 100 * (bound / value - 1));
+        snprintf(least, sizeof least, ", bound %.5g, gap %s %%", bound,
+                 weft_format_gap(bound / value - 1, 2, gap));
     snprintf(text, sizeof text, "%.1f s: %s%s, %lld designs, %.0f/s", spent_s, best, least,
              (long long)m->n_evaluated, (double)m->n_evaluated / fmax(spent_s, 1e-3));
     weft_progress(text);

@@ -87,7 +87,7 @@ static const char *const escape_of[] = {
     [TITLE] = "\033[1m", [GOOD] = "\033[32m", [CARE] = "\033[33m", [BAD] = "\033[31m"};
 static const char escape_end[] = "\033[0m";
 
-/* '#' stands for a number: digits, and a point between them. */
+/* '#' stands for a number: digits, a point between them, an exponent. */
 static const struct phrase {
     const char *text;
     tone tone;
@@ -122,7 +122,7 @@ static bool is_blank(char c)
 
 static bool is_number(char c)
 {
-    return (c >= '0' && c <= '9') || c == '.';
+    return (c >= '0' && c <= '9') || c == '.' || c == 'e' || c == '-';
 }
 
 /* Bytes of the text that the phrase covers; 0: it does not begin here. */

@@ -240,26 +240,11 @@ static weft_status fill_column(filler *f, int d)
     return use_profile(f, d);
 }
 
-static weft_status check_support(const filler *f)
-{
-    for (int u = 0; u < f->g->n_nodes; u++) {
-        bool has_device = false;
-
-        for (int d = 0; d < f->p->n_devices; d++)
-            has_device =
-                has_device || isfinite(f->seconds[(size_t)u * (size_t)f->p->n_devices + (size_t)d]);
-        if (!has_device)
-            return weft_fail(WEFT_E_INPUT, "node '%s' (%s): no device of platform '%s' supports it",
-                             f->g->node[u].name, f->g->node[u].op, f->p->name);
-    }
-    return WEFT_OK;
-}
-
 static weft_status fill(filler *f)
 {
     for (int d = 0; d < f->p->n_devices; d++)
         WEFT_TRY(fill_column(f, d));
-    return check_support(f);
+    return WEFT_OK;
 }
 
 weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_costs **out)

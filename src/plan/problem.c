@@ -98,7 +98,6 @@ static weft_status check_times(const weft_problem_spec *s, const weft_problem_ex
 {
     const double *seconds = s->seconds + (size_t)u * (size_t)s->n_devices;
     const char *name = s->task_name[u];
-    bool is_supported = false;
 
     for (int d = 0; d < s->n_devices; d++) {
         if (!(seconds[d] >= 0))
@@ -106,11 +105,7 @@ static weft_status check_times(const weft_problem_spec *s, const weft_problem_ex
                                  "task '%.*s' takes %g s on '%.*s', expected 0 or "
                                  "more",
                                  WEFT_SHOWN(name), seconds[d], WEFT_SHOWN(s->device_name[d]));
-        is_supported = is_supported || isfinite(seconds[d]);
     }
-    if (!is_supported)
-        return weft_doc_fail(place_of(x, u), "task '%.*s' is not supported by any device",
-                             WEFT_SHOWN(name));
     if (s->pin && s->pin[u] >= 0) {
         assert(s->pin[u] < s->n_devices);
         if (isinf(seconds[s->pin[u]]))

@@ -51,6 +51,8 @@ static const char *of(page *g, double value, const char *unit)
         return weft_glued_bytes(g->a, value);
     if (strcmp(unit, "%") == 0)
         return weft_arena_print(g->a, "%.1f\t%%", 100 * value);
+    if (strcmp(unit, "gap") == 0)
+        return weft_arena_print(g->a, "%s\t%%", weft_format_gap(value, 1, text));
     if (strcmp(unit, "J") == 0)
         return weft_arena_print(g->a, "%s", weft_unit_print(value, WEFT_UNIT_JOULES, text));
     if (strcmp(unit, "1/s") == 0)
@@ -99,7 +101,8 @@ static const char *change_text(page *g, const weft_diff_figure *f)
         return "";
     if (fabs(x - y) <= 1e-9 * fmax(fabs(x), fabs(y)))
         return "same";
-    if (strcmp(f->unit, "%") == 0) /* a difference that the numbers do not show is none */
+    if (strcmp(f->unit, "%") == 0 ||
+        strcmp(f->unit, "gap") == 0) /* a difference that the numbers do not show is none */
         return fabs(y - x) < 0.0005 ? "same"
                                     : weft_arena_print(g->a, "%+.1f\tpoints", 100 * (y - x));
     if (strcmp(f->unit, "count") == 0)
@@ -147,7 +150,7 @@ static void print_values(page *g)
         NULL, "bound", d->unit, {d->proof[0]->bound, d->proof[1]->bound}
     };
     weft_diff_figure gap = {
-        NULL, "gap", "%", {d->proof[0]->gap, d->proof[1]->gap}
+        NULL, "gap", "gap", {d->proof[0]->gap, d->proof[1]->gap}
     };
 
     print_head(g, "");

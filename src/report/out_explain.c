@@ -30,9 +30,10 @@ static const char *glued(const char *text, weft_arena *a)
 static void print_head(const weft_explanation *e, weft_arena *a, int width, FILE *to)
 {
     const weft_proof *proof = e->proof;
+    char text[32];
     const char *gap = proof->outcome == WEFT_OPTIMAL
                           ? "proved optimal"
-                          : weft_arena_print(a, "gap %.2f\t%%", 100 * proof->gap);
+                          : weft_arena_print(a, "gap %s\t%%", weft_format_gap(proof->gap, 2, text));
 
     weft_print_wrapped(to, 0, width,
                        e->origin->platform

@@ -80,6 +80,7 @@ static void print_bound(page *g)
 {
     const weft_fleet_found *f = g->f;
     const char *cuts = "";
+    char gap[32];
 
     if (g->q->fleet.width > 1)
         cuts = weft_arena_print(g->a, ", with operators cut over %d\tdevices as is best on %s",
@@ -91,8 +92,8 @@ static void print_bound(page *g)
                                cuts));
     else
         field(g, "bound",
-              weft_arena_print(g->a, "%.4g\t%s at most: gap %.2f\t%%%s", f->bound,
-                               weft_fleet_unit(g->q), 100 * f->gap, cuts));
+              weft_arena_print(g->a, "%.4g\t%s at most: gap %s\t%%%s", f->bound,
+                               weft_fleet_unit(g->q), weft_format_gap(f->gap, 2, gap), cuts));
 }
 
 static void print_value(page *g)

@@ -189,13 +189,14 @@ static void print_bound(page *g)
 {
     const weft_found *f = g->f;
     double more;
+    char gap[32];
 
     if (f->outcome == WEFT_OPTIMAL)
         field(g, "bound", "proved: no design of the template within the limits is better");
     else if (f->bound < INFINITY)
         field(g, "bound",
-              weft_arena_print(g->a, "%s at most: gap %.2f\t%%", valued(g, f->bound),
-                               100 * (f->bound / f->value - 1)));
+              weft_arena_print(g->a, "%s at most: gap %s\t%%", valued(g, f->bound),
+                               weft_format_gap(f->bound / f->value - 1, 2, gap)));
     else
         field(g, "bound", "none is known");
     if (!(f->schedule_bound < INFINITY))

@@ -76,6 +76,7 @@ static void print_worth(page *g)
     const weft_piper_solution *s = g->s;
     const char *bound = weft_glued_seconds(g->a, s->bound_s);
     double gap = s->value_s > 0 ? (s->value_s - s->bound_s) / s->value_s : 0;
+    char text[32];
 
     field(g, "time",
           weft_arena_print(g->a, "%s a sample, the time of stage %d",
@@ -83,7 +84,8 @@ static void print_worth(page *g)
     if (s->outcome == WEFT_OPTIMAL)
         field(g, "bound", weft_arena_print(g->a, "%s  no plan is better", bound));
     else
-        field(g, "bound", weft_arena_print(g->a, "%s  gap %.2f\t%%", bound, 100 * gap));
+        field(g, "bound",
+              weft_arena_print(g->a, "%s  gap %s\t%%", bound, weft_format_gap(gap, 2, text)));
     field(g, "devices",
           weft_arena_print(g->a, "%s of %s in use, in %d stage%s", whole(g, s->measures.n_devices),
                            whole(g, g->p->n_devices), s->plan.n_stages,

@@ -175,6 +175,7 @@ static void print_bound(page *g)
 {
     const weft_proof *proof = g->proof;
     const char *bound = seconds(g, proof->bound), *method = proof->method ? proof->method : "";
+    char gap[32];
     const char *by = *method ? weft_arena_print(g->a, "  (%s)", short_name(g, method)) : "";
 
     if (proof->outcome == WEFT_OPTIMAL)
@@ -182,8 +183,8 @@ static void print_bound(page *g)
               weft_arena_print(g->a, "%s%s%s  no plan is better", bound, an_item(g), by));
     else if (proof->bound > 0 && isfinite(proof->gap))
         field(g, "bound",
-              weft_arena_print(g->a, "%s%s%s  gap %.1f\t%%", bound, an_item(g), by,
-                               100 * proof->gap));
+              weft_arena_print(g->a, "%s%s%s  gap %s\t%%", bound, an_item(g), by,
+                               weft_format_gap(proof->gap, 1, gap)));
     else if (proof->bound > 0)
         field(g, "bound", weft_arena_print(g->a, "%s%s%s", bound, an_item(g), by));
     else

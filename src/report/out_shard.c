@@ -77,6 +77,7 @@ static void print_bound(page *g)
 {
     const weft_proof *proof = g->proof;
     const char *bound = seconds(g, proof->bound);
+    char gap[32];
     const char *by =
         proof->method ? weft_arena_print(g->a, "  (%s)", short_name(g, proof->method)) : "";
 
@@ -86,7 +87,8 @@ static void print_bound(page *g)
         field(g, "bound", weft_arena_print(g->a, "%s%s  no plan is better", bound, by));
     else
         field(g, "bound",
-              weft_arena_print(g->a, "%s%s  gap %.1f\t%%", bound, by, 100 * proof->gap));
+              weft_arena_print(g->a, "%s%s  gap %s\t%%", bound, by,
+                               weft_format_gap(proof->gap, 1, gap)));
 }
 
 double weft_shard_reduction(const weft_shard_report *r, const weft_shard_baseline *b)

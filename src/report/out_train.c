@@ -74,6 +74,7 @@ static void print_bound(page *g)
 {
     const weft_proof *proof = g->proof;
     const char *bound = seconds(g, proof->bound);
+    char gap[32];
     const char *by = proof->method ? weft_arena_print(g->a, "  (%s)", proof->method) : "";
 
     if (!(proof->bound > 0))
@@ -83,7 +84,8 @@ static void print_bound(page *g)
               weft_arena_print(g->a, "%s%s  no plan of the space is better", bound, by));
     else
         field(g, "bound",
-              weft_arena_print(g->a, "%s%s  gap %.1f\t%%", bound, by, 100 * proof->gap));
+              weft_arena_print(g->a, "%s%s  gap %s\t%%", bound, by,
+                               weft_format_gap(proof->gap, 1, gap)));
 }
 
 static void print_floors(page *g)

@@ -35,7 +35,8 @@ const char *weft_design_words(const weft_template *t, const weft_point *p, weft_
 void weft_design_claim_facts(weft_page *g, const weft_design_claim *c)
 {
     bool is_optimal = c->outcome == WEFT_OPTIMAL;
-    const char *gap = weft_arena_print(g->a, "%.2f %%", 100 * c->gap);
+    char text[32];
+    const char *gap = weft_arena_print(g->a, "%s %%", weft_format_gap(c->gap, 2, text));
 
     weft_page_fact(g, "value", c->label,
                    weft_arena_print(g->a, "%s %s", weft_metric_text(g->a, c->value), c->unit),

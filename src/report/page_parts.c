@@ -115,10 +115,9 @@ void weft_page_fact(weft_page *g, const char *key, const char *label, const char
 
 static const char *gap_text(const weft_proof *proof, weft_arena *a)
 {
-    double percent = 100 * proof->gap;
-    bool is_small = proof->outcome != WEFT_OPTIMAL && percent < 0.05;
+    char text[32];
 
-    return weft_arena_print(a, is_small ? "%.1g %%" : "%.1f %%", percent);
+    return weft_arena_print(a, "%s %%", weft_format_gap(proof->gap, 1, text));
 }
 
 void weft_page_proof_facts(weft_page *g, const char *label, const char *text,

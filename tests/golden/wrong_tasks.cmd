@@ -8,7 +8,6 @@ try() {
 try '"tasks": [], "edges": []}'
 try '"tasks": [{"name": "a", "seconds": [1]}], "edges": []}'
 try '"tasks": [{"name": "a", "seconds": [-1, 1]}], "edges": []}'
-try '"tasks": [{"name": "a", "seconds": [null, null]}], "edges": []}'
 try '"tasks": [{"name": "a", "seconds": [1, 1]}, {"name": "a", "seconds": [1, 1]}], "edges": []}'
 try '"tasks": [{"name": "task", "seconds": [1, 1]}], "edges": [{"from": "task", "to": "tsak", "amount": 1}]}'
 try '"tasks": [{"name": "a", "seconds": [1, 1]}, {"name": "b", "seconds": [1, 1]}],

@@ -126,8 +126,6 @@ TEST(wrong_tasks_and_devices_are_refused_with_file_and_line)
     refused(right_tasks, "[14, 16]", "[14, \"16\"]", "on 'P2' is '16', expected a number");
     refused(right_tasks, "[14, 16]", "[14, 1e19]",
             "on 'P2' is 1e19, expected a number from 0 to 1e18");
-    refused(right_tasks, "[14, 16]", "[null, null]",
-            ":2: task 'alpha' is not supported by any device");
     refused(right_tasks, "[14, 16]", "14", ":2: 'seconds' is 14, expected a list");
     refused(right_tasks, "1048576", "-1", ":3: 'memory' is -1, expected 0 to 1e+18");
 }
