@@ -54,8 +54,8 @@ void weft_progress_end(void);
 
 /* --- ends that nobody planned (signals.c) --- */
 
-/* A signal that asks the program to end leaves no temporary files; a file that shrinks and a lack of
- * memory are one line and an exit code. Called once, at first. */
+/* A signal that asks the program to end leaves no temporary files; a file that shrinks and a lack
+ * of memory are one line and an exit code. Called once, at first. */
 void weft_signals_handle(void);
 /* From now on this signal ends the program, as it does at first. */
 void weft_end_on(int signal_number);

@@ -89,6 +89,8 @@ WEFT_CHECKED weft_status weft_import_resolve(weft_import *m, weft_scope *s, weft
                                              int *out);
 /* Imports the nodes of the main graph from *u on as long as they do what their twins did. */
 WEFT_CHECKED weft_status weft_import_repeats(weft_import *m, weft_scope *s, int *u);
+/* Refuses what has used up n_budget. */
+WEFT_CHECKED weft_status weft_import_budget(const weft_import *m);
 /* One node: an operator, a call of a function, control flow. */
 WEFT_CHECKED weft_status weft_import_node(weft_import *m, weft_scope *s, const weft_onnx_node *n);
 /* All nodes of a list, in topological order. */

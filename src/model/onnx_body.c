@@ -85,13 +85,20 @@ static void pass_warnings(const weft_net *from, weft_net *to)
     }
 }
 
-/* Each body of the file may have its rounds, but bodies in functions in bodies multiply. */
-static weft_status count_run(weft_import *m)
+/* What the lists of a body cost of the budget of nodes, which they may outnumber. */
+static weft_status count_lists(weft_import *m, const weft_onnx_graph *g)
 {
-    if (++m->n_runs <= MOST_RUNS + (int64_t)MOST_ROUNDS * m->reads.n)
-        return WEFT_OK;
-    return weft_fail(WEFT_E_INPUT, "functions and sub-graphs unfold to more than %d sub-graphs",
-                     MOST_RUNS);
+    m->n_budget -= ((int64_t)g->n_inputs + g->n_outputs + g->n_values + g->n_initializers) / 16;
+    return weft_import_budget(m);
+}
+
+/* Each body of the file may have its rounds, but bodies in functions in bodies multiply. */
+static weft_status count_run(weft_import *m, const weft_onnx_graph *g)
+{
+    if (++m->n_runs > MOST_RUNS + (int64_t)MOST_ROUNDS * m->reads.n)
+        return weft_fail(WEFT_E_INPUT, "functions and sub-graphs unfold to more than %d sub-graphs",
+                         MOST_RUNS);
+    return count_lists(m, g);
 }
 
 /* Imports the body with the given values for its inputs (NULL: no inputs). The net is gone
@@ -102,7 +109,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
     weft_graph *graph = NULL;
     weft_status status = WEFT_OK;
 
-    WEFT_TRY(count_run(m));
+    WEFT_TRY(count_run(m, b->graph));
     net = weft_net_new("body");
     b->scope = (weft_scope){.net = net,
                             .values = weft_map_new(m->arena),
@@ -241,6 +248,7 @@ static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_
 
     for (int i = 0; i < n->n_outputs; i++)
         inside[i] = graph->output[i].name;
+    WEFT_TRY(count_lists(m, graph));
     inner.prefix = weft_import_prefix(m, s, n->name, n->form->op_type);
     weft_import_rename(m, s, n, inside, &inner);
     weft_import_declared(m, &inner, graph);

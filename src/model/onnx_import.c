@@ -524,6 +524,13 @@ static weft_status check_unfolded(weft_import *m, const weft_scope *s)
                      MOST_UNFOLDED_MB);
 }
 
+weft_status weft_import_budget(const weft_import *m)
+{
+    if (m->n_budget >= 0)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "more than %d nodes after functions are inlined", MOST_NODES);
+}
+
 /* What a node costs of the budget: below the main graph also its operands, results, attributes and
  * the search for references of these, since a small file can repeat a large node any number of
  * times. */
@@ -566,9 +573,7 @@ static weft_status import_any(weft_import *m, weft_scope *s, const weft_onnx_nod
     if (s->depth > 0)
         WEFT_TRY(check_unfolded(m, s));
     m->n_budget -= cost_of(s, n);
-    if (m->n_budget < 0)
-        return weft_fail(WEFT_E_INPUT, "more than %d nodes after functions are inlined",
-                         MOST_NODES);
+    WEFT_TRY(weft_import_budget(m));
     if (!form->is_made)
         WEFT_TRY(make_form(m, s, n, form));
     if (s->depth == 0 && (form->function || form->is_control))

@@ -469,14 +469,11 @@ static void put_branches(weft_wire_out *o, const weft_wire_out *yes, const weft_
     put_graph(o, "else_branch", no);
 }
 
-/* Function `number` is an If whose branches both call the next one; -1: both are a Relu. */
-static void write_choice(weft_wire_out *o, int number, int called)
+/* Function `number` is an If. */
+static void write_choice(weft_wire_out *o, int number, const weft_wire_out *yes,
+                         const weft_wire_out *no)
 {
     size_t function = weft_wire_begin(o, ONNX_MODEL_FUNCTION), node;
-    const char *op = called < 0 ? "Relu" : at_level(o->arena, "f", called);
-    const char *domain = called < 0 ? "" : "local";
-    weft_wire_out yes = one_node(o->arena, op, domain, "p"),
-                  no = one_node(o->arena, op, domain, "q");
 
     put_text(o, ONNX_FUNCTION_NAME, at_level(o->arena, "f", number));
     put_text(o, ONNX_FUNCTION_DOMAIN, "local");
@@ -485,12 +482,13 @@ static void write_choice(weft_wire_out *o, int number, int called)
     put_text(o, ONNX_FUNCTION_OUTPUT, "y");
     put_opset(o, ONNX_FUNCTION_OPSET, "", 17);
     node = begin_node(o, ONNX_FUNCTION_NODE, "If", "c", "y");
-    put_branches(o, &yes, &no);
+    put_branches(o, yes, no);
     weft_wire_end(o, node);
     weft_wire_end(o, function);
 }
 
-static void write_choices(weft_wire_out *o, weft_arena *a, int depth)
+/* `depth` functions, both branches of each call the next; those of the last are leaves. */
+static void write_choices(weft_wire_out *o, weft_arena *a, int depth, const weft_wire_out *leaf)
 {
     size_t graph = begin_model(o, a), node;
 
@@ -501,8 +499,13 @@ static void write_choices(weft_wire_out *o, weft_arena *a, int depth)
     put_text(o, ONNX_NODE_DOMAIN, "local");
     weft_wire_end(o, node);
     weft_wire_end(o, graph);
-    for (int i = 0; i < depth; i++)
-        write_choice(o, i, i + 1 < depth ? i + 1 : -1);
+    for (int i = 0; i + 1 < depth; i++) {
+        const char *next = at_level(a, "f", i + 1);
+        weft_wire_out yes = one_node(a, next, "local", "p"), no = one_node(a, next, "local", "q");
+
+        write_choice(o, i, &yes, &no);
+    }
+    write_choice(o, depth - 1, leaf, leaf);
 }
 
 /* 2^8 bodies are fine; of 2^16 and 2^30 the first ten thousand are met, not 128 MB of them. */
@@ -510,14 +513,27 @@ TEST(choices_that_multiply_are_refused_early)
 {
     static const int depth[] = {16, 20, 30};
     weft_arena *a = weft_arena_new();
-    weft_wire_out o;
+    weft_wire_out o, leaf = one_node(a, "Relu", "", "p");
 
-    write_choices(&o, a, 8);
+    write_choices(&o, a, 8, &leaf);
     accept(&o, 1);
     for (int i = 0; i < 3; i++) {
-        write_choices(&o, a, depth[i]);
+        write_choices(&o, a, depth[i], &leaf);
         refuse(&o, "unfold to more than 10000 sub-graphs");
     }
+    weft_arena_free(a);
+}
+
+/* 2^12 bodies with a list of 20,000 declarations, all of one name. */
+TEST(lists_of_bodies_count_as_nodes)
+{
+    weft_arena *a = weft_arena_new();
+    weft_wire_out o, leaf = one_node(a, "Relu", "", "p");
+
+    for (int i = 0; i < 20000; i++)
+        put_value(&leaf, ONNX_GRAPH_VALUE, "v", WEFT_F32, NULL, 0);
+    write_choices(&o, a, 12, &leaf);
+    refuse(&o, "more than 1000000 nodes");
     weft_arena_free(a);
 }
 
@@ -815,6 +831,7 @@ int main(void)
         cmocka_unit_test(sixty_nested_loops_take_no_time),
         cmocka_unit_test(an_if_without_branches_at_the_bottom_of_many),
         cmocka_unit_test(choices_that_multiply_are_refused_early),
+        cmocka_unit_test(lists_of_bodies_count_as_nodes),
         cmocka_unit_test(a_large_body_at_the_bottom_of_many),
         cmocka_unit_test(functions_that_call_themselves_are_refused),
         cmocka_unit_test(functions_that_multiply_are_refused_early),
