@@ -37,14 +37,15 @@ double weft_bound_again(const weft_problem *p, const char *name);
 
 /* What every answer is set beside. */
 typedef struct weft_usual {
-    double single_s;    /* value of the best single device; NAN if no device can do all */
+    double single_s;    /* value of the best single device; NAN if no device can do all, or unknown */
     const char *single; /* its name, or NULL */
     double heft_s;      /* value of HEFT's plan; NAN if it has none */
 } weft_usual;
 
-/* `bound`: of weft_place_bound. Limits of the problem do not count. */
+/* `bound`: of weft_place_bound. Limits of the problem do not count. What is not known when the run
+ * is over (from its begin_s on; NULL: never) is left out. */
 WEFT_CHECKED weft_status weft_place_usual(const weft_problem *p, const weft_proof *bound,
-                                          weft_arena *a, weft_usual *out);
+                                          const weft_run *run, weft_arena *a, weft_usual *out);
 
 /* --- latency against throughput -------------------------------------------------------------- */
 

@@ -181,6 +181,8 @@ struct weft_run;
  * `usual` is the time limit where the flags have none. */
 WEFT_CHECKED weft_status weft_effort_read(const weft_effort_flags *f, const char *usual,
                                           weft_watch *w, struct weft_run *out);
+/* Wipes what was shown; Ctrl-C still asks for what there is. */
+void weft_effort_wipe(weft_watch *w);
 void weft_effort_end(weft_watch *w);
 bool weft_effort_is_stopped(void); /* by Ctrl-C */
 

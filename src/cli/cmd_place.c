@@ -42,6 +42,8 @@ static const weft_option place_table[] = {
     WEFT_OPTIONS_END,
 };
 
+static const double USUAL_SHARE = 0.5; /* of the limit, for what an answer is set beside */
+
 /* --- what place and compare share ------------------------------------------------------------ */
 
 static weft_status unknown_solver(const char *name)
@@ -54,19 +56,33 @@ static weft_status unknown_solver(const char *name)
     return weft_unknown_solver(name, known, n);
 }
 
-/* Runs a solver. */
-static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
-                         const weft_effort_flags *f, weft_arena *a, weft_solution *out)
-{
-    weft_watch watch = {0};
+/* A limit, and the clock that runs since it was read. */
+typedef struct effort {
+    weft_watch watch;
     weft_run run;
+} effort;
+
+static weft_status begin(const weft_effort_flags *f, effort *out)
+{
+    WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &out->watch, &out->run));
+    out->run.begin_s = weft_wall_s();
+    if (out->run.progress != NULL)
+        out->run.context = &out->watch;
+    return WEFT_OK;
+}
+
+/* Runs a solver for the time that is left. */
+static weft_status solve(const weft_solver *s, const weft_problem *p, const weft_proof *bound,
+                         effort *e, weft_arena *a, weft_solution *out)
+{
+    weft_run run = e->run;
     weft_status status;
 
-    WEFT_TRY(weft_effort_read(f, WEFT_USUAL_LIMIT, &watch, &run));
+    run.limit_s = run.limit_s < INFINITY ? weft_run_left_s(&e->run) : INFINITY;
     run.scratch = weft_arena_new();
     status = weft_solve(s, p, NULL, &run, bound, a, out);
     weft_arena_free(run.scratch);
-    weft_effort_end(&watch);
+    weft_effort_wipe(&e->watch);
     return status;
 }
 
@@ -76,12 +92,14 @@ static bool has_plan(const weft_solution *s)
 }
 
 /* Fills the report with what every answer is set beside: the best single device, and HEFT. */
-static weft_status find_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
-                              weft_report *r)
+static weft_status find_usual(const weft_problem *p, const weft_proof *bound, const effort *e,
+                              weft_arena *a, weft_report *r)
 {
+    weft_run run = e->run;
     weft_usual usual;
 
-    WEFT_TRY(weft_place_usual(p, bound, a, &usual));
+    run.limit_s *= USUAL_SHARE;
+    WEFT_TRY(weft_place_usual(p, bound, &run, a, &usual));
     r->best_single_s = usual.single_s;
     r->best_single = usual.single;
     r->heft_s = usual.heft_s;
@@ -193,7 +211,7 @@ static weft_status show(const weft_report *r, weft_doc *plan, const place_option
 }
 
 static weft_status place(const weft_case *c, const weft_request *q, const place_options *o,
-                         weft_arena *a, int *code)
+                         effort *e, weft_arena *a, int *code)
 {
     const weft_solver *solver = weft_place_find(o->solver);
     weft_plan_origin origin = {q->model,
@@ -224,8 +242,8 @@ static weft_status place(const weft_case *c, const weft_request *q, const place_
         return weft_pareto_show(c->problem, &origin,
                                 &(weft_pareto_options){&o->effort, o->json, o->output}, a, code);
     weft_place_bound(c->problem, a, &bound);
-    WEFT_TRY(find_usual(c->problem, &bound, a, &r));
-    WEFT_TRY(solve(solver, c->problem, &bound, &o->effort, a, &solution));
+    WEFT_TRY(find_usual(c->problem, &bound, e, a, &r));
+    WEFT_TRY(solve(solver, c->problem, &bound, e, a, &solution));
     WEFT_TRY(cross_check(&(answers){&r, &solution, &solver->name, 1}, a));
     r.solution = &solution;
     if (has_plan(&solution)) {
@@ -245,15 +263,19 @@ static weft_status run_place(const void *options, const char *const *operand, in
     weft_arena *a = weft_arena_new();
     weft_request request;
     weft_case c;
+    effort e = {0};
     weft_status status = weft_case_flags_read(&o->where, &o->flags, operand[0], a, &request);
 
     (void)n_operands; /* one: the table says so */
     if (status == WEFT_OK)
+        status = begin(&o->effort, &e);
+    if (status == WEFT_OK)
         status = weft_case_open(&request, &c);
     if (status == WEFT_OK) {
-        status = place(&c, &request, o, a, code);
+        status = place(&c, &request, o, &e, a, code);
         weft_case_close(&c);
     }
+    weft_effort_end(&e.watch);
     weft_arena_free(a);
     return status;
 }
@@ -423,8 +445,11 @@ static weft_doc *compare_doc(const comparison *c, weft_arena *a)
 static weft_status run_one(comparison *c, int i, const compare_options *o, weft_arena *a)
 {
     weft_solution *s = &c->solution[i];
-    weft_status status = solve(c->solver[i], c->problem, &c->bound, &o->effort, a, s);
+    weft_status status;
+    effort e;
 
+    WEFT_TRY(begin(&o->effort, &e));
+    status = solve(c->solver[i], c->problem, &c->bound, &e, a, s);
     if (status != WEFT_E_SYSTEM)
         return status;
     *s = (weft_solution){.proof = c->bound};
@@ -461,7 +486,9 @@ static weft_status compare(const weft_case *the, const weft_request *q, const co
     comparison c = {
         .problem = p, .model = q->model, .platform = the->platform ? q->platform : NULL};
     weft_collect text;
+    effort e;
 
+    WEFT_TRY(begin(&o->effort, &e));
     c.solver = WEFT_NEW(a, const weft_solver *, weft_place_count());
     for (int i = 0; i < weft_place_count(); i++) {
         if (weft_solver_applies(weft_place_at(i), p))
@@ -470,13 +497,14 @@ static weft_status compare(const weft_case *the, const weft_request *q, const co
     c.solution = WEFT_NEW(a, weft_solution, c.n);
     c.missing = WEFT_NEW(a, const char *, c.n);
     weft_place_bound(p, a, &c.bound);
-    WEFT_TRY(find_usual(p, &c.bound, a, &c.single));
+    WEFT_TRY(find_usual(p, &c.bound, &e, a, &c.single));
     *code = WEFT_EXIT_NO;
     for (int i = 0; i < c.n; i++) {
         WEFT_TRY(run_one(&c, i, o, a));
         if (has_plan(&c.solution[i]))
             *code = WEFT_EXIT_DONE;
     }
+    weft_effort_end(&e.watch);
     WEFT_TRY(cross_check_all(&c, the, q, o, a));
     WEFT_TRY(weft_collect_begin(&text));
     if (o->json)

@@ -178,7 +178,7 @@ static weft_status make_place(reporting *t)
     weft_proof bound;
 
     weft_place_bound(p, t->a, &bound);
-    WEFT_TRY(weft_place_usual(p, &bound, t->a, &usual));
+    WEFT_TRY(weft_place_usual(p, &bound, NULL, t->a, &usual));
     t->place = (weft_report){
         p, &t->v->solution, &t->v->origin, usual.single_s, usual.single, usual.heft_s};
     t->page = weft_place_page(&t->place, t->c, &t->ask, t->a);

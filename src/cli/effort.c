@@ -80,11 +80,17 @@ weft_status weft_effort_read(const weft_effort_flags *f, const char *usual, weft
     return WEFT_OK;
 }
 
+void weft_effort_wipe(weft_watch *w)
+{
+    if (w->has_shown)
+        weft_progress_end();
+    w->has_shown = false;
+}
+
 void weft_effort_end(weft_watch *w)
 {
     weft_end_on(SIGINT);
-    if (w->has_shown)
-        weft_progress_end();
+    weft_effort_wipe(w);
 }
 
 bool weft_effort_is_stopped(void)

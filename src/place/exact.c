@@ -139,6 +139,7 @@ typedef struct engine {
     WEFT_VEC(step) trace;
     int beam;
     int64_t n_states;
+    double ideal_bytes; /* of the level that is made */
     bool is_stopped;
     tick *child, *head, *end; /* scratch */
     int *map, *by_edge;
@@ -530,6 +531,8 @@ static ideal *find_ideal(engine *g, level *l, const name *m, const ideal *from, 
     set_lists(g, o, from, u, l->arena);
     set_window(g, o, l->arena);
     set_work(g, o, from, u, l->arena);
+    g->ideal_bytes += (double)sizeof(uint64_t) * g->words +
+                      (double)sizeof(int) * (o->n_front + o->n_ready + 2.0 * o->n_window);
     o->length = g->k * (1 + o->n_front + g->has_memory);
     o->next = *chain;
     *chain = l->ideals.n;
@@ -663,6 +666,7 @@ static level *new_level(engine *g)
     l->chain = WEFT_NEW(a, int, l->n_chains);
     memset(l->chain, -1, sizeof *l->chain * (size_t)l->n_chains);
     l->worst_bound = l->worst_sum = NEVER;
+    g->ideal_bytes = 0;
     return l;
 }
 
@@ -960,7 +964,7 @@ static bool must_stop(engine *g)
     const weft_effort *e = g->effort;
 
     if ((e->most_states > 0 && g->n_states >= e->most_states) ||
-        (e->run != NULL && weft_run_is_over(e->run)))
+        g->ideal_bytes > MOST_STATE_BYTES || (e->run != NULL && weft_run_is_over(e->run)))
         g->is_stopped = true;
     return g->is_stopped;
 }

@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_FOR_LOOKAHEAD = 3000 }; /* tasks; it is quadratic in the number of readers */
+enum {
+    MOST_FOR_LOOKAHEAD = 3000, /* tasks; it is quadratic in the number of readers */
+    N_ALWAYS = 2, /* of the list: a run that is over has the better of these, at least */
+};
 
 weft_best weft_best_new(const weft_problem *p, weft_arena *a)
 {
@@ -68,7 +71,7 @@ weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run)
         weft_run inner = *run;
 
         if ((list[i] == &weft_place_lookahead && p->n_tasks > MOST_FOR_LOOKAHEAD) ||
-            (b->value < INFINITY && weft_run_is_over(run)))
+            (i >= N_ALWAYS && b->value < INFINITY && weft_run_is_over(run)))
             continue;
         inner.scratch = scratch;
         status = list[i]->solve(p, NULL, &inner, &plan, &proof);

@@ -10,8 +10,8 @@
  *    weights, so no later one is left without room.
  *
  * Plans from here keep domains, colours and the room for weights. A task that finds no device ends
- * the run without a plan. Time O(tasks^2) in the worst case for moving slots, else
- * O(tensors read * devices). */
+ * the run without a plan. Time O(tensors read * devices), and for each task and device O(log tasks)
+ * to find a gap (lane.c). */
 #include "list.h"
 
 #include <math.h>
@@ -32,6 +32,8 @@ weft_list weft_list_new(const weft_problem *p, weft_arena *a)
     l.held_bytes = WEFT_NEW(a, double, p->n_devices);
     for (int u = 0; u < p->n_tasks; u++)
         l.device[u] = -1;
+    for (int d = 0; d < p->n_devices; d++)
+        l.lane[d] = weft_lane_new();
     for (int g = 0; g < l.domain.n_groups; g++)
         l.home[g] = -1;
     return l;
@@ -83,43 +85,18 @@ double weft_list_ready(const weft_list *l, int u, int d)
     return ready_s;
 }
 
-/* The first slot that ends after `at_s`: ends ascend as starts do. */
-static int first_after(const weft_lane *lane, double at_s)
-{
-    int low = 0, high = lane->n;
-
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-
-        if (lane->at[middle].end_s > at_s)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 double weft_list_insert(const weft_list *l, int u, int d)
 {
-    const weft_lane *lane = &l->lane[d];
-    double start_s = weft_list_ready(l, u, d), length_s = weft_task_s(l->problem, u, d);
+    double ready_s = weft_list_ready(l, u, d);
 
-    if (!(start_s < INFINITY))
+    if (!(ready_s < INFINITY))
         return INFINITY;
-    for (int i = first_after(lane, start_s); i < lane->n; i++) {
-        if (lane->at[i].start_s - start_s >= length_s)
-            break;
-        start_s = fmax(start_s, lane->at[i].end_s);
-    }
-    return start_s;
+    return weft_lane_gap(&l->lane[d], ready_s, weft_task_s(l->problem, u, d));
 }
 
 double weft_list_append(const weft_list *l, int u, int d)
 {
-    const weft_lane *lane = &l->lane[d];
-    double ready_s = weft_list_ready(l, u, d);
-
-    return lane->n == 0 ? ready_s : fmax(ready_s, lane->at[lane->n - 1].end_s);
+    return fmax(weft_list_ready(l, u, d), weft_lane_end(&l->lane[d]));
 }
 
 weft_choice weft_list_earliest(const weft_list *l, int u, const double *extra)
@@ -146,32 +123,15 @@ weft_choice weft_list_earliest(const weft_list *l, int u, const double *extra)
 
 void weft_list_put(weft_list *l, int u, weft_choice c)
 {
-    weft_lane *lane = &l->lane[c.device];
-    double end_s = c.start_s + weft_task_s(l->problem, u, c.device);
-    weft_slot slot = {c.start_s, end_s, u};
-    int at = lane->n;
-
-    WEFT_PUSH(l->arena, *lane, slot);
-    /* Behind equal slots, but an empty slot before a longer one of the same start. */
-    while (at > 0 && (lane->at[at - 1].start_s > slot.start_s ||
-                      (lane->at[at - 1].start_s == slot.start_s && lane->at[at - 1].end_s > end_s)))
-        at--;
-    memmove(lane->at + at + 1, lane->at + at, sizeof slot * (size_t)(lane->n - 1 - at));
-    lane->at[at] = slot;
     l->device[u] = c.device;
     l->start_s[u] = c.start_s;
-    l->end_s[u] = end_s;
+    l->end_s[u] = c.start_s + weft_task_s(l->problem, u, c.device);
+    weft_lane_put(&l->lane[c.device], c.start_s, l->end_s[u], l->arena);
 }
 
 void weft_list_take(weft_list *l, int u)
 {
-    weft_lane *lane = &l->lane[l->device[u]];
-    int at = lane->n - 1;
-
-    while (lane->at[at].task != u)
-        at--;
-    memmove(lane->at + at, lane->at + at + 1, sizeof *lane->at * (size_t)(lane->n - 1 - at));
-    lane->n--;
+    weft_lane_take(&l->lane[l->device[u]], l->start_s[u], l->end_s[u]);
     l->device[u] = -1;
 }
 
@@ -189,9 +149,14 @@ static void claim(weft_list *l, int g, int d)
         weft_bit_set(held, m->weight[i]);
 }
 
-static int by_slot(const void *left, const void *right)
+typedef struct planned {
+    double start_s, end_s;
+    int task;
+} planned;
+
+static int by_start(const void *left, const void *right)
 {
-    const weft_slot *a = left, *b = right;
+    const planned *a = left, *b = right;
 
     if (a->start_s != b->start_s)
         return a->start_s < b->start_s ? -1 : 1;
@@ -205,11 +170,11 @@ static int by_slot(const void *left, const void *right)
 static void write_plan(const weft_list *l, weft_plan *plan)
 {
     int n = l->problem->n_tasks;
-    weft_slot *slot = WEFT_NEW(l->arena, weft_slot, n);
+    planned *slot = WEFT_NEW(l->arena, planned, n);
 
     for (int u = 0; u < n; u++)
-        slot[u] = (weft_slot){l->start_s[u], l->end_s[u], u};
-    qsort(slot, (size_t)n, sizeof *slot, by_slot);
+        slot[u] = (planned){l->start_s[u], l->end_s[u], u};
+    qsort(slot, (size_t)n, sizeof *slot, by_start);
     for (int i = 0; i < n; i++) {
         plan->device[slot[i].task] = l->device[slot[i].task];
         plan->start_s[slot[i].task] = i;

@@ -3,6 +3,7 @@
 #ifndef WEFT_LIST_H
 #define WEFT_LIST_H
 
+#include "lane.h"
 #include "weft/place.h"
 
 /* --- domains: devices a task may run on ------------------------------------------------------ */
@@ -37,13 +38,6 @@ static inline double weft_data_s(const weft_problem *p, int t, int from, int to)
 }
 
 /* --- partial schedules ----------------------------------------------------------------------- */
-
-typedef struct weft_slot {
-    double start_s, end_s;
-    int task;
-} weft_slot;
-
-typedef WEFT_VEC(weft_slot) weft_lane; /* by start; slots do not overlap */
 
 typedef struct weft_list {
     const weft_problem *problem;

@@ -5,10 +5,10 @@
  * 2. For each device: the task is put there, then its successors, by rank, each where it finishes
  *    first as far as its data is known. The score is the last finish among them.
  * 3. The device of least score wins; ties go to the earlier own finish, then the lower number.
- *    Tasks without successors go where they finish first.
+ *    Tasks without successors go where they finish first; when time is up, all others too.
  *
- * A heuristic without guarantee. Time O(devices^2 * successors) for each task, plus the search for
- * gaps. Bittencourt, Sakellariou, Madeira, Proc. PDP, 2010. */
+ * A heuristic without guarantee. Time O(devices^2 * what the successors read) for each task, plus
+ * the search for gaps. Bittencourt, Sakellariou, Madeira, Proc. PDP, 2010. */
 #include "list.h"
 
 #include <math.h>
@@ -21,6 +21,7 @@ typedef struct child {
 typedef struct outlook {
     const int *place; /* [n_tasks] in the order */
     child *child;     /* room for the successors of one task */
+    const weft_run *run;
 } outlook;
 
 static int by_place(const void *left, const void *right)
@@ -73,7 +74,7 @@ static weft_choice look_ahead(weft_list *l, int u, void *context)
     weft_choice best = {-1, 0};
     double least = INFINITY, least_end_s = INFINITY;
 
-    if (n == 0)
+    if (n == 0 || weft_run_is_over(o->run))
         return weft_list_earliest(l, u, NULL);
     for (int d = 0; d < l->problem->n_devices; d++) {
         weft_choice c = {d, INFINITY};
@@ -100,7 +101,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     weft_list l = weft_list_new(p, run->scratch);
     double *rank = weft_list_upward(&l, weft_list_mean_s(&l), weft_list_mean_send(&l));
     int *order = weft_list_order(&l, rank), *place = WEFT_NEW(run->scratch, int, p->n_tasks);
-    outlook o = {place, WEFT_NEW(run->scratch, child, p->n_tasks)};
+    outlook o = {place, WEFT_NEW(run->scratch, child, p->n_tasks), run};
     weft_list_rule rule = {order, look_ahead, &o};
 
     (void)options;

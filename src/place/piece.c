@@ -57,30 +57,31 @@ static void index_edges(weft_piece *x, weft_arena *a)
 
 /* --- from problems --------------------------------------------------------------------------- */
 
-/* The largest tensor from u to v, whose transfers are the longest; -1: nothing is sent. */
-static int widest_tensor(const weft_problem *p, int u, int v)
+/* widest[u]: the largest tensor from u to v, whose transfers are the longest; -1: nothing is sent.
+ * For the predecessors u of v. */
+static void list_widest(const weft_problem *p, int v, int *widest)
 {
-    int widest = -1;
-
+    for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++)
+        widest[p->pred[i]] = -1;
     for (int i = p->arg_at[v]; i < p->arg_at[v + 1]; i++) {
-        int t = p->arg[i];
+        int t = p->arg[i], u = p->producer[t];
 
-        if (p->producer[t] == u && !p->is_weight[t] &&
-            (widest < 0 || p->amount[t] > p->amount[widest]))
-            widest = t;
+        if (u >= 0 && !p->is_weight[t] && (widest[u] < 0 || p->amount[t] > p->amount[widest[u]]))
+            widest[u] = t;
     }
-    return widest;
 }
 
 static void use_edges(weft_piece *x, const weft_problem *p, weft_arena *a)
 {
     int n = p->n_devices, n_edges = p->pred_at[p->n_tasks];
     int *from = WEFT_NEW(a, int, n_edges), *to = WEFT_NEW(a, int, n_edges);
+    int *widest = WEFT_NEW(a, int, p->n_tasks);
     double *send_s = WEFT_NEW(a, double, (size_t)n_edges *(size_t)(n * n));
 
     for (int v = 0; v < p->n_tasks; v++) {
+        list_widest(p, v, widest);
         for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++) {
-            int t = widest_tensor(p, p->pred[i], v);
+            int t = widest[p->pred[i]];
 
             from[i] = p->pred[i];
             to[i] = v;

@@ -5,8 +5,8 @@
  * 2. Each candidate's plan, tasks by number, is simulated; the best one whose memory suffices wins,
  *    the lower number on a tie.
  *
- * The best plan of its kind; no guarantee against plans on several devices. Time: one simulation a
- * device. */
+ * The best plan of its kind, unless time is up before all were tried; no guarantee against plans on
+ * several devices. Time: one simulation a device. */
 #include "list.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
     for (int d = 0; d < p->n_devices; d++) {
         double value = INFINITY;
 
-        if (!has_all(&m, d))
+        if (!has_all(&m, d) || (least < INFINITY && weft_run_is_over(run)))
             continue;
         WEFT_TRY(value_on(p, d, run->scratch, &value));
         if (value < least) {

@@ -4,39 +4,59 @@
 
 #include <math.h>
 
-static weft_status solve(const char *name, const weft_problem *p, const weft_proof *bound,
-                         weft_arena *a, weft_solution *out)
+typedef struct asking {
+    const weft_problem *problem;
+    const weft_proof *bound;
+    const weft_run *run; /* NULL: no limit */
+    weft_arena *arena;
+} asking;
+
+static bool is_over(const asking *q)
+{
+    return q->run != NULL && weft_run_is_over(q->run);
+}
+
+/* True if there is a plan, and it is what the solver finds without a limit. */
+static weft_status solve(const asking *q, const char *name, weft_solution *out, bool *is_known)
 {
     weft_run run = {.n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
-    weft_status status = weft_solve(weft_place_find(name), p, NULL, &run, bound, a, out);
+    weft_status status;
 
+    if (q->run != NULL) {
+        run.limit_s = weft_run_left_s(q->run);
+        run.stop = q->run->stop;
+    }
+    status = weft_solve(weft_place_find(name), q->problem, NULL, &run, q->bound, q->arena, out);
+    *is_known =
+        !is_over(q) && (out->proof.outcome == WEFT_OPTIMAL || out->proof.outcome == WEFT_BOUNDED);
     weft_arena_free(run.scratch);
     return status;
 }
 
-static bool has_plan(const weft_solution *s)
-{
-    return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
-}
-
-weft_status weft_place_usual(const weft_problem *p, const weft_proof *bound, weft_arena *a,
-                             weft_usual *out)
+weft_status weft_place_usual(const weft_problem *p, const weft_proof *bound, const weft_run *run,
+                             weft_arena *a, weft_usual *out)
 {
     weft_problem free = *p; /* one device alone, whether it keeps the limits or not */
     weft_proof reach = *bound;
+    asking q = {&free, &reach, run, a};
     weft_solution single, heft;
+    bool is_known;
 
     *out = (weft_usual){.single_s = NAN, .heft_s = NAN};
     free.ask = (weft_ask){.goal = p->ask.goal, .is_calls = p->ask.is_calls};
     if (reach.reason != NULL && reach.bound < INFINITY)
         reach.outcome = WEFT_UNKNOWN;
-    WEFT_TRY(solve("single", &free, &reach, a, &single));
-    if (has_plan(&single)) {
+    if (is_over(&q))
+        return WEFT_OK;
+    WEFT_TRY(solve(&q, "single", &single, &is_known));
+    if (is_known) {
         out->single_s = single.proof.value;
         out->single = p->device_name[single.plan.device[0]];
     }
-    WEFT_TRY(solve("heft", &free, &reach, a, &heft));
-    if (has_plan(&heft))
+    if (is_over(&q))
+        return WEFT_OK;
+    WEFT_TRY(solve(&q, "heft", &heft, &is_known));
+    if (is_known)
         out->heft_s = heft.proof.value;
     return WEFT_OK;
 }
