@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The simulator of docs/simulator.md once more, written from that page alone.
+"""The simulator once more, by the rules of docs/simulator.md alone.
 
     simulator.py TASKS.json PLAN.json    what the plan takes, as JSON
 """

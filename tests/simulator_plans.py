@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""weft against simulator.py, which was written from docs/simulator.md alone.
+"""weft against simulator.py, which follows docs/simulator.md alone.
 
     simulator_plans.py WEFT DRAW_PLANS DOC [PLANS [FILES [SEED]]]
 

@@ -99,13 +99,15 @@ static double draw_scale(weft_rng *r, double lo, double hi)
     return lo * pow(hi / lo, weft_rng_real(r));
 }
 
+static const double FASTEST = 1e25; /* operations or bytes a second that a platform may have */
+
 static void for_all_links(small_machine *m, double bandwidth, double latency)
 {
     for (int i = 0; i < m->n; i++) {
-        m->host[i] *= bandwidth;
+        m->host[i] = fmin(m->host[i] * bandwidth, FASTEST);
         m->host_more_s[i] *= latency;
         for (int k = 0; k < m->n; k++) {
-            m->link[i][k] *= bandwidth;
+            m->link[i][k] = fmin(m->link[i][k] * bandwidth, FASTEST);
             m->more_s[i][k] *= latency;
         }
     }
@@ -117,8 +119,10 @@ static void for_all_designs(small_machine *m, double factor)
 {
     for (int k = 0; k < SMALL_KINDS; k++)
         for (int d = 0; d < SMALL_DESIGNS; d++) {
-            m->design[k][d].flops_per_s *= factor;
-            m->design[k][d].bytes_per_s *= factor;
+            small_design *x = &m->design[k][d];
+
+            x->flops_per_s = fmin(x->flops_per_s * factor, FASTEST);
+            x->bytes_per_s = fmin(x->bytes_per_s * factor, FASTEST);
         }
 }
 
