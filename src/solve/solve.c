@@ -156,7 +156,7 @@ static weft_status check_rules(const weft_solver *s, const weft_problem *p, cons
 
 weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver)
 {
-    if (proof->bound > value * (1 + EXACT))
+    if (!(proof->bound <= value * (1 + EXACT))) /* nor NaN */
         return weft_fail(WEFT_E_INTERNAL,
                          "internal error: the plan of solver '%s' takes %.17g seconds, less than "
                          "the lower bound %.17g by '%s'",

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum {
-    N_SHORT = 900,
+    N_SHORT = 600,
     LARGE_SHARE = 60, /* one large problem for so many small ones */
     MOST_SOLVERS = 32,
     LARGE_STEPS = 2000,
