@@ -44,10 +44,11 @@
 enum {
     FIRST_BEAM = 64,
     BEAM_STEP = 8,
-    MOST_WINDOW = 256,   /* open tasks whose heads are looked at */
-    MOST_COMPARED = 512, /* states of an ideal that a new one is held against */
-    STOP_EVERY = 256,    /* states between two looks at the clock */
-    BYTE_BITS = 45,      /* of the bytes of a room */
+    MOST_WINDOW = 256,     /* open tasks whose heads are looked at */
+    MOST_COMPARED = 512,   /* states of an ideal that a new one is held against */
+    STOP_EVERY = 256,      /* states between two looks at the clock */
+    BYTE_BITS = 45,        /* of the bytes of a room */
+    LEAST_EXPONENT = -900, /* of a room: units of less would be denormal */
 };
 
 static const double MOST_STATE_BYTES = 6e8; /* of a level, and of all steps of a pass */
@@ -326,6 +327,7 @@ static void set_room(engine *g)
 
         if (room_bytes > 0 && room_bytes < INFINITY) {
             frexp(room_bytes, &exponent);
+            exponent = exponent < LEAST_EXPONENT ? LEAST_EXPONENT : exponent;
             g->byte_scale[d] = ldexp(1, BYTE_BITS - exponent);
             g->room[d] = (tick)ceil(room_bytes * (1 + SAME_BYTES) * g->byte_scale[d]);
         } else {

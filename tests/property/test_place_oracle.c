@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum {
-    N_SHORT = 900,
+    N_SHORT = 600,
     LARGE_SHARE = 60, /* one large problem for so many small ones */
     MOST_SOLVERS = 32,
     LARGE_STEPS = 2000,
@@ -149,7 +149,7 @@ static bool is_slow(const char *name)
  * now and then, and else one that nearly always lets them end. */
 static int64_t steps_for(const question *q, const char *name)
 {
-    if (strcmp(name, "split") == 0 || strcmp(name, "calls") == 0 || strcmp(name, "load") == 0)
+    if (strcmp(name, "split") == 0 || strcmp(name, "load") == 0 || q->p->transfer == WEFT_CALLS)
         return 3000;
     return q->seed % UNLIMITED_SHARE == 0 ? 0 : MANY_STEPS;
 }
