@@ -179,25 +179,17 @@ typedef struct settling {
     int64_t n_tried;
     int *class_of;                /* [n_stages] on the way down */
     int *n_stages;                /* [n_classes] */
+    weft_recompute *again;        /* [n_stages] */
     const weft_pipe_costs *costs; /* interleaved only */
     weft_arena *a;
 } settling;
-
-/* Cuts and recomputation of an interleaved plan as the space has them; false: it has none. */
-static bool cut_anew(settling *s)
-{
-    return s->plan.schedule != WEFT_INTERLEAVED ||
-           (weft_pipe_is_sequence(s->class_of, s->plan.n_stages, s->plan.n_stages) &&
-            weft_pipe_cut_chunks(s->costs, &s->plan, s->a) &&
-            weft_pipe_choose_again(s->costs, &s->plan, s->a));
-}
 
 static void try_plan(settling *s)
 {
     size_t mark = weft_arena_mark(s->a);
     size_t n_cuts = (size_t)s->plan.n_stages * (size_t)s->plan.n_chunks + 1;
     weft_breach breach;
-    bool is_legal = cut_anew(s) && weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) == 0;
+    bool is_legal = weft_pipeline_check(s->p, &s->plan, &breach, 1, s->a) == 0;
     double step_s;
 
     s->n_tried++;
@@ -216,9 +208,10 @@ static void start_stage(const settling *s, int i)
 {
     s->plan.stage[i] = s->equal->stage[i];
     s->plan.stage[i].n_parts = 0;
+    s->plan.stage[i].recompute = s->again[i];
 }
 
-static void try_layout(settling *s, weft_pipe_layout layout)
+static void set_layout(settling *s, weft_pipe_layout layout)
 {
     size_t mark = weft_arena_mark(s->a);
     int *seen = WEFT_NEW(s->a, int, s->p->cluster->n_classes);
@@ -232,8 +225,33 @@ static void try_layout(settling *s, weft_pipe_layout layout)
         to->part[0] = weft_pipe_part_at(layout, k, s->d, at * s->d, s->n_stages[k] * s->d);
         to->part[0].samples = s->equal->stage[i].part[0].samples;
     }
-    try_plan(s);
     weft_arena_rewind(s->a, mark);
+}
+
+static void try_layout(settling *s, weft_pipe_layout layout)
+{
+    set_layout(s, layout);
+    try_plan(s);
+}
+
+/* Cuts and recomputation of an interleaved plan as the space has them, whatever the layout; false:
+ * it has none. */
+static bool cut_anew(settling *s)
+{
+    size_t mark = weft_arena_mark(s->a);
+    int n = s->plan.n_stages;
+    bool is_cut;
+
+    if (s->plan.schedule != WEFT_INTERLEAVED)
+        return true;
+    set_layout(s, WEFT_PIPE_WIDE);
+    is_cut = weft_pipe_is_sequence(s->class_of, n, n) &&
+             weft_pipe_cut_chunks(s->costs, &s->plan, s->a) &&
+             weft_pipe_choose_again(s->costs, &s->plan, s->a);
+    for (int i = 0; i < n; i++)
+        s->again[i] = s->plan.stage[i].recompute;
+    weft_arena_rewind(s->a, mark);
+    return is_cut;
 }
 
 /* All sequences of classes from stage i on. */
@@ -242,6 +260,10 @@ static void try_orders(settling *s, int i)
     if (s->n_tried >= WEFT_PIPE_N_LAYOUTS * MOST_ORDERS)
         return;
     if (i == s->plan.n_stages) {
+        if (!cut_anew(s)) {
+            s->n_tried++;
+            return;
+        }
         try_layout(s, WEFT_PIPE_WIDE);
         try_layout(s, WEFT_PIPE_WIDE_FRONT);
         if (s->d > 1) {
@@ -319,10 +341,13 @@ static double settle(const weft_training *p, class_set set, const weft_pipeline 
                   .best_s = INFINITY,
                   .class_of = WEFT_NEW(a, int, equal->n_stages),
                   .n_stages = WEFT_NEW(a, int, n_classes),
+                  .again = WEFT_NEW(a, weft_recompute, equal->n_stages),
                   .costs = &costs,
                   .a = a};
 
     weft_pipe_costs_new(p, a, &costs);
+    for (int i = 0; i < equal->n_stages; i++)
+        s.again[i] = equal->stage[i].recompute;
     try_orders(&s, 0);
     try_rows(&s);
     log->n_plans_tried += s.n_tried;

@@ -105,7 +105,7 @@ TEST(bounds_hold_and_more_steps_never_hurt)
 {
     weft_rng r = weft_rng_seed(11);
 
-    for (int i = 0; i < N_DRAWN(150); i++) {
+    for (int i = 0; i < N_DRAWN(60); i++) {
         draw_training_ask ask = {.is_dag = i % 3 == 0, .has_shared = i % 4 == 0};
         drawn_training d = draw_training(&ask, &r);
         double value = INFINITY, bound = 0;
