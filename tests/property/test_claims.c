@@ -275,7 +275,7 @@ static void try_lists(changing *x, weft_doc *leaf, const char *where)
 
 static void change_leaf(changing *x, weft_doc *leaf, const char *key, const char *where)
 {
-    int n_left = is_long(where) ? 2 : 6;
+    int n_left = is_long(where) ? 1 : 6;
 
     x->n_fields++;
     switch (leaf->kind) {
@@ -284,9 +284,11 @@ static void change_leaf(changing *x, weft_doc *leaf, const char *key, const char
         try_int(x, leaf, leaf->integer / 2, where);
         break;
     case WEFT_DOC_REAL:
+        try_real(x, leaf, leaf->real + (is_long(where) ? 1e-6 * leaf->real : 1), where);
+        if (is_long(where) && !is_long_test())
+            break;
         try_real(x, leaf, leaf->real * (1 + 1e-6), where);
         try_real(x, leaf, leaf->real * 0.5, where);
-        try_real(x, leaf, leaf->real + 1, where);
         break;
     case WEFT_DOC_BOOL:
         try_change(x, leaf, weft_doc_new_bool(x->a, !leaf->truth), where);
@@ -411,7 +413,8 @@ TEST(every_field_of_a_plan_of_shards)
     if (is_long_test())
         change_all("shards, longest-group", sharded(&r, "longest-group", a), a);
     r.platform = "server-cpu-2gpu";
-    change_all("shards side by side", sharded(&r, "auto", a), a);
+    if (is_long_test())
+        change_all("shards side by side", sharded(&r, "auto", a), a);
     weft_arena_free(a);
 }
 

@@ -449,8 +449,9 @@ TEST(operators_that_a_design_lacks)
             CHECK(isinf(seconds_of(c, u, 0)));
     weft_costs_free(c);
     machine_of(&on, designs, 1);
-    CHECK_FAILS(weft_costs_new(g, &on.platform, &c), "MaxPool");
-    CHECK_FAILS(weft_costs_new(g, &on.platform, &c), g->node[pool].name);
+    CHECK_OK(weft_costs_new(g, &on.platform, &c)); /* nobody runs it: whoever places it sees that */
+    CHECK(isinf(seconds_of(c, pool, 0)));
+    weft_costs_free(c);
     weft_model_free(m);
 }
 
@@ -520,7 +521,9 @@ TEST(measured_times_replace_the_model)
     CHECK_IS(seconds_of(c, 1, 1), 3);  /* flops at 1 flop/s */
     weft_costs_free(c);
     machine_of(&on, designs, 1);
-    CHECK_FAILS(weft_costs_new(g, &on.platform, &c), "'b'");
+    CHECK_OK(weft_costs_new(g, &on.platform, &c));
+    CHECK(isinf(seconds_of(c, 1, 0)));
+    weft_costs_free(c);
     weft_graph_free(g);
     remove(path);
 }

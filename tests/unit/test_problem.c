@@ -183,6 +183,7 @@ TEST(wrong_arrays_are_refused)
     s = abc_spec(), s.seconds = nowhere; /* there is no plan: a result, not an error */
     CHECK_OK(weft_problem_make(&s, &p));
     weft_problem_free(p);
+    p = NULL;
     s = abc_spec(), s.seconds = negative;
     CHECK_FAILS(weft_problem_make(&s, &p), "task 'b' takes -4 s on 'y', expected 0 or more");
     s = abc_spec(), s.seconds = no_number;
