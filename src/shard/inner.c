@@ -15,27 +15,13 @@
 #include <math.h>
 #include <string.h>
 
-/* A step that takes less than this part of a run may start and end at one time of the simulator's
- * clock: then it takes no room but that of its weights. A double has 1e-16, a step several jobs. */
-static const double VISIBLE = 1e-12;
-
 /* Does a step alone exceed the memory of a member? While it runs, its weights, operands, results
- * and buffers are there, whatever the other steps do. longest_s: no run takes longer. */
-static bool is_too_large(const weft_mode *m, const weft_set_kind *kind, double longest_s)
+ * and buffers are there, whatever the other steps do. */
+static bool is_too_large(const weft_mode *m, const weft_set_kind *kind)
 {
-    return weft_mode_s(m, &kind->span, true) > VISIBLE * longest_s &&
+    return weft_mode_s(m, &kind->span, true) > 0 &&
            m->weight_bytes + m->operand_bytes + m->result_bytes + m->extra_bytes >
                kind->memory_bytes;
-}
-
-/* The largest number that is not INFINITY; 0 if there is none. */
-static double most_of(const double *seconds, int n)
-{
-    double most = 0;
-
-    for (int i = 0; i < n; i++)
-        most = seconds[i] < INFINITY ? fmax(most, seconds[i]) : most;
-    return most;
 }
 
 static void find_states(weft_inner *in, weft_arena *a)
@@ -57,29 +43,13 @@ static void find_states(weft_inner *in, weft_arena *a)
                 t, c, in->kind[i]->n, weft_team_design(t->problem, &in->kind[i]->team));
 
             for (int k = 0; k < at[i + 1] - at[i]; k++) {
-                in->own[c][at[i] + k] = weft_tables_own_s(t, c, in->kind[i], k);
+                in->own[c][at[i] + k] = is_too_large(&m[k], in->kind[i])
+                                            ? INFINITY
+                                            : weft_tables_own_s(t, c, in->kind[i], k);
                 in->weight[c][at[i] + k] = m[k].weight_bytes;
             }
         }
-        in->longest_s += t->n_like[c] * most_of(in->own[c], at[in->n_sets]);
     }
-}
-
-/* States that cannot fit are not allowed. */
-static void drop_states(weft_inner *in)
-{
-    weft_tables *t = in->tables;
-
-    for (int c = 0; c < t->n_classes; c++)
-        for (int i = 0; i < in->n_sets; i++) {
-            const int *at = in->at + c * (in->n_sets + 1) + i;
-            const weft_mode *m = weft_tables_modes(
-                t, c, in->kind[i]->n, weft_team_design(t->problem, &in->kind[i]->team));
-
-            for (int x = at[0]; x < at[1]; x++)
-                if (is_too_large(&m[x - at[0]], in->kind[i], in->longest_s))
-                    in->own[c][x] = INFINITY;
-        }
 }
 
 /* Seconds of an edge inside set i, rows of `table` that are n_to long. */
@@ -144,7 +114,6 @@ static void add_pairs(weft_inner *in, const int *rank, weft_arena *a)
     weft_tables *t = in->tables;
     int n_steps = t->problem->steps->n, n = 0;
     double **table = WEFT_NEW(a, double *, t->n_edge_classes + 1);
-    double *most_s = WEFT_NEW(a, double, t->n_edge_classes + 1);
     double **order = WEFT_NEW(a, double *, rank ? t->n_classes * t->n_classes : 1);
     weft_span *span = WEFT_NEW(a, weft_span, in->n_sets * in->n_sets);
     weft_minsum_pair *pair = WEFT_NEW(a, weft_minsum_pair, t->n_edges + n_steps);
@@ -154,13 +123,10 @@ static void add_pairs(weft_inner *in, const int *rank, weft_arena *a)
             if (i != k)
                 span[i * in->n_sets + k] = weft_pair_span(t->problem, &in->team[i], &in->team[k]);
     for (int e = 0; e < t->n_edges; e++) {
-        int c = t->edge[e].class_of, from = t->edge[e].from, to = t->edge[e].to;
+        int c = t->edge[e].class_of;
 
-        if (table[c] == NULL) {
+        if (table[c] == NULL)
             table[c] = edge_table(in, c, span, a);
-            most_s[c] = most_of(table[c], in->model.n_states[from] * in->model.n_states[to]);
-        }
-        in->longest_s += most_s[c];
         pair[n++] = (weft_minsum_pair){t->edge[e].from, t->edge[e].to, table[c]};
     }
     for (int v = 1; rank && v < n_steps; v++) {
@@ -200,7 +166,6 @@ weft_inner *weft_inner_new(weft_tables *t, const weft_setups *s, int setup, cons
     in->model.n_states = n_states;
     in->model.own = own;
     add_pairs(in, rank, a);
-    drop_states(in);
     return in;
 }
 

@@ -13,10 +13,9 @@ typedef struct weft_inner {
     int setup, n_sets;
     const weft_set_kind **kind; /* [n_sets] */
     weft_team *team;            /* [n_sets] */
-    int *at;          /* [n_classes * (n_sets + 1)] first state of a set; last: number of states */
-    double **own;     /* [n_classes][state] seconds */
-    double **weight;  /* [n_classes][state] bytes of weights on each member of its set */
-    double longest_s; /* no run takes longer, whatever its states */
+    int *at;         /* [n_classes * (n_sets + 1)] first state of a set; last: number of states */
+    double **own;    /* [n_classes][state] seconds */
+    double **weight; /* [n_classes][state] bytes of weights on each member of its set */
     weft_minsum model;
     int64_t most_entries; /* of a table of weft_minsum_solve */
 } weft_inner;

@@ -18,7 +18,6 @@
 
 #include "brute_shards.h"
 #include "draw_small.h"
-#include "executor_build.h"
 
 #include <stdlib.h>
 
@@ -171,21 +170,17 @@ static void spread(small_machine *m, weft_rng *r)
     for_all_designs(m, draw_scale(r, 1e-4, 1e9));
 }
 
-/* So many operations, and bytes, a second. */
-static small_design roofline(double rate)
-{
-    return (small_design){.flops_per_s = rate, .bytes_per_s = rate, .tensor = 1, .reduce = 1};
-}
-
 /* Designs, links or both take next to no time. */
 static void hurry(small_machine *m, weft_rng *r)
 {
+    const small_design instant = {
+        .flops_per_s = 1e24, .bytes_per_s = 1e24, .tensor = 1, .reduce = 1};
     int what = weft_rng_below(r, 3);
 
     if (what > 0)
         for_all_links(m, 1e15, 0);
     for (int d = 0; d < SMALL_DESIGNS && what < 2; d++)
-        m->design[0][d] = roofline(1e24);
+        m->design[0][d] = instant;
 }
 
 static small_machine draw_machine(weft_rng *r, int n, bool is_restricted)
@@ -316,7 +311,7 @@ static void check_instance(uint64_t seed, tally *t)
     weft_rng r = weft_rng_seed(seed);
     int n = 1 + weft_rng_below(&r, 3), most_steps = n > 2 ? 3 : 4;
     weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, most_steps);
-    bool is_restricted = weft_rng_below(&r, 4) == 0, is_limited = weft_rng_below(&r, 2) == 0;
+    bool is_restricted = weft_rng_below(&r, 4) == 0, is_limited = weft_rng_below(&r, 3) == 0;
     weft_shard_ask ask = ask_of(seed);
     small_machine m = draw_machine(&r, n < 2 ? 2 : n, is_restricted);
     instance x;
@@ -352,39 +347,9 @@ TEST(nobody_claims_what_is_not_so)
         t.n, t.n_simulated, t.n_limited, t.n_restricted, t.n_concurrent, t.n_none,
         (long long)t.n_runs, (long long)t.n_plans, (long long)t.n_optimal,
         (long long)t.n_infeasible);
-    CHECK(t.n < 100 || (t.n_simulated > t.n / 4 && t.n_limited > t.n / 6 && t.n_none > 0 &&
-                        t.n_restricted > t.n / 10 && t.n_concurrent > t.n / 5));
+    CHECK(!IS_THOROUGH || (t.n_simulated > t.n / 4 && t.n_limited > t.n / 6 && t.n_none > 0 &&
+                           t.n_restricted > t.n / 10 && t.n_concurrent > t.n / 5));
     CHECK(t.n_optimal > t.n && t.n_plans > 4 * t.n);
-}
-
-/* Two convolutions and a device so fast that the second one, behind the first on the other device,
- * ends when it starts by the clock: the room that its tensors take is never seen, and it may run
- * where it would be too large. */
-TEST(a_step_that_the_clock_misses_needs_no_room)
-{
-    weft_rng r = weft_rng_seed(1);
-    build_net net = build_begin(&r);
-    int y = build_plain_conv(&net, build_input(&net, DIMS(1, 4, 7, 7)), 4, 3, 1);
-    weft_graph *g = build_finish(&net, build_plain_conv(&net, y, 4, 3, 1));
-    small_machine m = {.n = 2, .link[0][1] = 1e24, .memory_bytes[0] = 1450};
-    tally t = {0};
-    instance x;
-    double best, slow_s;
-
-    m.kind[1] = m.n_designs[0] = m.n_designs[1] = 1;
-    m.design[0][0] = roofline(1e24);
-    m.design[1][0] = roofline(3e7);
-    CHECK(open_on(&x, 0, g, &m, (weft_shard_ask){0}));
-    best = best_of(&x, true, &t);
-    check_solvers(&x, best, &t);
-    close_instance(&x);
-    m.memory_bytes[0] = 1; /* nothing fits there */
-    CHECK(open_on(&x, 0, g, &m, (weft_shard_ask){0}));
-    slow_s = best_of(&x, true, &t);
-    CHECK(best < 0.6 * slow_s && slow_s < INFINITY);
-    check_solvers(&x, slow_s, &t);
-    close_instance(&x);
-    weft_graph_free(g);
 }
 
 /* --- relations ------------------------------------------------------------------------------- */
@@ -544,7 +509,6 @@ int main(int n_args, char **arg)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_claims_what_is_not_so),
-        cmocka_unit_test(a_step_that_the_clock_misses_needs_no_room),
         cmocka_unit_test(better_machines_are_never_worse),
     };
 
