@@ -7,6 +7,7 @@
 import collections
 import heapq
 import json
+import math
 import sys
 
 # producer: a task, or -1. weight and output are true or false.
@@ -36,12 +37,12 @@ class Problem:
 
 def order_of(p, device, start):
     """The tasks in the order of the plan; not all of them if it contradicts the dependences."""
-    listed = []
+    listed, length = [], [p.seconds[u][device[u]] for u in p.tasks]
     for _ in p.tasks:
         left = [u for u in p.tasks if u not in listed]
         free = [u for u in left if p.makers[u] <= set(listed)
                 and not any(device[v] == device[u] and start[v] < start[u] for v in left)]
-        listed += sorted(free, key=lambda u: (start[u], p.seconds[u][device[u]] > 0, u))[:1]
+        listed += sorted(free, key=lambda u: (start[u], length[u] > 0, start[u] + length[u] > start[u], u))[:1]
     return listed
 
 
@@ -100,7 +101,7 @@ def run(jobs):
     feeds = {i: [j for j in jobs if i in jobs[j].needs] for i in jobs}
 
     def begin(j):
-        span[j] = now, now + jobs[j].length
+        span[j] = now, max(now + jobs[j].length, math.nextafter(now, math.inf) if jobs[j].length > 0 else now)
         held.update(jobs[j].holds)
         heapq.heappush(ending, (span[j][1], j))
 
