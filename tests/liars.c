@@ -180,8 +180,10 @@ static weft_status deny_training(const weft_training *p, weft_run *run, weft_pip
     return deny(NULL, p, run, NULL, proof);
 }
 
-static const weft_train_solver train_liar = {
-    .name = "liar", .summary = "lies", .solve = lie_of_training, .search = weft_train_search_method};
+static const weft_train_solver train_liar = {.name = "liar",
+                                             .summary = "lies",
+                                             .solve = lie_of_training,
+                                             .search = weft_train_search_method};
 static const weft_train_solver train_denier = {
     .name = "denier", .summary = "lies", .solve = deny_training};
 

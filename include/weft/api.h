@@ -152,7 +152,7 @@ typedef struct weft_verdict {
      * on a search. Everything else was. */
     int n_unchecked;
     const char *unchecked[WEFT_MOST_UNCHECKED];
-    double certified; /* the part of the bound that certificates prove; the rest was found by a
+    double certified;    /* the part of the bound that certificates prove; the rest was found by a
                          search. Of designs, where more is better: no more than this without a
                          search */
     const char *outside; /* of training: why the plan is none of the space that searches cover */

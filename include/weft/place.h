@@ -37,7 +37,7 @@ double weft_bound_again(const weft_problem *p, const char *name);
 
 /* What every answer is set beside. */
 typedef struct weft_usual {
-    double single_s;    /* value of the best single device; NAN if no device can do all, or unknown */
+    double single_s; /* value of the best single device; NAN if no device can do all, or unknown */
     const char *single; /* its name, or NULL */
     double heft_s;      /* value of HEFT's plan; NAN if it has none */
 } weft_usual;
