@@ -3,12 +3,14 @@
  * worst moment. What it does is in the environment:
  *
  *   MEDDLE_CUT=FILE:BYTES   cuts FILE off when a file is mapped
- *   MEDDLE_SIGNAL=NUMBER    sends this signal when a file is brought to the disk, hence complete
- * but not yet renamed MEDDLE_LOG=FILE         appends a line for each fsync and rename */
+ *   MEDDLE_SIGNAL=NUMBER    sends this signal once, when a file is brought to the disk, hence
+ *                           complete but not yet renamed
+ *   MEDDLE_LOG=FILE         appends a line for each fsync and rename */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,13 +66,16 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
 int fsync(int fd)
 {
     const char *number = getenv("MEDDLE_SIGNAL");
+    static bool is_sent;
     int (*real)(int);
     struct stat s;
 
     find("fsync", &real);
     note(fstat(fd, &s) == 0 && S_ISDIR(s.st_mode) ? "fsync folder\n" : "fsync file\n");
-    if (number)
+    if (number && !is_sent) {
+        is_sent = true;
         kill(getpid(), atoi(number));
+    }
     return real(fd);
 }
 

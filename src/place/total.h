@@ -13,7 +13,9 @@ static inline weft_total weft_total_plus(weft_total sum, double term)
     double high = sum.high + term, part = high - sum.high;
     double lost = (sum.high - (high - part)) + (term - part);
 
-    return (weft_total){high, sum.low + lost};
+    sum.high = high;
+    sum.low += lost;
+    return sum;
 }
 
 /* What came to the sum between `from` and `to`. */
