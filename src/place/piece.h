@@ -31,7 +31,7 @@ typedef struct weft_piece {
     const double *weight_bytes;    /* [n_weights] */
     const double *room_bytes;      /* [n_devices] */
     const int *group; /* [n_tasks] tasks of one group share a device; NULL: all apart */
-    int n_groups;
+    int n_groups;     /* 0 if all are apart */
 } weft_piece;
 
 /* The whole problem. Domains, pins, inputs (as releases) and weights are those of the problem; a

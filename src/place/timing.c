@@ -515,8 +515,10 @@ static void set_groups(draft *w)
 
         t->group_number[g] = t->n_free[g] = 0;
     }
+    if (n == w->piece->n_tasks) /* all apart */
+        return;
     w->piece->n_groups = n;
-    w->piece->group = n < w->piece->n_tasks ? group : NULL;
+    w->piece->group = group;
 }
 
 static draft draft_new(weft_timing *t, const weft_window *w, weft_arena *a)
