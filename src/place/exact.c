@@ -1282,7 +1282,8 @@ weft_answer weft_piece_solve(const weft_piece *x, const weft_effort *e, weft_are
     bool is_open = !(upper_s < INFINITY);
 
     assert(isfinite(e->lower) && !isnan(upper_s));
-    if (x->n_tasks == 0 || x->n_devices > WEFT_PIECE_DEVICES)
+    if (x->n_tasks == 0 || x->n_devices > WEFT_PIECE_DEVICES ||
+        (e->run != NULL && weft_run_is_over(e->run))) /* tables alone take long for large pieces */
         return out;
     g.arena = weft_arena_new();
     if (is_open)
