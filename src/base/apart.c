@@ -6,7 +6,8 @@
  * 2. The copy calls, sets the byte, and ends itself by a signal: nothing that belongs to the end of
  *    the program (handlers, buffers, checks for leaks) may run twice.
  * 3. The caller waits for the end of the pipe, which the kernel closes with the copy, and every
- *    LOOK_MS looks whether it should tell the copy to stop.
+ *    LOOK_MS looks whether it should tell the copy to stop. A copy that was told so and does not end
+ *    is killed after MOST_LOOKS more looks: it may hang.
  *
  * Other threads are not in the copy: the job must need no lock but those of memory, which the C
  * library keeps usable. Costs about a millisecond. */
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20 };
+enum { LOOK_MS = 20, MOST_LOOKS = 500 };
 
 void *weft_apart_memory(size_t n_bytes)
 {
@@ -40,13 +41,17 @@ static void wait_for(pid_t child, int pipe_end, const volatile sig_atomic_t *sto
                      volatile sig_atomic_t *told)
 {
     struct pollfd look = {.fd = pipe_end, .events = POLLIN};
+    int n_looks = 0; /* since it was told to stop */
     pid_t ended;
 
     do {
         bool has_closed = poll(&look, 1, LOOK_MS) > 0;
 
-        if (stop != NULL && *stop)
+        if (stop != NULL && *stop) {
             *told = 1;
+            if (n_looks++ == MOST_LOOKS)
+                kill(child, SIGKILL);
+        }
         ended = waitpid(child, NULL, has_closed ? 0 : WNOHANG);
     } while (ended == 0 || (ended < 0 && errno == EINTR));
 }

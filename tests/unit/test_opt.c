@@ -7,6 +7,7 @@
 #include <coin/Cbc_C_Interface.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -305,12 +306,13 @@ TEST(good_enough_ends_the_search)
     weft_milp_free(m);
 }
 
-static volatile sig_atomic_t stop;
+static volatile sig_atomic_t stop, has_begun;
 
 static void *stop_later(void *nothing)
 {
     struct timespec wait = {.tv_sec = 1};
 
+    has_begun = 1;
     nanosleep(&wait, NULL);
     stop = 1;
     return nothing;
@@ -327,6 +329,8 @@ TEST(a_stop_ends_the_search_and_keeps_what_was_found)
     stop = 0;
     o.stop = &stop;
     CHECK_INT(pthread_create(&thread, NULL, stop_later, NULL), 0);
+    while (!has_begun) /* the address sanitizer allocates then: a fork would copy its lock */
+        sched_yield();
     r = solved(m, &o, a);
     pthread_join(thread, NULL);
     CHECK_INT(r.outcome, WEFT_MILP_FEASIBLE);
