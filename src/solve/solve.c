@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+static const double SAME = 1e-10; /* relative, of bounds that differ by rounding only */
 static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
 
 double weft_wall_s(void)
@@ -87,7 +88,9 @@ static weft_plan copy_plan(const weft_plan *plan, weft_arena *a)
 static void take_bound(weft_proof *proof, const weft_proof *other)
 {
     weft_proof mine = *proof;
-    bool is_larger = other->bound > mine.bound || mine.method == NULL;
+    bool is_certified = other->certified >= mine.certified &&
+                        mine.bound <= other->bound * (1 + SAME); /* a search adds nothing */
+    bool is_larger = other->bound > mine.bound || mine.method == NULL || is_certified;
 
     if (other->certified > mine.certified || (is_larger && other->certified == mine.certified))
         *proof = *other;
