@@ -17,7 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "weft.h"
+#include "kind.h"
+#include "report.h"
 
 enum { MOST_ROWS = 10000 };
 
@@ -94,7 +95,7 @@ static void print(const weft_request *q, const weft_problem *p, const char *solv
     weft_doc_put(a, line, "bench", weft_doc_new_text(a, "anytime"));
     weft_doc_put(a, line, "model", weft_doc_new_text(a, q->model));
     weft_doc_put(a, line, "platform", weft_doc_new_text(a, q->platform ? q->platform : ""));
-    weft_doc_put(a, line, "goal", weft_doc_new_text(a, weft_goal_name(p->ask.goal)));
+    weft_doc_put(a, line, "goal", weft_doc_new_text(a, weft_goal_name(p->constraints.goal)));
     weft_doc_put(a, line, "solver", weft_doc_new_text(a, solver));
     weft_doc_put(a, line, "tasks", weft_doc_new_int(a, p->n_tasks));
     weft_doc_put(a, line, "devices", weft_doc_new_int(a, p->n_devices));
@@ -144,7 +145,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: anytime SOLVER SECONDS MODEL [PLATFORM [latency|throughput]]\n");
         return 1;
     }
-    q.ask.goal = argc > 5 && strcmp(argv[5], "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
+    q.constraints.goal =
+        argc > 5 && strcmp(argv[5], "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
     if (run(&q, argv[1], limit_s) != WEFT_OK) {
         fprintf(stderr, "anytime: %s\n", weft_message());
         return 1;

@@ -13,7 +13,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "weft.h"
+#include "kind.h"
+#include "report.h"
 
 enum { N_REPEATS = 11 };
 

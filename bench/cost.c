@@ -17,8 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "weft/cost.h"
-#include "weft/model.h"
+#include "cost.h"
+#include "model.h"
 
 enum { N_ROUNDS = 9, N_FILLS = 50, N_TABLES = 5 };
 

@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "weft.h"
+#include "kind.h"
+#include "report.h"
 
 enum { MOST_RUNS = 1000 };
 

@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weft/mine.h"
-#include "weft/model.h"
+#include "mine.h"
+#include "model.h"
 
 enum { MOST_MODELS = 16, MOST_THREADS = 64 };
 
@@ -32,7 +32,7 @@ typedef struct job {
     weft_template *template_;
     int n_threads, n_models;
     weft_model *trained[MOST_MODELS], *plain[MOST_MODELS];
-    weft_mill *mill[MOST_MODELS][MOST_THREADS], *forward_mill[MOST_MODELS][MOST_THREADS];
+    weft_workload_eval *eval[MOST_MODELS][MOST_THREADS], *forward_eval[MOST_MODELS][MOST_THREADS];
     weft_workload work[MOST_MODELS], forward[MOST_MODELS];
     char name[MOST_MODELS][200];
     int64_t batch;
@@ -44,8 +44,8 @@ enum { TO_99, TO_EQUAL, N_GOALS };
 
 /* Told of every evaluation, it watches for goals. */
 typedef struct watch {
-    const weft_quest *quest; /* with reference_s */
-    double goal[N_GOALS];    /* throughput; 0: not known */
+    const weft_objective *objective; /* with reference_s */
+    double goal[N_GOALS];            /* throughput; 0: not known */
     bool stops;
     int64_t n, n_enough;   /* evaluations; those that reach the first goal */
     int64_t when[N_GOALS]; /* evaluations; -1: not yet */
@@ -58,12 +58,12 @@ static bool knows_nothing(void *context, int64_t index, double *step_s)
     return false;
 }
 
-static bool fits(const weft_quest *q, int64_t index)
+static bool fits(const weft_objective *q, int64_t index)
 {
-    weft_point p = weft_point_at(q->template_, index);
+    weft_design_point p = weft_point_at(q->template_, index);
 
-    return weft_point_area_mm2(q->template_, &p) <= q->limits.area_mm2 &&
-           weft_point_tdp_w(q->template_, &p) <= q->limits.tdp_w;
+    return weft_design_point_area_mm2(q->template_, &p) <= q->limits.area_mm2 &&
+           weft_design_point_tdp_w(q->template_, &p) <= q->limits.tdp_w;
 }
 
 static weft_status look(void *context, int n, const int64_t *index, const double *step_s)
@@ -71,9 +71,10 @@ static weft_status look(void *context, int n, const int64_t *index, const double
     watch *w = context;
 
     for (int i = 0; i < n; i++) {
-        const double *seconds = step_s + (size_t)i * (size_t)w->quest->n_workloads;
+        const double *seconds = step_s + (size_t)i * (size_t)w->objective->n_workloads;
 
-        double throughput = fits(w->quest, index[i]) ? weft_quest_throughput(w->quest, seconds) : 0;
+        double throughput =
+            fits(w->objective, index[i]) ? weft_objective_throughput(w->objective, seconds) : 0;
 
         for (int k = 0; k < N_GOALS; k++)
             if (w->goal[k] > 0 && w->when[k] < 0 && throughput >= w->goal[k])
@@ -91,10 +92,10 @@ static int fail(void)
     return 1;
 }
 
-static weft_status add_mills(const job *j, const weft_graph *g, weft_mill **mill)
+static weft_status add_evals(const job *j, const weft_graph *g, weft_workload_eval **eval)
 {
     for (int i = 0; i < j->n_threads; i++)
-        WEFT_TRY(weft_mill_new(g, j->template_, &mill[i]));
+        WEFT_TRY(weft_eval_new(g, j->template_, &eval[i]));
     return WEFT_OK;
 }
 
@@ -108,15 +109,15 @@ static weft_status add_model(job *j, const char *name, size_t n)
     options.train = true;
     options.optimizer = WEFT_ADAM;
     WEFT_TRY(weft_model_open(j->name[i], &options, &j->trained[i]));
-    WEFT_TRY(add_mills(j, j->trained[i]->graph, j->mill[i]));
-    WEFT_TRY(add_mills(j, j->plain[i]->graph, j->forward_mill[i]));
+    WEFT_TRY(add_evals(j, j->trained[i]->graph, j->eval[i]));
+    WEFT_TRY(add_evals(j, j->plain[i]->graph, j->forward_eval[i]));
     j->work[i] = (weft_workload){.name = j->name[i],
-                                 .timer = &weft_mill_timer,
-                                 .mill = (void *const *)j->mill[i],
+                                 .timer = &weft_eval_timer,
+                                 .eval = (void *const *)j->eval[i],
                                  .batch = (double)j->batch,
                                  .weight = 1};
     j->forward[i] = j->work[i];
-    j->forward[i].mill = (void *const *)j->forward_mill[i];
+    j->forward[i].eval = (void *const *)j->forward_eval[i];
     return WEFT_OK;
 }
 
@@ -160,18 +161,19 @@ static bool runs_once(const char *name)
            strcmp(name, "exhaustive") == 0;
 }
 
-static weft_status run_search(job *j, const weft_quest *q, const char *name, int64_t most,
+static weft_status run_search(job *j, const weft_objective *q, const char *name, int64_t most,
                               int64_t seed)
 {
     const weft_miner *m = weft_miner_find(name);
     weft_arena *a = weft_arena_new();
     double step_s[MOST_MODELS], begin_s;
-    weft_quest scaled = *q;
+    weft_objective scaled = *q;
     watch w = {
-        .quest = &scaled, .goal = {0.99 * j->optimum, (1 - 1e-9) * j->reached},
-             .when = {-1,                -1                     }
+        .objective = &scaled,
+        .goal = {0.99 * j->optimum, (1 - 1e-9) * j->reached},
+        .when = {-1,                -1                     }
     };
-    weft_ledger ledger = {knows_nothing, look, &w};
+    weft_eval_cache eval_cache = {knows_nothing, look, &w};
     weft_run run = {.seed = seed,
                     .n_threads = j->n_threads,
                     .limit_s = INFINITY,
@@ -182,14 +184,14 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
 
     w.stops = j->stops && j->reached > 0 && !runs_once(name);
     for (int i = 0; i < q->n_workloads; i++)
-        step_s[i] = weft_mill_step_s(j->mill[i][0], &q->reference);
+        step_s[i] = weft_eval_step_s(j->eval[i][0], &q->reference);
     scaled.reference_s = step_s;
     begin_s = weft_wall_s();
-    status = m ? m->mine(q, &ledger, most, &run, a, &f)
+    status = m ? m->mine(q, &eval_cache, most, &run, a, &f)
                : weft_fail(WEFT_E_INPUT, "no search is called '%s'", name);
     if (status == WEFT_OK) {
-        print_found(j, m, seed, &f, weft_quest_throughput(&scaled, step_s), weft_wall_s() - begin_s,
-                    &w);
+        print_found(j, m, seed, &f, weft_objective_throughput(&scaled, step_s),
+                    weft_wall_s() - begin_s, &w);
         if (strcmp(name, "fast") == 0)
             j->reached = f.throughput;
         if (f.outcome == WEFT_OPTIMAL && j->optimum == 0)
@@ -201,14 +203,14 @@ static weft_status run_search(job *j, const weft_quest *q, const char *name, int
 
 static weft_status run_all(job *j, int argc, char **argv)
 {
-    weft_quest q = {.n_workloads = 0};
+    weft_objective q = {.n_workloads = 0};
 
     WEFT_TRY(weft_template_open(argv[1], &j->template_));
     j->n_threads = atoi(argv[4]) < 1 ? 1 : atoi(argv[4]);
     if (j->n_threads > MOST_THREADS)
         return weft_fail(WEFT_E_INPUT, "more than %d threads", MOST_THREADS);
     WEFT_TRY(add_models(j, argv[7]));
-    q = (weft_quest){
+    q = (weft_objective){
         .template_ = j->template_,
         .n_workloads = j->n_models,
         .workload = j->work,
@@ -230,8 +232,8 @@ static void free_job(job *j)
 {
     for (int i = 0; i < j->n_models; i++) {
         for (int t = 0; t < j->n_threads; t++) {
-            weft_mill_free(j->mill[i][t]);
-            weft_mill_free(j->forward_mill[i][t]);
+            weft_eval_free(j->eval[i][t]);
+            weft_eval_free(j->forward_eval[i][t]);
         }
         weft_model_free(j->trained[i]);
         weft_model_free(j->plain[i]);

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "weft/mine.h"
-#include "weft/model.h"
+#include "model.h"
+#include "workload_eval.h"
 
 static const double least_per_second = 20000;
 static const weft_limits limits = {600, 280};
@@ -31,28 +31,29 @@ static double now_s(void)
 
 typedef struct designs {
     int n;
-    weft_point *at;
+    weft_design_point *at;
 } designs;
 
 static designs all_within(const weft_template *t, weft_arena *a)
 {
     int64_t n = weft_template_points(t);
-    designs d = {0, WEFT_NEW(a, weft_point, n)};
+    designs d = {0, WEFT_NEW(a, weft_design_point, n)};
 
     for (int64_t i = 0; i < n; i++) {
-        weft_point p = weft_point_at(t, i);
+        weft_design_point p = weft_point_at(t, i);
 
-        if (weft_point_area_mm2(t, &p) <= limits.area_mm2 &&
-            weft_point_tdp_w(t, &p) <= limits.tdp_w)
+        if (weft_design_point_area_mm2(t, &p) <= limits.area_mm2 &&
+            weft_design_point_tdp_w(t, &p) <= limits.tdp_w)
             d.at[d.n++] = p;
     }
     return d;
 }
 
-typedef double (*question)(weft_mill *m, const weft_point *p);
+typedef double (*question)(weft_workload_eval *m, const weft_design_point *p);
 
 /* Answers a second of processor time; every `stride`-th design is asked for. */
-static double rate(weft_mill *m, const designs *d, question ask, int stride, double *least_s)
+static double rate(weft_workload_eval *m, const designs *d, question constraints, int stride,
+                   double *least_s)
 {
     double start_s = now_s();
     int n = 0;
@@ -63,21 +64,20 @@ static double rate(weft_mill *m, const designs *d, question ask, int stride, dou
     return n / (now_s() - start_s);
 }
 
-static double measure(weft_mill *m, const designs *d, weft_arena *a, weft_doc *line)
+static double measure(weft_workload_eval *m, const designs *d, weft_arena *a, weft_doc *line)
 {
-    double least_s, bound_s, first = rate(m, d, weft_mill_step_s, 1, &least_s);
-    double second = rate(m, d, weft_mill_step_s, 1, &least_s);
-    int n_different, n_blocks = weft_mill_n_blocks(m, &n_different);
+    double least_s, bound_s, first = rate(m, d, weft_eval_step_s, 1, &least_s);
+    double second = rate(m, d, weft_eval_step_s, 1, &least_s);
 
-    weft_put_int(a, line, "operators", weft_mill_n_operators(m));
-    weft_put_int(a, line, "blocks", n_blocks);
-    weft_put_int(a, line, "different_blocks", n_different);
+    weft_put_int(a, line, "operators", weft_eval_n_operators(m));
+    weft_put_int(a, line, "blocks", m->series.n);
+    weft_put_int(a, line, "different_blocks", m->series.n_blocks);
     weft_put_int(a, line, "designs", d->n);
     weft_put_real(a, line, "first_per_second", first);
     weft_put_real(a, line, "per_second", second);
-    weft_put_real(a, line, "floor_per_second", rate(m, d, weft_mill_floor_s, 1, &bound_s));
-    weft_put_real(a, line, "simple_per_second", rate(m, d, weft_mill_simple_s, 1, &bound_s));
-    weft_put_real(a, line, "headtail_per_second", rate(m, d, weft_mill_headtail_s, 100, &bound_s));
+    weft_put_real(a, line, "floor_per_second", rate(m, d, weft_eval_bound_s, 1, &bound_s));
+    weft_put_real(a, line, "simple_per_second", rate(m, d, weft_eval_simple_s, 1, &bound_s));
+    weft_put_real(a, line, "headtail_per_second", rate(m, d, weft_eval_headtail_s, 100, &bound_s));
     weft_put_real(a, line, "best_step_s", least_s);
     return second;
 }
@@ -90,7 +90,7 @@ static weft_status run(const char *name, int64_t batch, double *per_second)
     weft_doc *line = weft_doc_new(a, WEFT_DOC_MAP);
     weft_template *t = NULL;
     weft_model *model = NULL;
-    weft_mill *m = NULL;
+    weft_workload_eval *m = NULL;
     weft_status status = weft_template_open("mine16", &t);
 
     weft_put_text(a, line, "bench", "mine_speed");
@@ -99,14 +99,14 @@ static weft_status run(const char *name, int64_t batch, double *per_second)
     if (status == WEFT_OK)
         status = weft_model_open(name, &o, &model);
     if (status == WEFT_OK)
-        status = weft_mill_new(model->graph, t, &m);
+        status = weft_eval_new(model->graph, t, &m);
     if (status == WEFT_OK) {
         designs d = all_within(t, a);
 
         *per_second = measure(m, &d, a, line);
         printf("%s\n", weft_doc_json(line, 0, a));
     }
-    weft_mill_free(m);
+    weft_eval_free(m);
     weft_model_free(model);
     weft_template_free(t);
     weft_arena_free(a);

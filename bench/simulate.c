@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "weft/sim.h"
+#include "sim.h"
 
 enum { N_TASKS = 10000, N_DEVICES = 8, WIDTH = 16, N_READERS = 2, N_REPEATS = 20 };
 

@@ -1,36 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.c: opens a network with the C interface and names its most expensive node.
+/* inspect.c: opens a network, prints its figures and names its most expensive node.
  *
- *   cc inspect.c $(pkg-config --cflags --libs weft) -o inspect && ./inspect resnet50
+ *   cc inspect.c $(pkg-config --cflags --libs weft) -o inspect && ./inspect resnet50 batch=8
  */
 #include <stdio.h>
 #include <weft.h>
 
+static void print_shape(const weft_model *m, int tensor)
+{
+    printf("  %-6s %s %s", weft_model_tensor_kind(m, tensor), weft_model_tensor_name(m, tensor),
+           weft_model_tensor_type(m, tensor));
+    for (int axis = 0; axis < weft_model_tensor_rank(m, tensor); axis++)
+        printf("%s%lld", axis == 0 ? " " : "x", (long long)weft_model_tensor_dim(m, tensor, axis));
+    printf("\n");
+}
+
+static int most_expensive(const weft_model *m)
+{
+    int best = 0;
+
+    for (int node = 1; node < weft_model_n_nodes(m); node++)
+        if (weft_model_node_flops(m, node) > weft_model_node_flops(m, best))
+            best = node;
+    return best;
+}
+
 int main(int argc, char **argv)
 {
-    weft_model *model;
-    const weft_graph *graph;
-    weft_work total = {0}, most = {0};
-    int heaviest = 0;
+    const char *source = argc > 1 ? argv[1] : "resnet50";
+    weft_model *m;
+    int node;
 
-    if (weft_model_open(argc > 1 ? argv[1] : "resnet50", NULL, &model) != WEFT_OK) {
+    /* The other words are options: "batch=8", "dtype=f16". argv ends with NULL. */
+    if (weft_model_load(source, argc > 2 ? (const char *const *)argv + 2 : NULL, &m) != WEFT_OK) {
         fprintf(stderr, "inspect: %s\n", weft_message());
         return 2;
     }
-    graph = model->graph;
-    for (int u = 0; u < graph->n_nodes; u++) {
-        weft_work work = weft_node_work(graph, u);
-
-        weft_work_add(&total, work);
-        if (work.flops > most.flops) {
-            most = work;
-            heaviest = u;
-        }
-    }
-    printf("%s: %d nodes, %lld parameters, %lld MACs\n", model->name, graph->n_nodes,
-           (long long)model->n_parameters, (long long)total.macs);
-    printf("most work: %s (%s), %lld FLOPs\n", graph->node[heaviest].name, graph->node[heaviest].op,
-           (long long)most.flops);
-    weft_model_free(model);
+    printf("%s: %d nodes, %lld parameters, %lld MACs\n", weft_model_name(m), weft_model_n_nodes(m),
+           (long long)weft_model_parameters(m), (long long)weft_model_macs(m));
+    printf("  weights %lld bytes, activations at most %lld bytes\n",
+           (long long)weft_model_weight_bytes(m), (long long)weft_model_peak_bytes(m));
+    for (int i = 0; i < weft_model_n_inputs(m); i++)
+        print_shape(m, weft_model_input(m, i));
+    for (int i = 0; i < weft_model_n_outputs(m); i++)
+        print_shape(m, weft_model_output(m, i));
+    node = most_expensive(m);
+    printf("most work: %s (%s), %lld FLOPs\n", weft_model_node_name(m, node),
+           weft_model_node_op(m, node), (long long)weft_model_node_flops(m, node));
+    weft_model_close(m);
     return 0;
 }

@@ -102,7 +102,7 @@ static bool is_allowed(const brute *b, int u, int d)
     if (isinf(weft_task_s(p, u, d)) || (p->pin[u] >= 0 && p->pin[u] != d))
         return false;
     for (int v = 0; v < p->n_tasks; v++) {
-        if (b->device[v] >= 0 && p->colour[u] >= 0 && p->colour[u] == p->colour[v] &&
+        if (b->device[v] >= 0 && p->colocation[u] >= 0 && p->colocation[u] == p->colocation[v] &&
             b->device[v] != d)
             return false;
     }
@@ -145,7 +145,7 @@ static double simulated(const brute *b)
         plan.start_s[b->order[i]] = i;
     }
     CHECK_OK(weft_evaluate(b->p, &plan, b->arena, &m));
-    if (m.over_device < 0 && weft_ask_allows(&b->p->ask, m.makespan_s, m.period_s))
+    if (m.over_device < 0 && weft_constraints_allow(&b->p->constraints, m.makespan_s, m.period_s))
         value = weft_goal_value(b->p, &m);
     weft_arena_rewind(b->arena, mark);
     return value;
@@ -192,7 +192,7 @@ static void try_all(brute *b, double value)
 {
     if (value >= b->best)
         return;
-    if (b->n_done == b->p->n_tasks && (!b->p->ask.is_contiguous || is_pipeline(b)))
+    if (b->n_done == b->p->n_tasks && (!b->p->constraints.is_contiguous || is_pipeline(b)))
         b->best = b->is_simulated ? fmin(b->best, simulated(b)) : value;
     for (int u = 0; u < b->p->n_tasks; u++) {
         if (!is_ready(b, u))
@@ -228,9 +228,9 @@ static brute new_brute(const weft_problem *p, int n_usable)
     brute b = {.p = p, .n_usable = n_usable, .best = INFINITY};
 
     CHECK(p->n_tasks <= BRUTE_MOST_TASKS && p->n_devices <= BRUTE_MOST_DEVICES);
-    b.is_stream = p->ask.goal == WEFT_THROUGHPUT;
-    b.is_simulated =
-        p->transfer != WEFT_OVERLAP || p->ask.most_latency_s > 0 || p->ask.most_period_s > 0;
+    b.is_stream = p->constraints.goal == WEFT_THROUGHPUT;
+    b.is_simulated = p->transfer != WEFT_OVERLAP || p->constraints.most_latency_s > 0 ||
+                     p->constraints.most_period_s > 0;
     for (int d = 0; d < p->n_devices; d++)
         b.is_simulated |= p->capacity[d] < INFINITY;
     b.is_unordered = b.is_stream && !b.is_simulated;

@@ -3,7 +3,7 @@
 #ifndef WEFT_BRUTE_H
 #define WEFT_BRUTE_H
 
-#include "weft/sim.h"
+#include "sim.h"
 
 enum { BRUTE_MOST_TASKS = 9, BRUTE_MOST_DEVICES = 4 };
 

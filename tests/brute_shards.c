@@ -24,11 +24,11 @@ typedef struct part {
     int n;
     const weft_split *split;
     double **need_bytes, **result_bytes; /* [operand][split], [result][split] */
-    weft_mode *mode[MOST_SETS * MOST_DESIGNS];
+    weft_split_cost *mode[MOST_SETS * MOST_DESIGNS];
 } part;
 
 typedef struct brute {
-    const weft_sharding *p;
+    const weft_shard_problem *p;
     bool has_memory;
     bool is_simulated; /* every plan is valued by the simulator, none is passed over */
     int64_t most_plans;
@@ -39,9 +39,9 @@ typedef struct brute {
     int operand_at[BRUTE_MOST_STEPS + 1];
     /* the configuration */
     int n_sets;
-    weft_team set[MOST_SETS];
+    weft_device_set set[MOST_SETS];
     int look[MOST_SETS]; /* devices and design, as modes are kept */
-    weft_span inside[MOST_SETS], host[MOST_SETS], between[MOST_SETS][MOST_SETS];
+    weft_link_cost inside[MOST_SETS], host[MOST_SETS], between[MOST_SETS][MOST_SETS];
     /* the plan */
     int order[BRUTE_MOST_STEPS];
     int set_of[BRUTE_MOST_STEPS], split[BRUTE_MOST_STEPS];
@@ -58,7 +58,7 @@ static part *part_of(brute *b, int v, int n)
 
     if (x->n > 0)
         return x;
-    x->n = weft_step_splits(s, v, n, !b->p->ask.has_no_sharing, b->a, &x->split);
+    x->n = weft_step_splits(s, v, n, !b->p->constraints.has_no_sharing, b->a, &x->split);
     x->need_bytes = WEFT_NEW(b->a, double *, s->step[v].n_operands + 1);
     x->result_bytes = WEFT_NEW(b->a, double *, s->step[v].n_results + 1);
     for (int k = 0; k < s->step[v].n_operands; k++) {
@@ -74,16 +74,16 @@ static part *part_of(brute *b, int v, int n)
     return x;
 }
 
-static const weft_mode *mode_of(brute *b, int v)
+static const weft_split_cost *mode_of(brute *b, int v)
 {
     int set = b->set_of[v], look = b->look[set];
     part *x = part_of(b, v, b->set[set].n);
 
     if (x->mode[look] == NULL) {
-        x->mode[look] = WEFT_NEW(b->a, weft_mode, x->n);
+        x->mode[look] = WEFT_NEW(b->a, weft_split_cost, x->n);
         for (int i = 0; i < x->n; i++)
-            x->mode[look][i] =
-                weft_split_mode(b->p->steps, v, &x->split[i], weft_team_design(b->p, &b->set[set]));
+            x->mode[look][i] = weft_split_cost_of(b->p->steps, v, &x->split[i],
+                                                  weft_device_set_design(b->p, &b->set[set]));
     }
     return &x->mode[look][b->split[v]];
 }
@@ -120,7 +120,7 @@ static double inside_s(brute *b, int u, int v, int k)
     at = b->split[u] * b->part[v][n].n + b->split[v];
     s = weft_reshard_s(&b->inside[set], b->moved[e][n][at]);
     return b->meantime[e][n][at] > 0
-               ? fmax(0, s - b->meantime[e][n][at] * weft_mode_compute_s(mode_of(b, v)))
+               ? fmax(0, s - b->meantime[e][n][at] * weft_split_compute_s(mode_of(b, v)))
                : s;
 }
 
@@ -132,7 +132,7 @@ static double operand_s(brute *b, int v, int k)
     double need = part_of(b, v, b->set[set].n)->need_bytes[k][b->split[v]];
 
     if (o->step < 0)
-        return weft_span_s(&b->host[set], need);
+        return weft_link_cost_s(&b->host[set], need);
     if (b->set_of[o->step] == set)
         return inside_s(b, o->step, v, k);
     return weft_handover_s(&b->between[b->set_of[o->step]][set], need,
@@ -148,8 +148,8 @@ static double output_s(brute *b, int v, int r)
 
     for (int i = 0; i < g->n_outputs; i++)
         if (g->output[i] == b->p->steps->step[v].result[r])
-            return weft_span_s(&b->host[set],
-                               part_of(b, v, b->set[set].n)->result_bytes[r][b->split[v]]);
+            return weft_link_cost_s(&b->host[set],
+                                    part_of(b, v, b->set[set].n)->result_bytes[r][b->split[v]]);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static double output_s(brute *b, int v, int r)
 static double added_s(brute *b, int v)
 {
     const weft_step *s = &b->p->steps->step[v];
-    double sum = weft_mode_s(mode_of(b, v), &b->inside[b->set_of[v]], b->p->hides);
+    double sum = weft_split_cost_s(mode_of(b, v), &b->inside[b->set_of[v]], b->p->hides);
 
     for (int k = 0; k < s->n_operands; k++)
         sum += operand_s(b, v, k);
@@ -177,7 +177,7 @@ static double finish_s(brute *b, int v)
 
         at = fmax(at, (u < 0 ? 0 : b->end_s[u]) + operand_s(b, v, k));
     }
-    at += weft_mode_s(mode_of(b, v), &b->inside[b->set_of[v]], false);
+    at += weft_split_cost_s(mode_of(b, v), &b->inside[b->set_of[v]], false);
     b->end_s[v] = b->free_s[b->set_of[v]] = last = at;
     for (int r = 0; r < s->n_results; r++)
         last = fmax(last, at + output_s(b, v, r));
@@ -228,9 +228,9 @@ static bool next_order(const weft_steps *s, int *order)
     return true;
 }
 
-static weft_shards plan_of(brute *b, const int *order, weft_arena *a)
+static weft_shard_plan plan_of(brute *b, const int *order, weft_arena *a)
 {
-    weft_shards s = weft_shards_new(b->n_sets, b->p->steps->n, a);
+    weft_shard_plan s = weft_shard_plan_new(b->n_sets, b->p->steps->n, a);
 
     memcpy(s.set, b->set, sizeof *s.set * (size_t)b->n_sets);
     for (int i = 0; i < s.n_steps; i++) {
@@ -246,11 +246,11 @@ static weft_shards plan_of(brute *b, const int *order, weft_arena *a)
 static bool fits_in_order(brute *b, const int *order)
 {
     weft_arena *a = weft_arena_new();
-    weft_shards s = plan_of(b, order, a);
-    weft_shards_measures m;
-    weft_breach breach;
-    bool fits = weft_shards_check(b->p, &s, &breach, 1, a) == 0 &&
-                weft_shards_evaluate(b->p, &s, a, &m) == WEFT_OK && m.over_device < 0;
+    weft_shard_plan s = plan_of(b, order, a);
+    weft_shard_plan_measures m;
+    weft_violation violation;
+    bool fits = weft_shard_plan_check(b->p, &s, &violation, 1, a) == 0 &&
+                weft_shard_plan_evaluate(b->p, &s, a, &m) == WEFT_OK && m.over_device < 0;
 
     weft_arena_free(a);
     return fits;
@@ -265,11 +265,11 @@ static bool does_fit(brute *b, int *order)
     for (int v = 0; v < b->p->steps->n; v++)
         used[b->set_of[v]] += mode_of(b, v)->weight_bytes;
     for (int i = 0; i < b->n_sets; i++)
-        if (used[i] > weft_team_memory(b->p, &b->set[i]))
+        if (used[i] > weft_device_set_memory(b->p, &b->set[i]))
             return false;
     do
         fits = fits_in_order(b, order);
-    while (!fits && !b->p->ask.is_concurrent && next_order(b->p->steps, order));
+    while (!fits && !b->p->constraints.is_concurrent && next_order(b->p->steps, order));
     return fits;
 }
 
@@ -280,13 +280,13 @@ static bool does_fit(brute *b, int *order)
 static bool simulate(brute *b, const int *order)
 {
     weft_arena *a = weft_arena_new();
-    weft_shards s = plan_of(b, order, a);
-    weft_shards_measures m = {.over_device = -1};
-    weft_breach breach;
+    weft_shard_plan s = plan_of(b, order, a);
+    weft_shard_plan_measures m = {.over_device = -1};
+    weft_violation violation;
     bool fits = true;
 
-    if (weft_shards_check(b->p, &s, &breach, 1, a) == 0) {
-        if (weft_shards_evaluate(b->p, &s, a, &m) != WEFT_OK)
+    if (weft_shard_plan_check(b->p, &s, &violation, 1, a) == 0) {
+        if (weft_shard_plan_evaluate(b->p, &s, a, &m) != WEFT_OK)
             abort();
         fits = !b->has_memory || m.over_device < 0;
         if (fits && m.latency_s < b->best.value) {
@@ -305,7 +305,8 @@ static void keep_simulated(brute *b)
     memcpy(order, b->order, sizeof order);
     if (b->best.n_plans++ >= b->most_plans)
         return;
-    while (!simulate(b, order) && !b->p->ask.is_concurrent && next_order(b->p->steps, order))
+    while (!simulate(b, order) && !b->p->constraints.is_concurrent &&
+           next_order(b->p->steps, order))
         ;
 }
 
@@ -324,7 +325,7 @@ static void keep(brute *b, double value)
 /* May the i-th step run on the set? One stretch: on that of the step before, or on a fresh one. */
 static bool is_allowed(const brute *b, int i, int set)
 {
-    if (!b->p->ask.is_contiguous || i == 0 || b->set_of[i - 1] == set)
+    if (!b->p->constraints.is_contiguous || i == 0 || b->set_of[i - 1] == set)
         return true;
     for (int v = 0; v < i; v++)
         if (b->set_of[v] == set)
@@ -353,9 +354,9 @@ static void extend(brute *b, int i, double value)
 
             b->set_of[v] = set;
             b->split[v] = k;
-            now = b->is_simulated           ? 0
-                  : b->p->ask.is_concurrent ? fmax(value, finish_s(b, v))
-                                            : value + added_s(b, v);
+            now = b->is_simulated                   ? 0
+                  : b->p->constraints.is_concurrent ? fmax(value, finish_s(b, v))
+                                                    : value + added_s(b, v);
             if (b->is_simulated ? b->best.n_plans <= b->most_plans : now < b->best.value)
                 extend(b, i + 1, now);
             b->free_s[set] = free_s;
@@ -366,19 +367,19 @@ static void extend(brute *b, int i, double value)
 static void try_setup(brute *b)
 {
     for (int i = 0; i < b->n_sets; i++) {
-        b->inside[i] = weft_team_span(b->p, &b->set[i]);
-        b->host[i] = weft_host_span(b->p, &b->set[i]);
+        b->inside[i] = weft_device_set_link(b->p, &b->set[i]);
+        b->host[i] = weft_host_link_cost(b->p, &b->set[i]);
         b->free_s[i] = 0;
         for (int k = 0; k < b->n_sets; k++)
             if (i != k)
-                b->between[i][k] = weft_pair_span(b->p, &b->set[i], &b->set[k]);
+                b->between[i][k] = weft_pair_link_cost(b->p, &b->set[i], &b->set[k]);
     }
     b->best.n_setups++;
     for (int v = 0; v < b->p->steps->n; v++)
         b->order[v] = v;
     do
         extend(b, 0, 0);
-    while (b->p->ask.is_concurrent && next_order(b->p->steps, b->order));
+    while (b->p->constraints.is_concurrent && next_order(b->p->steps, b->order));
 }
 
 static bool are_equal(const weft_device *x, const weft_device *y)
@@ -419,7 +420,7 @@ static void try_sets(brute *b, int i)
             try_sets(b, i + 1);
             b->set[k].n--;
         }
-    b->set[b->n_sets++] = (weft_team){.n = 1, .member = {b->p->accelerator[i]}};
+    b->set[b->n_sets++] = (weft_device_set){.n = 1, .member = {b->p->accelerator[i]}};
     try_sets(b, i + 1);
     b->n_sets--;
 }
@@ -439,15 +440,15 @@ static brute_shards_answer try_all(brute *b)
     return b->best;
 }
 
-brute_shards_answer brute_shards(const weft_sharding *p, bool has_memory, weft_arena *a)
+brute_shards_answer brute_shards(const weft_shard_problem *p, bool has_memory, weft_arena *a)
 {
     brute b = {.p = p, .has_memory = has_memory, .a = a};
 
-    assert(!p->ask.is_concurrent || (!p->hides && !p->ask.is_contiguous));
+    assert(!p->constraints.is_concurrent || (!p->hides && !p->constraints.is_contiguous));
     return try_all(&b);
 }
 
-brute_shards_answer brute_shards_simulated(const weft_sharding *p, bool has_memory,
+brute_shards_answer brute_shards_simulated(const weft_shard_problem *p, bool has_memory,
                                            int64_t most_plans, weft_arena *a)
 {
     brute b = {

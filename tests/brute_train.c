@@ -5,6 +5,7 @@
 #include "brute_train.h"
 
 #include "check.h"
+#include "platform_text.h"
 
 /* --- problems -------------------------------------------------------------------------------- */
 
@@ -46,11 +47,11 @@ static weft_platform *platform_of(const small_machines *m, weft_arena *a)
     return p;
 }
 
-static weft_units draw_units(bool is_dag, int most_units, weft_rng *r, weft_arena *a)
+static weft_blocks draw_units(bool is_dag, int most_units, weft_rng *r, weft_arena *a)
 {
     int n = 2 + weft_rng_below(r, most_units - 1), n_edges = 0, from[32], to[32];
     weft_shared *shared = WEFT_NEW(a, weft_shared, 1);
-    weft_units u;
+    weft_blocks u;
     double *leave, *back;
 
     for (int v = 1; v < n; v++)
@@ -59,9 +60,9 @@ static weft_units draw_units(bool is_dag, int most_units, weft_rng *r, weft_aren
             to[n_edges++] = v;
         }
     if (is_dag)
-        CHECK(weft_units_dag(n, n_edges, from, to, 1000, a, &u));
+        CHECK(weft_blocks_dag(n, n_edges, from, to, 1000, a, &u));
     else
-        weft_units_chain(n, a, &u);
+        weft_blocks_chain(n, a, &u);
     leave = (double *)(uintptr_t)u.leave_bytes; /* the maker's to write */
     back = (double *)(uintptr_t)u.back_bytes;
     for (int c = 1; c + 1 < u.n_cuts; c++) {
@@ -76,17 +77,17 @@ static weft_units draw_units(bool is_dag, int most_units, weft_rng *r, weft_aren
     return u;
 }
 
-static const weft_unit_cost *draw_cost(int n, double speed, int width, int64_t samples, weft_rng *r,
-                                       weft_arena *a)
+static const weft_block_cost *draw_cost(int n, double speed, int width, int64_t samples,
+                                        weft_rng *r, weft_arena *a)
 {
-    weft_unit_cost *c = WEFT_NEW(a, weft_unit_cost, n);
+    weft_block_cost *c = WEFT_NEW(a, weft_block_cost, n);
     double factor = (double)samples / speed / (width == 1 ? 1 : 0.7 * width);
 
     for (int u = 0; u < n; u++) {
         double f = 1 + weft_rng_below(r, 20), kept = 1 + weft_rng_below(r, 9);
 
-        c[u] = (weft_unit_cost){.forward_s = factor * f,
-                                .backward_s = factor * (f + weft_rng_below(r, 20)) + 1};
+        c[u] = (weft_block_cost){.forward_s = factor * f,
+                                 .backward_s = factor * (f + weft_rng_below(r, 20)) + 1};
         c[u].compute_s = 0.5 * (c[u].forward_s + c[u].backward_s);
         c[u].memory_s = 0.25 * (c[u].forward_s + c[u].backward_s);
         c[u].again_s[WEFT_KEEP_SOME] = 0.25 * c[u].forward_s;
@@ -100,42 +101,43 @@ static const weft_unit_cost *draw_cost(int n, double speed, int width, int64_t s
     return c;
 }
 
-static const weft_unit_state *draw_state(const weft_units *u, int width, weft_rng *r, weft_arena *a)
+static const weft_block_state *draw_state(const weft_blocks *u, int width, weft_rng *r,
+                                          weft_arena *a)
 {
-    weft_unit_state *s = WEFT_NEW(a, weft_unit_state, u->n_units);
+    weft_block_state *s = WEFT_NEW(a, weft_block_state, u->n_blocks);
 
-    for (int i = 0; i < u->n_units; i++) {
+    for (int i = 0; i < u->n_blocks; i++) {
         double bytes = 1 + weft_rng_below(r, 20 / width);
 
-        s[i] = (weft_unit_state){.weight_bytes = bytes,
-                                 .gradient_bytes = bytes,
-                                 .moment_bytes = 2 * bytes,
-                                 .sync_bytes = bytes,
-                                 .update_s = 0.1 * (1 + weft_rng_below(r, 9))};
+        s[i] = (weft_block_state){.weight_bytes = bytes,
+                                  .gradient_bytes = bytes,
+                                  .moment_bytes = 2 * bytes,
+                                  .sync_bytes = bytes,
+                                  .update_s = 0.1 * (1 + weft_rng_below(r, 9))};
         if (u->n_shared > 0 && u->shared[0].other == i)
             s[i].sync_bytes = weft_rng_below(r, (int)bytes);
     }
     return s;
 }
 
-static weft_train_ask draw_ask(weft_rng *r)
+static weft_train_constraints draw_ask(weft_rng *r)
 {
     static const int64_t batches[] = {2, 4, 6, 8};
-    weft_train_ask ask = {.batch = batches[weft_rng_below(r, 4)],
-                          .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
-                          .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
-                          .most_chunks = 3,
-                          .is_split_moments = weft_rng_below(r, 3) == 0};
+    weft_train_constraints constraints = {.batch = batches[weft_rng_below(r, 4)],
+                                          .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
+                                          .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
+                                          .most_chunks = 3,
+                                          .is_split_moments = weft_rng_below(r, 3) == 0};
 
-    ask.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
-    ask.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
+    constraints.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
+    constraints.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
     if (weft_rng_below(r, 5) == 0)
-        ask.microbatch = weft_rng_below(r, 2) ? 2 : 1;
+        constraints.microbatch = weft_rng_below(r, 2) ? 2 : 1;
     if (weft_rng_below(r, 8) == 0)
-        ask.most_replicas = 1 + weft_rng_below(r, 2);
+        constraints.most_replicas = 1 + weft_rng_below(r, 2);
     if (weft_rng_below(r, 8) == 0)
-        ask.most_stages = 1 + weft_rng_below(r, 3);
-    return ask;
+        constraints.most_stages = 1 + weft_rng_below(r, 3);
+    return constraints;
 }
 
 small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
@@ -145,30 +147,30 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
     static const int64_t shares[N_SHARES] = {1, 2, 3};
     weft_arena *a = weft_arena_new();
     small_training d = {.machines = draw_machines(r), .arena = a};
-    const weft_unit_cost *cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
-    const weft_unit_state *state[MOST_CLASSES * N_WIDTHS];
-    weft_training_spec s = {.name = "small",
-                            .units = draw_units(is_dag, most_units, r, a),
-                            .ask = draw_ask(r),
-                            .n_widths = N_WIDTHS,
-                            .n_shares = N_SHARES,
-                            .width = widths,
-                            .share = shares,
-                            .cost = cost,
-                            .state = state};
+    const weft_block_cost *cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
+    const weft_block_state *state[MOST_CLASSES * N_WIDTHS];
+    weft_train_problem_spec s = {.name = "small",
+                                 .blocks = draw_units(is_dag, most_units, r, a),
+                                 .constraints = draw_ask(r),
+                                 .n_widths = N_WIDTHS,
+                                 .n_shares = N_SHARES,
+                                 .width = widths,
+                                 .share = shares,
+                                 .cost = cost,
+                                 .state = state};
 
     s.platform = d.platform = platform_of(&d.machines, a);
     for (int i = 0; i < MOST_CLASSES * N_WIDTHS; i++)
-        state[i] = draw_state(&s.units, widths[i % N_WIDTHS], r, a);
+        state[i] = draw_state(&s.blocks, widths[i % N_WIDTHS], r, a);
     for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES; t++)
         if (t == 0 || weft_rng_below(r, 8))
-            cost[t] = draw_cost(s.units.n_units, t < N_WIDTHS * N_SHARES ? 2 : 1,
+            cost[t] = draw_cost(s.blocks.n_blocks, t < N_WIDTHS * N_SHARES ? 2 : 1,
                                 widths[t / N_SHARES % N_WIDTHS], shares[t % N_SHARES], r, a);
-    CHECK_OK(weft_training_make(&s, &d.training));
+    CHECK_OK(weft_train_problem_make(&s, &d.training));
     return d;
 }
 
-static void slow_down(weft_unit_cost *c, double factor)
+static void slow_down(weft_block_cost *c, double factor)
 {
     c->forward_s *= factor;
     c->backward_s *= factor;
@@ -179,27 +181,28 @@ static void slow_down(weft_unit_cost *c, double factor)
 }
 
 small_training vary_small_training(const small_training *s, const small_machines *m,
-                                   const weft_train_ask *ask, const double factor[2])
+                                   const weft_train_constraints *constraints,
+                                   const double factor[2])
 {
-    const weft_training *p = s->training;
+    const weft_train_problem *p = s->training;
     weft_arena *a = weft_arena_new();
-    int n = p->units.n_units, n_states = p->cluster->n_classes * p->n_widths;
-    const weft_unit_cost **cost = WEFT_NEW(a, const weft_unit_cost *, n_states * p->n_shares);
-    const weft_unit_state **state = WEFT_NEW(a, const weft_unit_state *, n_states);
+    int n = p->blocks.n_blocks, n_states = p->cluster->n_classes * p->n_widths;
+    const weft_block_cost **cost = WEFT_NEW(a, const weft_block_cost *, n_states * p->n_shares);
+    const weft_block_state **state = WEFT_NEW(a, const weft_block_state *, n_states);
     small_training d = {.machines = *m, .platform = platform_of(m, a), .arena = a};
-    weft_training_spec t = {.name = p->name,
-                            .platform = d.platform,
-                            .units = p->units,
-                            .ask = *ask,
-                            .n_widths = p->n_widths,
-                            .n_shares = p->n_shares,
-                            .width = p->width,
-                            .share = p->share,
-                            .cost = cost,
-                            .state = state};
+    weft_train_problem_spec t = {.name = p->name,
+                                 .platform = d.platform,
+                                 .blocks = p->blocks,
+                                 .constraints = *constraints,
+                                 .n_widths = p->n_widths,
+                                 .n_shares = p->n_shares,
+                                 .width = p->width,
+                                 .share = p->share,
+                                 .cost = cost,
+                                 .state = state};
 
     for (int i = 0; i < n_states * p->n_shares; i++) {
-        weft_unit_cost *c =
+        weft_block_cost *c =
             p->cost[i] ? weft_arena_copy(a, p->cost[i], sizeof *c * (size_t)n) : NULL;
 
         for (int u = 0; c != NULL && u < n; u++)
@@ -207,19 +210,19 @@ small_training vary_small_training(const small_training *s, const small_machines
         cost[i] = c;
     }
     for (int i = 0; i < n_states; i++) {
-        weft_unit_state *c = weft_arena_copy(a, p->state[i], sizeof *c * (size_t)n);
+        weft_block_state *c = weft_arena_copy(a, p->state[i], sizeof *c * (size_t)n);
 
         for (int u = 0; u < n; u++)
             c[u].update_s *= factor[i / p->n_widths];
         state[i] = c;
     }
-    CHECK_OK(weft_training_make(&t, &d.training));
+    CHECK_OK(weft_train_problem_make(&t, &d.training));
     return d;
 }
 
 void drop_small_training(small_training *s)
 {
-    weft_training_free(s->training);
+    weft_train_problem_free(s->training);
     weft_platform_free(s->platform);
     weft_arena_free(s->arena);
 }
@@ -229,9 +232,9 @@ void drop_small_training(small_training *s)
 enum { MOST_STAGES = 8 };
 
 typedef struct brute {
-    const weft_training *p;
+    const weft_train_problem *p;
     weft_arena *a;
-    weft_pipeline plan; /* stages are filled from the end: see flip */
+    weft_train_plan plan; /* stages are filled from the end: see flip */
     int64_t m;
     int n_blocks[2], width[2]; /* of each class; width: place in the list */
     int used[2];
@@ -242,13 +245,13 @@ typedef struct brute {
     double best_s;
 } brute;
 
-static bool is_in(const weft_units *u, int unit, int inner, int outer)
+static bool is_in(const weft_blocks *u, int unit, int inner, int outer)
 {
     return weft_bit_get(u->cut + (size_t)outer * (size_t)u->n_words, unit) &&
            !weft_bit_get(u->cut + (size_t)inner * (size_t)u->n_words, unit);
 }
 
-static int place_of(const weft_training *p, int64_t samples)
+static int place_of(const weft_train_problem *p, int64_t samples)
 {
     for (int x = 0; x < p->n_shares; x++)
         if (p->share[x] == samples)
@@ -256,23 +259,23 @@ static int place_of(const weft_training *p, int64_t samples)
     return -1;
 }
 
-static const weft_unit_cost *cost_of(const weft_training *p, const weft_stage *s, int part)
+static const weft_block_cost *cost_of(const weft_train_problem *p, const weft_stage *s, int part)
 {
     int x = place_of(p, s->part[part].samples), w = s->width == 1 ? 0 : 1;
 
-    return x < 0 ? NULL : p->cost[weft_training_table(p, s->part[part].class_id, w, x)];
+    return x < 0 ? NULL : p->cost[weft_train_problem_table(p, s->part[part].class_id, w, x)];
 }
 
-static double seconds_of(const weft_training *p, const weft_stage *s, int inner, int outer)
+static double seconds_of(const weft_train_problem *p, const weft_stage *s, int inner, int outer)
 {
     double most_f = 0, most_b = 0;
 
     for (int i = 0; i < s->n_parts; i++) {
-        const weft_unit_cost *c = cost_of(p, s, i);
+        const weft_block_cost *c = cost_of(p, s, i);
         double f = 0, b = 0;
 
-        for (int u = 0; u < p->units.n_units; u++)
-            if (is_in(&p->units, u, inner, outer)) {
+        for (int u = 0; u < p->blocks.n_blocks; u++)
+            if (is_in(&p->blocks, u, inner, outer)) {
                 f += c[u].forward_s;
                 b += c[u].backward_s + c[u].again_s[s->recompute];
             }
@@ -288,11 +291,11 @@ static void judge(brute *b)
 {
     size_t mark = weft_arena_mark(b->a);
     weft_train_measures measures;
-    weft_breach breach;
+    weft_violation violation;
 
-    if (weft_pipeline_check(b->p, &b->plan, &breach, 1, b->a) != 0)
-        fail_msg("brute force makes a plan that is not legal: %s", breach.what);
-    CHECK_OK(weft_pipeline_evaluate(b->p, &b->plan, b->a, &measures));
+    if (weft_train_plan_check(b->p, &b->plan, &violation, 1, b->a) != 0)
+        fail_msg("brute force makes a plan that is not legal: %s", violation.what);
+    CHECK_OK(weft_train_plan_evaluate(b->p, &b->plan, b->a, &measures));
     if (measures.over_stage < 0)
         b->best_s = fmin(b->best_s, measures.step_s);
     weft_arena_rewind(b->a, mark);
@@ -307,7 +310,7 @@ static void flip(brute *b)
         b->plan.stage[i] = b->stage[b->n - 1 - i];
         b->plan.cut[i] = b->inner[b->n - 1 - i];
     }
-    b->plan.cut[b->n] = b->p->units.n_cuts - 1;
+    b->plan.cut[b->n] = b->p->blocks.n_cuts - 1;
 }
 
 static bool is_too_long(const brute *b)
@@ -326,21 +329,21 @@ static void try_recomputes(brute *b, int i)
         return;
     }
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {
-        if (!(b->p->ask.recomputes >> r & 1))
+        if (!(b->p->constraints.recomputes >> r & 1))
             continue;
         b->plan.stage[b->n - 1 - i].recompute = (weft_recompute)r;
         b->least_s[i] = seconds_of(b->p, &b->plan.stage[b->n - 1 - i], b->inner[i],
-                                   i == 0 ? b->p->units.n_cuts - 1 : b->inner[i - 1]);
+                                   i == 0 ? b->p->blocks.n_cuts - 1 : b->inner[i - 1]);
         try_recomputes(b, i + 1);
     }
 }
 
 static int most_stages(const brute *b)
 {
-    int most = b->p->units.n_units;
+    int most = b->p->blocks.n_blocks;
 
-    if (b->p->ask.most_stages > 0 && most > b->p->ask.most_stages)
-        most = b->p->ask.most_stages;
+    if (b->p->constraints.most_stages > 0 && most > b->p->constraints.most_stages)
+        most = b->p->constraints.most_stages;
     return most;
 }
 
@@ -358,7 +361,7 @@ static void finish_uniform(brute *b, int d)
         for (int i = 0; i < b->n; i++)
             count[b->stage[i].part[0].class_id]++;
         for (int i = 0; i < b->n; i++) {
-            weft_team_part *part = &b->stage[i].part[0];
+            weft_device_set_part *part = &b->stage[i].part[0];
             int at = seen[part->class_id]++;
 
             at = is_front ? count[part->class_id] - 1 - at : at;
@@ -388,7 +391,7 @@ static void try_uniform(brute *b, int d, int64_t samples, int outer)
             continue;
         b->used[k] += d;
         for (int inner = 0; inner < outer; inner++) {
-            if (!weft_cut_within(&b->p->units, inner, outer))
+            if (!weft_cut_within(&b->p->blocks, inner, outer))
                 continue;
             b->stage[b->n] = s;
             b->inner[b->n++] = inner;
@@ -399,9 +402,9 @@ static void try_uniform(brute *b, int d, int64_t samples, int outer)
     }
 }
 
-/* --- teams ----------------------------------------------------------------------------------- */
+/* --- device sets ----------------------------------------------------------------------------- */
 
-static void finish_teams(brute *b)
+static void finish_device_sets(brute *b)
 {
     for (int is_front = 0; is_front < 2; is_front++) {
         int used[2] = {0};
@@ -419,7 +422,7 @@ static void finish_teams(brute *b)
     }
 }
 
-static void try_teams(brute *b, int outer);
+static void try_device_sets(brute *b, int outer);
 
 /* All ways to share a stage of n blocks of each class, and all that may come before it. */
 static void try_shares(brute *b, const int *n, int inner)
@@ -434,7 +437,7 @@ static void try_shares(brute *b, const int *n, int inner)
             for (int k = 0; k < 2 && is_possible; k++)
                 if (n[k] > 0) {
                     s.width = b->p->width[b->width[k]];
-                    s.part[s.n_parts++] = (weft_team_part){k, n[k], 0, 1, share[k]};
+                    s.part[s.n_parts++] = (weft_device_set_part){k, n[k], 0, 1, share[k]};
                     is_possible = cost_of(b->p, &s, s.n_parts - 1) != NULL;
                 }
             if (!is_possible)
@@ -443,32 +446,32 @@ static void try_shares(brute *b, const int *n, int inner)
             b->inner[b->n++] = inner;
             b->used[0] += n[0];
             b->used[1] += n[1];
-            try_teams(b, inner);
+            try_device_sets(b, inner);
             b->used[0] -= n[0];
             b->used[1] -= n[1];
             b->n--;
         }
 }
 
-static void try_teams(brute *b, int outer)
+static void try_device_sets(brute *b, int outer)
 {
     int n[2] = {0};
 
     if (outer == 0) {
-        finish_teams(b);
+        finish_device_sets(b);
         return;
     }
     if (b->n == most_stages(b))
         return;
     for (n[0] = 0; n[0] <= b->n_blocks[0] - b->used[0]; n[0]++)
         for (n[1] = 0; n[1] <= b->n_blocks[1] - b->used[1]; n[1]++) {
-            int most = b->p->ask.most_replicas;
+            int most = b->p->constraints.most_replicas;
 
             if (n[0] + n[1] == 0 || (most > 0 && n[0] + n[1] > most) ||
                 (n[0] > 0 && n[1] > 0 && b->width[0] != b->width[1]))
                 continue;
             for (int inner = 0; inner < outer; inner++)
-                if (weft_cut_within(&b->p->units, inner, outer))
+                if (weft_cut_within(&b->p->blocks, inner, outer))
                     try_shares(b, n, inner);
         }
 }
@@ -488,11 +491,11 @@ static bool settle_recomputes(brute *b)
         size_t mark = weft_arena_mark(b->a);
         weft_train_measures m;
 
-        if (!(b->p->ask.recomputes >> r & 1))
+        if (!(b->p->constraints.recomputes >> r & 1))
             continue;
         for (int i = 0; i < n; i++)
             b->plan.stage[i].recompute = (weft_recompute)r;
-        CHECK_OK(weft_pipeline_evaluate(b->p, &b->plan, b->a, &m));
+        CHECK_OK(weft_train_plan_evaluate(b->p, &b->plan, b->a, &m));
         for (int i = 0; i < n; i++) {
             double l = 0;
 
@@ -523,7 +526,7 @@ static void judge_layouts(brute *b, int d)
         for (int i = 0; i < b->n; i++)
             count[b->stage[i].part[0].class_id]++;
         for (int i = 0; i < b->n; i++) {
-            weft_team_part *part = &b->stage[i].part[0];
+            weft_device_set_part *part = &b->stage[i].part[0];
             int at = seen[part->class_id]++;
 
             at = layout / 2 ? at : count[part->class_id] - 1 - at;
@@ -539,7 +542,7 @@ static void judge_layouts(brute *b, int d)
 /* All ways to cut a chain into chunks, from chunk q on: there are at most 500. */
 static void try_chunks(brute *b, int d, int q)
 {
-    int last = b->p->units.n_cuts - 1;
+    int last = b->p->blocks.n_cuts - 1;
 
     if (q == b->n * b->plan.n_chunks) {
         if (b->plan.cut[q] == last)
@@ -555,7 +558,7 @@ static void try_chunks(brute *b, int d, int q)
 /* All sequences of classes, the first stage first: there are at most six stages. */
 static void try_interleaved(brute *b, int d, int64_t samples)
 {
-    for (int v = 2; v <= b->p->ask.most_chunks && b->n * v <= b->p->units.n_units; v++)
+    for (int v = 2; v <= b->p->constraints.most_chunks && b->n * v <= b->p->blocks.n_blocks; v++)
         if (b->n >= 2 && b->m % b->n == 0) {
             b->plan.n_stages = b->n;
             b->plan.n_chunks = v;
@@ -585,18 +588,18 @@ static void try_replicas(brute *b)
         int64_t samples = b->plan.microbatch / d;
 
         if (b->plan.microbatch % d != 0 || place_of(b->p, samples) < 0 ||
-            (b->p->ask.most_replicas > 0 && d > b->p->ask.most_replicas))
+            (b->p->constraints.most_replicas > 0 && d > b->p->constraints.most_replicas))
             continue;
         if (b->plan.schedule != WEFT_INTERLEAVED)
-            try_uniform(b, d, samples, b->p->units.n_cuts - 1);
-        else if (b->p->units.is_chain)
+            try_uniform(b, d, samples, b->p->blocks.n_cuts - 1);
+        else if (b->p->blocks.is_chain)
             try_interleaved(b, d, samples);
     }
     if (b->plan.schedule != WEFT_INTERLEAVED)
-        try_teams(b, b->p->units.n_cuts - 1);
+        try_device_sets(b, b->p->blocks.n_cuts - 1);
 }
 
-double brute_train(const weft_training *p, weft_arena *a)
+double brute_train(const weft_train_problem *p, weft_arena *a)
 {
     brute b = {.p = p, .a = a, .best_s = INFINITY};
     const weft_cluster *c = p->cluster;
@@ -605,9 +608,10 @@ double brute_train(const weft_training *p, weft_arena *a)
     b.plan.stage = WEFT_NEW(a, weft_stage, MOST_STAGES);
     for (int w = 0; w < 4; w++)
         for (int k = 0; k < WEFT_N_SCHEDULES; k++)
-            for (int64_t micro = 1; micro <= p->ask.batch; micro++) {
-                bool is_possible = (p->ask.schedules >> k & 1) && p->ask.batch % micro == 0 &&
-                                   (p->ask.microbatch == 0 || p->ask.microbatch == micro);
+            for (int64_t micro = 1; micro <= p->constraints.batch; micro++) {
+                bool is_possible =
+                    (p->constraints.schedules >> k & 1) && p->constraints.batch % micro == 0 &&
+                    (p->constraints.microbatch == 0 || p->constraints.microbatch == micro);
 
                 for (int i = 0; i < 2; i++) {
                     b.width[i] = w >> i & 1;
@@ -619,7 +623,7 @@ double brute_train(const weft_training *p, weft_arena *a)
                     continue;
                 b.plan.schedule = (weft_schedule)k;
                 b.plan.microbatch = micro;
-                b.m = p->ask.batch / micro;
+                b.m = p->constraints.batch / micro;
                 try_replicas(&b);
             }
     return b.best_s;

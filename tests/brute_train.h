@@ -4,7 +4,7 @@
 #ifndef WEFT_BRUTE_TRAIN_H
 #define WEFT_BRUTE_TRAIN_H
 
-#include "weft/train.h"
+#include "train.h"
 
 /* Devices and links: numbers of which the platform is made. */
 typedef struct small_machines {
@@ -18,7 +18,7 @@ typedef struct small_machines {
 typedef struct small_training {
     small_machines machines;
     weft_platform *platform;
-    weft_training *training;
+    weft_train_problem *training;
     weft_arena *arena;
 } small_training;
 
@@ -27,10 +27,11 @@ typedef struct small_training {
 small_training draw_small_training(bool is_dag, int most_units, weft_rng *r);
 /* The same units on other machines, or with another ask; the seconds of each class by a factor. */
 small_training vary_small_training(const small_training *s, const small_machines *m,
-                                   const weft_train_ask *ask, const double factor[2]);
+                                   const weft_train_constraints *constraints,
+                                   const double factor[2]);
 void drop_small_training(small_training *s);
 
 /* Seconds of the best plan that fits, by the simulator; INFINITY: none does. */
-double brute_train(const weft_training *p, weft_arena *a);
+double brute_train(const weft_train_problem *p, weft_arena *a);
 
 #endif

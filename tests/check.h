@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TEST(name) static void name(void **state __attribute__((unused)))
@@ -34,7 +35,8 @@
             fail_msg("message was: %s", weft_message());                                           \
     } while (0)
 
-/* How many random instances of n a test draws: sanitizers take about ten times as long. */
+/* How many random instances of n a test draws: sanitizers take about ten times as long. N_MANY is for
+ * costly ones: all with WEFT_LONG_TESTS=1 in the environment (./dev check --all), else a quarter. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WEFT_IS_SLOW 1
@@ -42,9 +44,11 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(WEFT_IS_SLOW)
 #define N_DRAWN(n) ((n) / 10)
+#define N_MANY(n) ((n) / 10)
 #define IS_THOROUGH 0 /* few instances: what is rare may not occur */
 #else
 #define N_DRAWN(n) (n)
+#define N_MANY(n) (getenv("WEFT_LONG_TESTS") != NULL ? (n) : (n) / 4)
 #define IS_THOROUGH 1
 #endif
 

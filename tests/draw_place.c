@@ -225,17 +225,17 @@ static void draw_capacity(draft *d)
 
 static void draw_restrictions(draft *d)
 {
-    int *pin = WEFT_NEW(d->a, int, d->n), *colour = WEFT_NEW(d->a, int, d->n);
-    bool has_pins = happens(d, 30), has_colours = happens(d, 30);
+    int *pin = WEFT_NEW(d->a, int, d->n), *colocation = WEFT_NEW(d->a, int, d->n);
+    bool has_pins = happens(d, 30), has_colocations = happens(d, 30);
 
     for (int u = 0; u < d->n; u++) {
         int k = weft_rng_below(&d->r, d->k);
 
         pin[u] = has_pins && happens(d, 25) && isfinite(d->spec.seconds[u * d->k + k]) ? k : -1;
-        colour[u] = has_colours && happens(d, 35) ? weft_rng_below(&d->r, 2) : -1;
+        colocation[u] = has_colocations && happens(d, 35) ? weft_rng_below(&d->r, 2) : -1;
     }
     d->spec.pin = pin;
-    d->spec.colour = colour;
+    d->spec.colocation = colocation;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #ifndef WEFT_DRAW_PLACE_H
 #define WEFT_DRAW_PLACE_H
 
-#include "weft/plan.h"
+#include "problem.h"
 
 typedef struct drawn_place {
     weft_problem *problem; /* the caller owns it */

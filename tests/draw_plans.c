@@ -5,7 +5,7 @@
  * 1e9; some plans have an order that contradicts the dependences. */
 #include "check.h"
 #include "fixtures.h"
-#include "weft/sim.h"
+#include "sim.h"
 
 #include <stdlib.h>
 
@@ -21,8 +21,7 @@ static double *scaled(const double *x, int n, double by, weft_arena *a)
     return y;
 }
 
-/* --- problems ----------------------------------------------------------------------------------
- */
+/* --- problems -------------------------------------------------------------------------------- */
 
 /* Links that several pairs of devices use, up to three on a route; the other way round the same
  * link (half duplex) or another. */
@@ -82,7 +81,7 @@ static weft_problem draw_variant(const weft_problem *base, weft_transfer transfe
     weft_problem p = *base;
 
     p.transfer = transfer;
-    p.ask.goal = weft_rng_below(r, 2) == 0 ? WEFT_LATENCY : WEFT_THROUGHPUT;
+    p.constraints.goal = weft_rng_below(r, 2) == 0 ? WEFT_LATENCY : WEFT_THROUGHPUT;
     if (weft_rng_below(r, 2) == 0)
         draw_amounts(&p, r, a);
     if (weft_rng_below(r, 4) == 0)
@@ -92,8 +91,7 @@ static weft_problem draw_variant(const weft_problem *base, weft_transfer transfe
     return p;
 }
 
-/* --- plans -------------------------------------------------------------------------------------
- */
+/* --- plans ----------------------------------------------------------------------------------- */
 
 static int draw_device(const weft_problem *p, int u, weft_rng *r)
 {
@@ -120,8 +118,7 @@ static weft_plan draw_plan(const weft_problem *p, weft_rng *r, weft_arena *a)
     return plan;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 static void put_number(double x)
 {
@@ -190,7 +187,7 @@ static void put_tensors(const weft_problem *p)
 static void put_problem(const weft_problem *p)
 {
     printf("{\"transfer\":\"%s\",\"goal\":\"%s\",\"host\":%d,", weft_transfer_name(p->transfer),
-           weft_goal_name(p->ask.goal), p->host);
+           weft_goal_name(p->constraints.goal), p->host);
     put_rows("seconds", p->seconds, p->n_tasks, p->n_devices);
     put_rows("latency", p->latency_s, p->n_devices, p->n_devices);
     put_rows("link", p->second_per_byte, p->n_devices, p->n_devices);
@@ -222,8 +219,7 @@ static void put_answer(const weft_problem *p, weft_plan *plan, weft_arena *a)
     printf("}}\n");
 }
 
-/* --- all ---------------------------------------------------------------------------------------
- */
+/* --- all ------------------------------------------------------------------------------------- */
 
 static void draw(uint64_t seed, weft_transfer transfer)
 {

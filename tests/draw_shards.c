@@ -35,21 +35,22 @@ const char draw_hiding[] =
     "  - {all: [npu], bandwidth: 1GB/s, latency: 10us}\n"
     "  - {star: {center: cpu, to: [npu, dsp]}, bandwidth: 0.25GB/s, latency: 20us}\n";
 
-weft_shard_case draw_case(const char *model, const char *platform_yaml, const weft_shard_ask *ask)
+weft_shard_case draw_case(const char *model, const char *platform_yaml,
+                          const weft_shard_constraints *constraints)
 {
     weft_model_options options = {0};
     weft_shard_case c = {0};
 
     CHECK_OK(weft_platform_parse(platform_yaml, strlen(platform_yaml), "test.yaml", &c.platform));
     CHECK_OK(weft_model_open(model, &options, &c.model));
-    CHECK_OK(weft_sharding_new(c.model->graph, c.platform, ask, &c.sharding));
+    CHECK_OK(weft_shard_problem_new(c.model->graph, c.platform, constraints, &c.sharding));
     c.model_hash = weft_graph_hash(c.model->graph);
     c.platform_hash = c.platform->hash;
     return c;
 }
 
 /* Accelerators in random order; each joins a set of its kind, opens one, or stays unused. */
-static void draw_sets(const weft_sharding *p, weft_rng *r, weft_shards *s)
+static void draw_sets(const weft_shard_problem *p, weft_rng *r, weft_shard_plan *s)
 {
     const weft_device *device = p->platform->device;
     int order[WEFT_MAX_MEMBERS];
@@ -74,24 +75,25 @@ static void draw_sets(const weft_sharding *p, weft_rng *r, weft_shards *s)
 }
 
 /* A valid split that the set can run; false if this set seems to have none. */
-static bool draw_split(const weft_sharding *p, int v, const weft_team *t, weft_rng *r,
+static bool draw_split(const weft_shard_problem *p, int v, const weft_device_set *t, weft_rng *r,
                        weft_split *out)
 {
     weft_arena *a = weft_arena_new();
     const weft_split *split;
-    int n = weft_step_splits(p->steps, v, t->n, !p->ask.has_no_sharing, a, &split);
+    int n = weft_step_splits(p->steps, v, t->n, !p->constraints.has_no_sharing, a, &split);
     bool is_found = false;
 
     for (int i = 0; i < 20 && !is_found; i++) {
         *out = split[weft_rng_below(r, n)];
-        is_found = weft_split_mode(p->steps, v, out, weft_team_design(p, t)).phase_s < INFINITY;
+        is_found =
+            weft_split_cost_of(p->steps, v, out, weft_device_set_design(p, t)).phase_s < INFINITY;
     }
     weft_arena_free(a);
     return is_found;
 }
 
 /* A random order: ready steps are taken at random. */
-static void draw_order(const weft_sharding *p, weft_rng *r, weft_shards *s, weft_arena *a)
+static void draw_order(const weft_shard_problem *p, weft_rng *r, weft_shard_plan *s, weft_arena *a)
 {
     const weft_steps *steps = p->steps;
     bool *is_done = WEFT_NEW(a, bool, steps->n + 1);
@@ -114,7 +116,7 @@ static void draw_order(const weft_sharding *p, weft_rng *r, weft_shards *s, weft
 }
 
 /* Steps in order of number go to sets in stretches of random length. */
-static void draw_stretches(weft_rng *r, weft_shards *s)
+static void draw_stretches(weft_rng *r, weft_shard_plan *s)
 {
     int set = 0;
 
@@ -126,21 +128,21 @@ static void draw_stretches(weft_rng *r, weft_shards *s)
     }
 }
 
-weft_shards draw_shards(const weft_sharding *p, weft_rng *r, weft_arena *a)
+weft_shard_plan draw_shards(const weft_shard_problem *p, weft_rng *r, weft_arena *a)
 {
-    weft_shards s = weft_shards_new(p->n_accelerators, p->steps->n, a);
+    weft_shard_plan s = weft_shard_plan_new(p->n_accelerators, p->steps->n, a);
 
     s.n_sets = 0;
     draw_sets(p, r, &s);
     for (int v = 0; v < s.n_steps; v++)
         s.set_of[v] = weft_rng_below(r, s.n_sets);
-    if (p->ask.is_contiguous)
+    if (p->constraints.is_contiguous)
         draw_stretches(r, &s);
     else
         draw_order(p, r, &s, a);
     for (int v = 0; v < s.n_steps; v++)
         while (!draw_split(p, v, &s.set[s.set_of[v]], r, &s.split[v])) {
-            if (p->ask.is_contiguous)
+            if (p->constraints.is_contiguous)
                 fail_msg("step '%s' finds no split", weft_step_name(p->steps, v));
             s.set_of[v] = weft_rng_below(r, s.n_sets);
         }

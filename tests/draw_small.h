@@ -4,7 +4,7 @@
 #ifndef WEFT_DRAW_SMALL_H
 #define WEFT_DRAW_SMALL_H
 
-#include "weft/plan.h"
+#include "problem.h"
 
 typedef enum small_family {
     SMALL_CHAIN,    /* of convolutions and pools with odd sizes and strides */

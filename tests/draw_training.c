@@ -41,9 +41,9 @@ static weft_platform *draw_cluster(bool is_contend, weft_rng *r, weft_arena *a)
     return p;
 }
 
-static double draw_s(const draw_training_ask *ask, weft_rng *r)
+static double draw_s(const draw_training_ask *constraints, weft_rng *r)
 {
-    if (!ask->has_no_zero && weft_rng_below(r, 12) == 0)
+    if (!constraints->has_no_zero && weft_rng_below(r, 12) == 0)
         return 0;
     return 1e-6 * (1 + weft_rng_real(r) * 9);
 }
@@ -53,9 +53,9 @@ static double draw_bytes(weft_rng *r)
     return weft_rng_below(r, 8) == 0 ? 0 : 1 + weft_rng_below(r, 3000);
 }
 
-static weft_unit_cost draw_cost(const draw_training_ask *ask, weft_rng *r)
+static weft_block_cost draw_cost(const draw_training_ask *constraints, weft_rng *r)
 {
-    weft_unit_cost c = {.forward_s = draw_s(ask, r), .backward_s = draw_s(ask, r)};
+    weft_block_cost c = {.forward_s = draw_s(constraints, r), .backward_s = draw_s(constraints, r)};
 
     c.forward_collective_s = weft_rng_real(r) * c.forward_s;
     c.backward_collective_s = weft_rng_real(r) * c.backward_s;
@@ -69,31 +69,31 @@ static weft_unit_cost draw_cost(const draw_training_ask *ask, weft_rng *r)
     return c;
 }
 
-static weft_unit_state draw_state(const draw_training_ask *ask, weft_rng *r)
+static weft_block_state draw_state(const draw_training_ask *constraints, weft_rng *r)
 {
-    weft_unit_state s = {.weight_bytes = draw_bytes(r), .moment_bytes = draw_bytes(r)};
+    weft_block_state s = {.weight_bytes = draw_bytes(r), .moment_bytes = draw_bytes(r)};
 
     s.gradient_bytes = draw_bytes(r);
-    s.sync_bytes = ask->is_alone ? 0 : s.gradient_bytes;
-    s.update_s = ask->is_alone ? 0 : draw_s(ask, r);
+    s.sync_bytes = constraints->is_alone ? 0 : s.gradient_bytes;
+    s.update_s = constraints->is_alone ? 0 : draw_s(constraints, r);
     return s;
 }
 
 /* Up to three pairs; the others do not sum what they share. */
-static void draw_shared(weft_units *u, weft_rng *r, weft_arena *a)
+static void draw_shared(weft_blocks *u, weft_rng *r, weft_arena *a)
 {
     weft_shared *list = WEFT_NEW(a, weft_shared, 3);
 
     u->n_shared = 1 + weft_rng_below(r, 3);
     for (int i = 0; i < u->n_shared; i++) {
-        list[i].owner = weft_rng_below(r, u->n_units - 1);
-        list[i].other = list[i].owner + 1 + weft_rng_below(r, u->n_units - 1 - list[i].owner);
+        list[i].owner = weft_rng_below(r, u->n_blocks - 1);
+        list[i].other = list[i].owner + 1 + weft_rng_below(r, u->n_blocks - 1 - list[i].owner);
         list[i].tensor = weft_rng_below(r, 3) - 1;
     }
     u->shared = list;
 }
 
-static bool is_other(const weft_units *u, int unit)
+static bool is_other(const weft_blocks *u, int unit)
 {
     for (int i = 0; i < u->n_shared; i++)
         if (u->shared[i].other == unit)
@@ -101,10 +101,10 @@ static bool is_other(const weft_units *u, int unit)
     return false;
 }
 
-static weft_units draw_units(const draw_training_ask *ask, weft_rng *r, weft_arena *a)
+static weft_blocks draw_units(const draw_training_ask *constraints, weft_rng *r, weft_arena *a)
 {
     int n = 2 + weft_rng_below(r, 9), n_edges = 0, from[64], to[64];
-    weft_units u;
+    weft_blocks u;
     double *leave, *back;
 
     for (int v = 1; v < n; v++)
@@ -112,103 +112,103 @@ static weft_units draw_units(const draw_training_ask *ask, weft_rng *r, weft_are
             from[n_edges] = weft_rng_below(r, v);
             to[n_edges++] = v;
         }
-    if (ask->is_dag)
-        CHECK(weft_units_dag(n, n_edges, from, to, 5000, a, &u));
+    if (constraints->is_dag)
+        CHECK(weft_blocks_dag(n, n_edges, from, to, 5000, a, &u));
     else
-        weft_units_chain(n, a, &u);
+        weft_blocks_chain(n, a, &u);
     leave = (double *)(uintptr_t)u.leave_bytes; /* the maker's to write */
     back = (double *)(uintptr_t)u.back_bytes;
-    for (int c = 1; c + 1 < u.n_cuts && !ask->is_alone; c++) {
+    for (int c = 1; c + 1 < u.n_cuts && !constraints->is_alone; c++) {
         leave[c] = draw_bytes(r);
         back[c] = weft_rng_below(r, 3) ? leave[c] : draw_bytes(r);
     }
-    if (ask->has_shared)
+    if (constraints->has_shared)
         draw_shared(&u, r, a);
     return u;
 }
 
-static const weft_unit_cost *draw_costs(const draw_training_ask *ask, int n, weft_rng *r,
-                                        weft_arena *a)
+static const weft_block_cost *draw_costs(const draw_training_ask *constraints, int n, weft_rng *r,
+                                         weft_arena *a)
 {
-    weft_unit_cost *list = WEFT_NEW(a, weft_unit_cost, n);
+    weft_block_cost *list = WEFT_NEW(a, weft_block_cost, n);
 
     for (int u = 0; u < n; u++)
-        list[u] = draw_cost(ask, r);
+        list[u] = draw_cost(constraints, r);
     return list;
 }
 
-static const weft_unit_state *draw_states(const draw_training_ask *ask, const weft_units *u,
-                                          weft_rng *r, weft_arena *a)
+static const weft_block_state *draw_states(const draw_training_ask *constraints,
+                                           const weft_blocks *u, weft_rng *r, weft_arena *a)
 {
-    weft_unit_state *list = WEFT_NEW(a, weft_unit_state, u->n_units);
+    weft_block_state *list = WEFT_NEW(a, weft_block_state, u->n_blocks);
 
-    for (int i = 0; i < u->n_units; i++) {
-        list[i] = draw_state(ask, r);
+    for (int i = 0; i < u->n_blocks; i++) {
+        list[i] = draw_state(constraints, r);
         if (is_other(u, i))
             list[i].sync_bytes = floor(list[i].sync_bytes * weft_rng_real(r));
     }
     return list;
 }
 
-drawn_training draw_training(const draw_training_ask *ask, weft_rng *r)
+drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
 {
     weft_arena *a = weft_arena_new();
-    drawn_training d = {.platform = draw_cluster(ask->is_contend, r, a), .arena = a};
-    const weft_unit_cost *cost[2 * N_WIDTHS * N_SHARES] = {NULL};
-    const weft_unit_state *state[2 * N_WIDTHS];
-    weft_training_spec s = {.name = "drawn",
-                            .platform = d.platform,
-                            .units = draw_units(ask, r, a),
-                            .n_widths = N_WIDTHS,
-                            .n_shares = N_SHARES,
-                            .width = widths,
-                            .share = shares,
-                            .cost = cost,
-                            .state = state};
+    drawn_training d = {.platform = draw_cluster(constraints->is_contend, r, a), .arena = a};
+    const weft_block_cost *cost[2 * N_WIDTHS * N_SHARES] = {NULL};
+    const weft_block_state *state[2 * N_WIDTHS];
+    weft_train_problem_spec s = {.name = "drawn",
+                                 .platform = d.platform,
+                                 .blocks = draw_units(constraints, r, a),
+                                 .n_widths = N_WIDTHS,
+                                 .n_shares = N_SHARES,
+                                 .width = widths,
+                                 .share = shares,
+                                 .cost = cost,
+                                 .state = state};
 
-    s.ask = (weft_train_ask){.batch = weft_rng_below(r, 2) ? 12 : 24,
-                             .schedules = (1u << WEFT_N_SCHEDULES) - 1,
-                             .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
-                             .most_chunks = 4,
-                             .is_split_moments = ask->is_split_moments};
+    s.constraints = (weft_train_constraints){.batch = weft_rng_below(r, 2) ? 12 : 24,
+                                             .schedules = (1u << WEFT_N_SCHEDULES) - 1,
+                                             .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
+                                             .most_chunks = 4,
+                                             .is_split_moments = constraints->is_split_moments};
     for (int i = 0; i < 2 * N_WIDTHS; i++)
-        state[i] = draw_states(ask, &s.units, r, a);
+        state[i] = draw_states(constraints, &s.blocks, r, a);
     for (int t = 0; t < 2 * N_WIDTHS * N_SHARES; t++)
         if (weft_rng_below(r, 8))
-            cost[t] = draw_costs(ask, s.units.n_units, r, a);
+            cost[t] = draw_costs(constraints, s.blocks.n_blocks, r, a);
     if (cost[0] == NULL)
-        cost[0] = draw_costs(ask, s.units.n_units, r, a);
-    CHECK_OK(weft_training_make(&s, &d.training));
+        cost[0] = draw_costs(constraints, s.blocks.n_blocks, r, a);
+    CHECK_OK(weft_train_problem_make(&s, &d.training));
     return d;
 }
 
 void drop_training(drawn_training *d)
 {
-    weft_training_free(d->training);
+    weft_train_problem_free(d->training);
     weft_platform_free(d->platform);
     weft_arena_free(d->arena);
 }
 
-weft_training_spec draw_spec(const drawn_training *d)
+weft_train_problem_spec draw_spec(const drawn_training *d)
 {
-    const weft_training *p = d->training;
+    const weft_train_problem *p = d->training;
 
-    return (weft_training_spec){.name = p->name,
-                                .platform = d->platform,
-                                .units = p->units,
-                                .ask = p->ask,
-                                .n_widths = p->n_widths,
-                                .n_shares = p->n_shares,
-                                .width = p->width,
-                                .share = p->share,
-                                .cost = p->cost,
-                                .state = p->state};
+    return (weft_train_problem_spec){.name = p->name,
+                                     .platform = d->platform,
+                                     .blocks = p->blocks,
+                                     .constraints = p->constraints,
+                                     .n_widths = p->n_widths,
+                                     .n_shares = p->n_shares,
+                                     .width = p->width,
+                                     .share = p->share,
+                                     .cost = p->cost,
+                                     .state = p->state};
 }
 
 /* --- plans ----------------------------------------------------------------------------------- */
 
 /* n + 1 cuts from nothing to all, each with more units than the one before. */
-static bool draw_cuts(const weft_units *u, int n, weft_rng *r, int *cut)
+static bool draw_cuts(const weft_blocks *u, int n, weft_rng *r, int *cut)
 {
     int path[64], length = 0, drop;
 
@@ -231,7 +231,8 @@ static bool draw_cuts(const weft_units *u, int n, weft_rng *r, int *cut)
 }
 
 /* Blocks of a part that nobody uses yet; marks them used. */
-static bool take_part(const weft_training *p, int width, weft_team_part *part, bool *is_used)
+static bool take_part(const weft_train_problem *p, int width, weft_device_set_part *part,
+                      bool *is_used)
 {
     const weft_class *c = &p->cluster->classes[part->class_id];
 
@@ -250,23 +251,24 @@ static bool take_part(const weft_training *p, int width, weft_team_part *part, b
     return true;
 }
 
-static bool draw_team(const weft_training *p, int64_t microbatch, weft_rng *r, bool *is_used,
-                      weft_stage *s)
+static bool draw_device_set(const weft_train_problem *p, int64_t microbatch, weft_rng *r,
+                            bool *is_used, weft_stage *s)
 {
     int w = weft_rng_below(r, p->n_widths);
     int64_t left = microbatch;
 
     *s = (weft_stage){.width = p->width[w], .recompute = (weft_recompute)weft_rng_below(r, 3)};
     for (int tries = 0; left > 0 && tries < 12; tries++) {
-        weft_team_part part = {weft_rng_below(r, p->cluster->n_classes), 1 + weft_rng_below(r, 3),
-                               weft_rng_below(r, 6), 1 + weft_rng_below(r, 2),
-                               p->share[weft_rng_below(r, p->n_shares)]};
+        weft_device_set_part part = {weft_rng_below(r, p->cluster->n_classes),
+                                     1 + weft_rng_below(r, 3), weft_rng_below(r, 6),
+                                     1 + weft_rng_below(r, 2),
+                                     p->share[weft_rng_below(r, p->n_shares)]};
 
         if (s->n_parts == WEFT_MAX_PARTS)
             return false;
         if (part.samples * part.n_blocks > left)
-            part = (weft_team_part){part.class_id, 1, part.first, 1, left < 6 ? left : 6};
-        if (p->cost[weft_training_table(p, part.class_id, w, (int)part.samples - 1)] == NULL ||
+            part = (weft_device_set_part){part.class_id, 1, part.first, 1, left < 6 ? left : 6};
+        if (p->cost[weft_train_problem_table(p, part.class_id, w, (int)part.samples - 1)] == NULL ||
             !take_part(p, s->width, &part, is_used))
             continue;
         s->part[s->n_parts++] = part;
@@ -275,32 +277,32 @@ static bool draw_team(const weft_training *p, int64_t microbatch, weft_rng *r, b
     return left == 0;
 }
 
-static bool draw_once(const weft_training *p, weft_schedule schedule, int n_stages, weft_rng *r,
-                      weft_arena *a, weft_pipeline *out)
+static bool draw_once(const weft_train_problem *p, weft_schedule schedule, int n_stages,
+                      weft_rng *r, weft_arena *a, weft_train_plan *out)
 {
     int n_chunks = schedule == WEFT_INTERLEAVED ? 2 + weft_rng_below(r, 2) : 1;
     int64_t microbatch = 1 + weft_rng_below(r, 6);
     bool *is_used = WEFT_NEW(a, bool, p->cluster->platform->n_devices);
 
-    if (p->ask.batch % microbatch != 0 ||
-        (schedule == WEFT_INTERLEAVED && p->ask.batch / microbatch % n_stages != 0))
+    if (p->constraints.batch % microbatch != 0 ||
+        (schedule == WEFT_INTERLEAVED && p->constraints.batch / microbatch % n_stages != 0))
         return false;
-    *out = (weft_pipeline){.schedule = schedule,
-                           .microbatch = microbatch,
-                           .n_stages = n_stages,
-                           .n_chunks = n_chunks,
-                           .cut = WEFT_NEW(a, int, n_stages *n_chunks + 1),
-                           .stage = WEFT_NEW(a, weft_stage, n_stages)};
-    if (!draw_cuts(&p->units, n_stages * n_chunks, r, out->cut))
+    *out = (weft_train_plan){.schedule = schedule,
+                             .microbatch = microbatch,
+                             .n_stages = n_stages,
+                             .n_chunks = n_chunks,
+                             .cut = WEFT_NEW(a, int, n_stages *n_chunks + 1),
+                             .stage = WEFT_NEW(a, weft_stage, n_stages)};
+    if (!draw_cuts(&p->blocks, n_stages * n_chunks, r, out->cut))
         return false;
     for (int i = 0; i < n_stages; i++)
-        if (!draw_team(p, microbatch, r, is_used, &out->stage[i]))
+        if (!draw_device_set(p, microbatch, r, is_used, &out->stage[i]))
             return false;
     return true;
 }
 
-bool draw_pipeline(const weft_training *p, weft_schedule schedule, weft_rng *r, weft_arena *a,
-                   weft_pipeline *out)
+bool draw_pipeline(const weft_train_problem *p, weft_schedule schedule, weft_rng *r, weft_arena *a,
+                   weft_train_plan *out)
 {
     for (int n_stages = 1 + weft_rng_below(r, 5); n_stages > 0; n_stages--)
         for (int tries = 0; tries < 60; tries++)

@@ -4,11 +4,11 @@
 #ifndef WEFT_DRAW_TRAINING_H
 #define WEFT_DRAW_TRAINING_H
 
-#include "weft/sim.h"
+#include "sim.h"
 
 typedef struct drawn_training {
     weft_platform *platform;
-    weft_training *training;
+    weft_train_problem *training;
     weft_arena *arena;
 } drawn_training;
 
@@ -21,14 +21,14 @@ typedef struct draw_training_ask {
 
 /* Two classes of one to three islands with one to four devices each, tensor widths 1, 2, 3, shares
  * of 1 to 6 samples, a batch of 12 or 24. */
-drawn_training draw_training(const draw_training_ask *ask, weft_rng *r);
+drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r);
 void drop_training(drawn_training *d);
 
 /* The spec behind a problem once more, for changes. In the arena of `d`. */
-weft_training_spec draw_spec(const drawn_training *d);
+weft_train_problem_spec draw_spec(const drawn_training *d);
 
 /* A legal plan but for memory; false: none was found in a few tries. In `a`. */
-bool draw_pipeline(const weft_training *p, weft_schedule schedule, weft_rng *r, weft_arena *a,
-                   weft_pipeline *out);
+bool draw_pipeline(const weft_train_problem *p, weft_schedule schedule, weft_rng *r, weft_arena *a,
+                   weft_train_plan *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs networks in whole numbers, split over members with private memories, to prove the rules of
- * weft/mode.h: which part of which tensor a member has to have, and how much it receives.
+ * weft/split.h: which part of which tensor a member has to have, and how much it receives.
  *
  * A member computes only with elements it holds: every other element of its memories is poison, and
  * to read one is counted as a fault. Data moves by exec_send alone, which counts what arrives.
@@ -12,7 +12,7 @@
 #ifndef WEFT_EXECUTOR_H
 #define WEFT_EXECUTOR_H
 
-#include "weft/mode.h"
+#include "split.h"
 
 /* --- memories -------------------------------------------------------------------------------- */
 

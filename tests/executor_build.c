@@ -3,6 +3,7 @@
 #include "executor_build.h"
 
 #include "check.h"
+#include "invariants.h"
 
 enum { OPSET = 23 };
 

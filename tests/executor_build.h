@@ -3,12 +3,12 @@
 #ifndef WEFT_EXECUTOR_BUILD_H
 #define WEFT_EXECUTOR_BUILD_H
 
-#include "weft/ops.h"
+#include "ops.h"
 
 enum { BUILD_MOST_ARGS = 8, BUILD_MOST_ATTRS = 6 };
 
 typedef struct build_net {
-    weft_net *net;
+    weft_net_builder *net;
     weft_rng *rng;
     int n_made;
 } build_net;

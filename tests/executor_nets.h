@@ -3,7 +3,7 @@
 #ifndef WEFT_EXECUTOR_NETS_H
 #define WEFT_EXECUTOR_NETS_H
 
-#include "weft/ops.h"
+#include "ops.h"
 
 typedef struct exec_recipe {
     const char *name;

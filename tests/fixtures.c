@@ -392,21 +392,21 @@ static void draw_mixed_limits(draft *d, weft_rng *r, unsigned traits)
 static void draw_restrictions(draft *d, weft_rng *r, unsigned traits)
 {
     int n = d->spec.n_tasks, *pin = WEFT_NEW(d->arena, int, n);
-    int *colour = WEFT_NEW(d->arena, int, n);
+    int *colocation = WEFT_NEW(d->arena, int, n);
 
     for (int u = 0; u < n; u++) {
         int k = weft_rng_below(r, d->spec.n_devices);
-        bool is_pinned = happens(r, 25), is_coloured = happens(r, 35);
+        bool is_pinned = happens(r, 25), is_colocationed = happens(r, 35);
 
-        pin[u] = colour[u] = -1;
+        pin[u] = colocation[u] = -1;
         if ((traits & TRAIT_PINS) && is_pinned &&
             isfinite(d->seconds.at[u * d->spec.n_devices + k]))
             pin[u] = k;
-        if ((traits & TRAIT_COLOURS) && is_coloured)
-            colour[u] = weft_rng_below(r, 2);
+        if ((traits & TRAIT_COLOURS) && is_colocationed)
+            colocation[u] = weft_rng_below(r, 2);
     }
     d->spec.pin = pin;
-    d->spec.colour = colour;
+    d->spec.colocation = colocation;
 }
 
 weft_problem *random_mixed_problem(uint64_t seed, int n_tasks, int n_devices, unsigned traits)

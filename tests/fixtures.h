@@ -4,7 +4,7 @@
 #ifndef WEFT_FIXTURES_H
 #define WEFT_FIXTURES_H
 
-#include "weft/plan.h"
+#include "problem.h"
 
 /* The notation: seconds of a task on each device ("x": not supported), '/' between tasks, ';', then
  * edges "from-to:amount", each a tensor of its own. A leading "1:" counts the tasks from 1 instead
@@ -20,7 +20,7 @@ extern const char fixture_kang1[];
 extern const char fixture_kuan[];
 extern const char fixture_sample[];
 
-/* An instance and its known makespans (methods/placement.md, section 12): the best single device,
+/* An instance and its known makespans: the best single device,
  * the fastest device for each task, greedy earliest finish, HEFT, and the proved optimum. */
 typedef struct fixture_known {
     const char *name;

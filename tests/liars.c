@@ -3,7 +3,7 @@
  * come `liar`, which calls a bad plan the best there is, and `denier`, which says that there is
  * none. The registries themselves are compiled with other names (tests/meson.build); the program
  * that is installed knows nothing of this. */
-#include "weft/api.h"
+#include "kind.h"
 
 #include <math.h>
 #include <string.h>
@@ -87,24 +87,24 @@ const weft_solver *weft_place_find(const char *name)
                                          : honest_place_find(name);
 }
 
-/* --- sharding: the worst plan of the baselines ------------------------------------------------ */
+/* --- sharding: the worst plan of the baselines ----------------------------------------------- */
 
-static weft_status lie_of_shards(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                                 weft_shards *plan, weft_proof *proof)
+static weft_status lie_of_shards(const weft_shard_problem *p, const weft_shard_options *o,
+                                 weft_run *run, weft_shard_plan *plan, weft_proof *proof)
 {
     proof->outcome = WEFT_UNKNOWN;
     for (int i = 0; i < honest_shard_count() - 1; i++) { /* the last one is auto */
         const weft_shard_solver *s = honest_shard_at(i);
         weft_proof other = {.outcome = WEFT_UNKNOWN};
-        weft_shards_measures m;
-        weft_shards found;
+        weft_shard_plan_measures m;
+        weft_shard_plan found;
 
         if (s->applies != NULL && !s->applies(p))
             continue;
         WEFT_TRY(s->solve(p, o, run, &found, &other));
         if (other.outcome != WEFT_BOUNDED ||
-            weft_shards_evaluate(p, &found, run->scratch, &m) != WEFT_OK || m.over_device >= 0 ||
-            !(m.latency_s > proof->bound))
+            weft_shard_plan_evaluate(p, &found, run->scratch, &m) != WEFT_OK ||
+            m.over_device >= 0 || !(m.latency_s > proof->bound))
             continue;
         *plan = found;
         proof->outcome = WEFT_BOUNDED;
@@ -114,15 +114,15 @@ static weft_status lie_of_shards(const weft_sharding *p, const weft_shard_option
     return WEFT_OK;
 }
 
-static weft_status deny_shards(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                               weft_shards *plan, weft_proof *proof)
+static weft_status deny_shards(const weft_shard_problem *p, const weft_shard_options *o,
+                               weft_run *run, weft_shard_plan *plan, weft_proof *proof)
 {
     (void)o;
     (void)plan;
     return deny(NULL, p, run, NULL, proof);
 }
 
-static const char *search_of(const weft_sharding *p)
+static const char *search_of(const weft_shard_problem *p)
 {
     (void)p;
     return "sharding search";
@@ -152,27 +152,27 @@ const weft_shard_solver *weft_shard_find(const char *name)
                                          : honest_shard_find(name);
 }
 
-/* --- training: one stage, one replica, no tensor parallelism -----------------------------------
- */
+/* --- training: one stage, one replica, no tensor parallelism --------------------------------- */
 
-static weft_status lie_of_training(const weft_training *p, weft_run *run, weft_pipeline *plan,
-                                   weft_proof *proof, weft_train_log *log)
+static weft_status lie_of_training(const weft_train_problem *p, weft_run *run,
+                                   weft_train_plan *plan, weft_proof *proof, weft_train_log *log)
 {
-    weft_training small = *p;
+    weft_train_problem small = *p;
     weft_train_measures m;
 
-    small.ask.most_stages = small.ask.most_replicas = small.ask.most_width = 1;
-    small.ask.microbatch = 1;
+    small.constraints.most_stages = small.constraints.most_replicas = small.constraints.most_width =
+        1;
+    small.constraints.microbatch = 1;
     WEFT_TRY(honest_train_find("auto")->solve(&small, run, plan, proof, log));
     if (proof->outcome != WEFT_BOUNDED)
         return WEFT_OK;
-    WEFT_TRY(weft_pipeline_evaluate(p, plan, run->scratch, &m));
+    WEFT_TRY(weft_train_plan_evaluate(p, plan, run->scratch, &m));
     proof->bound = m.step_s;
     proof->method = weft_train_search_method(p);
     return WEFT_OK;
 }
 
-static weft_status deny_training(const weft_training *p, weft_run *run, weft_pipeline *plan,
+static weft_status deny_training(const weft_train_problem *p, weft_run *run, weft_train_plan *plan,
                                  weft_proof *proof, weft_train_log *log)
 {
     (void)plan;
@@ -206,30 +206,29 @@ const weft_train_solver *weft_train_find(const char *name)
                                          : honest_train_find(name);
 }
 
-/* --- designs: half of what the best is worth ---------------------------------------------------
- */
+/* --- designs: half of what the best is worth ------------------------------------------------- */
 
 /* The smallest design passes for the best of all. */
-static weft_status lie_of_designs(const weft_quest *q, const weft_ledger *ledger, int64_t most,
-                                  weft_run *run, weft_arena *a, weft_found *out)
+static weft_status lie_of_designs(const weft_objective *q, const weft_eval_cache *eval_cache,
+                                  int64_t most, weft_run *run, weft_arena *a, weft_found *out)
 {
-    weft_point least = {{0}};
+    weft_design_point least = {{0}};
     double *step_s = WEFT_NEW(a, double, q->n_workloads);
 
-    WEFT_TRY(honest_miner_find("auto")->mine(q, ledger, most, run, a, out));
+    WEFT_TRY(honest_miner_find("auto")->mine(q, eval_cache, most, run, a, out));
     for (int i = 0; i < q->n_workloads; i++)
-        step_s[i] = q->workload[i].timer->step_s(q->workload[i].mill[0], &least);
+        step_s[i] = q->workload[i].timer->seconds[WEFT_GAUGE_STEP](q->workload[i].eval[0], &least);
     out->point = least;
-    out->throughput = out->value = out->bound = weft_quest_throughput(q, step_s);
+    out->throughput = out->value = out->bound = weft_objective_throughput(q, step_s);
     out->outcome = WEFT_OPTIMAL;
     return WEFT_OK;
 }
 
-static weft_status deny_designs(const weft_quest *q, const weft_ledger *ledger, int64_t most,
-                                weft_run *run, weft_arena *a, weft_found *out)
+static weft_status deny_designs(const weft_objective *q, const weft_eval_cache *eval_cache,
+                                int64_t most, weft_run *run, weft_arena *a, weft_found *out)
 {
     (void)q;
-    (void)ledger;
+    (void)eval_cache;
     (void)most;
     (void)run;
     (void)a;

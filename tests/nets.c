@@ -2,6 +2,7 @@
 #include "nets.h"
 
 #include "check.h"
+#include "invariants.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
 #ifndef WEFT_NETS_H
 #define WEFT_NETS_H
 
-#include "weft/ops.h"
+#include "ops.h"
 
 /* A network under construction; operands are named by value numbers. */
 typedef struct net_fixture {
-    weft_net *net;
+    weft_net_builder *net;
     weft_graph *graph;
     int n_names;
 } net_fixture;

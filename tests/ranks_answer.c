@@ -5,9 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "toy_mill.h"
+#include "toy_eval.h"
 
-static int print_answer(const char *name, const weft_quest *q, const weft_ledger *l, weft_arena *a)
+static int print_answer(const char *name, const weft_objective *q, const weft_eval_cache *l,
+                        weft_arena *a)
 {
     weft_run run = toy_run(2, 1, a);
     weft_found f;
@@ -31,20 +32,20 @@ int main(int argc, char **argv)
     static const char *const name[] = {"auto",  "fast",   "certified", "exhaustive", "boxes",
                                        "front", "random", "anneal",    "genetic",    "surrogate"};
     weft_arena *a = weft_arena_new();
-    toy_quest q = toy_quest_new(11, 6, 2, 0.3, a);
+    toy_objective q = toy_objective_new(11, 6, 2, 0.3, a);
     weft_study *s = NULL;
-    weft_ledger l;
+    weft_eval_cache l;
     weft_ranks ranks;
     int failed = argc != 2;
 
     if (failed || weft_ranks_open(&ranks) != WEFT_OK)
         return 1;
-    q.quest.ranks = &ranks;
+    q.objective.ranks = &ranks;
     if (ranks.me == 0)
         failed = weft_study_open(argv[1], &s) != WEFT_OK ||
-                 weft_study_ledger(s, &q.quest, &l) != WEFT_OK;
+                 weft_study_eval_cache(s, &q.objective, &l) != WEFT_OK;
     for (int i = 0; i < 10 && !failed; i++)
-        failed = print_answer(name[i], &q.quest, s ? &l : NULL, a);
+        failed = print_answer(name[i], &q.objective, s ? &l : NULL, a);
     weft_ranks_close(&ranks);
     weft_study_close(s);
     weft_template_free(q.template_);

@@ -1,133 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* Where networks come from: ONNX files and the built-in models. */
-#ifndef WEFT_MODEL_H
-#define WEFT_MODEL_H
+/* Networks: open one and look at its nodes, tensors, shapes and work. */
+#ifndef WEFT_PUBLIC_MODEL_H
+#define WEFT_PUBLIC_MODEL_H
 
-#include "weft/ops.h"
+#include <stdint.h>
+
+#include "weft/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct weft_dim_binding {
-    const char *name; /* of a symbolic dimension in the file */
-    int64_t size;
-} weft_dim_binding;
+typedef struct weft_model weft_model;
 
-typedef struct weft_model_options {
-    int64_t batch;    /* 0: as in the file, or 1 for built-in models */
-    weft_dtype dtype; /* element type of all floating-point tensors; WEFT_TYPE_UNKNOWN: as given */
-    bool train;       /* add backward and optimizer nodes */
-    weft_optimizer optimizer;
-    int n_dims;
-    const weft_dim_binding *dim;
-} weft_model_options;
-
-/* A tensor of the source, also of nodes that were folded away. */
-typedef struct weft_source_tensor {
-    const char *name;
-    weft_dtype type;
-    const weft_shape *shape;
-} weft_source_tensor;
-
-typedef struct weft_model {
-    weft_graph *graph;
-    const char *name;   /* of the network: file name without folder and ending, or built-in name */
-    const char *source; /* as the user named it */
-    const char *origin; /* "ONNX, opset 13, pytorch 1.13.0" or "built-in" */
-    int n_nodes;        /* as in the source, before anything was folded */
-    int64_t n_parameters; /* elements of floating-point initializers */
-    int64_t n_constants;  /* elements in Constant nodes */
-    int n_tensors;        /* graph inputs and every node's results */
-    const weft_source_tensor *tensor;
-    int n_warnings;
-    const char *const *warning;
-    weft_arena *arena;
-} weft_model;
-
-/* Opens a file (anything with a '/' or that ends in ".onnx") or a built-in model
- * ("gpt2:layers=48,hidden=1600"). NULL options: defaults. The caller owns *out. */
-WEFT_CHECKED weft_status weft_model_open(const char *source, const weft_model_options *options,
+/* Opens an ONNX file (anything with a '/' or that ends in ".onnx") or a built-in model
+ * ("gpt2:layers=48,hidden=1600"; weft_names_open("models")). options: NULL, or texts that end with
+ * NULL, as the flags of `weft inspect` without "--": "batch=8", "dim=N=4", "dtype=f16", "train",
+ * "optimizer=sgd". The caller frees *out with weft_model_close. */
+WEFT_CHECKED weft_status weft_model_load(const char *source, const char *const *options,
                                          weft_model **out);
-void weft_model_free(weft_model *m); /* NULL is allowed; frees the graph */
+void weft_model_close(weft_model *m); /* NULL is allowed */
 
-/* The ONNX reader on bytes in memory; external weight files are not looked for. `file` is used in
- * messages. */
-WEFT_CHECKED weft_status weft_onnx_import(const void *data, size_t size, const char *file,
-                                          const weft_model_options *options, weft_model **out);
+/* --- the whole network ----------------------------------------------------------------------- */
 
-/* --- ONNX documents, as stored: what the importer reads and the writer writes ---------------- */
+const char *weft_model_name(const weft_model *m);   /* "resnet50" */
+const char *weft_model_origin(const weft_model *m); /* "ONNX, opset 13, ...", "built-in" */
+int64_t weft_model_parameters(const weft_model *m); /* elements of floating-point initializers */
+int64_t weft_model_macs(const weft_model *m);       /* multiply-accumulates of all nodes */
+int64_t weft_model_flops(const weft_model *m); /* all arithmetic; 2 for a multiply-accumulate */
+int64_t weft_model_weight_bytes(const weft_model *m);
+/* Most bytes of activations alive at once when the nodes run in order. */
+int64_t weft_model_peak_bytes(const weft_model *m);
+/* What the reader wants to be known, a line each. */
+int weft_model_n_warnings(const weft_model *m);
+const char *weft_model_warning(const weft_model *m, int i);
+int weft_model_n_inputs(const weft_model *m); /* tensors, in the order of the file */
+int weft_model_input(const weft_model *m, int i);
+int weft_model_n_outputs(const weft_model *m);
+int weft_model_output(const weft_model *m, int i);
 
-typedef struct weft_onnx weft_onnx;
+/* --- nodes, in topological order; constant sub-graphs are folded ----------------------------- */
 
-/* Opens and maps a file; weights are never touched. The caller owns *out. */
-WEFT_CHECKED weft_status weft_onnx_open(const char *path, weft_onnx **out);
-/* Reads bytes that the caller keeps alive. */
-WEFT_CHECKED weft_status weft_onnx_read(const void *data, size_t size, const char *file,
-                                        weft_onnx **out);
-void weft_onnx_free(weft_onnx *o);
-/* The document as bytes (weights included, copied from the mapping) in `a`. */
-WEFT_CHECKED weft_status weft_onnx_bytes(const weft_onnx *o, weft_arena *a, const uint8_t **data,
-                                         size_t *size);
-/* Writes it to a file, whole or not at all. */
-WEFT_CHECKED weft_status weft_onnx_write(const weft_onnx *o, const char *path);
+int weft_model_n_nodes(const weft_model *m);
+const char *weft_model_node_name(const weft_model *m, int node); /* unique */
+const char *weft_model_node_op(const weft_model *m, int node);   /* as in ONNX: "Conv" */
+int64_t weft_model_node_macs(const weft_model *m, int node);
+int64_t weft_model_node_flops(const weft_model *m, int node);
+/* Bytes read and written, operands and results each once; 0 for views. */
+int64_t weft_model_node_bytes(const weft_model *m, int node);
+int weft_model_node_n_operands(const weft_model *m, int node);
+int weft_model_node_operand(const weft_model *m, int node, int i); /* tensor; -1: left out */
+int weft_model_node_n_results(const weft_model *m, int node);
+int weft_model_node_result(const weft_model *m, int node, int i); /* tensor; -1: left out */
 
-/* --- notes on nodes, for viewers of ONNX files ----------------------------------------------- */
+/* --- tensors --------------------------------------------------------------------------------- */
 
-#define WEFT_NOTE_PREFIX "weft." /* of keys: what begins so is ours, and replaced by new notes */
-
-typedef struct weft_note {
-    const char *key, *value;
-} weft_note;
-
-/* What is said of nodes and of the model as a whole. */
-typedef struct weft_notes {
-    int n_nodes;
-    const char *const *result; /* [n_nodes] name of a result of the node, */
-    const char *const *op; /* and its operator: a call of a function is not what it unfolds to */
-    const int *note_at;    /* [n_nodes + 1] notes of node u: note_at[u] .. note_at[u + 1] - 1 */
-    const weft_note *note;
-    int n_model;
-    const weft_note *model; /* [n_model] */
-} weft_notes;
-
-typedef struct weft_annotated {
-    int n_nodes, n_noted; /* of the main graph; those that have notes */
-    const char *external; /* a file with weights, relative to the folder of the model; NULL: none */
-    int n_parts;          /* the copy: */
-    const weft_bytes *part; /* bytes of the document and, in between, of the arena */
-} weft_annotated;
-
-/* A copy of an ONNX document with notes in the metadata_props of the nodes of its main graph and of
- * the model; everything else stays byte for byte. `document` must outlive the parts. */
-WEFT_CHECKED weft_status weft_onnx_annotate(weft_bytes document, const char *file,
-                                            const weft_notes *notes, weft_arena *a,
-                                            weft_annotated *out);
-/* The same of a model as the user names it, written to a file. Built-in models have no weights:
- * these are left out. The parts are gone when it returns. */
-WEFT_CHECKED weft_status weft_model_annotate(const char *source, const weft_model_options *options,
-                                             const weft_notes *notes, const char *path,
-                                             weft_arena *a, weft_annotated *out);
-/* A network without training as an ONNX document, in `a`; of constants, only small ones have their
- * elements. */
-WEFT_CHECKED weft_status weft_onnx_of_graph(const weft_graph *g, weft_arena *a,
-                                            const uint8_t **data, size_t *size);
-
-/* --- built-in models ------------------------------------------------------------------------- */
-
-typedef struct weft_zoo_model {
-    const char *name, *summary;
-    const char *variants;       /* "small|medium|large|xl" as in "gpt2:xl", NULL if it has none */
-    const weft_option *options; /* parameters, with defaults */
-    size_t options_size;        /* of the struct the table describes */
-    /* Sets the parameters of a named variant; NULL if there are none. */
-    void (*variant)(const char *name, void *options);
-    weft_status (*build)(weft_net *net, const void *options, const weft_model_options *common);
-} weft_zoo_model;
-
-int weft_zoo_count(void);
-const weft_zoo_model *weft_zoo_at(int i);              /* in the order in which they are listed */
-const weft_zoo_model *weft_zoo_find(const char *name); /* NULL: none */
+int weft_model_n_tensors(const weft_model *m);
+const char *weft_model_tensor_name(const weft_model *m, int tensor);
+const char *weft_model_tensor_type(const weft_model *m, int tensor); /* "f32", "i64", ... */
+/* "input", "weight", "activation", "output" or "state". */
+const char *weft_model_tensor_kind(const weft_model *m, int tensor);
+int weft_model_tensor_producer(const weft_model *m, int tensor);          /* node; -1: none */
+int weft_model_tensor_rank(const weft_model *m, int tensor);              /* -1: not known */
+int64_t weft_model_tensor_dim(const weft_model *m, int tensor, int axis); /* -1: not known */
+int64_t weft_model_tensor_bytes(const weft_model *m, int tensor); /* 0: depends on the data */
 
 #ifdef __cplusplus
 }

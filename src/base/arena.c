@@ -4,7 +4,7 @@
  * Chunks form a list; each knows how many bytes were handed out before it, so a mark is one
  * number and a rewind frees the chunks that begin after it. Under the address sanitizer every
  * allocation is followed by a poisoned gap, so that overruns inside a chunk are caught too. */
-#include "weft/base.h"
+#include "base.h"
 
 #include <limits.h>
 #include <stdarg.h>

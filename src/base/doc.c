@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* doc.c: YAML and JSON files as one tree whose nodes know file and line, and JSON text from it.
+/* doc.c: YAML and JSON files as one tree whose nodes know file and line.
  *
  * YAML is read from the events of libyaml. Plain scalars follow the core schema of YAML 1.2: null,
  * true and false, whole numbers (decimal, 0x, 0o), reals; anything else, and all that is quoted, is
  * text.
- * JSON is read in three steps, because jansson knows the meaning of a text but not its lines:
- * 1. a scan refuses texts that are nested too deeply or have too many values;
- * 2. jansson checks the syntax and makes its tree;
- * 3. the tree is copied while a scan of the same text, now known to be right, follows it token by
- *    token (jansson keeps keys in the order of the file) and tells the line and the exact digits.
+ * JSON is read in one pass; jansson decodes strings with escapes, and says what is wrong with a text
+ * that was not understood.
  *
  * Both readers refuse what could not be given back unchanged: numbers that are not finite, text
  * with a NUL, duplicate keys. Time and memory are linear in the size of the text; the stack is
@@ -44,14 +41,6 @@ static weft_status fail_at(const char *file, int line, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return weft_doc_fail(&place, "%s", text);
-}
-
-static bool is_among(const char *word, const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(word, words[i]) == 0)
-            return true;
-    return false;
 }
 
 /* --- scalars --------------------------------------------------------------------------------- */
@@ -138,11 +127,11 @@ static weft_status resolve(weft_doc *d)
     int base = prefix_base(d->text);
 
     d->kind = WEFT_DOC_TEXT;
-    if (is_among(d->text, nulls, 5)) {
+    if (weft_is_among(d->text, nulls, 5)) {
         d->kind = WEFT_DOC_NULL;
-    } else if (is_among(d->text, truths, 3) || is_among(d->text, lies, 3)) {
+    } else if (weft_is_among(d->text, truths, 3) || weft_is_among(d->text, lies, 3)) {
         d->kind = WEFT_DOC_BOOL;
-        d->truth = is_among(d->text, truths, 3);
+        d->truth = weft_is_among(d->text, truths, 3);
     } else if (base != 0) {
         set_integer(d, d->text + 2, base);
     } else if (is_decimal(d->text)) {
@@ -150,7 +139,7 @@ static weft_status resolve(weft_doc *d)
     } else if (is_real(d->text)) {
         d->kind = WEFT_DOC_REAL;
         d->real = strtod(d->text, NULL);
-    } else if (is_among(after_sign(d->text), endless, 6)) {
+    } else if (weft_is_among(after_sign(d->text), endless, 6)) {
         return weft_doc_fail(d, "%s is not allowed, expected a finite number", d->text);
     }
     if (!isfinite(d->real))
@@ -272,12 +261,12 @@ static weft_status read_list(yaml_reader *r, weft_doc **out)
 }
 
 /* Whether the key is in the map; *seen becomes an index of the keys once they are many. */
-static bool has_key(yaml_reader *r, const weft_doc *map, const char *key, weft_map **seen)
+static bool has_key(const weft_doc *map, const char *key, weft_map **seen, weft_arena *scratch)
 {
     if (map->n < FEW_KEYS)
         return weft_doc_get(map, key) != NULL;
     if (*seen == NULL) {
-        *seen = weft_map_new(r->scratch);
+        *seen = weft_map_new(scratch);
         for (int i = 0; i < map->n; i++)
             (void)weft_map_put(*seen, map->key[i], strlen(map->key[i]), i);
     }
@@ -296,7 +285,7 @@ static weft_status read_key(yaml_reader *r, const weft_doc *map, weft_map **seen
     if (key->kind != WEFT_DOC_TEXT)
         return weft_doc_fail(key, "the key '%.*s' is not text, expected it in quotes",
                              weft_shown_bytes(key->text), key->text);
-    if (has_key(r, map, key->text, seen))
+    if (has_key(map, key->text, seen, r->scratch))
         return weft_doc_fail(key, "key '%.*s' is given twice", weft_shown_bytes(key->text),
                              key->text);
     *out = key->text;
@@ -380,22 +369,197 @@ static weft_status read_yaml(const char *text, size_t n, const char *file, weft_
 
 typedef struct json_reader {
     const char *at, *end; /* what is left of the text */
-    int line;
+    int line, depth, n_values;
     const char *file;
-    weft_arena *arena;
+    weft_arena *arena;   /* the tree */
+    weft_arena *scratch; /* the maps that find duplicate keys */
 } json_reader;
 
-/* Moves past a string; one that is not closed reaches to the end of the text. */
-static void skip_string(json_reader *r)
+static void skip_space(json_reader *r)
 {
-    for (r->at++; r->at < r->end && *r->at != '"'; r->at++)
-        if (*r->at == '\\' && r->at + 1 < r->end)
-            r->at++;
-    if (r->at < r->end)
-        r->at++;
+    for (; r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r');
+         r->at++)
+        r->line += *r->at == '\n';
 }
 
-/* Step 1 of the head comment; the text may be anything. */
+/* Moves past the next character if it is one of these. */
+static bool skip(json_reader *r, const char *any)
+{
+    if (r->at == r->end || *r->at == '\0' || strchr(any, *r->at) == NULL)
+        return false;
+    r->at++;
+    return true;
+}
+
+static bool skip_digits(json_reader *r)
+{
+    const char *first = r->at;
+
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
+        r->at++;
+    return r->at > first;
+}
+
+/* Moves past a string; one that is not closed reaches to the end of the text. True if it means what
+ * it says: ASCII without escapes. */
+static bool skip_string(json_reader *r)
+{
+    bool is_plain = true;
+
+    for (r->at++; r->at < r->end && *r->at != '"'; r->at++) {
+        is_plain = is_plain && *r->at >= ' ' && *r->at < 0x7f && *r->at != '\\';
+        if (*r->at == '\\' && r->at + 1 < r->end)
+            r->at++;
+    }
+    if (r->at < r->end)
+        r->at++;
+    return is_plain;
+}
+
+static const char *read_string(json_reader *r)
+{
+    const char *first, *text = NULL;
+    json_t *j;
+
+    skip_space(r);
+    first = r->at;
+    if (first == r->end || *first != '"')
+        return NULL;
+    if (skip_string(r) && r->at - first >= 2 && r->at[-1] == '"')
+        return weft_arena_text(r->arena, first + 1, (size_t)(r->at - first - 2));
+    j = json_loadb(first, (size_t)(r->at - first), JSON_DECODE_ANY, NULL);
+    if (j != NULL)
+        text = weft_arena_text(r->arena, json_string_value(j), json_string_length(j));
+    json_decref(j);
+    return text;
+}
+
+/* jansson knows the point of every locale. */
+static double real_of(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    json_t *j;
+
+    if (*end == '\0')
+        return value;
+    j = json_loads(text, JSON_DECODE_ANY, NULL);
+    value = j != NULL ? json_real_value(j) : INFINITY;
+    json_decref(j);
+    return value;
+}
+
+static bool read_number(json_reader *r, weft_doc *d)
+{
+    const char *first = r->at, *whole;
+
+    skip(r, "-");
+    if (!skip(r, "0") && !skip_digits(r))
+        return false;
+    whole = r->at;
+    if (skip(r, ".") && !skip_digits(r))
+        return false;
+    if (skip(r, "eE")) {
+        skip(r, "+-");
+        if (!skip_digits(r))
+            return false;
+    }
+    d->kind = WEFT_DOC_REAL;
+    d->text = weft_arena_text(r->arena, first, (size_t)(r->at - first));
+    if (r->at == whole)
+        set_integer(d, d->text, 10);
+    else
+        d->real = real_of(d->text);
+    return isfinite(d->real);
+}
+
+static bool read_word(json_reader *r, weft_doc *d)
+{
+    static const char *const words[] = {"false", "true", "null"};
+
+    for (int i = 0; i < 3; i++) {
+        size_t n = strlen(words[i]);
+
+        if ((size_t)(r->end - r->at) < n || memcmp(r->at, words[i], n) != 0)
+            continue;
+        d->kind = i < 2 ? WEFT_DOC_BOOL : WEFT_DOC_NULL;
+        d->truth = i == 1;
+        d->text = words[i];
+        r->at += n;
+        return true;
+    }
+    return false;
+}
+
+static weft_doc *read_value(json_reader *r);
+
+static bool read_item(json_reader *r, weft_doc *d, weft_map **seen)
+{
+    const char *key = NULL;
+    weft_doc *item;
+
+    if (d->kind == WEFT_DOC_MAP) {
+        key = read_string(r);
+        if (key == NULL || has_key(d, key, seen, r->scratch))
+            return false;
+        skip_space(r);
+        if (!skip(r, ":"))
+            return false;
+    }
+    item = read_value(r);
+    if (item == NULL)
+        return false;
+    if (key != NULL)
+        weft_doc_put(r->arena, d, key, item);
+    else
+        weft_doc_add(r->arena, d, item);
+    return true;
+}
+
+static bool read_items(json_reader *r, weft_doc *d)
+{
+    const char *close = *r->at++ == '{' ? "}" : "]";
+    weft_map *seen = NULL;
+
+    d->kind = *close == '}' ? WEFT_DOC_MAP : WEFT_DOC_LIST;
+    if (++r->depth > DEEPEST)
+        return false;
+    skip_space(r);
+    if (r->at == r->end || *r->at != *close) {
+        do {
+            if (!read_item(r, d, &seen))
+                return false;
+            skip_space(r);
+        } while (skip(r, ","));
+    }
+    r->depth--;
+    return skip(r, close);
+}
+
+/* The next value, or NULL if there is something wrong with it. */
+static weft_doc *read_value(json_reader *r)
+{
+    weft_doc *d;
+    bool is_right;
+
+    skip_space(r);
+    if (r->at == r->end || ++r->n_values > MOST_VALUES)
+        return NULL;
+    d = weft_doc_new(r->arena, WEFT_DOC_TEXT);
+    d->file = r->file;
+    d->line = r->line;
+    if (*r->at == '{' || *r->at == '[')
+        is_right = read_items(r, d);
+    else if (*r->at == '"')
+        is_right = (d->text = read_string(r)) != NULL;
+    else
+        is_right = read_word(r, d) || read_number(r, d);
+    return is_right ? d : NULL;
+}
+
+/* --- refusing JSON --------------------------------------------------------------------------- */
+
+/* The text may be anything. */
 static weft_status check_size(json_reader r)
 {
     int depth = 0, n_values = 1;
@@ -404,7 +568,7 @@ static weft_status check_size(json_reader r)
         char c = *r.at;
 
         if (c == '"') {
-            skip_string(&r);
+            (void)skip_string(&r);
             continue;
         }
         r.at++;
@@ -420,91 +584,6 @@ static weft_status check_size(json_reader r)
     return WEFT_OK;
 }
 
-/* Moves to the next token that is not a comma or colon. */
-static void skip_to_token(json_reader *r)
-{
-    for (; r->at < r->end && strchr(" \t\r\n,:", *r->at) != NULL; r->at++)
-        r->line += *r->at == '\n';
-}
-
-/* Takes the digits from the text: jansson's real would lose those of large whole numbers. */
-static void set_number(weft_doc *d, json_reader *r, double value)
-{
-    const char *first = r->at;
-
-    while (r->at < r->end && strchr("0123456789+-.eE", *r->at) != NULL)
-        r->at++;
-    d->text = weft_arena_text(r->arena, first, (size_t)(r->at - first));
-    d->real = value;
-    if (strpbrk(d->text, ".eE") == NULL)
-        set_integer(d, d->text, 10);
-}
-
-static weft_doc *from_json(json_reader *r, const json_t *j);
-
-static void read_elements(weft_doc *d, json_reader *r, const json_t *j)
-{
-    size_t n = json_array_size(j);
-
-    r->at++;
-    for (size_t i = 0; i < n; i++)
-        weft_doc_add(r->arena, d, from_json(r, json_array_get(j, i)));
-    skip_to_token(r);
-    r->at++;
-}
-
-static void read_members(weft_doc *d, json_reader *r, json_t *j)
-{
-    const char *key;
-    json_t *value;
-
-    r->at++;
-    json_object_foreach(j, key, value)
-    {
-        skip_to_token(r);
-        skip_string(r);
-        weft_doc_put(r->arena, d, key, from_json(r, value));
-    }
-    skip_to_token(r);
-    r->at++;
-}
-
-/* Step 3: copies j, whose text is the next one of r. */
-static weft_doc *from_json(json_reader *r, const json_t *j)
-{
-    static const weft_doc_kind kind[] = {
-        [JSON_OBJECT] = WEFT_DOC_MAP,  [JSON_ARRAY] = WEFT_DOC_LIST, [JSON_STRING] = WEFT_DOC_TEXT,
-        [JSON_INTEGER] = WEFT_DOC_INT, [JSON_REAL] = WEFT_DOC_REAL,  [JSON_TRUE] = WEFT_DOC_BOOL,
-        [JSON_FALSE] = WEFT_DOC_BOOL,  [JSON_NULL] = WEFT_DOC_NULL,
-    };
-    weft_doc *d = weft_doc_new(r->arena, kind[json_typeof(j)]);
-
-    skip_to_token(r);
-    d->file = r->file;
-    d->line = r->line;
-    switch (d->kind) {
-    case WEFT_DOC_MAP:
-        read_members(d, r, (json_t *)(uintptr_t)j);
-        break;
-    case WEFT_DOC_LIST:
-        read_elements(d, r, j);
-        break;
-    case WEFT_DOC_TEXT:
-        d->text = weft_arena_text(r->arena, json_string_value(j), json_string_length(j));
-        skip_string(r);
-        break;
-    case WEFT_DOC_REAL:
-    case WEFT_DOC_INT:
-        set_number(d, r, json_number_value(j));
-        break;
-    default: /* true, false, null */
-        d->truth = json_is_true(j);
-        d->text = json_is_null(j) ? "null" : d->truth ? "true" : "false";
-        r->at += strlen(d->text);
-    }
-    return d;
-}
-
 /* How much of jansson's message is about the error: after that it quotes the file, which need not
  * be one of ours. */
 static int reason_bytes(const char *text)
@@ -514,24 +593,36 @@ static int reason_bytes(const char *text)
     return (int)(quote ? (size_t)(quote - text) : strlen(text));
 }
 
-static weft_status read_json(const char *text, size_t n, const char *file, weft_arena *a,
-                             weft_doc **out)
+/* What is wrong with the text that r did not understand. */
+static weft_status refuse_json(json_reader r)
 {
-    json_reader r = {text, text + n, 1, file, a};
+    size_t n = (size_t)(r.end - r.at);
     json_error_t error;
     json_t *j;
 
     WEFT_TRY(check_size(r));
-    /* whole numbers as reals: jansson refuses those beyond 64 bits, set_number reads the others */
-    j = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+    /* whole numbers as reals: jansson refuses those beyond 64 bits */
+    j = json_loadb(r.at, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
     if (j == NULL && json_error_code(&error) == json_error_out_of_memory)
         weft_out_of_memory(0);
-    if (j == NULL)
-        return fail_at(file, error.line, "not valid JSON: %.*s", reason_bytes(error.text),
-                       error.text);
-    *out = from_json(&r, j);
-    json_decref(j);
-    return WEFT_OK;
+    if (j != NULL) {
+        json_decref(j);
+        return fail_at(r.file, 0, "not valid JSON");
+    }
+    return fail_at(r.file, error.line, "not valid JSON: %.*s", reason_bytes(error.text),
+                   error.text);
+}
+
+static weft_status read_json(const char *text, size_t n, const char *file, weft_arena *a,
+                             weft_doc **out)
+{
+    const json_reader first = {text, text + n, 1, 0, 0, file, a, weft_arena_new()};
+    json_reader r = first;
+
+    *out = read_value(&r);
+    skip_space(&r);
+    weft_arena_free(r.scratch);
+    return *out != NULL && r.at == r.end ? WEFT_OK : refuse_json(first);
 }
 
 /* --- reading either -------------------------------------------------------------------------- */
@@ -587,170 +678,4 @@ weft_status weft_doc_read(const char *path, weft_arena *a, const weft_doc **out)
         status = WEFT_E_INPUT;
     weft_file_close(&f);
     return status;
-}
-
-/* --- writing JSON ---------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 character at s, which ends with NUL; 0 if there is none. */
-static size_t utf8_bytes(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-    if ((s[0] >= 0x80 && s[0] < 0xc2) || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90)) /* longer than needed */
-        return 0;
-    if ((s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f)) /* not characters */
-        return 0;
-    return n;
-}
-
-/* The text itself, or a copy with U+FFFD for each byte that is not UTF-8: names come from files
- * that promise nothing. */
-static const char *valid_text(const char *text, weft_arena *a)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    char *to, *copy;
-    size_t n;
-
-    while (*s && (n = utf8_bytes(s)) > 0)
-        s += n;
-    if (*s == '\0')
-        return text;
-    copy = to = weft_arena_array(a, strlen(text) + 1, 3);
-    for (s = (const unsigned char *)text; *s; s += n > 0 ? n : 1) {
-        n = utf8_bytes(s);
-        memcpy(to, n > 0 ? (const char *)s : "\xef\xbf\xbd", n > 0 ? n : 3);
-        to += n > 0 ? n : 3;
-    }
-    return copy;
-}
-
-static json_t *scalar_to_json(const weft_doc *d, weft_arena *a)
-{
-    switch (d->kind) {
-    case WEFT_DOC_BOOL:
-        return json_boolean(d->truth);
-    case WEFT_DOC_INT:
-        return json_integer(d->integer);
-    case WEFT_DOC_REAL:
-        return isfinite(d->real) ? json_real(d->real) : json_null();
-    case WEFT_DOC_TEXT:
-        return json_string_nocheck(valid_text(d->text, a));
-    default:
-        return json_null();
-    }
-}
-
-static json_t *to_json(const weft_doc *d, weft_arena *a)
-{
-    json_t *j;
-    int failed = 0;
-
-    if (d->kind == WEFT_DOC_LIST) {
-        j = json_array();
-        for (int i = 0; i < d->n; i++)
-            failed |= json_array_append_new(j, to_json(d->item[i], a));
-    } else if (d->kind == WEFT_DOC_MAP) {
-        j = json_object();
-        for (int i = 0; i < d->n; i++)
-            failed |=
-                json_object_set_new_nocheck(j, valid_text(d->key[i], a), to_json(d->item[i], a));
-    } else {
-        j = scalar_to_json(d, a);
-    }
-    if (j == NULL || failed)
-        weft_out_of_memory(0);
-    return j;
-}
-
-const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a)
-{
-    size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(17);
-    weft_arena *scratch = weft_arena_new();
-    json_t *j = to_json(d, scratch);
-    char *text;
-    const char *result;
-
-    flags |= indent > 0 ? JSON_INDENT((size_t)(indent < 31 ? indent : 31)) : JSON_COMPACT;
-    text = json_dumps(j, flags);
-    if (text == NULL)
-        weft_out_of_memory(0);
-    result = weft_arena_text(a, text, strlen(text));
-    free(text);
-    json_decref(j);
-    weft_arena_free(scratch);
-    return result;
-}
-
-/* Bytes at the start of `text` that are among `bytes`. It is strspn, which under the sanitizers
- * looks at the whole text, however long. */
-static size_t span_of(const char *text, const char *bytes)
-{
-    size_t n = 0;
-
-    while (text[n] && strchr(bytes, text[n]))
-        n++;
-    return n;
-}
-
-/* Bytes of the number at `text`, 0 if there is none that has a fraction or an exponent. */
-static size_t fraction_bytes(const char *text)
-{
-    size_t whole = span_of(text, "-0123456789");
-
-    return whole > 0 && text[whole] && strchr(".eE", text[whole])
-               ? whole + span_of(text + whole, "+-0123456789.eE")
-               : 0;
-}
-
-/* Writes a number of n bytes with as few digits as give it again; returns how many bytes it took. A
- * locale with another decimal point changes nothing: then it is copied. */
-static size_t put_short(const char *text, size_t n, char *to)
-{
-    static const int digits[] = {9, 12, 15, 16};
-    char number[32] = "", shorter[32], *end;
-    double value;
-
-    if (n < sizeof number)
-        memcpy(number, text, n);
-    value = strtod(number, &end);
-    for (size_t i = 0; end == number + n && i < sizeof digits / sizeof *digits; i++) {
-        size_t m = (size_t)snprintf(shorter, sizeof shorter, "%.*g", digits[i], value);
-        double again = strtod(shorter, NULL);
-
-        if (m < n && fraction_bytes(shorter) == m && again <= value && again >= value) {
-            memcpy(to, shorter, m);
-            return m;
-        }
-    }
-    memmove(to, text, n);
-    return n;
-}
-
-const char *weft_doc_json_short(const weft_doc *d, weft_arena *a)
-{
-    const char *from = weft_doc_json(d, 0, a);
-    char *text = weft_arena_text(a, from, strlen(from)), *to = text;
-    bool is_inside = false; /* a string */
-
-    while (*from) {
-        size_t n = is_inside ? 0 : fraction_bytes(from);
-
-        if (n > 0) {
-            to += put_short(from, n, to);
-            from += n;
-            continue;
-        }
-        if (is_inside && *from == '\\')
-            *to++ = *from++;
-        else if (*from == '"')
-            is_inside = !is_inside;
-        *to++ = *from++;
-    }
-    *to = '\0';
-    return text;
 }

@@ -150,6 +150,16 @@ void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
     map->key[map->n++] = weft_arena_text(a, key, strlen(key));
 }
 
+void weft_doc_set(weft_arena *a, weft_doc *map, const char *key, weft_doc *value)
+{
+    for (int i = 0; i < map->n; i++)
+        if (strcmp(map->key[i], key) == 0) {
+            map->item[i] = value;
+            return;
+        }
+    weft_doc_put(a, map, key, value);
+}
+
 /* --- getters --------------------------------------------------------------------------------- */
 
 const weft_doc *weft_doc_get(const weft_doc *map, const char *key)
@@ -206,16 +216,10 @@ weft_status weft_doc_need(const weft_doc *map, const char *key, weft_doc_kind ki
 
 static weft_status fail_range(const weft_doc *d, const char *key, double lowest, double highest)
 {
-    char value[LINE_BYTES], from[32], to[32];
+    char value[LINE_BYTES], range[WEFT_RANGE_BYTES];
 
-    shown_value(d, value);
-    weft_option_number(lowest, from);
-    weft_option_number(highest, to);
-    if (lowest > -DBL_MAX && highest < DBL_MAX)
-        return weft_doc_fail(d, "'%s' is %s, expected %s to %s", key, value, from, to);
-    if (lowest > -DBL_MAX)
-        return weft_doc_fail(d, "'%s' is %s, expected at least %s", key, value, from);
-    return weft_doc_fail(d, "'%s' is %s, expected at most %s", key, value, to);
+    return weft_doc_fail(d, "'%s' is %s, expected %s", key, shown_value(d, value),
+                         weft_range_text(lowest, highest, range));
 }
 
 /* The whole number that d stands for; 1e6 is one although YAML calls it a real. */
@@ -268,7 +272,7 @@ weft_status weft_doc_text(const weft_doc *map, const char *key, const char **out
     return WEFT_OK;
 }
 
-static bool is_among(const char *word, const char *const *words, int n)
+bool weft_is_among(const char *word, const char *const *words, int n)
 {
     for (int i = 0; i < n; i++)
         if (strcmp(word, words[i]) == 0)
@@ -280,7 +284,7 @@ static bool is_among(const char *word, const char *const *words, int n)
 static bool is_foreign(const weft_doc *map, const char *const *keys, int n)
 {
     for (int i = 0; i < map->n; i++)
-        if (is_among(map->key[i], keys, n))
+        if (weft_is_among(map->key[i], keys, n))
             return false;
     return map->is_whole && n > 0;
 }
@@ -306,7 +310,7 @@ weft_status weft_doc_known_keys(const weft_doc *map, const char *const *keys, in
     if (map->kind != WEFT_DOC_MAP)
         return weft_doc_fail(map, "this is %s, expected a map", shown_value(map, value));
     for (int i = 0; i < map->n; i++)
-        if (!is_among(map->key[i], keys, n))
+        if (!weft_is_among(map->key[i], keys, n))
             return fail_unknown(map, i, keys, n);
     return WEFT_OK;
 }

@@ -7,7 +7,7 @@
  * bytes reads as zeros: weft_file_check finds out by the length. Each slot keeps its file open,
  * since the path may lead to another one by then. */
 #define _POSIX_C_SOURCE 200809L
-#include "weft/base.h"
+#include "base.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  * Temporaries are in a list of fixed slots as long as they exist, so that a signal that ends the
  * program need not leave them behind. */
 #define _XOPEN_SOURCE 700 /* fchown, readlink */
-#include "weft/base.h"
+#include "base.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* format.c: numbers for people: three digits and a decimal prefix, or groups of three digits. */
-#include "weft/base.h"
+#include "base.h"
 
 #include <math.h>
 

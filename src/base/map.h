@@ -3,7 +3,7 @@
 #ifndef WEFT_BASE_MAP_H
 #define WEFT_BASE_MAP_H
 
-#include "weft/base.h"
+#include "base.h"
 
 #include <string.h>
 

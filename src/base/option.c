@@ -8,11 +8,12 @@
 #include "doc.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NUMBER = 63, SHOWN_BYTES = 80, MOST_NAMES = 256 };
+enum { LONGEST_NUMBER = 63, MOST_NAMES = 256 };
 
 static void *field_of(const weft_option *o, void *options)
 {
@@ -117,19 +118,18 @@ static bool parse_int(const char *text, int64_t *out)
     return true;
 }
 
-/* "1 to 1000", "at least 1", "at most 5"; empty if every number is allowed. */
-static const char *range_text(const weft_option *o, char to[SHOWN_BYTES])
+char *weft_range_text(double lowest, double highest, char to[WEFT_RANGE_BYTES])
 {
-    char lowest[32], highest[32];
+    char from[32], until[32];
 
-    weft_option_number(o->lowest, lowest);
-    weft_option_number(o->highest, highest);
-    if (isfinite(o->lowest) && isfinite(o->highest))
-        snprintf(to, SHOWN_BYTES, "%s to %s", lowest, highest);
-    else if (isfinite(o->lowest))
-        snprintf(to, SHOWN_BYTES, "at least %s", lowest);
-    else if (isfinite(o->highest))
-        snprintf(to, SHOWN_BYTES, "at most %s", highest);
+    weft_option_number(lowest, from);
+    weft_option_number(highest, until);
+    if (lowest > -DBL_MAX && highest < DBL_MAX)
+        snprintf(to, WEFT_RANGE_BYTES, "%s to %s", from, until);
+    else if (lowest > -DBL_MAX)
+        snprintf(to, WEFT_RANGE_BYTES, "at least %s", from);
+    else if (highest < DBL_MAX)
+        snprintf(to, WEFT_RANGE_BYTES, "at most %s", until);
     else
         to[0] = '\0';
     return to;
@@ -138,18 +138,19 @@ static const char *range_text(const weft_option *o, char to[SHOWN_BYTES])
 static weft_status fail_number(const weft_option *o, const char *value)
 {
     const char *noun = o->kind == WEFT_OPTION_INT ? "a whole number" : "a number";
-    char range[SHOWN_BYTES];
+    char range[WEFT_RANGE_BYTES];
 
-    range_text(o, range);
+    weft_range_text(o->lowest, o->highest, range);
     return weft_fail(WEFT_E_INPUT, "%s is '%.*s', expected %s%s%s", o->name,
                      weft_shown_bytes(value), value, noun, *range ? ", " : "", range);
 }
 
 static weft_status fail_range(const weft_option *o, const char *value)
 {
-    char range[SHOWN_BYTES];
+    char range[WEFT_RANGE_BYTES];
 
-    return weft_fail(WEFT_E_INPUT, "%s is %s, expected %s", o->name, value, range_text(o, range));
+    return weft_fail(WEFT_E_INPUT, "%s is %s, expected %s", o->name, value,
+                     weft_range_text(o->lowest, o->highest, range));
 }
 
 static weft_status set_int(const weft_option *o, const char *value, int64_t *field)
@@ -182,18 +183,13 @@ static weft_status set_flag(const weft_option *o, const char *value, bool *field
 {
     static const char *const yes[] = {"", "1", "true", "yes"}, *const no[] = {"0", "false", "no"};
 
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        if (strcmp(value, yes[i]) == 0) {
-            *field = true;
-            return WEFT_OK;
-        }
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        if (strcmp(value, no[i]) == 0) {
-            *field = false;
-            return WEFT_OK;
-        }
-    return weft_fail(WEFT_E_INPUT, "%s is '%.*s', expected true or false", o->name,
-                     weft_shown_bytes(value), value);
+    bool is_yes = weft_is_among(value, yes, sizeof yes / sizeof *yes);
+
+    if (!is_yes && !weft_is_among(value, no, sizeof no / sizeof *no))
+        return weft_fail(WEFT_E_INPUT, "%s is '%.*s', expected true or false", o->name,
+                         weft_shown_bytes(value), value);
+    *field = is_yes;
+    return WEFT_OK;
 }
 
 static bool is_choice(const char *choices, const char *value)

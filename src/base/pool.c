@@ -6,7 +6,7 @@
  * refuses a thread the others do its share. The message of a failure belongs to its thread: work
  * functions keep what the caller must see. */
 #define _POSIX_C_SOURCE 200809L
-#include "weft/base.h"
+#include "base.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

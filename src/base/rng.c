@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rng.c: xoshiro256** seeded by splitmix64 (Blackman and Vigna 2018): fast, and the same numbers
  * on every machine. */
-#include "weft/base.h"
+#include "base.h"
 
 static uint64_t splitmix(uint64_t *state)
 {

@@ -2,7 +2,7 @@
 /* status.c: the message of the last failure, one for each thread, and what happens when memory runs
  * out. With the secret of names (map.c) and the lists of open files (file.c, file_write.c) these
  * are all mutable static variables of the library. */
-#include "weft/base.h"
+#include "base.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* token.c: names, numbers and marks of the one-line notations. */
-#include "weft/base.h"
+#include "base.h"
 
 #include <string.h>
 

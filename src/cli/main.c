@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: the array of commands. Each is one file: parse, call, print. */
+/* main.c: the program: help, and the host that the commands run in. */
 #include "cli.h"
 #include "fields.h"
-#include "weft/solve.h"
+#include "solve.h"
 
+#include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-static const weft_command *const commands[] = {
-    &weft_cmd_inspect, &weft_cmd_place,   &weft_cmd_shard, &weft_cmd_train,
-    &weft_cmd_mine,    &weft_cmd_compare, &weft_cmd_check, &weft_cmd_report,
-    &weft_cmd_explain, &weft_cmd_diff,    &weft_cmd_list};
-
-enum { N_COMMANDS = (int)(sizeof commands / sizeof commands[0]) };
+enum { USUAL_WIDTH = 80 };
 
 static void print_usage(int width, FILE *to)
 {
     fprintf(to, "weft %s: networks woven through hardware\n\nusage: weft COMMAND ...\n\n",
-            WEFT_VERSION);
-    for (int i = 0; i < N_COMMANDS; i++) {
-        fprintf(to, "  %-8s ", commands[i]->name);
-        weft_print_wrapped(to, 11, width, commands[i]->summary);
+            weft_version());
+    for (const weft_command *const *c = weft_commands; *c != NULL; c++) {
+        fprintf(to, "  %-8s ", (*c)->name);
+        weft_print_wrapped(to, 11, width, (*c)->summary);
     }
     fputc('\n', to);
     weft_print_wrapped(to, 0, width,
@@ -32,57 +28,34 @@ static void print_usage(int width, FILE *to)
                        "usage, 3 internal error or out of memory.");
 }
 
-static bool is_mute; /* of several processes one speaks */
-
-void weft_mute(void)
+static int complain(int code)
 {
-    is_mute = true;
-}
+    weft_arena *a = weft_arena_new();
 
-static int complain(weft_status status)
-{
-    if (!is_mute)
-        weft_terminal_complain("weft", weft_message());
-    return status == WEFT_E_INTERNAL ? WEFT_EXIT_INTERNAL : WEFT_EXIT_WRONG;
-}
-
-static const weft_command *find(const char *name)
-{
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
-}
-
-static int unknown_command(const char *name)
-{
-    const char *known[N_COMMANDS], *near;
-
-    for (int i = 0; i < N_COMMANDS; i++)
-        known[i] = commands[i]->name;
-    near = weft_nearest(name, known, N_COMMANDS);
-    (void)weft_fail(WEFT_E_INPUT, "unknown command '%s'%s%s%s; see: weft --help", name,
-                    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-    return complain(WEFT_E_INPUT);
+    weft_terminal_complain(weft_arena_print(a, "weft: %s", weft_message()));
+    weft_arena_free(a);
+    return code;
 }
 
 /* weft help [COMMAND], and the text of docs/cli.md. */
 static int help(int argc, char **argv)
 {
+    int width = weft_terminal_width() > 0 ? weft_terminal_width() : USUAL_WIDTH;
+
     if (argc == 1 && strcmp(argv[0], "--markdown") == 0) {
         printf("# Commands\n\nMade by `weft help --markdown`; the tests compare the two.\n");
-        for (int i = 0; i < N_COMMANDS; i++) {
+        for (const weft_command *const *c = weft_commands; *c != NULL; c++) {
             printf("\n");
-            weft_help_markdown(commands[i], stdout);
+            weft_help_markdown(*c, stdout);
         }
         return WEFT_EXIT_DONE;
     }
-    if (argc == 1 && find(argv[0]) == NULL)
-        return unknown_command(argv[0]);
+    if (argc == 1 && weft_command_find(argv[0]) == NULL)
+        return complain(WEFT_EXIT_WRONG);
     if (argc == 1)
-        weft_help_command(find(argv[0]), weft_report_width(NULL), stdout);
+        weft_help_command(weft_command_find(argv[0]), width, stdout);
     else
-        print_usage(weft_report_width(NULL), stdout);
+        print_usage(width, stdout);
     return WEFT_EXIT_DONE;
 }
 
@@ -94,18 +67,69 @@ static bool wants_help(int argc, char **argv)
     return false;
 }
 
+/* --- the host of the commands ---------------------------------------------------------------- */
+
+static bool print(void *context, const char *text, size_t n)
+{
+    (void)context;
+    return weft_terminal_print(text, n);
+}
+
+static void complain_line(void *context, const char *line)
+{
+    (void)context;
+    weft_terminal_complain(line);
+}
+
+static void mute(void *context)
+{
+    *(bool *)context = true;
+}
+
+static void show(void *context, const char *line)
+{
+    (void)context;
+    weft_terminal_show(line);
+}
+
+static void searches(void *context, bool begins)
+{
+    (void)context;
+    weft_interrupt_stops(begins);
+}
+
+/* Processes that mpirun has started, as it tells them; 1 without it. */
+static int started_processes(void)
+{
+    static const char *const told[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
+
+    for (int i = 0; i < 3; i++) {
+        const char *text = getenv(told[i]);
+        int n = text ? atoi(text) : 0;
+
+        if (n > 0)
+            return n;
+    }
+    return 1;
+}
+
 static int run(const weft_command *c, int argc, char **argv)
 {
-    weft_arena *a = weft_arena_new();
-    void *options = weft_arena_alloc(a, c->options_size);
-    const char **operand = WEFT_NEW(a, const char *, argc + 1);
-    int n_operands, code = WEFT_EXIT_DONE;
-    weft_status status = weft_args_read(c, argv, argc, options, operand, &n_operands, a);
+    bool is_mute = false; /* of several processes one speaks */
+    weft_host host = {.context = &is_mute,
+                      .print = print,
+                      .complain = complain_line,
+                      .mute = mute,
+                      .show = weft_terminal_shows_progress() ? show : NULL,
+                      .searches = searches,
+                      .stop = &weft_is_interrupted,
+                      .terminal_width = weft_terminal_width(),
+                      .n_processes = started_processes()};
+    int code;
 
-    if (status == WEFT_OK)
-        status = c->run(options, operand, n_operands, &code);
-    weft_arena_free(a);
-    return status == WEFT_OK ? code : complain(status);
+    if (weft_command_run(c, &host, argv, argc, &code) != WEFT_OK && !is_mute)
+        return complain(code);
+    return code;
 }
 
 static int dispatch(int argc, char **argv)
@@ -113,23 +137,21 @@ static int dispatch(int argc, char **argv)
     const weft_command *c;
 
     if (argc < 2) {
-        print_usage(80, stderr);
+        print_usage(USUAL_WIDTH, stderr);
         return WEFT_EXIT_WRONG;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("weft %s\n", WEFT_VERSION);
+        printf("weft %s\n", weft_version());
         return WEFT_EXIT_DONE;
     }
     if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
         strcmp(argv[1], "-h") == 0)
         return help(argc - 2, argv + 2);
-    c = find(argv[1]);
+    c = weft_command_find(argv[1]);
     if (c == NULL)
-        return unknown_command(argv[1]);
-    if (wants_help(argc - 2, argv + 2)) {
-        weft_help_command(c, weft_report_width(NULL), stdout);
-        return WEFT_EXIT_DONE;
-    }
+        return complain(WEFT_EXIT_WRONG);
+    if (wants_help(argc - 2, argv + 2))
+        return help(1, argv + 1);
     return run(c, argc - 2, argv + 2);
 }
 
@@ -155,7 +177,7 @@ int main(int argc, char **argv)
     code = dispatch(argc, argv);
     if (code == WEFT_EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) { /* a full disk */
         (void)weft_fail(WEFT_E_SYSTEM, "standard output cannot be written");
-        return complain(WEFT_E_INPUT);
+        return complain(WEFT_EXIT_WRONG);
     }
     return code;
 }

@@ -2,7 +2,7 @@
 /* signals.c: ends of the program that nobody planned.
  *
  * - SIGINT, SIGTERM, SIGHUP and the like end it as they always do, but for the temporaries of files
- *   that are being written: these are removed. effort.c lets the first Ctrl-C end the search only.
+ *   that are being written: these are removed. while a search runs, the first Ctrl-C ends that only.
  * - SIGBUS where a file is mapped: somebody has cut it off, or its disk fails. Exit code 2.
  * - No memory: exit code 3.
  * - A file that grows beyond a limit (SIGXFSZ) is an error of the system call, told like a full
@@ -45,11 +45,29 @@ static void end(int number)
     raise(number); /* when the handler has returned */
 }
 
-void weft_end_on(int signal_number)
+static void end_on(int signal_number)
 {
     struct sigaction action = {.sa_handler = end};
 
     sigaction(signal_number, &action, NULL);
+}
+
+volatile sig_atomic_t weft_is_interrupted; /* a signal has no other way to tell */
+
+static void interrupt(int number)
+{
+    weft_is_interrupted = 1;
+    end_on(number);
+}
+
+void weft_interrupt_stops(bool stops)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+
+    if (stops)
+        sigaction(SIGINT, &action, NULL);
+    else
+        end_on(SIGINT);
 }
 
 static void lost_bytes(int number, siginfo_t *info, void *context)
@@ -86,7 +104,7 @@ void weft_signals_handle(void)
 
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) /* nohup */
-            weft_end_on(ends[i]);
+            end_on(ends[i]);
     sigaction(SIGBUS, &bus, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
     weft_on_out_of_memory(out_of_memory);

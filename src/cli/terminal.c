@@ -35,7 +35,7 @@ static bool is_terminal(int fd)
     return isatty(fd) && getenv("OMPI_COMM_WORLD_SIZE") == NULL;
 }
 
-static bool has_colour(int fd)
+static bool has_colors(int fd)
 {
     const char *no = getenv("NO_COLOR");
 
@@ -60,17 +60,12 @@ static int columns_asked(void)
     return end != NULL && *end == '\0' && n > 0 && n < 100000 ? (int)n : 0;
 }
 
-bool weft_is_for_terminal(const char *path)
-{
-    return (path == NULL || *path == '\0' || strcmp(path, "-") == 0) && is_terminal(STDOUT_FILENO);
-}
-
-int weft_report_width(const char *path)
+int weft_terminal_width(void)
 {
     int n;
 
-    if (!weft_is_for_terminal(path))
-        return USUAL_WIDTH; /* files and pipes: the same bytes for everybody */
+    if (!is_terminal(STDOUT_FILENO))
+        return 0;
     n = columns_asked();
     if (n == 0)
         n = columns_of(STDOUT_FILENO);
@@ -102,6 +97,7 @@ static const struct phrase {
     {"limits, and worth what they claim",                                GOOD},
     {"limits, and worth what it claims",                                 GOOD},
     {"legal, and worth what it claims",                                  GOOD},
+    {"at most # % lower",                                                CARE},
     {"gap # %",                                                          CARE},
     {"not proved",                                                       CARE},
     {"warning:",                                                         CARE},
@@ -168,7 +164,7 @@ static size_t title_of(const char *text)
     return text[n] == '\n' && text[n + 1] == '\n' ? n : 0;
 }
 
-static void put_coloured(FILE *to, const char *text)
+static void put_colocationed(FILE *to, const char *text)
 {
     size_t n = title_of(text);
 
@@ -195,41 +191,38 @@ static bool is_document(const char *text)
 bool weft_terminal_print(const char *text, size_t n)
 {
     if (n > 0 && text[n] == '\0' && strlen(text) == n && !is_document(text) &&
-        has_colour(STDOUT_FILENO))
-        put_coloured(stdout, text);
+        has_colors(STDOUT_FILENO))
+        put_colocationed(stdout, text);
     else if (fwrite(text, 1, n, stdout) != n)
         return false;
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-void weft_terminal_complain(const char *who, const char *message)
+void weft_terminal_complain(const char *line)
 {
-    bool is_coloured = has_colour(STDERR_FILENO);
+    static const char who[] = "weft:";
+    const size_t n = sizeof who - 1;
 
-    fprintf(stderr, "%s%s:%s %s\n", is_coloured ? escape_of[BAD] : "", who,
-            is_coloured ? escape_end : "", message);
+    if (strncmp(line, who, n) == 0 && has_colors(STDERR_FILENO))
+        fprintf(stderr, "%s%s%s%s\n", escape_of[BAD], who, escape_end, line + n);
+    else
+        fprintf(stderr, "%s\n", line);
 }
 
 /* --- progress -------------------------------------------------------------------------------- */
 
-bool weft_progress_is_shown(void)
+bool weft_terminal_shows_progress(void)
 {
     return is_terminal(STDERR_FILENO) && is_able();
 }
 
-void weft_progress(const char *text)
+void weft_terminal_show(const char *line)
 {
     int columns = columns_of(STDERR_FILENO), most;
 
     if (columns == 0)
         columns = columns_asked();
     most = columns > 1 ? columns - 1 : USUAL_WIDTH - 1; /* the last column would begin a new line */
-    fprintf(stderr, "\r\033[K%.*s", most, text);
-    fflush(stderr);
-}
-
-void weft_progress_end(void)
-{
-    fprintf(stderr, "\r\033[K");
+    fprintf(stderr, "\r\033[K%.*s", most, line ? line : "");
     fflush(stderr);
 }

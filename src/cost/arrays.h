@@ -10,7 +10,7 @@
 
 /* Blocks of b needed to cover a, of any size. By conversion, not by a call of ceil(): the models
  * spend their time here. */
-static inline double weft_blocks(double a, double b)
+static inline double weft_n_tiles(double a, double b)
 {
     double q = a / b, whole;
 
@@ -56,7 +56,7 @@ double weft_array_port_bytes(const weft_array *a, const weft_layer *l);
 
 /* --- traffic.c */
 
-/* Bytes between memory and a buffer, as weft_gemm_traffic, for a layer with all its groups. The
+/* Bytes between memory and a buffer of a size, best tiling, for a layer with all its groups. The
  * input is charged with its halo, not as the copy that makes a matrix of it. */
 double weft_layer_traffic(const weft_layer *l, int element_bytes, double sram_bytes);
 /* Traffic of an operator: its layers one by one, but no less than operands and results once.

@@ -9,71 +9,55 @@
  *           = overhead + max(core_s, bytes / (bandwidth * eta))   else
  *   joules  = operations * energy_per_flop + bytes * energy_per_byte */
 #include "models.h"
+#include "profile.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef weft_effort (*effort_of)(const weft_design *d, const weft_work_key *k);
+/* Measured times name nodes, not work (src/model/profile.c). */
+static const weft_param profile_params[] = {WEFT_ROWS_OF_ALL};
 
-static const effort_of models[WEFT_N_DEVICE_MODELS] = {
-    [WEFT_ROOFLINE] = weft_effort_roofline,
-    [WEFT_SYSTOLIC] = weft_effort_systolic,
-    [WEFT_TILED] = weft_effort_tiled,
-    [WEFT_WINOGRAD] = weft_effort_winograd,
-    [WEFT_VECTOR] = weft_effort_vector,
-    [WEFT_TEMPLATE] = weft_effort_template,
-    [WEFT_PROFILE] = NULL, /* measured times name nodes, not work */
-};
-
-static double operations(const weft_work_key *k)
-{
-    double flops = (double)k->flops;
-
-    for (int i = 0; i < k->n_layers; i++)
-        flops += 2.0 * (double)k->layer[i].batch * (double)k->layer[i].groups *
-                 (double)k->layer[i].m * (double)k->layer[i].n * (double)k->layer[i].r *
-                 (double)k->layer[i].c * (double)k->layer[i].kh * (double)k->layer[i].kw;
-    return flops;
-}
+const weft_device_row weft_device_profile = {.name = "profile", WEFT_PARAMS(profile_params)};
 
 weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k)
 {
-    weft_effort e;
+    const weft_device_row *model = weft_device_row_of(d->model);
+    weft_core_cost e;
     double memory_s;
 
     if (k->is_view)
         return (weft_cost){0, 0, 0};
-    if (d->model == WEFT_PROFILE)
+    if (model->core_cost == NULL)
         return (weft_cost){INFINITY, 0, 0};
-    e = models[d->model](d, k);
+    e = model->core_cost(d, k);
     memory_s = e.memory_bytes / (d->value[WEFT_P_BANDWIDTH] * d->value[WEFT_P_ETA]);
     return (weft_cost){d->value[WEFT_P_OVERHEAD] + fmax(e.core_s, memory_s),
-                       operations(k) * d->value[WEFT_P_PJ_FLOP] +
+                       weft_operations(k) * d->value[WEFT_P_PJ_FLOP] +
                            e.memory_bytes * d->value[WEFT_P_PJ_BYTE],
                        e.memory_bytes};
 }
 
 double weft_design_cycles(const weft_design *d, const weft_layer *l)
 {
-    switch (d->model) {
-    case WEFT_SYSTOLIC:
-        return weft_cycles_systolic(d, l);
-    case WEFT_TILED:
-        return weft_cycles_tiled(d, l);
-    case WEFT_WINOGRAD:
-        return weft_cycles_winograd(d, l);
-    case WEFT_TEMPLATE:
-        return weft_cycles_template(d, l);
-    default:
-        return 0;
-    }
+    const weft_device_row *model = weft_device_row_of(d->model);
+
+    return model->cycles ? model->cycles(d, l) : 0;
 }
 
 double weft_design_area(const weft_design *d)
 {
+    const weft_device_row *model = weft_device_row_of(d->model);
+
     if (d->value[WEFT_P_AREA] > 0)
         return d->value[WEFT_P_AREA];
-    return d->model == WEFT_TEMPLATE ? weft_area_template(d) : 0;
+    return model->area_mm2 ? model->area_mm2(d) : 0;
+}
+
+double weft_design_peak_flops(const weft_design *d)
+{
+    const weft_device_row *model = weft_device_row_of(d->model);
+
+    return model->peak_flops ? model->peak_flops(d) : 0;
 }
 
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain)
@@ -143,6 +127,28 @@ static const weft_node *named(const weft_graph *g, int u)
     const weft_node *n = &g->node[u];
 
     return n->phase == WEFT_BACKWARD && n->forward >= 0 ? &g->node[n->forward] : n;
+}
+
+/* A type of products for which a device has no peak is an error: no other type's speed is taken. */
+static weft_status check_peaks(const weft_work_keys *keys, const weft_platform *p)
+{
+    for (int d = 0; d < p->n_devices; d++) {
+        const weft_design *design = p->device[d].design;
+        const weft_device_row *model = weft_device_row_of(design->model);
+
+        for (int u = 0; u < keys->graph->n_nodes && model->missing; u++) {
+            const weft_work_key *k = &keys->key[keys->of_node[u]];
+            const weft_node *n = named(keys->graph, u);
+            int missing = model->missing(design, k);
+
+            if (missing >= 0 && weft_design_supports(design, n->op, n->domain))
+                return weft_fail(WEFT_E_INPUT,
+                                 "device '%s' has no '%s', which node '%s' (%s of %s) needs",
+                                 p->device[d].name, weft_param_key(design->model, missing),
+                                 keys->graph->node[u].name, n->op, weft_dtype_name(k->type));
+        }
+    }
+    return WEFT_OK;
 }
 
 typedef struct filler {
@@ -259,7 +265,10 @@ weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_
                 .seconds = WEFT_NEW(a, double, size),
                 .joules = WEFT_NEW(a, double, size),
                 .bytes = WEFT_NEW(a, double, size)};
-    weft_status status = fill(&f);
+    weft_status status = check_peaks(k, p);
+
+    if (status == WEFT_OK)
+        status = fill(&f);
 
     *c = (weft_costs){k->graph->n_nodes, p->n_devices, f.seconds, f.joules, f.bytes, k->n, a};
     weft_arena_free(scratch);

@@ -10,7 +10,7 @@
  * So a convolution gives its usual sizes, a matrix product r = rows, m = columns, n = inner size;
  * the gradient of a weight is a convolution whose kernel is the picture, as it is in mathematics.
  * Where a nest lacks accesses, as recurrent layers do, kinds of axes decide. */
-#include "weft/cost.h"
+#include "cost.h"
 
 #include <string.h>
 
@@ -158,6 +158,17 @@ static bool is_sum_over_time(const weft_nest *n, int axis)
     return false;
 }
 
+/* Steps that wait for each other; 1 if there are none. */
+static int64_t steps_of(const weft_nest *n)
+{
+    int64_t steps = 1;
+
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axis[i].kind == WEFT_AXIS_SEQUENTIAL && !is_sum_over_time(n, i))
+            steps = times(steps, n->axis[i].extent);
+    return steps;
+}
+
 /* The last unsummed axis is m, the others are places. */
 static void guess_free(const weft_nest *n, weft_layer *l)
 {
@@ -258,7 +269,8 @@ bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static int element_bytes(const weft_graph *g, int u)
+/* Of the first result, else of the first operand. */
+static weft_dtype type_of(const weft_graph *g, int u)
 {
     int t = -1;
 
@@ -266,9 +278,7 @@ static int element_bytes(const weft_graph *g, int u)
         t = g->res[i];
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1] && t < 0; i++)
         t = g->arg[i];
-    if (t < 0 || weft_dtype_bits(g->tensor[t].type) < 8)
-        return 1;
-    return weft_dtype_bits(g->tensor[t].type) / 8;
+    return t < 0 ? WEFT_TYPE_UNKNOWN : g->tensor[t].type;
 }
 
 static weft_fusion family_of(const weft_graph *g, int u)
@@ -289,15 +299,17 @@ static void fill_key(const weft_graph *g, int u, const weft_nest *nest, int n, w
 {
     memset(out, 0, sizeof *out); /* keys are compared as bytes */
     out->family = family_of(g, u);
-    out->element_bytes = element_bytes(g, u);
+    out->type = type_of(g, u);
+    out->element_bytes = weft_dtype_bits(out->type) < 8 ? 1 : weft_dtype_bits(out->type) / 8;
     out->is_view = out->family == WEFT_FUSE_VIEW;
     out->read_bytes = w.read_bytes;
     out->write_bytes = w.write_bytes;
     out->flops = w.flops - 2 * w.macs;
     for (int i = 0; i < n; i++) {
-        if (nest[i].is_mac)
+        if (nest[i].is_mac) {
+            out->steps[out->n_layers] = steps_of(&nest[i]);
             (void)weft_layer_of_nest(&nest[i], &out->layer[out->n_layers++]);
-        else
+        } else
             out->points += weft_nest_points(&nest[i]);
     }
     if (g->node[u].has_body)

@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The device models: one function each, seconds of the cores and bytes of memory traffic. */
+/* What the device models share. */
 #ifndef WEFT_MODELS_H
 #define WEFT_MODELS_H
 
-#include "weft/cost.h"
+#include "cost.h"
+#include "params.h"
 
-/* What a model says of one operator; cost.c adds overhead, bandwidth and energy. */
-typedef struct weft_effort {
-    double core_s;       /* seconds of the cores; INFINITY: cannot do it */
-    double memory_bytes; /* traffic between memory and chip */
-} weft_effort;
-
-weft_effort weft_effort_roofline(const weft_design *d, const weft_work_key *k);
-weft_effort weft_effort_systolic(const weft_design *d, const weft_work_key *k);
-weft_effort weft_effort_tiled(const weft_design *d, const weft_work_key *k);
-weft_effort weft_effort_winograd(const weft_design *d, const weft_work_key *k);
-weft_effort weft_effort_vector(const weft_design *d, const weft_work_key *k);
-weft_effort weft_effort_template(const weft_design *d, const weft_work_key *k);
-
-/* Cycles of one multiply-accumulate layer. */
-double weft_cycles_systolic(const weft_design *d, const weft_layer *l);
-double weft_cycles_tiled(const weft_design *d, const weft_layer *l);
-double weft_cycles_winograd(const weft_design *d, const weft_layer *l);
-double weft_cycles_template(const weft_design *d, const weft_layer *l);
 /* Cycles of element-wise work on vector lanes. */
 double weft_cycles_vector(const weft_work_key *k, double lanes);
 /* Tensor cores of rows x cols, and the port of the shared buffer. */
@@ -35,18 +18,38 @@ typedef struct weft_tensor_cores {
 double weft_tensor_cycles(const weft_work_key *k, const weft_tensor_cores *t);
 /* Bytes of the products through the port at least, however they are cut. */
 double weft_tensor_port_bytes(const weft_work_key *k, const weft_tensor_cores *t);
-double weft_area_template(const weft_design *d);
+
+/* Constants of the area of a chip; see template.c. */
+typedef struct weft_area_model {
+    double fixed_mm2, pe_mm2, lane_mm2;
+    /* Areas of memories of these sizes, ascending, of which sram_scale is a factor; n_srams 0:
+     * proportional, sram_scale is mm2 of a MiB. */
+    double sram_scale;
+    int n_srams;
+    const double *sram_bytes, *sram_mm2;
+    double l2_bytes_per_pe, l2_least_bytes; /* of a tensor core */
+} weft_area_model;
+
+/* `cores` tensor cores of `pes` multipliers, `lanes` lanes of all vector cores. */
+double weft_area_mm2(const weft_area_model *m, double pes, double cores, double lanes,
+                     double buffer_bytes);
+
+/* Arithmetic operations; a multiply-add counts 2. */
+static inline double weft_operations(const weft_work_key *k)
+{
+    double flops = (double)k->flops;
+
+    for (int i = 0; i < k->n_layers; i++)
+        flops += 2.0 * (double)k->layer[i].batch * (double)k->layer[i].groups *
+                 (double)k->layer[i].m * (double)k->layer[i].n * (double)k->layer[i].r *
+                 (double)k->layer[i].c * (double)k->layer[i].kh * (double)k->layer[i].kw;
+    return flops;
+}
 
 /* Traffic without reuse beyond one pass: operands once, results once. */
 static inline double weft_compulsory_bytes(const weft_work_key *k)
 {
     return (double)k->read_bytes + (double)k->write_bytes;
 }
-
-/* Measured times (weft.profile/1). */
-typedef struct weft_profile weft_profile;
-WEFT_CHECKED weft_status weft_profile_read(const char *path, weft_arena *a, weft_profile **out);
-/* Seconds of a node on a device, or NAN if it was not measured. */
-double weft_profile_s(const weft_profile *p, const char *node, const char *device);
 
 #endif

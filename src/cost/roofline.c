@@ -7,16 +7,27 @@
  * Williams, Waterman, Patterson, CACM 52(4), 2009. */
 #include "models.h"
 
-weft_effort weft_effort_roofline(const weft_design *d, const weft_work_key *k)
+static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
 {
-    double flops = (double)k->flops;
-
-    for (int i = 0; i < k->n_layers; i++) {
-        const weft_layer *l = &k->layer[i];
-
-        flops += 2.0 * (double)l->batch * (double)l->groups * (double)l->m * (double)l->n *
-                 (double)l->r * (double)l->c * (double)l->kh * (double)l->kw;
-    }
-    return (weft_effort){flops / (d->value[WEFT_P_FLOPS] * d->efficiency[k->family]),
-                         weft_compulsory_bytes(k)};
+    return (weft_core_cost){weft_operations(k) /
+                                (d->value[WEFT_P_FLOPS] * d->efficiency[k->family]),
+                            weft_compulsory_bytes(k)};
 }
+
+/* --- the row -------------------------------------------------------------------------------- */
+
+static double peak_flops(const weft_design *d)
+{
+    return d->value[WEFT_P_FLOPS];
+}
+
+static const weft_param params[] = {
+    WEFT_ROW_FLOPS, WEFT_ROW_BANDWIDTH, WEFT_ROW_ETA, WEFT_ROW_OVERHEAD, WEFT_ROWS_OF_ALL,
+};
+
+const weft_device_row weft_device_roofline = {
+    .name = "roofline",
+    WEFT_PARAMS(params),
+    .core_cost = core_cost,
+    .peak_flops = peak_flops,
+};

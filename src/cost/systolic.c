@@ -74,16 +74,16 @@ enum { SUM_BYTES = 4 };
 static double port_bytes(const weft_array *a, const product *p, weft_dataflow dataflow)
 {
     double left = a->element_bytes * p->m * p->k, right = a->element_bytes * p->k * p->n;
-    double sums = 2 * SUM_BYTES * p->m * p->n * weft_blocks(p->k, a->rows);
+    double sums = 2 * SUM_BYTES * p->m * p->n * weft_n_tiles(p->k, a->rows);
 
     switch (dataflow) {
     case WEFT_DATAFLOW_OS:
-        return left * weft_blocks(p->n, a->cols) + right * weft_blocks(p->m, a->rows) +
+        return left * weft_n_tiles(p->n, a->cols) + right * weft_n_tiles(p->m, a->rows) +
                SUM_BYTES * p->m * p->n;
     case WEFT_DATAFLOW_IS:
-        return left + right * weft_blocks(p->m, a->cols) + sums;
+        return left + right * weft_n_tiles(p->m, a->cols) + sums;
     default:
-        return left * weft_blocks(p->n, a->cols) + right + sums;
+        return left * weft_n_tiles(p->n, a->cols) + right + sums;
     }
 }
 
@@ -91,18 +91,18 @@ static double port_bytes(const weft_array *a, const product *p, weft_dataflow da
 static double flow_cycles(const weft_array *a, const product *p, double parts,
                           weft_dataflow dataflow, bool *is_shared)
 {
-    double k_folds = weft_blocks(p->k, a->rows), cycles, bytes, shared;
+    double k_folds = weft_n_tiles(p->k, a->rows), cycles, bytes, shared;
 
     switch (dataflow) {
     case WEFT_DATAFLOW_OS:
         cycles =
-            folded(a, p->repeats * weft_blocks(p->m, a->rows) * weft_blocks(p->n, a->cols), p->k);
+            folded(a, p->repeats * weft_n_tiles(p->m, a->rows) * weft_n_tiles(p->n, a->cols), p->k);
         break;
     case WEFT_DATAFLOW_IS:
-        cycles = folded(a, p->repeats * k_folds * weft_blocks(p->m, a->cols), p->n);
+        cycles = folded(a, p->repeats * k_folds * weft_n_tiles(p->m, a->cols), p->n);
         break;
     default:
-        cycles = folded(a, p->repeats * k_folds * weft_blocks(p->n, a->cols), p->m);
+        cycles = folded(a, p->repeats * k_folds * weft_n_tiles(p->n, a->cols), p->m);
         break;
     }
     if (isinf(a->port_bytes))
@@ -138,14 +138,14 @@ static double simd_cycles(const weft_array *a, const weft_layer *l)
 {
     double r = (double)l->r, c = (double)l->c, n = (double)l->n;
     double taps = (double)l->kh * (double)l->kw;
-    double outer = (double)l->groups * (double)l->batch * weft_blocks((double)l->m, a->rows);
-    double inner = weft_blocks(n, a->vec) * taps;
+    double outer = (double)l->groups * (double)l->batch * weft_n_tiles((double)l->m, a->rows);
+    double inner = weft_n_tiles(n, a->vec) * taps;
     double cycles =
-        outer * inner * weft_less(weft_blocks(c, a->cols) * r, weft_blocks(r, a->cols) * c);
+        outer * inner * weft_less(weft_n_tiles(c, a->cols) * r, weft_n_tiles(r, a->cols) * c);
 
     if (l->c == 1 && taps == 1)
         cycles =
-            weft_less(cycles, outer * weft_blocks(n, a->vec * a->cols) * r + ceil(log2(a->cols)));
+            weft_less(cycles, outer * weft_n_tiles(n, a->vec * a->cols) * r + ceil(log2(a->cols)));
     return cycles > 0 ? cycles + a->rows + a->cols : 0;
 }
 
@@ -158,7 +158,7 @@ typedef struct cut {
 
 static int64_t part(int64_t whole, double parts)
 {
-    double share = weft_blocks((double)whole, parts);
+    double share = weft_n_tiles((double)whole, parts);
 
     return share < (double)whole ? (int64_t)share : whole;
 }
@@ -197,15 +197,15 @@ static product product_of(const weft_layer *l)
 
 static double product_part(const weft_array *a, const weft_layer *l, cut by, bool *is_shared)
 {
-    product all = product_of(l), own = {.m = weft_blocks(all.m, by.places),
-                                        .n = weft_blocks(all.n, by.m),
+    product all = product_of(l), own = {.m = weft_n_tiles(all.m, by.places),
+                                        .n = weft_n_tiles(all.n, by.m),
                                         .k = all.k,
-                                        .repeats = weft_blocks(all.repeats, by.groups)};
+                                        .repeats = weft_n_tiles(all.repeats, by.groups)};
     double parts = 1;
 
     if (!isinf(a->shared_bytes) && !is_empty(&own)) /* cores at work */
-        parts = weft_blocks(all.m, own.m) * weft_blocks(all.n, own.n) *
-                weft_blocks(all.repeats, own.repeats);
+        parts = weft_n_tiles(all.m, own.m) * weft_n_tiles(all.n, own.n) *
+                weft_n_tiles(all.repeats, own.repeats);
     return product_cycles(a, &own, parts, is_shared);
 }
 
@@ -275,26 +275,48 @@ weft_array weft_array_of(const weft_design *d)
                         .shared_bytes = INFINITY};
 }
 
-double weft_systolic_cycles(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t cols,
-                            weft_dataflow dataflow)
-{
-    weft_array a = {(double)rows, (double)cols, 1, 1, dataflow, INFINITY, 0, INFINITY};
-    weft_layer l = {1, 1, n, k, m, 1, 1, 1, 1};
-
-    return weft_array_cycles(&a, &l);
-}
-
-double weft_cycles_systolic(const weft_design *d, const weft_layer *l)
+static double layer_cycles(const weft_design *d, const weft_layer *l)
 {
     weft_array a = weft_array_of(d);
 
     return weft_array_cycles(&a, l);
 }
 
-weft_effort weft_effort_systolic(const weft_design *d, const weft_work_key *k)
+static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
 {
     bool is_gemm = (int)d->value[WEFT_P_DATAFLOW] != WEFT_DATAFLOW_SIMD;
 
-    return (weft_effort){weft_layers_s(d, k),
-                         weft_key_traffic(k, is_gemm ? d->value[WEFT_P_SRAM] : 0)};
+    return (weft_core_cost){weft_layers_s(d, k),
+                            weft_key_traffic(k, is_gemm ? d->value[WEFT_P_SRAM] : 0)};
 }
+
+/* --- the row -------------------------------------------------------------------------------- */
+
+static double peak_flops(const weft_design *d)
+{
+    const double *v = d->value;
+
+    return 2 * v[WEFT_P_ROWS] * v[WEFT_P_COLS] * v[WEFT_P_VEC] * v[WEFT_P_CORES] * v[WEFT_P_CLOCK];
+}
+
+static const weft_param params[] = {
+    WEFT_ROW_COUNT("rows", WEFT_P_ROWS, "rows of the array"),
+    WEFT_ROW_COUNT("cols", WEFT_P_COLS, "columns of the array"),
+    WEFT_ROW_COUNT_OR_1("vec", WEFT_P_VEC, "multipliers of a cell, over input channels"),
+    WEFT_ROW_COUNT_OR_1("cores", WEFT_P_CORES, "arrays of the device"),
+    WEFT_ROW_DATAFLOW,
+    WEFT_ROW_CLOCK,
+    WEFT_ROW_BANDWIDTH,
+    WEFT_ROW_ETA,
+    WEFT_ROW_SRAM(false),
+    WEFT_ROW_OVERHEAD,
+    WEFT_ROWS_OF_ALL,
+};
+
+const weft_device_row weft_device_systolic = {
+    .name = "systolic",
+    WEFT_PARAMS(params),
+    .core_cost = core_cost,
+    .peak_flops = peak_flops,
+    .cycles = layer_cycles,
+};

@@ -63,9 +63,9 @@ static steps steps_of(const weft_design *d, const weft_layer *l, weft_tiled_form
 static double tiles(const weft_design *d, const weft_layer *l)
 {
     return (double)l->groups * (double)l->batch *
-           weft_blocks((double)l->r, weft_count_of(d, WEFT_P_TR)) *
-           weft_blocks((double)l->c, weft_count_of(d, WEFT_P_TC)) *
-           weft_blocks((double)l->m, weft_count_of(d, WEFT_P_TM));
+           weft_n_tiles((double)l->r, weft_count_of(d, WEFT_P_TR)) *
+           weft_n_tiles((double)l->c, weft_count_of(d, WEFT_P_TC)) *
+           weft_n_tiles((double)l->m, weft_count_of(d, WEFT_P_TM));
 }
 
 static double serial_compute(const weft_design *d, double compute)
@@ -80,7 +80,7 @@ static double serial_compute(const weft_design *d, double compute)
 double weft_tiled_cycles(const weft_design *d, const weft_layer *l, weft_tiled_form form)
 {
     steps t = steps_of(d, l, form);
-    double n_inner = weft_blocks((double)l->n, weft_count_of(d, WEFT_P_TN));
+    double n_inner = weft_n_tiles((double)l->n, weft_count_of(d, WEFT_P_TN));
     double first = fmax(t.input, fmax(t.weights, t.compute)), cycles;
 
     if (form == WEFT_TILED_SERIAL)
@@ -90,13 +90,50 @@ double weft_tiled_cycles(const weft_design *d, const weft_layer *l, weft_tiled_f
     return form == WEFT_TILED_FULL && cycles > 0 ? cycles + t.output + first : cycles;
 }
 
-double weft_cycles_tiled(const weft_design *d, const weft_layer *l)
+static double layer_cycles(const weft_design *d, const weft_layer *l)
 {
     return weft_tiled_cycles(d, l,
                              d->value[WEFT_P_SERIAL] > 0 ? WEFT_TILED_SERIAL : WEFT_TILED_FULL);
 }
 
-weft_effort weft_effort_tiled(const weft_design *d, const weft_work_key *k)
+static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
 {
-    return (weft_effort){weft_layers_s(d, k), weft_compulsory_bytes(k)};
+    return (weft_core_cost){weft_layers_s(d, k), weft_compulsory_bytes(k)};
 }
+
+/* --- the row -------------------------------------------------------------------------------- */
+
+static double peak_flops(const weft_design *d)
+{
+    const double *v = d->value;
+
+    return v[WEFT_P_FLOPS] > 0 ? v[WEFT_P_FLOPS]
+                               : 2 * v[WEFT_P_TM] * v[WEFT_P_TN] * v[WEFT_P_CLOCK];
+}
+
+static const weft_param params[] = {
+    WEFT_ROW_COUNT("Tm", WEFT_P_TM, "tile: output channels"),
+    WEFT_ROW_COUNT("Tn", WEFT_P_TN, "tile: input channels"),
+    WEFT_ROW_COUNT("Tr", WEFT_P_TR, "tile: output rows"),
+    WEFT_ROW_COUNT("Tc", WEFT_P_TC, "tile: output columns"),
+    WEFT_ROW_COUNT("port_in", WEFT_P_PORT_IN, "input elements loaded per cycle"),
+    WEFT_ROW_COUNT("port_weight", WEFT_P_PORT_WEIGHT, "weight elements loaded per cycle"),
+    WEFT_ROW_COUNT("port_out", WEFT_P_PORT_OUT, "output elements stored per cycle"),
+    {"serial",     WEFT_P_SERIAL, WEFT_UNIT_NONE,  true, false, 0, 0, 1,
+                                                                       "1: loads and arithmetic do not overlap"                              },
+    {"peak_flops", WEFT_P_FLOPS,  WEFT_UNIT_FLOPS, true, false, 0, 0, WEFT_UNLIMITED,
+                                                                       "arithmetic operations per second; 0: Tm x Tn multiply-adds per cycle"},
+    WEFT_ROW_CLOCK,
+    WEFT_ROW_BANDWIDTH,
+    WEFT_ROW_ETA,
+    WEFT_ROW_OVERHEAD,
+    WEFT_ROWS_OF_ALL,
+};
+
+const weft_device_row weft_device_tiled = {
+    .name = "tiled",
+    WEFT_PARAMS(params),
+    .core_cost = core_cost,
+    .peak_flops = peak_flops,
+    .cycles = layer_cycles,
+};

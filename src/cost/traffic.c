@@ -49,7 +49,7 @@ static double next_tile(double tile, double dim)
 
 static double innermost_elements(const product *p, double tm, double tn)
 {
-    return p->left * weft_blocks(p->n, tn) + p->right * weft_blocks(p->m, tm) + p->m * p->n;
+    return p->left * weft_n_tiles(p->n, tn) + p->right * weft_n_tiles(p->m, tm) + p->m * p->n;
 }
 
 static double k_innermost(const product *p, double room)
@@ -75,8 +75,8 @@ static double right_resident(const product *p, double room)
         double tk = largest_tile((room - p->sum * tn) / (p->element * tn + p->element), p->k);
 
         if (tk >= 1)
-            best = weft_less(best, p->element * p->left * weft_blocks(p->n, tn) +
-                                       2 * p->sum * p->m * p->n * (weft_blocks(p->k, tk) - 1));
+            best = weft_less(best, p->element * p->left * weft_n_tiles(p->n, tn) +
+                                       2 * p->sum * p->m * p->n * (weft_n_tiles(p->k, tk) - 1));
         tn = next_tile(tn, p->n);
     }
     return best + p->element * (p->right + p->m * p->n);
@@ -89,13 +89,6 @@ static double traffic(const product *p, double sram_bytes)
 
     return weft_less(k_innermost(p, room),
                      weft_less(right_resident(p, room), right_resident(&exchanged, room)));
-}
-
-double weft_gemm_traffic(int64_t m, int64_t n, int64_t k, int element_bytes, double sram_bytes)
-{
-    weft_layer l = {1, 1, n, k, m, 1, 1, 1, 1};
-
-    return weft_layer_traffic(&l, element_bytes, sram_bytes);
 }
 
 /* Elements of the input of one group, rows and columns at the border included. */

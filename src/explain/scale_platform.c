@@ -5,7 +5,7 @@
  * to its overhead, in all models of devices: with rates divided and the overhead multiplied by a
  * factor every operator takes that many times as long. Measured times stay. The same for links,
  * with bandwidth and latency. */
-#include "doubt.h"
+#include "sensitivity.h"
 #include "upgrade.h"
 
 #include <string.h>

@@ -52,16 +52,6 @@ weft_doc *weft_doc_entry(weft_doc *map, const char *key)
     return NULL;
 }
 
-void weft_doc_set(weft_arena *a, weft_doc *map, const char *key, weft_doc *value)
-{
-    for (int i = 0; i < map->n; i++)
-        if (strcmp(map->key[i], key) == 0) {
-            map->item[i] = value;
-            return;
-        }
-    weft_doc_put(a, map, key, value);
-}
-
 /* The fewest digits that are read as the same number. */
 static const char *number_text(double x, weft_arena *a)
 {

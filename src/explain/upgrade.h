@@ -3,7 +3,7 @@
 #ifndef WEFT_EXPLAIN_UPGRADE_H
 #define WEFT_EXPLAIN_UPGRADE_H
 
-#include "weft/explain.h"
+#include "explain.h"
 
 typedef struct weft_upgrade_list {
     weft_arena *a;
@@ -27,8 +27,6 @@ void weft_upgrade_add(weft_upgrade_list *l, const weft_upgrade *u, const char *s
 weft_doc *weft_doc_copy(const weft_doc *d, weft_arena *a);
 /* The entry of a map, to be changed; NULL if absent. */
 weft_doc *weft_doc_entry(weft_doc *map, const char *key);
-/* Puts a value in the place of the one that is there; adds the key if it is not. */
-void weft_doc_set(weft_arena *a, weft_doc *map, const char *key, weft_doc *value);
 /* A number, or a quantity with its unit, times a factor: "12GB/s" -> "24GB/s". NULL: it is no
  * number, or not more than 0. */
 weft_doc *weft_doc_times(const weft_doc *d, double factor, weft_arena *a);

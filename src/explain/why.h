@@ -3,7 +3,7 @@
 #ifndef WEFT_EXPLAIN_WHY_H
 #define WEFT_EXPLAIN_WHY_H
 
-#include "weft/explain.h"
+#include "explain.h"
 
 /* Reasons as they are found. */
 typedef struct weft_reasons {

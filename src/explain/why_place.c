@@ -38,7 +38,7 @@ typedef struct finder {
 
 static bool is_latency(const weft_problem *p)
 {
-    return p->ask.goal == WEFT_LATENCY;
+    return p->constraints.goal == WEFT_LATENCY;
 }
 
 static double least_s(const weft_domain *m, int u)
@@ -322,16 +322,16 @@ static void find_memory(finder *f)
                            weight_bytes(f)});
 }
 
-/* --- certificates of the proof that are not found again here ---------------------------------- */
+/* --- certificates of the proof that are not found again here --------------------------------- */
 
 typedef struct named {
     const char *method, *name, *text;
 } named;
 
 static const named names[] = {
-    {"body",   "tasks in the middle",
+    {"head-tail", "tasks in the middle",
      "tasks that all have long ways before and behind them share the devices between"        },
-    {"series", "parts in series",
+    {"series",    "parts in series",
      "parts of the network follow each other, and each takes so long on the devices together"},
 };
 

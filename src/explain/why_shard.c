@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* why_shard.c: why a sharded network takes as long as it does, and why none takes less than its
- * bound. The reasons are what floor.c sums: for every step the least over all sets, designs and
+ * bound. The reasons are what shard_bound.c sums: for every step the least over all sets, designs and
  * splits, with the best links of the platform.
  *
  * One after the other, every job adds to the latency, so each of these is a bound:
@@ -13,13 +13,13 @@
  * The rest of a bound is the search's. */
 #include "why.h"
 
-#include "floor.h"
+#include "shard_bound.h"
 
 #include <math.h>
 
 typedef struct finder {
-    const weft_sharding *p;
-    weft_shard_floor floor;
+    const weft_shard_problem *p;
+    weft_shard_bound_parts floor;
     weft_reasons *r;
     weft_arena *a, *scratch;
 } finder;
@@ -43,7 +43,7 @@ static void add(finder *f, const weft_reason *reason, size_t offset)
 
 static void find_sequential(finder *f)
 {
-    const weft_step_floor *sum = &f->floor.sum;
+    const weft_step_bound *sum = &f->floor.sum;
 
     add(f,
         &(weft_reason){.key = "steps",
@@ -54,24 +54,24 @@ static void find_sequential(finder *f)
                                                 "and split",
                                                 f->p->steps->n),
                        .seconds = sum->own_s},
-        offsetof(weft_step_floor, own_s));
+        offsetof(weft_step_bound, own_s));
     add(f,
         &(weft_reason){.key = "compute",
                        .name = "arithmetic",
                        .text = "arithmetic of all steps on the best set and design for each",
                        .seconds = sum->compute_s},
-        offsetof(weft_step_floor, compute_s));
+        offsetof(weft_step_bound, compute_s));
     add(f,
         &(weft_reason){.key = "host",
                        .name = "ways to the host",
                        .text = "inputs come from the host and outputs go there, over its best link",
                        .seconds = sum->host_s},
-        offsetof(weft_step_floor, host_s));
+        offsetof(weft_step_bound, host_s));
 }
 
 static void find_concurrent(finder *f)
 {
-    const weft_shard_floor *l = &f->floor;
+    const weft_shard_bound_parts *l = &f->floor;
     double *weight = WEFT_NEW(f->scratch, double, l->n_path + 1);
 
     for (int i = 0; i < l->n_path; i++)
@@ -90,11 +90,11 @@ static void find_concurrent(finder *f)
                            f->a, "all steps keep the %d accelerators busy so long, on average",
                            f->p->n_accelerators),
                        .seconds = l->sum.device_s / f->p->n_accelerators},
-        offsetof(weft_step_floor, device_s));
+        offsetof(weft_step_bound, device_s));
 }
 
 /* Seconds by what jobs do. */
-static const char *part_words(const weft_shards_measures *m, weft_arena *a)
+static const char *part_words(const weft_shard_plan_measures *m, weft_arena *a)
 {
     return weft_arena_print(a,
                             "of all its jobs, %s rotate shards, %s combine sums, %s move operands "
@@ -104,7 +104,7 @@ static const char *part_words(const weft_shards_measures *m, weft_arena *a)
                             weft_why_seconds(a, m->host_s));
 }
 
-static void split_chain(const weft_shards_measures *m, weft_arena *scratch, weft_why *out)
+static void split_chain(const weft_shard_plan_measures *m, weft_arena *scratch, weft_why *out)
 {
     bool *is_compute = WEFT_NEW(scratch, bool, m->jobs->n_jobs + 1);
 
@@ -113,7 +113,7 @@ static void split_chain(const weft_shards_measures *m, weft_arena *scratch, weft
     weft_why_chain(m->jobs, m->timeline, is_compute, out);
 }
 
-void weft_shard_why(const weft_sharding *p, const weft_shard_solution *s, weft_arena *a,
+void weft_shard_why(const weft_shard_problem *p, const weft_shard_solution *s, weft_arena *a,
                     weft_why *out)
 {
     weft_arena *scratch = weft_arena_new();
@@ -122,8 +122,8 @@ void weft_shard_why(const weft_sharding *p, const weft_shard_solution *s, weft_a
     bool has_plan = s->plan.set_of != NULL && s->measures.busy_s != NULL;
 
     *out = (weft_why){0};
-    weft_shard_floor_find(p, scratch, &f.floor);
-    if (p->ask.is_concurrent)
+    weft_shard_bound_find(p, scratch, &f.floor);
+    if (p->constraints.is_concurrent)
         find_concurrent(&f);
     else
         find_sequential(&f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* why_train.c: why a step of training takes as long as it does, and why none takes less than its
- * bound. The reasons are the bounds without search (train_floor.c), each valid by itself:
+ * bound. The reasons are the bounds without search (train_bound.c), each valid by itself:
  *  work      the seconds that units take, on all devices at once, best width and share for each
  *  compute   all arithmetic at the peak of all devices
  *  memory    all memory traffic at the bandwidth of all devices
@@ -12,14 +12,14 @@
 #include <string.h>
 
 typedef struct finder {
-    const weft_training *p;
+    const weft_train_problem *p;
     weft_reasons *r;
     weft_arena *scratch;
     int *unit;
 } finder;
 
 /* The least of a figure of a unit over all tables, for one sample. */
-static double least_of(const weft_training *p, int unit, size_t offset)
+static double least_of(const weft_train_problem *p, int unit, size_t offset)
 {
     int n_classes = p->cluster->n_classes;
     double least = INFINITY;
@@ -27,14 +27,14 @@ static double least_of(const weft_training *p, int unit, size_t offset)
     for (int c = 0; c < n_classes; c++)
         for (int w = 0; w < p->n_widths; w++)
             for (int x = 0; x < p->n_shares; x++) {
-                const weft_unit_cost *cost = p->cost[weft_training_table(p, c, w, x)];
+                const weft_block_cost *cost = p->cost[weft_train_problem_table(p, c, w, x)];
                 const char *at = (const char *)(cost != NULL ? &cost[unit] : NULL);
                 double per_sample;
 
                 if (cost == NULL)
                     continue;
                 per_sample = *(const double *)(const void *)(at + offset);
-                if (offset == offsetof(weft_unit_cost, forward_s))
+                if (offset == offsetof(weft_block_cost, forward_s))
                     per_sample += cost[unit].backward_s;
                 least = fmin(least, per_sample * p->width[w] / (double)p->share[x]);
             }
@@ -44,7 +44,7 @@ static double least_of(const weft_training *p, int unit, size_t offset)
 /* A reason made of all units; which ones are heavy is told by a figure of theirs. */
 static void add(finder *f, const weft_reason *reason, size_t offset)
 {
-    int n = f->p->units.n_units;
+    int n = f->p->blocks.n_blocks;
     double *weight = WEFT_NEW(f->scratch, double, n + 1);
     weft_reason with = *reason;
 
@@ -60,7 +60,7 @@ static void add(finder *f, const weft_reason *reason, size_t offset)
 
 static void find_floors(finder *f)
 {
-    weft_train_floor floor;
+    weft_train_bound_parts floor;
     weft_proof proof;
 
     weft_train_bound(f->p, f->scratch, &proof, &floor);
@@ -71,20 +71,20 @@ static void find_floors(finder *f)
                            .text = "all units, shared out over all devices as well as can be, take "
                                    "so long",
                            .seconds = proof.bound},
-            offsetof(weft_unit_cost, forward_s));
+            offsetof(weft_block_cost, forward_s));
     add(f,
         &(weft_reason){.key = "compute",
                        .name = "arithmetic",
                        .text = "all arithmetic of a step at the peak of all devices together",
                        .seconds = floor.compute_s},
-        offsetof(weft_unit_cost, compute_s));
+        offsetof(weft_block_cost, compute_s));
     add(f,
         &(weft_reason){
             .key = "memory",
             .name = "memory bandwidth",
             .text = "all memory traffic of a step at the memory bandwidth of all devices together",
             .seconds = floor.memory_s},
-        offsetof(weft_unit_cost, memory_s));
+        offsetof(weft_block_cost, memory_s));
     weft_reason_add(
         f->r,
         &(weft_reason){.key = "link",
@@ -110,12 +110,12 @@ static const char *bubble_words(const weft_train_measures *m, weft_arena *a)
                             100 * m->bubble);
 }
 
-void weft_train_why(const weft_training *p, const weft_train_solution *s, weft_arena *a,
+void weft_train_why(const weft_train_problem *p, const weft_train_solution *s, weft_arena *a,
                     weft_why *out)
 {
     weft_arena *scratch = weft_arena_new();
     weft_reasons r = {.a = a};
-    finder f = {p, &r, scratch, WEFT_NEW(scratch, int, p->units.n_units + 1)};
+    finder f = {p, &r, scratch, WEFT_NEW(scratch, int, p->blocks.n_blocks + 1)};
     bool has_plan = s->plan.stage != NULL && s->measures.stage_busy_s != NULL;
 
     *out = (weft_why){0};

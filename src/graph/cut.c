@@ -5,7 +5,7 @@
  * has a predecessor at or after v. Proof: walking along such successors ends in v, so every
  * earlier node is an ancestor; the other half is symmetric. A node u < v is live at v if some
  * successor of u lies after v; a barrier without live nodes is a cut. */
-#include "weft/graph.h"
+#include "graph.h"
 
 #include <limits.h>
 

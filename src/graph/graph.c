@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.c: element types, shapes, attributes, and what can be read off a finished graph. */
-#include "weft/graph.h"
+#include "graph.h"
 
 #include <string.h>
 

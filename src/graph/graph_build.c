@@ -9,8 +9,11 @@
  * arrays over as they are. Cost: O(tensors + operands), and a logarithm for nodes that have to be
  * sorted.
  */
+#include "graph.h"
+#include "heap.h"
 #include "map.h"
-#include "weft/graph.h"
+#include "rows.h"
+#include "sort.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -486,65 +489,17 @@ static weft_status check_outputs(const weft_builder *b)
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-/* A heap of the nodes that are ready: the lowest number first. */
-typedef struct heap {
-    int *at;
-    int n;
-} heap;
-
-static void heap_push(heap *h, int item)
+/* Readers of each tensor by builder numbers; a node that reads twice stands twice. */
+static weft_rows find_readers(const weft_builder *b, weft_arena *scratch)
 {
-    int i = h->n++;
+    weft_rows r = weft_rows_by(b->arg.item.at, b->arg.item.n, b->tensor.n, scratch);
+    int *reader = WEFT_NEW_RAW(scratch, int, b->arg.item.n);
 
-    while (i > 0 && h->at[(i - 1) / 2] > item) {
-        h->at[i] = h->at[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    h->at[i] = item;
-}
-
-static int heap_pop(heap *h)
-{
-    int top = h->at[0], last = h->at[--h->n], i = 0;
-
-    for (;;) {
-        int child = 2 * i + 1;
-
-        if (child >= h->n)
-            break;
-        if (child + 1 < h->n && h->at[child + 1] < h->at[child])
-            child++;
-        if (h->at[child] >= last)
-            break;
-        h->at[i] = h->at[child];
-        i = child;
-    }
-    h->at[i] = last;
-    return top;
-}
-
-/* Readers of each tensor as CSR over builder numbers; a node that reads twice stands twice. */
-typedef struct readers {
-    int *at, *node;
-} readers;
-
-static readers find_readers(const weft_builder *b, weft_arena *scratch)
-{
-    const int *arg = b->arg.item.at;
-    readers r;
-    int total = 0;
-
-    r.at = WEFT_NEW(scratch, int, b->tensor.n + 2);
-    for (int i = 0; i < b->arg.item.n; i++)
-        if (arg[i] >= 0)
-            r.at[arg[i] + 2]++;
-    for (int t = 0; t < b->tensor.n + 2; t++)
-        total = r.at[t] += total;
-    r.node = WEFT_NEW(scratch, int, total + 1);
     for (int u = 0; u < b->node.n; u++)
         for (int i = b->arg.from.at[u]; i < b->arg.from.at[u + 1]; i++)
-            if (arg[i] >= 0)
-                r.node[r.at[arg[i] + 1]++] = u;
+            reader[i] = u;
+    for (int i = 0; i < r.at[b->tensor.n]; i++)
+        r.item[i] = reader[r.item[i]];
     return r;
 }
 
@@ -567,9 +522,9 @@ static int node_on_cycle(const weft_builder *b, const int *waiting, int u)
 /* order[i] = builder number of the i-th node. */
 static weft_status sort_nodes(const weft_builder *b, weft_arena *scratch, int *order)
 {
-    readers r = find_readers(b, scratch);
+    weft_rows r = find_readers(b, scratch);
     int *waiting = WEFT_NEW(scratch, int, b->node.n);
-    heap ready = {WEFT_NEW(scratch, int, b->node.n + 1), 0};
+    weft_heap ready = weft_heap_new(scratch, b->node.n + 1);
     int n = 0;
 
     for (int u = 0; u < b->node.n; u++) {
@@ -577,18 +532,18 @@ static weft_status sort_nodes(const weft_builder *b, weft_arena *scratch, int *o
             if (b->arg.item.at[i] >= 0 && b->tensor.at[b->arg.item.at[i]].producer >= 0)
                 waiting[u]++;
         if (waiting[u] == 0)
-            heap_push(&ready, u);
+            weft_heap_push(&ready, u);
     }
     while (ready.n > 0) {
-        int u = heap_pop(&ready);
+        int u = weft_heap_pop(&ready);
 
         order[n++] = u;
         for (int i = b->res.from.at[u]; i < b->res.from.at[u + 1]; i++) {
             int t = b->res.item.at[i];
 
             for (int k = t < 0 ? 0 : r.at[t]; t >= 0 && k < r.at[t + 1]; k++)
-                if (--waiting[r.node[k]] == 0)
-                    heap_push(&ready, r.node[k]);
+                if (--waiting[r.item[k]] == 0)
+                    weft_heap_push(&ready, r.item[k]);
         }
     }
     for (int u = 0; u < b->node.n && n < b->node.n; u++)
@@ -725,17 +680,15 @@ static void freeze_nodes(weft_builder *b, const int *number, weft_graph *g)
     g->res = b->res.item.at;
 }
 
-/* One direction of the edges. Each node has few: insertion keeps them sorted by (other end,
- * tensor). */
+/* One direction of the edges. Each node has few: insertion keeps them sorted by their other end. */
 typedef struct side {
-    int *at, *to, *tensor;
+    int *at, *to;
     int n;
 } side;
 
 static side new_side(const weft_graph *g)
 {
     side s = {WEFT_NEW_RAW(g->arena, int, g->n_nodes + 1),
-              WEFT_NEW_RAW(g->arena, int, g->n_edges + 1),
               WEFT_NEW_RAW(g->arena, int, g->n_edges + 1), 0};
 
     s.at[0] = 0;
@@ -744,54 +697,21 @@ static side new_side(const weft_graph *g)
 
 enum { FEW_EDGES = 64 };
 
-static void insert_edge(side *s, int first, int to, int tensor)
+static void insert_edge(side *s, int first, int to)
 {
     int i = s->n++;
     bool is_sorted = i - first < FEW_EDGES; /* beyond, all are sorted in the end */
 
-    for (; is_sorted && i > first &&
-           (s->to[i - 1] > to || (s->to[i - 1] == to && s->tensor[i - 1] > tensor));
-         i--) {
+    for (; is_sorted && i > first && s->to[i - 1] > to; i--)
         s->to[i] = s->to[i - 1];
-        s->tensor[i] = s->tensor[i - 1];
-    }
     s->to[i] = to;
-    s->tensor[i] = tensor;
-}
-
-static int compare_ends(const void *x, const void *y)
-{
-    const int *a = x, *b = y;
-
-    if (a[0] != b[0])
-        return a[0] < b[0] ? -1 : 1;
-    return (a[1] > b[1]) - (a[1] < b[1]);
-}
-
-/* Sorts the edges from `first` on: insertion into a long list would take n * n / 4 steps. */
-static void sort_edges(side *s, int first)
-{
-    weft_arena *scratch = weft_arena_new();
-    int n = s->n - first;
-    int(*end)[2] = weft_arena_array(scratch, (size_t)n, sizeof end[0]);
-
-    for (int i = 0; i < n; i++) {
-        end[i][0] = s->to[first + i];
-        end[i][1] = s->tensor[first + i];
-    }
-    qsort(end, (size_t)n, sizeof end[0], compare_ends);
-    for (int i = 0; i < n; i++) {
-        s->to[first + i] = end[i][0];
-        s->tensor[first + i] = end[i][1];
-    }
-    weft_arena_free(scratch);
 }
 
 static void end_edges(side *s, int u, int first)
 {
     s->at[u + 1] = s->n;
-    if (s->n - first > FEW_EDGES)
-        sort_edges(s, first);
+    if (s->n - first > FEW_EDGES) /* insertion into a long list would take n * n / 4 steps */
+        weft_sort_ints(s->to + first, s->n - first);
 }
 
 /* Edges to the readers of t, which are ascending. */
@@ -799,10 +719,8 @@ static void add_readers(const weft_graph *g, int t, side *s)
 {
     int n = s->n;
 
-    for (int k = g->use_at[t], end = g->use_at[t + 1]; k < end; k++, n++) {
-        s->to[n] = g->use[k];
-        s->tensor[n] = t;
-    }
+    for (int k = g->use_at[t], end = g->use_at[t + 1]; k < end; k++)
+        s->to[n++] = g->use[k];
     s->n = n;
 }
 
@@ -819,7 +737,7 @@ static void leaving_edges(const weft_graph *g, int u, side *s)
         int t = g->res[i], end = t < 0 ? 0 : g->use_at[t + 1];
 
         for (int k = t < 0 ? 0 : g->use_at[t]; k < end; k++)
-            insert_edge(s, first, g->use[k], t);
+            insert_edge(s, first, g->use[k]);
     }
     end_edges(s, u, first);
 }
@@ -837,7 +755,7 @@ static void entering_edges(const weft_graph *g, int u, flow *f, int *use, side *
         f[t].last = u + 1;
         use[f[t].n_reads++] = u;
         if (f[t].maker >= 0)
-            insert_edge(s, first, f[t].maker, t);
+            insert_edge(s, first, f[t].maker);
     }
     end_edges(s, u, first);
 }
@@ -855,10 +773,8 @@ static void freeze_edges(const weft_builder *b, weft_graph *g)
         leaving_edges(g, u, &out);
     g->out_at = out.at;
     g->out_to = out.to;
-    g->out_tensor = out.tensor;
     g->in_at = in.at;
     g->in_from = in.to;
-    g->in_tensor = in.tensor;
 }
 
 /* Everything there is, made once, and nodes in topological order. */

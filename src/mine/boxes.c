@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* boxes.c: branch and bound over boxes of a lattice too large to list (methods 6.2).
+/* boxes.c: branch and bound over boxes of a lattice too large to list.
  *
- * 1. A box is an interval of places for each knob. Its bound is valid for every member within the
+ * 1. A box is an interval of places for each parameter. Its bound is valid for every member within the
  *    limits; per TDP it is divided by the power of the lower corner, the least of all members.
  * 2. The boxes with the largest bounds are taken, up to 64 at once: a single design is scheduled if
- *    its floor is above the best value, any other box is cut in the middle of one knob: rows and
+ *    its floor is above the best value, any other box is cut in the middle of one parameter: rows and
  * columns first, then buffer, lanes, tensor cores, vector cores. Counts come last, for boxes that
  * differ in counts alone share most of the work of their bounds.
  * 3. It ends when no bound is above the best value: the best design is optimal. Before, nothing is
@@ -15,7 +15,7 @@
  * search ends with a bound. Ties go to the older box: the same for any number of threads. */
 #include <math.h>
 
-#include "assay.h"
+#include "evaluator.h"
 
 enum { MOST_OPEN = 1 << 22 };
 
@@ -78,15 +78,15 @@ static int width(const weft_space_box *b, int k)
     return b->hi.at[k] - b->lo.at[k];
 }
 
-/* The knob to cut, or -1: a single design. */
-static int knob_to_cut(const weft_space_box *b)
+/* The parameter to cut, or -1: a single design. */
+static int parameter_to_cut(const weft_space_box *b)
 {
-    static const weft_knob order[] = {WEFT_KNOB_BUFFER, WEFT_KNOB_LANES, WEFT_KNOB_TENSOR_CORES,
-                                      WEFT_KNOB_VECTOR_CORES};
-    int rows = width(b, WEFT_KNOB_ROWS), cols = width(b, WEFT_KNOB_COLS);
+    static const weft_parameter order[] = {WEFT_BUFFER, WEFT_LANES, WEFT_TENSOR_CORES,
+                                           WEFT_VECTOR_CORES};
+    int rows = width(b, WEFT_ROWS), cols = width(b, WEFT_COLS);
 
     if (rows > 0 || cols > 0)
-        return rows >= cols ? WEFT_KNOB_ROWS : WEFT_KNOB_COLS;
+        return rows >= cols ? WEFT_ROWS : WEFT_COLS;
     for (int i = 0; i < 4; i++)
         if (width(b, (int)order[i]) > 0)
             return (int)order[i];
@@ -95,27 +95,27 @@ static int knob_to_cut(const weft_space_box *b)
 
 /* What a round works on. */
 typedef struct batch {
-    weft_space_box child[2 * WEFT_ASSAY_BATCH];
-    double parent_top[2 * WEFT_ASSAY_BATCH];
+    weft_space_box child[2 * WEFT_EVALUATOR_BATCH];
+    double parent_top[2 * WEFT_EVALUATOR_BATCH];
     int n_children;
-    int64_t single[WEFT_ASSAY_BATCH];
-    double single_top[WEFT_ASSAY_BATCH];
+    int64_t single[WEFT_EVALUATOR_BATCH];
+    double single_top[WEFT_EVALUATOR_BATCH];
     int n_singles;
 } batch;
 
-static void take_boxes(weft_assay *s, heap *h, batch *r)
+static void take_boxes(weft_evaluator *s, heap *h, batch *r)
 {
     r->n_children = r->n_singles = 0;
-    for (int i = 0; i < WEFT_ASSAY_BATCH && h->item.n > 0; i++) {
+    for (int i = 0; i < WEFT_EVALUATOR_BATCH && h->item.n > 0; i++) {
         open_box b;
         int k;
 
-        if (weft_assay_is_beaten(s, h->item.at[0].top))
+        if (weft_evaluator_is_beaten(s, h->item.at[0].top))
             return;
         b = pop(h);
-        k = knob_to_cut(&b.box);
+        k = parameter_to_cut(&b.box);
         if (k < 0) {
-            r->single[r->n_singles] = weft_point_index(s->quest.template_, &b.box.lo);
+            r->single[r->n_singles] = weft_point_index(s->objective.template_, &b.box.lo);
             r->single_top[r->n_singles++] = b.top;
             continue;
         }
@@ -133,40 +133,40 @@ static void take_boxes(weft_assay *s, heap *h, batch *r)
     }
 }
 
-static void push_children(weft_assay *s, heap *h, const batch *r)
+static void push_children(weft_evaluator *s, heap *h, const batch *r)
 {
-    double top[2 * WEFT_ASSAY_BATCH];
+    double top[2 * WEFT_EVALUATOR_BATCH];
 
-    weft_assay_box_tops(s, r->child, r->n_children, top);
+    weft_evaluator_box_tops(s, r->child, r->n_children, top);
     for (int i = 0; i < r->n_children; i++) {
-        double tdp_w = weft_point_tdp_w(s->quest.template_, &r->child[i].lo);
-        double metric = fmin(weft_assay_metric_top(s, top[i], tdp_w), r->parent_top[i]);
+        double tdp_w = weft_design_point_tdp_w(s->objective.template_, &r->child[i].lo);
+        double metric = fmin(weft_evaluator_metric_top(s, top[i], tdp_w), r->parent_top[i]);
 
-        if (metric > 0 && !weft_assay_is_beaten(s, metric))
+        if (metric > 0 && !weft_evaluator_is_beaten(s, metric))
             push(s->arena, h, &r->child[i], metric);
     }
 }
 
 /* Designs that the budget did not reach go back into the heap. */
-static weft_status try_singles(weft_assay *s, heap *h, const batch *r)
+static weft_status try_singles(weft_evaluator *s, heap *h, const batch *r)
 {
-    const weft_template *t = s->quest.template_;
-    int64_t hopeful[WEFT_ASSAY_BATCH];
-    double top[WEFT_ASSAY_BATCH], value[WEFT_ASSAY_BATCH], kept[WEFT_ASSAY_BATCH];
+    const weft_template *t = s->objective.template_;
+    int64_t hopeful[WEFT_EVALUATOR_BATCH];
+    double top[WEFT_EVALUATOR_BATCH], value[WEFT_EVALUATOR_BATCH], kept[WEFT_EVALUATOR_BATCH];
     int n = 0;
 
-    weft_assay_tops(s, WEFT_GAUGE_FLOOR, r->single, r->n_singles, top);
+    weft_evaluator_tops(s, WEFT_GAUGE_BOUND, r->single, r->n_singles, top);
     for (int i = 0; i < r->n_singles; i++) {
-        weft_point p = weft_point_at(t, r->single[i]);
-        double metric = weft_assay_metric_top(s, top[i], weft_point_tdp_w(t, &p));
+        weft_design_point p = weft_point_at(t, r->single[i]);
+        double metric = weft_evaluator_metric_top(s, top[i], weft_design_point_tdp_w(t, &p));
 
         kept[n] = fmin(metric, r->single_top[i]);
-        if (!weft_assay_is_beaten(s, kept[n]))
+        if (!weft_evaluator_is_beaten(s, kept[n]))
             hopeful[n++] = r->single[i];
     }
-    WEFT_TRY(weft_assay_try(s, hopeful, n, value));
+    WEFT_TRY(weft_evaluator_try(s, hopeful, n, value));
     for (int i = 0; i < n; i++) {
-        weft_point p = weft_point_at(t, hopeful[i]);
+        weft_design_point p = weft_point_at(t, hopeful[i]);
         weft_space_box box = {p, p};
 
         if (isnan(value[i]))
@@ -175,28 +175,25 @@ static weft_status try_singles(weft_assay *s, heap *h, const batch *r)
     return WEFT_OK;
 }
 
-weft_status weft_search_boxes(weft_assay *s)
+weft_status weft_search_boxes(weft_evaluator *s)
 {
-    const weft_template *t = s->quest.template_;
     heap h = {.next_age = 0};
     batch *r = WEFT_NEW(s->arena, batch, 1);
-    double top = weft_assay_root_top(s);
-    weft_space_box all = {{{0}}, {{0}}};
+    double top = weft_evaluator_root_top(s);
+    weft_space_box all = weft_template_box(s->objective.template_);
 
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        all.hi.at[k] = (uint16_t)(t->n_sizes[k] - 1);
     if (top > 0)
         push(s->arena, &h, &all, top);
-    while (h.item.n > 0 && h.item.n < MOST_OPEN && !weft_assay_is_beaten(s, h.item.at[0].top) &&
-           !weft_assay_is_over(s)) {
+    while (h.item.n > 0 && h.item.n < MOST_OPEN && !weft_evaluator_is_beaten(s, h.item.at[0].top) &&
+           !weft_evaluator_is_over(s)) {
         take_boxes(s, &h, r);
         push_children(s, &h, r);
         WEFT_TRY(try_singles(s, &h, r));
-        weft_assay_progress(s, h.item.n > 0 ? fmax(h.item.at[0].top, weft_assay_best(s))
-                                            : weft_assay_best(s));
+        weft_evaluator_progress(s, h.item.n > 0 ? fmax(h.item.at[0].top, weft_evaluator_best(s))
+                                                : weft_evaluator_best(s));
     }
-    s->bound = weft_assay_best(s);
-    if (h.item.n > 0 && !weft_assay_is_beaten(s, h.item.at[0].top))
+    s->bound = weft_evaluator_best(s);
+    if (h.item.n > 0 && !weft_evaluator_is_beaten(s, h.item.at[0].top))
         s->bound = h.item.at[0].top;
     return WEFT_OK;
 }

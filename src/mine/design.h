@@ -3,13 +3,13 @@
 #ifndef WEFT_DESIGN_H
 #define WEFT_DESIGN_H
 
-#include "weft/mine.h"
+#include "mine.h"
 
 #define WEFT_DESIGN_SCHEMA "weft.design/1"
 
 const char *weft_metric_name(weft_metric m);
 /* Sizes, area and power of a design. */
-weft_doc *weft_sizes_doc(const weft_template *t, const weft_point *p, weft_arena *a);
+weft_doc *weft_sizes_doc(const weft_template *t, const weft_design_point *p, weft_arena *a);
 /* Sizes that were given to dimensions; NULL: none. */
 weft_doc *weft_dims_doc(const weft_model_options *o, weft_arena *a);
 /* Schema, kind, template. */

@@ -17,14 +17,15 @@ static weft_doc *null(weft_arena *a)
     return weft_doc_new(a, WEFT_DOC_NULL);
 }
 
-weft_doc *weft_sizes_doc(const weft_template *t, const weft_point *p, weft_arena *a)
+weft_doc *weft_sizes_doc(const weft_template *t, const weft_design_point *p, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        weft_put_size(a, d, weft_knob_name((weft_knob)k), weft_knob_size(t, p, (weft_knob)k));
-    weft_put_real(a, d, "area_mm2", weft_point_area_mm2(t, p));
-    weft_put_real(a, d, "tdp_w", t->has_power ? weft_point_tdp_w(t, p) : NAN);
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
+        weft_put_size(a, d, weft_parameter_name((weft_parameter)k),
+                      weft_parameter_size(t, p, (weft_parameter)k));
+    weft_put_real(a, d, "area_mm2", weft_design_point_area_mm2(t, p));
+    weft_put_real(a, d, "tdp_w", t->has_power ? weft_design_point_tdp_w(t, p) : NAN);
     return d;
 }
 
@@ -33,13 +34,23 @@ const char *weft_metric_name(weft_metric m)
     return m == WEFT_METRIC_PER_TDP ? "perf-per-tdp" : "throughput";
 }
 
-const char *weft_mine_unit(const weft_quest *q)
+static const char *unit_of(weft_metric m, int n_networks)
 {
-    bool is_per_tdp = q->metric == WEFT_METRIC_PER_TDP;
+    bool is_per_tdp = m == WEFT_METRIC_PER_TDP;
 
-    if (q->n_workloads == 1)
+    if (n_networks == 1)
         return is_per_tdp ? "samples/J" : "samples/s";
     return is_per_tdp ? "x/W" : "x";
+}
+
+const char *weft_mine_unit(const weft_objective *q)
+{
+    return unit_of(q->metric, q->n_workloads);
+}
+
+const char *weft_design_pipeline_unit(const weft_design_pipeline_objective *q)
+{
+    return unit_of(q->metric, q->n_nets);
 }
 
 static weft_doc *search_doc(const weft_mine_report *r, bool is_file, weft_arena *a)
@@ -47,7 +58,7 @@ static weft_doc *search_doc(const weft_mine_report *r, bool is_file, weft_arena 
     const weft_found *f = r->found;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    weft_put_int(a, d, "designs", weft_template_points(r->quest->template_));
+    weft_put_int(a, d, "designs", weft_template_points(r->objective->template_));
     weft_put_int(a, d, "feasible", f->n_feasible);
     weft_put_int(a, d, "bounded", f->n_bounds);
     weft_put_int(a, d, "bounded_again", f->n_strong);
@@ -62,8 +73,8 @@ static weft_doc *networks_doc(const weft_mine_report *r, weft_arena *a)
 {
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
-    for (int i = 0; i < r->quest->n_workloads; i++) {
-        const weft_workload *w = &r->quest->workload[i];
+    for (int i = 0; i < r->objective->n_workloads; i++) {
+        const weft_workload *w = &r->objective->workload[i];
         const weft_mine_figure *n = &r->figure[i];
         weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
@@ -90,7 +101,7 @@ static weft_doc *front_doc(const weft_mine_report *r, weft_arena *a)
 
     for (int i = 0; i < r->found->n_front; i++) {
         const weft_mined *m = &r->found->front[i];
-        weft_doc *d = weft_sizes_doc(r->quest->template_, &m->point, a);
+        weft_doc *d = weft_sizes_doc(r->objective->template_, &m->point, a);
 
         weft_put_real(a, d, "throughput", m->throughput);
         weft_doc_add(a, list, d);
@@ -100,10 +111,11 @@ static weft_doc *front_doc(const weft_mine_report *r, weft_arena *a)
 
 static weft_doc *reference_doc(const weft_mine_report *r, weft_arena *a)
 {
-    const weft_template *t = r->quest->template_;
-    weft_doc *d = weft_sizes_doc(t, &r->quest->reference, a);
-    double throughput =
-        r->quest->n_workloads > 1 ? 1 : r->quest->workload[0].batch / r->figure[0].reference_s;
+    const weft_template *t = r->objective->template_;
+    weft_doc *d = weft_sizes_doc(t, &r->objective->reference, a);
+    double throughput = r->objective->n_workloads > 1
+                            ? 1
+                            : r->objective->workload[0].batch / r->figure[0].reference_s;
 
     weft_put_text(a, d, "name", t->landmark[0].name);
     weft_put_real(a, d, "throughput", throughput);
@@ -126,7 +138,7 @@ static weft_doc *shift_doc(const weft_template *t, const weft_shift *s, weft_are
 
 static weft_doc *sensitivity_doc(const weft_mine_report *r, weft_arena *a)
 {
-    const weft_sensitivity *s = r->sensitivity;
+    const weft_design_sensitivity *s = r->sensitivity;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     if (s == NULL)
@@ -136,7 +148,7 @@ static weft_doc *sensitivity_doc(const weft_mine_report *r, weft_arena *a)
     weft_put_int(a, d, "breaks", s->n_breaks);
     weft_put_real(a, d, "worst_loss", s->worst_loss);
     for (int i = 0; i < s->n_shifts; i++)
-        weft_doc_add(a, list, shift_doc(r->quest->template_, &s->shift[i], a));
+        weft_doc_add(a, list, shift_doc(r->objective->template_, &s->shift[i], a));
     weft_doc_put(a, d, "shifts", list);
     return d;
 }
@@ -145,14 +157,14 @@ bool weft_mine_report_fits(const weft_mine_report *r)
 {
     bool fits = true;
 
-    for (int i = 0; i < r->quest->n_workloads; i++)
+    for (int i = 0; i < r->objective->n_workloads; i++)
         fits = fits && r->figure[i].fits;
     return fits;
 }
 
 static void put_found(const weft_mine_report *r, bool is_file, weft_doc *map, weft_arena *a)
 {
-    const weft_template *t = r->quest->template_;
+    const weft_template *t = r->objective->template_;
     bool has = r->found->value > 0;
 
     weft_put_real(a, map, "throughput", has ? r->found->throughput : NAN);
@@ -246,7 +258,7 @@ void weft_design_put_hash(weft_arena *a, weft_doc *d)
 
 static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
 {
-    const weft_quest *q = r->quest;
+    const weft_objective *q = r->objective;
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "metric", weft_metric_name(q->metric));
@@ -271,10 +283,10 @@ weft_doc *weft_mine_design_doc(const weft_mine_report *r, weft_arena *a)
 
     if (!(f->value > 0))
         return NULL;
-    weft_design_put_head(a, d, "device", r->quest->template_);
+    weft_design_put_head(a, d, "device", r->objective->template_);
     weft_doc_put(a, d, "asked", asked_doc(r, a));
     weft_design_put_claims(a, d, f->outcome, f->value, f->bound,
-                           fabs(f->value - f->bound) / f->value, weft_mine_unit(r->quest));
+                           fabs(f->value - f->bound) / f->value, weft_mine_unit(r->objective));
     put_found(r, true, d, a);
     weft_design_put_hash(a, d);
     return d;

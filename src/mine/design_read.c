@@ -106,7 +106,7 @@ static weft_status read_asked(weft_arena *a, weft_design_file *out)
     WEFT_TRY(weft_doc_real(d, "memory_bytes", 1, 1e18, &out->memory_bytes));
     WEFT_TRY(weft_doc_real(d, "least_throughput", 0, 1e6, &out->least_throughput));
     WEFT_TRY(read_options(d, a, out));
-    if (out->is_fleet)
+    if (out->is_design_pipeline)
         return WEFT_OK;
     WEFT_TRY(read_word(d, "blend", blends, 2, &word));
     out->blend = (weft_blend)word;
@@ -134,7 +134,7 @@ static weft_status read_networks(weft_arena *a, weft_design_file *out)
         WEFT_TRY(weft_doc_text(d, "model", &network[i].model));
         WEFT_TRY(weft_doc_real(d, "weight", 1e-9, 1e9, &network[i].weight));
         WEFT_TRY(read_hash(d, &network[i].hash));
-        if (!out->is_fleet)
+        if (!out->is_design_pipeline)
             WEFT_TRY(weft_doc_int(d, "batch", 1, MOST_SAMPLES, &network[i].batch));
     }
     out->n_networks = list->n;
@@ -145,7 +145,7 @@ static weft_status read_networks(weft_arena *a, weft_design_file *out)
 /* --- pipelines ------------------------------------------------------------------------------- */
 
 static weft_status read_link(const weft_doc *d, const char *rate, const char *latency,
-                             weft_span *out)
+                             weft_link_cost *out)
 {
     WEFT_TRY(weft_doc_real(d, rate, 1e-3, 1e18, &out->bytes_per_s));
     return weft_doc_real(d, latency, 0, 1e9, &out->latency_s);
@@ -182,17 +182,17 @@ static weft_status read_count(const weft_doc *d, const char *key, int *out)
     return WEFT_OK;
 }
 
-static weft_status read_fleet(weft_design_file *out)
+static weft_status read_design_pipeline(weft_design_file *out)
 {
     static const char *const designs[] = {"common", "stages"};
-    weft_fleet *f = &out->fleet;
+    weft_design_pipeline *f = &out->design_pipeline;
     const weft_doc *d;
     int word;
 
-    *f = weft_fleet_default();
+    *f = weft_design_pipeline_default();
     WEFT_TRY(read_word(out->doc, "designs", designs, 2, &word));
     out->is_per_stage = word == 1;
-    WEFT_TRY(weft_doc_need(out->doc, "fleet", WEFT_DOC_MAP, &d));
+    WEFT_TRY(weft_doc_need(out->doc, "pipeline", WEFT_DOC_MAP, &d));
     WEFT_TRY(read_count(d, "stages", &f->n_stages));
     WEFT_TRY(read_count(d, "width", &f->width));
     WEFT_TRY(read_count(d, "replicas", &f->replicas));
@@ -221,7 +221,7 @@ static weft_status read_head(weft_design_file *out)
     if (strcmp(schema, WEFT_DESIGN_SCHEMA) != 0)
         return weft_doc_fail(d, "schema is '%s', expected '%s'", schema, WEFT_DESIGN_SCHEMA);
     WEFT_TRY(read_word(d, "kind", kinds, 2, &kind));
-    out->is_fleet = kind == 1;
+    out->is_design_pipeline = kind == 1;
     WEFT_TRY(weft_doc_need(d, "template", WEFT_DOC_MAP, &d));
     WEFT_TRY(weft_doc_text(d, "source", &out->template_));
     return read_hash(d, &out->template_hash);
@@ -246,33 +246,33 @@ weft_status weft_design_read(const char *path, weft_arena *a, weft_design_file *
     WEFT_TRY(read_asked(a, out));
     WEFT_TRY(read_networks(a, out));
     WEFT_TRY(read_claims(out));
-    return out->is_fleet ? read_fleet(out) : WEFT_OK;
+    return out->is_design_pipeline ? read_design_pipeline(out) : WEFT_OK;
 }
 
 /* --- decisions and claims -------------------------------------------------------------------- */
 
-static weft_status read_point(const weft_doc *map, const weft_template *t, weft_point *out)
+static weft_status read_point(const weft_doc *map, const weft_template *t, weft_design_point *out)
 {
     if (map->kind != WEFT_DOC_MAP)
         return weft_doc_fail(map, "this design is %s, expected a map",
                              weft_doc_kind_name(map->kind));
-    for (int k = 0; k < WEFT_N_KNOBS; k++) {
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++) {
         double size;
         int i = 0;
 
-        WEFT_TRY(weft_doc_real(map, weft_knob_name((weft_knob)k), 0, INFINITY, &size));
+        WEFT_TRY(weft_doc_real(map, weft_parameter_name((weft_parameter)k), 0, INFINITY, &size));
         while (i < t->n_sizes[k] && t->size[k][i] != size)
             i++;
         if (i == t->n_sizes[k])
             return weft_doc_fail(map, "%s is %.12g, which is no size of the template '%s'",
-                                 weft_knob_name((weft_knob)k), size, t->name);
+                                 weft_parameter_name((weft_parameter)k), size, t->name);
         out->at[k] = (uint16_t)i;
     }
     return WEFT_OK;
 }
 
 static weft_status need_point(const weft_doc *map, const char *key, const weft_template *t,
-                              weft_point *out)
+                              weft_design_point *out)
 {
     const weft_doc *d;
 
@@ -334,7 +334,7 @@ static weft_status read_shift(const weft_doc *d, const weft_template *t, weft_sh
 }
 
 static weft_status read_sensitivity(const weft_doc *doc, const weft_template *t, weft_arena *a,
-                                    weft_sensitivity *out, bool *has)
+                                    weft_design_sensitivity *out, bool *has)
 {
     const weft_doc *d = weft_doc_get(doc, "sensitivity"), *list;
     int64_t n[3];
@@ -361,10 +361,10 @@ static weft_status read_sensitivity(const weft_doc *doc, const weft_template *t,
 }
 
 weft_status weft_design_decide(const weft_design_file *f, const weft_template *t, weft_arena *a,
-                               weft_found *out, weft_sensitivity *more, bool *has_more)
+                               weft_found *out, weft_design_sensitivity *more, bool *has_more)
 {
     *out = (weft_found){.outcome = f->outcome, .bound = f->bound};
-    *more = (weft_sensitivity){.n_draws = 0};
+    *more = (weft_design_sensitivity){.n_draws = 0};
     WEFT_TRY(need_point(f->doc, "design", t, &out->point));
     WEFT_TRY(read_search(f->doc, out));
     WEFT_TRY(read_front(f->doc, t, a, out));
@@ -378,7 +378,8 @@ static const char *recompute_word(int i)
     return weft_recompute_name((weft_recompute)i);
 }
 
-static weft_status read_stage(const weft_doc *d, const weft_template *t, weft_fleet_stage *out)
+static weft_status read_stage(const weft_doc *d, const weft_template *t,
+                              weft_design_pipeline_stage *out)
 {
     const char *word[WEFT_N_RECOMPUTES];
     int64_t first, last;
@@ -398,15 +399,15 @@ static weft_status read_stage(const weft_doc *d, const weft_template *t, weft_fl
 }
 
 static weft_status read_plan(const weft_doc *network, int n_stages, const weft_template *t,
-                             weft_arena *a, weft_fleet_plan *out)
+                             weft_arena *a, weft_design_pipeline_plan *out)
 {
     const weft_doc *list;
-    weft_fleet_stage *stage;
+    weft_design_pipeline_stage *stage;
 
     WEFT_TRY(weft_doc_need(network, "stages", WEFT_DOC_LIST, &list));
     if (list->n != n_stages)
         return weft_doc_fail(list, "'stages' has %d entries, expected %d", list->n, n_stages);
-    stage = WEFT_NEW(a, weft_fleet_stage, n_stages);
+    stage = WEFT_NEW(a, weft_design_pipeline_stage, n_stages);
     for (int i = 0; i < n_stages; i++)
         WEFT_TRY(read_stage(list->item[i], t, &stage[i]));
     WEFT_TRY(weft_doc_real(network, "bound_s", 0, INFINITY, &out->bound_s));
@@ -415,7 +416,7 @@ static weft_status read_plan(const weft_doc *network, int n_stages, const weft_t
     return WEFT_OK;
 }
 
-static weft_status read_common(const weft_doc *doc, weft_fleet_found *out, bool *has)
+static weft_status read_common(const weft_doc *doc, weft_design_pipeline_found *out, bool *has)
 {
     static const char *const outcomes[] = {"optimal", "bounded", "infeasible", "unknown"};
     static const weft_outcome outcome[] = {WEFT_OPTIMAL, WEFT_BOUNDED, WEFT_INFEASIBLE,
@@ -423,7 +424,7 @@ static weft_status read_common(const weft_doc *doc, weft_fleet_found *out, bool 
     const weft_doc *d = weft_doc_get(doc, "common");
     int word;
 
-    *out = (weft_fleet_found){.gap = INFINITY};
+    *out = (weft_design_pipeline_found){.gap = INFINITY};
     *has = d != NULL && d->kind != WEFT_DOC_NULL;
     if (!*has)
         return d ? WEFT_OK : weft_doc_fail(doc, "key 'common' is missing");
@@ -439,16 +440,16 @@ static weft_status read_common(const weft_doc *doc, weft_fleet_found *out, bool 
     return WEFT_OK;
 }
 
-weft_status weft_design_decide_fleet(const weft_design_file *f, const weft_template *t,
-                                     weft_arena *a, weft_fleet_found *out, weft_fleet_found *common,
-                                     bool *has_common)
+weft_status weft_design_decide_design_pipeline(const weft_design_file *f, const weft_template *t,
+                                               weft_arena *a, weft_design_pipeline_found *out,
+                                               weft_design_pipeline_found *common, bool *has_common)
 {
-    weft_fleet_plan *plan = WEFT_NEW(a, weft_fleet_plan, f->n_networks);
+    weft_design_pipeline_plan *plan = WEFT_NEW(a, weft_design_pipeline_plan, f->n_networks);
     const weft_doc *list = weft_doc_get(f->doc, "networks"), *search;
 
-    *out = (weft_fleet_found){.outcome = f->outcome, .bound = f->bound, .plan = plan};
+    *out = (weft_design_pipeline_found){.outcome = f->outcome, .bound = f->bound, .plan = plan};
     for (int i = 0; i < f->n_networks; i++)
-        WEFT_TRY(read_plan(list->item[i], f->fleet.n_stages, t, a, &plan[i]));
+        WEFT_TRY(read_plan(list->item[i], f->design_pipeline.n_stages, t, a, &plan[i]));
     WEFT_TRY(weft_doc_need(f->doc, "search", WEFT_DOC_MAP, &search));
     WEFT_TRY(weft_doc_int(search, "feasible", 0, INT64_MAX, &out->n_feasible));
     WEFT_TRY(weft_doc_int(search, "partitioned", 0, INT64_MAX, &out->n_partitioned));

@@ -17,26 +17,26 @@
  *
  * Guarantee: none for the design, but the bound is valid: no design has more than the largest bound
  * of a box or shape that is left. The numbers of 1 to 3 were chosen with the eight networks of
- * docs/results.md. Cost: two bounds a cut, up to 2 x 729 a shape: at most 9 sizes of a knob, evenly
+ * docs/results.md. Cost: two bounds a cut, up to 2 x 729 a shape: at most 9 sizes of a parameter, evenly
  * spread, are looked at. */
 #include <math.h>
 
-#include "assay.h"
+#include "evaluator.h"
 
-enum { MOST_SHAPES = 32, MOST_CUTS = 4096, MOST_SIZES = 9, PATIENCE = 1, N_SHAPE_KNOBS = 3 };
+enum { MOST_SHAPES = 32, MOST_CUTS = 4096, MOST_SIZES = 9, PATIENCE = 1, N_SHAPE_PARAMETERS = 3 };
 
 static const double NEAR_TOP = 0.85, SAME_TOP = 0.999, SAME_SERIAL = 1.02, WORTH = 1 / 0.99,
                     SERIAL_PART = 0.3, MORE_REACH = 0.04;
 
-static const weft_knob shape_knobs[N_SHAPE_KNOBS] = {WEFT_KNOB_ROWS, WEFT_KNOB_COLS,
-                                                     WEFT_KNOB_TENSOR_CORES};
+static const weft_parameter shape_parameters[N_SHAPE_PARAMETERS] = {WEFT_ROWS, WEFT_COLS,
+                                                                    WEFT_TENSOR_CORES};
 
 /* A box of shapes with all variants. */
-typedef struct crate {
+typedef struct box_entry {
     weft_space_box box;
     double top; /* of throughput: no member has more */
     bool is_done;
-} crate;
+} box_entry;
 
 typedef struct variant {
     int64_t index;
@@ -54,76 +54,76 @@ typedef struct shape {
     bool is_done;
 } shape;
 
-typedef struct yard {
-    weft_assay *assay;
-    WEFT_VEC(crate) crate;
+typedef struct boxes {
+    weft_evaluator *evaluator;
+    WEFT_VEC(box_entry) box_entry;
     WEFT_VEC(shape) shape;
     double most;  /* top of a shape */
     double reach; /* the largest part of its top that a shape has had in a schedule */
-} yard;
+} boxes;
 
 /* --- variants of a shape */
 
-/* Places of a knob: all, or some that are evenly spread. */
-static int places_of(const weft_assay *s, weft_knob k, int out[MOST_SIZES])
+/* Places of a parameter: all, or some that are evenly spread. */
+static int places_of(const weft_evaluator *s, weft_parameter k, int out[MOST_SIZES])
 {
-    int n = s->quest.template_->n_sizes[k], n_out = n < MOST_SIZES ? n : MOST_SIZES;
+    int n = s->objective.template_->n_sizes[k], n_out = n < MOST_SIZES ? n : MOST_SIZES;
 
     for (int i = 0; i < n_out; i++)
         out[i] = n_out == 1 ? 0 : (int)((int64_t)i * (n - 1) / (n_out - 1));
     return n_out;
 }
 
-static variant variant_of(const weft_assay *s, const weft_point *p)
+static variant variant_of(const weft_evaluator *s, const weft_design_point *p)
 {
-    const weft_template *t = s->quest.template_;
-    int most = t->n_sizes[WEFT_KNOB_VECTOR_CORES] - 1;
-    double enough = fmin(t->size[WEFT_KNOB_VECTOR_CORES][most],
-                         2 * weft_knob_size(t, p, WEFT_KNOB_TENSOR_CORES));
+    const weft_template *t = s->objective.template_;
+    int most = t->n_sizes[WEFT_VECTOR_CORES] - 1;
+    double enough =
+        fmin(t->size[WEFT_VECTOR_CORES][most], 2 * weft_parameter_size(t, p, WEFT_TENSOR_CORES));
 
     return (variant){.index = weft_point_index(t, p),
-                     .tdp_w = weft_point_tdp_w(t, p),
-                     .area_mm2 = weft_point_area_mm2(t, p),
-                     .n_vector = p->at[WEFT_KNOB_VECTOR_CORES],
-                     .is_narrow = weft_knob_size(t, p, WEFT_KNOB_VECTOR_CORES) < enough};
+                     .tdp_w = weft_design_point_tdp_w(t, p),
+                     .area_mm2 = weft_design_point_area_mm2(t, p),
+                     .n_vector = p->at[WEFT_VECTOR_CORES],
+                     .is_narrow = weft_parameter_size(t, p, WEFT_VECTOR_CORES) < enough};
 }
 
 /* The variants within the limits. */
-static int list_variants(const weft_assay *s, weft_point p, variant *out)
+static int list_variants(const weft_evaluator *s, weft_design_point p, variant *out)
 {
     int lanes[MOST_SIZES], cores[MOST_SIZES], buffer[MOST_SIZES], n = 0;
-    int n_lanes = places_of(s, WEFT_KNOB_LANES, lanes);
-    int n_cores = places_of(s, WEFT_KNOB_VECTOR_CORES, cores);
-    int n_buffers = places_of(s, WEFT_KNOB_BUFFER, buffer);
+    int n_lanes = places_of(s, WEFT_LANES, lanes);
+    int n_cores = places_of(s, WEFT_VECTOR_CORES, cores);
+    int n_buffers = places_of(s, WEFT_BUFFER, buffer);
 
     for (int i = 0; i < n_lanes; i++)
         for (int j = 0; j < n_cores; j++)
             for (int k = 0; k < n_buffers; k++) {
-                p.at[WEFT_KNOB_LANES] = (uint16_t)lanes[i];
-                p.at[WEFT_KNOB_VECTOR_CORES] = (uint16_t)cores[j];
-                p.at[WEFT_KNOB_BUFFER] = (uint16_t)buffer[k];
-                if (weft_assay_fits(s, &p))
+                p.at[WEFT_LANES] = (uint16_t)lanes[i];
+                p.at[WEFT_VECTOR_CORES] = (uint16_t)cores[j];
+                p.at[WEFT_BUFFER] = (uint16_t)buffer[k];
+                if (weft_evaluator_fits(s, &p))
                     out[n++] = variant_of(s, &p);
             }
     return n;
 }
 
-static void gauge_all(weft_assay *s, weft_gauge gauge, const variant *v, int n, double *out)
+static void gauge_all(weft_evaluator *s, weft_gauge gauge, const variant *v, int n, double *out)
 {
     int64_t *index = WEFT_NEW(s->arena, int64_t, n);
 
     for (int i = 0; i < n; i++)
         index[i] = v[i].index;
-    weft_assay_tops(s, gauge, index, n, out);
+    weft_evaluator_tops(s, gauge, index, n, out);
 }
 
 /* Keeps the variants with the largest bounds; the others are not worth an estimate. */
-static int keep_top(weft_assay *s, variant *v, int n, double *most)
+static int keep_top(weft_evaluator *s, variant *v, int n, double *most)
 {
     double *top = WEFT_NEW(s->arena, double, n + 1);
     int n_kept = 0;
 
-    gauge_all(s, WEFT_GAUGE_FLOOR, v, n, top);
+    gauge_all(s, WEFT_GAUGE_BOUND, v, n, top);
     *most = 0;
     for (int i = 0; i < n; i++)
         *most = fmax(*most, top[i]);
@@ -146,7 +146,7 @@ static bool comes_before(const variant *a, const variant *b)
     return a->area_mm2 < b->area_mm2;
 }
 
-static const variant *best_variant(weft_assay *s, variant *v, int n)
+static const variant *best_variant(weft_evaluator *s, variant *v, int n)
 {
     double *serial = WEFT_NEW(s->arena, double, n + 1), most = 0;
     const variant *best = NULL;
@@ -163,17 +163,17 @@ static const variant *best_variant(weft_assay *s, variant *v, int n)
 }
 
 /* A shape whose variants were all looked at is bounded by the largest of them. */
-static void open_shape(yard *y, crate *c)
+static void open_shape(boxes *y, box_entry *c)
 {
-    weft_assay *s = y->assay;
+    weft_evaluator *s = y->evaluator;
     size_t mark = weft_arena_mark(s->arena);
     variant *v = WEFT_NEW(s->arena, variant, MOST_SIZES * MOST_SIZES * MOST_SIZES);
     int n = list_variants(s, c->box.lo, v);
     bool is_whole = true;
     shape x = {.index = -1};
 
-    for (int k = WEFT_KNOB_LANES; k < WEFT_N_KNOBS; k++)
-        is_whole = is_whole && s->quest.template_->n_sizes[k] <= MOST_SIZES;
+    for (int k = WEFT_LANES; k < WEFT_N_PARAMETERS; k++)
+        is_whole = is_whole && s->objective.template_->n_sizes[k] <= MOST_SIZES;
     n = keep_top(s, v, n, &x.top);
     if (n > 0 && x.top > 0) {
         const variant *b = best_variant(s, v, n);
@@ -193,72 +193,70 @@ static void open_shape(yard *y, crate *c)
 
 /* --- boxes of shapes */
 
-static int widest(const crate *c)
+static int widest(const box_entry *c)
 {
     int best = -1, most = 0;
 
-    for (int i = 0; i < N_SHAPE_KNOBS; i++) {
-        int width = c->box.hi.at[shape_knobs[i]] - c->box.lo.at[shape_knobs[i]];
+    for (int i = 0; i < N_SHAPE_PARAMETERS; i++) {
+        int width = c->box.hi.at[shape_parameters[i]] - c->box.lo.at[shape_parameters[i]];
 
         if (width > most) {
             most = width;
-            best = (int)shape_knobs[i];
+            best = (int)shape_parameters[i];
         }
     }
     return best;
 }
 
-static void add_crates(yard *y, const weft_space_box *box, int n)
+static void add_box_entries(boxes *y, const weft_space_box *box, int n)
 {
     double top[2] = {0, 0};
 
-    weft_assay_box_tops(y->assay, box, n, top);
+    weft_evaluator_box_tops(y->evaluator, box, n, top);
     for (int i = 0; i < n; i++) {
-        crate c = {.box = box[i], .top = top[i]};
+        box_entry c = {.box = box[i], .top = top[i]};
 
         if (top[i] > 0)
-            WEFT_PUSH(y->assay->arena, y->crate, c);
+            WEFT_PUSH(y->evaluator->arena, y->box_entry, c);
     }
 }
 
-static void cut(yard *y, int at, int knob)
+static void cut(boxes *y, int at, int parameter)
 {
-    weft_space_box half[2] = {y->crate.at[at].box, y->crate.at[at].box};
-    int middle = (half[0].lo.at[knob] + half[0].hi.at[knob]) / 2;
+    weft_space_box half[2] = {y->box_entry.at[at].box, y->box_entry.at[at].box};
+    int middle = (half[0].lo.at[parameter] + half[0].hi.at[parameter]) / 2;
 
-    half[0].hi.at[knob] = (uint16_t)middle;
-    half[1].lo.at[knob] = (uint16_t)(middle + 1);
-    y->crate.at[at] = y->crate.at[--y->crate.n];
-    add_crates(y, half, 2);
+    half[0].hi.at[parameter] = (uint16_t)middle;
+    half[1].lo.at[parameter] = (uint16_t)(middle + 1);
+    y->box_entry.at[at] = y->box_entry.at[--y->box_entry.n];
+    add_box_entries(y, half, 2);
 }
 
-static int best_crate(const yard *y)
+static int best_box_entry(const boxes *y)
 {
     int best = -1;
 
-    for (int i = 0; i < y->crate.n; i++)
-        if (!y->crate.at[i].is_done && (best < 0 || y->crate.at[i].top > y->crate.at[best].top))
+    for (int i = 0; i < y->box_entry.n; i++)
+        if (!y->box_entry.at[i].is_done &&
+            (best < 0 || y->box_entry.at[i].top > y->box_entry.at[best].top))
             best = i;
     return best;
 }
 
-static void find_shapes(yard *y)
+static void find_shapes(boxes *y)
 {
-    const weft_template *t = y->assay->quest.template_;
-    weft_space_box all = {{{0}}, {{0}}};
+    weft_space_box all = weft_template_box(y->evaluator->objective.template_);
     int at, n_cuts = 0;
 
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        all.hi.at[k] = (uint16_t)(t->n_sizes[k] - 1);
-    add_crates(y, &all, 1);
-    while (y->shape.n < MOST_SHAPES && n_cuts < MOST_CUTS && (at = best_crate(y)) >= 0 &&
-           y->crate.at[at].top >= NEAR_TOP * y->most && !weft_assay_is_over(y->assay)) {
-        int knob = widest(&y->crate.at[at]);
+    add_box_entries(y, &all, 1);
+    while (y->shape.n < MOST_SHAPES && n_cuts < MOST_CUTS && (at = best_box_entry(y)) >= 0 &&
+           y->box_entry.at[at].top >= NEAR_TOP * y->most && !weft_evaluator_is_over(y->evaluator)) {
+        int parameter = widest(&y->box_entry.at[at]);
 
-        if (knob < 0)
-            open_shape(y, &y->crate.at[at]);
+        if (parameter < 0)
+            open_shape(y, &y->box_entry.at[at]);
         else
-            cut(y, at, knob);
+            cut(y, at, parameter);
         n_cuts++;
     }
 }
@@ -266,15 +264,15 @@ static void find_shapes(yard *y)
 /* --- schedules */
 
 /* Is it worth a schedule? */
-static bool is_open(const yard *y, const shape *x)
+static bool is_open(const boxes *y, const shape *x)
 {
-    double best = weft_assay_best(y->assay);
+    double best = weft_evaluator_best(y->evaluator);
 
     return !x->is_done && x->top > best * WORTH &&
            (y->reach == 0 || x->top * fmin(1, y->reach + MORE_REACH) > best);
 }
 
-static int best_shape(const yard *y)
+static int best_shape(const boxes *y)
 {
     int best = -1;
 
@@ -287,32 +285,32 @@ static int best_shape(const yard *y)
     return best;
 }
 
-static weft_status try_shapes(yard *y)
+static weft_status try_shapes(boxes *y)
 {
-    weft_assay *s = y->assay;
+    weft_evaluator *s = y->evaluator;
     int at, idle = 0;
 
-    while (idle < PATIENCE && (at = best_shape(y)) >= 0 && !weft_assay_is_over(s)) {
-        double before = weft_assay_best(s), value = 0;
+    while (idle < PATIENCE && (at = best_shape(y)) >= 0 && !weft_evaluator_is_over(s)) {
+        double before = weft_evaluator_best(s), value = 0;
 
         y->shape.at[at].is_done = true;
-        WEFT_TRY(weft_assay_try(s, &y->shape.at[at].index, 1, &value));
-        idle = weft_assay_best(s) > before ? 0 : idle + 1;
+        WEFT_TRY(weft_evaluator_try(s, &y->shape.at[at].index, 1, &value));
+        idle = weft_evaluator_best(s) > before ? 0 : idle + 1;
         y->reach = fmax(y->reach, value / y->shape.at[at].top); /* NAN: the budget was spent */
-        weft_assay_progress(s, s->bound);
+        weft_evaluator_progress(s, s->bound);
     }
     return WEFT_OK;
 }
 
-weft_status weft_search_fast(weft_assay *s)
+weft_status weft_search_fast(weft_evaluator *s)
 {
-    yard y = {.assay = s};
+    boxes y = {.evaluator = s};
 
-    if (s->quest.metric != WEFT_METRIC_THROUGHPUT)
+    if (s->objective.metric != WEFT_METRIC_THROUGHPUT)
         return weft_search_climb(s);
     find_shapes(&y);
     s->bound = 0;
-    for (int i = 0; i < y.crate.n; i++)
-        s->bound = fmax(s->bound, y.crate.at[i].top);
+    for (int i = 0; i < y.box_entry.n; i++)
+        s->bound = fmax(s->bound, y.box_entry.at[i].top);
     return try_shapes(&y);
 }

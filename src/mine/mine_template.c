@@ -12,7 +12,7 @@
  * A constant is a quantity or {value: quantity, error: part}: value (1 +- error) is all that is
  * claimed. Counts of sizes are checked before they are expanded. The hash covers what areas, watts
  * and seconds depend on, not names and errors. */
-#include "weft/mine.h"
+#include "mine.h"
 
 #include <math.h>
 #include <string.h>
@@ -194,32 +194,32 @@ static weft_status read_srams(const weft_doc *area, weft_template *t)
 
 /* --- sizes ----------------------------------------------------------------------------------- */
 
-static weft_unit unit_of(weft_knob k)
+static weft_unit unit_of(weft_parameter k)
 {
-    return k == WEFT_KNOB_BUFFER ? WEFT_UNIT_BYTES : WEFT_UNIT_NONE;
+    return k == WEFT_BUFFER ? WEFT_UNIT_BYTES : WEFT_UNIT_NONE;
 }
 
-static weft_status read_size(const weft_doc *d, weft_knob k, double *out)
+static weft_status read_size(const weft_doc *d, weft_parameter k, double *out)
 {
-    WEFT_TRY(read_quantity(d, weft_knob_name(k), unit_of(k), out));
+    WEFT_TRY(read_quantity(d, weft_parameter_name(k), unit_of(k), out));
     if (!(*out >= 1 && *out <= LARGEST) || *out != floor(*out))
-        return weft_doc_fail(d, "%s has %g in it, expected whole numbers from 1", weft_knob_name(k),
-                             *out);
+        return weft_doc_fail(d, "%s has %g in it, expected whole numbers from 1",
+                             weft_parameter_name(k), *out);
     return WEFT_OK;
 }
 
-static weft_status read_size_list(const weft_doc *d, weft_knob k, weft_template *t)
+static weft_status read_size_list(const weft_doc *d, weft_parameter k, weft_template *t)
 {
     double *size;
 
     if (d->n < 1 || d->n > WEFT_MOST_SIZES)
-        return weft_doc_fail(d, "%s has %d sizes, expected 1 to %d", weft_knob_name(k), d->n,
+        return weft_doc_fail(d, "%s has %d sizes, expected 1 to %d", weft_parameter_name(k), d->n,
                              WEFT_MOST_SIZES);
     size = WEFT_NEW(t->arena, double, d->n);
     for (int i = 0; i < d->n; i++) {
         WEFT_TRY(read_size(d->item[i], k, &size[i]));
         if (i > 0 && !(size[i] > size[i - 1]))
-            return weft_doc_fail(d->item[i], "sizes of %s do not ascend", weft_knob_name(k));
+            return weft_doc_fail(d->item[i], "sizes of %s do not ascend", weft_parameter_name(k));
     }
     t->n_sizes[k] = d->n;
     t->size[k] = size;
@@ -227,7 +227,7 @@ static weft_status read_size_list(const weft_doc *d, weft_knob k, weft_template 
 }
 
 /* {from, to, times} or {from, to, step}: all sizes up to `to`. */
-static weft_status read_size_range(const weft_doc *d, weft_knob k, weft_template *t)
+static weft_status read_size_range(const weft_doc *d, weft_parameter k, weft_template *t)
 {
     static const char *const keys[] = {"from", "to", "times", "step"};
     bool has_times = weft_doc_get(d, "times") != NULL;
@@ -238,19 +238,20 @@ static weft_status read_size_range(const weft_doc *d, weft_knob k, weft_template
     WEFT_TRY(weft_doc_known_keys(d, keys, 4));
     if (from == NULL || to == NULL || has_times == (weft_doc_get(d, "step") != NULL))
         return weft_doc_fail(d, "%s: expected from, to, and either times or step",
-                             weft_knob_name(k));
+                             weft_parameter_name(k));
     WEFT_TRY(read_size(from, k, &low));
     WEFT_TRY(read_size(to, k, &high));
-    WEFT_TRY(read_quantity(weft_doc_get(d, has_times ? "times" : "step"), weft_knob_name(k),
+    WEFT_TRY(read_quantity(weft_doc_get(d, has_times ? "times" : "step"), weft_parameter_name(k),
                            has_times ? WEFT_UNIT_NONE : unit_of(k), &by));
     if (by != floor(by) || !(by >= (has_times ? 2 : 1)) || !(by <= LARGEST))
-        return weft_doc_fail(d, "%s: %s is %g, expected a whole number from %d", weft_knob_name(k),
-                             has_times ? "times" : "step", by, has_times ? 2 : 1);
+        return weft_doc_fail(d, "%s: %s is %g, expected a whole number from %d",
+                             weft_parameter_name(k), has_times ? "times" : "step", by,
+                             has_times ? 2 : 1);
     for (double x = low; x <= high && n <= WEFT_MOST_SIZES; x = has_times ? x * by : x + by)
         n++;
     if (n < 1 || n > WEFT_MOST_SIZES)
         return weft_doc_fail(d, "%s from %g to %g has %s sizes, expected 1 to %d",
-                             weft_knob_name(k), low, high, n < 1 ? "no" : "too many",
+                             weft_parameter_name(k), low, high, n < 1 ? "no" : "too many",
                              WEFT_MOST_SIZES);
     size = WEFT_NEW(t->arena, double, n);
     size[0] = low;
@@ -263,15 +264,15 @@ static weft_status read_size_range(const weft_doc *d, weft_knob k, weft_template
 
 static weft_status read_sizes(const weft_doc *root, weft_template *t)
 {
-    const char *keys[WEFT_N_KNOBS];
+    const char *keys[WEFT_N_PARAMETERS];
     const weft_doc *map = NULL;
     double n_points = 1;
 
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        keys[k] = weft_knob_name((weft_knob)k);
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
+        keys[k] = weft_parameter_name((weft_parameter)k);
     WEFT_TRY(weft_doc_need(root, "sizes", WEFT_DOC_MAP, &map));
-    WEFT_TRY(weft_doc_known_keys(map, keys, WEFT_N_KNOBS));
-    for (int k = 0; k < WEFT_N_KNOBS; k++) {
+    WEFT_TRY(weft_doc_known_keys(map, keys, WEFT_N_PARAMETERS));
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++) {
         const weft_doc *d = weft_doc_get(map, keys[k]);
 
         if (d == NULL)
@@ -279,9 +280,10 @@ static weft_status read_sizes(const weft_doc *root, weft_template *t)
         if (d->kind != WEFT_DOC_LIST && d->kind != WEFT_DOC_MAP)
             return weft_doc_fail(d, "%s is %s, expected a list or {from: 4, to: 256, times: 2}",
                                  keys[k], weft_doc_kind_name(d->kind));
-        WEFT_TRY((d->kind == WEFT_DOC_LIST ? read_size_list : read_size_range)(d, (weft_knob)k, t));
+        WEFT_TRY(
+            (d->kind == WEFT_DOC_LIST ? read_size_list : read_size_range)(d, (weft_parameter)k, t));
     }
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
         n_points *= t->n_sizes[k];
     if (n_points > 1e18) /* numbers of points are 64 bits wide */
         return weft_doc_fail(map, "the sizes make %g designs, expected at most 1e18", n_points);
@@ -290,14 +292,14 @@ static weft_status read_sizes(const weft_doc *root, weft_template *t)
 
 /* --- real chips ------------------------------------------------------------------------------ */
 
-static weft_status read_knob(const weft_doc *d, weft_knob k, const weft_template *t,
-                             weft_point *out)
+static weft_status read_parameter(const weft_doc *d, weft_parameter k, const weft_template *t,
+                                  weft_design_point *out)
 {
-    const weft_doc *value = weft_doc_get(d, weft_knob_name(k));
+    const weft_doc *value = weft_doc_get(d, weft_parameter_name(k));
     double size = 0;
 
     if (value == NULL)
-        return weft_doc_fail(d, "a design has no '%s'", weft_knob_name(k));
+        return weft_doc_fail(d, "a design has no '%s'", weft_parameter_name(k));
     WEFT_TRY(read_size(value, k, &size));
     for (int i = 0; i < t->n_sizes[k]; i++)
         if (t->size[k][i] == size) {
@@ -305,26 +307,26 @@ static weft_status read_knob(const weft_doc *d, weft_knob k, const weft_template
             return WEFT_OK;
         }
     return weft_doc_fail(value, "%s is %g, which is not among the sizes of the template",
-                         weft_knob_name(k), size);
+                         weft_parameter_name(k), size);
 }
 
 static weft_status read_landmark(const weft_doc *d, weft_template *t, weft_landmark *out)
 {
-    const char *keys[WEFT_N_KNOBS + 1], *name = NULL;
+    const char *keys[WEFT_N_PARAMETERS + 1], *name = NULL;
 
     if (d->kind != WEFT_DOC_MAP)
         return weft_doc_fail(d, "a design is %s, expected {name: .., rows: .., ..}",
                              weft_doc_kind_name(d->kind));
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        keys[k] = weft_knob_name((weft_knob)k);
-    keys[WEFT_N_KNOBS] = "name";
-    WEFT_TRY(weft_doc_known_keys(d, keys, WEFT_N_KNOBS + 1));
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
+        keys[k] = weft_parameter_name((weft_parameter)k);
+    keys[WEFT_N_PARAMETERS] = "name";
+    WEFT_TRY(weft_doc_known_keys(d, keys, WEFT_N_PARAMETERS + 1));
     WEFT_TRY(weft_doc_text(d, "name", &name));
     if (weft_landmark_find(t, name))
         return weft_doc_fail(d, "a second design is called '%.60s'", name);
     out->name = kept(t->arena, name);
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        WEFT_TRY(read_knob(d, (weft_knob)k, t, &out->point));
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
+        WEFT_TRY(read_parameter(d, (weft_parameter)k, t, &out->point));
     return WEFT_OK;
 }
 
@@ -419,7 +421,7 @@ static uint64_t hash_of(const weft_template *t)
     const double more[] = {t->hbm_bytes, t->l2_bytes_per_pe, t->l2_least_bytes, t->state_bytes};
     uint64_t h = weft_hash_start();
 
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
         h = hash_reals(h, t->size[k], t->n_sizes[k]);
     for (int i = 0; i < WEFT_N_CONSTANTS; i++)
         h = weft_hash_real(h, t->constant[i].value);
@@ -473,48 +475,14 @@ weft_status weft_template_parse(const char *text, size_t n, const char *file, we
     return status;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), length = strlen(end);
-
-    return n >= length && strcmp(text + n - length, end) == 0;
-}
-
-static weft_status fail_source(const char *source)
-{
-    weft_arena *a = weft_arena_new();
-    int n = weft_template_preset_count();
-    const char **name = WEFT_NEW(a, const char *, n), *near;
-
-    for (int i = 0; i < n; i++)
-        name[i] = weft_template_preset_at(i)->name;
-    near = weft_nearest(source, name, n);
-    weft_arena_free(a);
-    if (near)
-        return weft_fail(WEFT_E_INPUT, "no template is called '%.100s' (did you mean '%s'?)",
-                         source, near);
-    return weft_fail(WEFT_E_INPUT,
-                     "no template is called '%.100s', expected the name of a built-in template or "
-                     "a file ending in .yaml or .json",
-                     source);
-}
-
 weft_status weft_template_open(const char *source, weft_template **out)
 {
     weft_file f;
+    weft_preset p;
     weft_status status;
 
-    for (int i = 0; i < weft_template_preset_count(); i++) {
-        const weft_preset *p = weft_template_preset_at(i);
-
-        if (strcmp(p->name, source) == 0)
-            return weft_template_parse(p->text, p->size, p->name, out);
-    }
-    if (strchr(source, '/') == NULL && !ends_with(source, ".yaml") && !ends_with(source, ".yml") &&
-        !ends_with(source, ".json"))
-        return fail_source(source);
-    WEFT_TRY(weft_file_open(source, &f));
-    status = weft_template_parse((const char *)f.data, f.size, source, out);
+    WEFT_TRY(weft_preset_open(source, true, &f, &p));
+    status = weft_template_parse(p.text, p.size, p.name, out);
     weft_file_close(&f);
     return status;
 }
@@ -534,7 +502,7 @@ weft_template *weft_template_scaled(const weft_template *t, const double factor[
     s->arena = a;
     s->name = kept(a, t->name);
     s->source = kept(a, t->source);
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
         s->size[k] = copied(a, t->size[k], t->n_sizes[k]);
     for (int i = 0; i < WEFT_N_CONSTANTS; i++) {
         s->constant[i].name = kept(a, t->constant[i].name);

@@ -5,24 +5,24 @@
  * too large to list, proves the best. What the first has tried the second knows. */
 #include <string.h>
 
-#include "assay.h"
 #include "baselines.h"
+#include "evaluator.h"
 
-weft_status weft_search_auto(weft_assay *s)
+weft_status weft_search_auto(weft_evaluator *s)
 {
-    bool is_listed = weft_template_points(s->quest.template_) <= WEFT_ASSAY_LISTED;
+    bool is_listed = weft_template_points(s->objective.template_) <= WEFT_EVALUATOR_LISTED;
 
     WEFT_TRY(weft_search_fast(s));
-    if (weft_assay_is_over(s))
+    if (weft_evaluator_is_over(s))
         return WEFT_OK;
     return (is_listed ? weft_search_certified : weft_search_boxes)(s);
 }
 
 #define MINER(name)                                                                                \
-    static weft_status mine_##name(const weft_quest *q, const weft_ledger *ledger, int64_t most,   \
-                                   weft_run *run, weft_arena *a, weft_found *out)                  \
+    static weft_status mine_##name(const weft_objective *q, const weft_eval_cache *eval_cache,     \
+                                   int64_t most, weft_run *run, weft_arena *a, weft_found *out)    \
     {                                                                                              \
-        return weft_assay_run(weft_search_##name, NULL, q, ledger, most, run, a, out);             \
+        return weft_evaluator_run(weft_search_##name, NULL, q, eval_cache, most, run, a, out);     \
     }
 
 MINER(auto)

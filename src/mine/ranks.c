@@ -10,10 +10,10 @@
  *
  * OpenMPI is loaded when processes were started by it, and not before: it takes longer than most
  * commands. Without MPI there is one process, which needs none of this. */
-#include "weft/mine.h"
+#include "mine.h"
 
 #ifdef WEFT_MPI
-#include "library.h"
+#include "dynload.h"
 
 #include <mpi.h>
 
@@ -41,21 +41,21 @@ typedef struct mpi {
 } mpi;
 
 static const weft_symbol symbols[] = {MPI_CALLS(SYMBOL) MPI_OBJECTS(SYMBOL)};
-static const weft_library library = {"OpenMPI", WEFT_MPI_LIBRARY, "libopenmpi3", symbols,
+static const weft_dynload library = {"OpenMPI", WEFT_MPI_LIBRARY, "libopenmpi3", symbols,
                                      sizeof symbols / sizeof symbols[0]};
 
 /* This process among the others. */
-typedef struct crew {
+typedef struct process {
     mpi lib;
     MPI_Comm world;
     MPI_Datatype real;
     MPI_Op sum;
     int n, me;
     weft_arena *arena;
-} crew;
+} process;
 
 /* Items of other processes count 0. */
-static void clear_others(const crew *c, double *value, int n_items, int width)
+static void clear_others(const process *c, double *value, int n_items, int width)
 {
     for (int i = 0; i < n_items; i++)
         for (int j = 0; j < width && i % c->n != c->me; j++)
@@ -65,7 +65,7 @@ static void clear_others(const crew *c, double *value, int n_items, int width)
 /* Errors of MPI do not return. */
 static void gather(void *context, double *value, int n_items, int width)
 {
-    crew *c = context;
+    process *c = context;
 
     clear_others(c, value, n_items, width);
     c->lib.MPI_Allreduce(MPI_IN_PLACE, value, n_items * width, c->real, c->sum, c->world);
@@ -73,16 +73,16 @@ static void gather(void *context, double *value, int n_items, int width)
 
 static void tell(void *context, double *value, int n)
 {
-    crew *c = context;
+    process *c = context;
 
     c->lib.MPI_Bcast(value, n, c->real, 0, c->world);
 }
 
-static weft_status start(crew *c)
+static weft_status start(process *c)
 {
     int provided = MPI_THREAD_SINGLE, is_up = 0;
 
-    WEFT_TRY(weft_library_load(&library, &c->lib));
+    WEFT_TRY(weft_dynload_open(&library, &c->lib));
     c->world = (MPI_Comm)c->lib.ompi_mpi_comm_world;
     c->real = (MPI_Datatype)c->lib.ompi_mpi_double;
     c->sum = (MPI_Op)c->lib.ompi_mpi_op_sum;
@@ -97,7 +97,7 @@ static weft_status start(crew *c)
 weft_status weft_ranks_open(weft_ranks *out)
 {
     weft_arena *a = weft_arena_new();
-    crew *c = WEFT_NEW(a, crew, 1);
+    process *c = WEFT_NEW(a, process, 1);
     weft_status status;
 
     c->arena = a;
@@ -110,7 +110,7 @@ weft_status weft_ranks_open(weft_ranks *out)
 
 void weft_ranks_close(weft_ranks *r)
 {
-    crew *c = r->context;
+    process *c = r->context;
 
     c->lib.MPI_Finalize();
     weft_arena_free(c->arena);

@@ -12,20 +12,20 @@
  * Every search tries the winner first, so the best is never below it. */
 #include <math.h>
 
-#include "assay.h"
+#include "evaluator.h"
 
 typedef struct trial {
-    weft_point winner;
+    weft_design_point winner;
     double value;
     bool is_over; /* the search ended before its proof */
 } trial;
 
-static weft_status search_with_winner(weft_assay *s)
+static weft_status search_with_winner(weft_evaluator *s)
 {
     trial *t = s->context;
-    int64_t index = weft_point_index(s->quest.template_, &t->winner);
+    int64_t index = weft_point_index(s->objective.template_, &t->winner);
 
-    WEFT_TRY(weft_assay_try(s, &index, 1, &t->value));
+    WEFT_TRY(weft_evaluator_try(s, &index, 1, &t->value));
     return weft_search_auto(s);
 }
 
@@ -37,12 +37,12 @@ static double clamped(const weft_template *t, weft_constant_id id, double factor
 }
 
 /* The best design and the winner's value with these factors. */
-static weft_status run_trial(const weft_quest *q, const weft_workshop *w, const double *factor,
-                             weft_run *run, trial *t, weft_found *found)
+static weft_status run_trial(const weft_objective *q, const weft_workload_maker *w,
+                             const double *factor, weft_run *run, trial *t, weft_found *found)
 {
     weft_template *changed = weft_template_scaled(q->template_, factor);
     weft_arena *a = weft_arena_new();
-    weft_quest now = *q;
+    weft_objective now = *q;
     weft_status status;
 
     now.template_ = changed;
@@ -50,7 +50,7 @@ static weft_status run_trial(const weft_quest *q, const weft_workshop *w, const 
     now.reference_s = NULL;
     status = w->make(w->context, changed, &now.workload);
     if (status == WEFT_OK) {
-        status = weft_assay_run(search_with_winner, t, &now, NULL, 0, run, a, found);
+        status = weft_evaluator_run(search_with_winner, t, &now, NULL, 0, run, a, found);
         w->drop(w->context, now.workload);
     }
     t->is_over = found->outcome == WEFT_BOUNDED || found->outcome == WEFT_UNKNOWN;
@@ -62,9 +62,9 @@ static weft_status run_trial(const weft_quest *q, const weft_workshop *w, const 
 }
 
 typedef struct inquiry {
-    const weft_quest *quest;
-    const weft_workshop *shop;
-    const weft_point *winner;
+    const weft_objective *objective;
+    const weft_workload_maker *maker;
+    const weft_design_point *winner;
     double tolerance, begin_s;
     weft_run *run;
 } inquiry;
@@ -83,7 +83,7 @@ static weft_run rest_of(const inquiry *q)
 /* For all processes alike. */
 static bool is_late(const inquiry *q)
 {
-    const weft_ranks *ranks = q->quest->ranks;
+    const weft_ranks *ranks = q->objective->ranks;
     weft_run rest = rest_of(q);
     double late;
 
@@ -106,9 +106,9 @@ static void no_change(double factor[WEFT_N_CONSTANTS])
 }
 
 static weft_status shift_one(const inquiry *q, weft_constant_id id, double side,
-                             weft_sensitivity *out, weft_shift *shift)
+                             weft_design_sensitivity *out, weft_shift *shift)
 {
-    const weft_template *t = q->quest->template_;
+    const weft_template *t = q->objective->template_;
     double factor[WEFT_N_CONSTANTS];
     trial now = {.winner = *q->winner};
     weft_run rest = rest_of(q);
@@ -116,7 +116,7 @@ static weft_status shift_one(const inquiry *q, weft_constant_id id, double side,
 
     no_change(factor);
     factor[id] = clamped(t, id, 1 + side * t->constant[id].error);
-    WEFT_TRY(run_trial(q->quest, q->shop, factor, &rest, &now, &best));
+    WEFT_TRY(run_trial(q->objective, q->maker, factor, &rest, &now, &best));
     if (now.is_over) /* nothing is proved about it */
         return WEFT_OK;
     *shift = (weft_shift){.constant = id,
@@ -129,9 +129,9 @@ static weft_status shift_one(const inquiry *q, weft_constant_id id, double side,
     return WEFT_OK;
 }
 
-static weft_status shift_all(const inquiry *q, weft_arena *a, weft_sensitivity *out)
+static weft_status shift_all(const inquiry *q, weft_arena *a, weft_design_sensitivity *out)
 {
-    const weft_template *t = q->quest->template_;
+    const weft_template *t = q->objective->template_;
     weft_shift *list = WEFT_NEW(a, weft_shift, 2 * WEFT_N_CONSTANTS);
 
     out->shift = list;
@@ -142,9 +142,9 @@ static weft_status shift_all(const inquiry *q, weft_arena *a, weft_sensitivity *
     return WEFT_OK;
 }
 
-static weft_status draw_one(const inquiry *q, weft_rng *r, weft_sensitivity *out)
+static weft_status draw_one(const inquiry *q, weft_rng *r, weft_design_sensitivity *out)
 {
-    const weft_template *t = q->quest->template_;
+    const weft_template *t = q->objective->template_;
     double factor[WEFT_N_CONSTANTS];
     trial now = {.winner = *q->winner};
     weft_run rest = rest_of(q);
@@ -155,7 +155,7 @@ static weft_status draw_one(const inquiry *q, weft_rng *r, weft_sensitivity *out
 
         factor[i] = clamped(t, (weft_constant_id)i, 1 + side * t->constant[i].error);
     }
-    WEFT_TRY(run_trial(q->quest, q->shop, factor, &rest, &now, &best));
+    WEFT_TRY(run_trial(q->objective, q->maker, factor, &rest, &now, &best));
     if (now.is_over)
         return WEFT_OK;
     out->n_draws++;
@@ -167,14 +167,14 @@ static weft_status draw_one(const inquiry *q, weft_rng *r, weft_sensitivity *out
     return WEFT_OK;
 }
 
-weft_status weft_quest_sensitivity(const weft_quest *q, const weft_point *winner,
-                                   const weft_workshop *w, int n_draws, double tolerance,
-                                   weft_run *run, weft_arena *a, weft_sensitivity *out)
+weft_status weft_objective_sensitivity(const weft_objective *q, const weft_design_point *winner,
+                                       const weft_workload_maker *w, int n_draws, double tolerance,
+                                       weft_run *run, weft_arena *a, weft_design_sensitivity *out)
 {
     inquiry i = {q, w, winner, tolerance, weft_wall_s(), run};
     weft_rng r = weft_rng_seed((uint64_t)run->seed);
 
-    *out = (weft_sensitivity){.n_draws = 0};
+    *out = (weft_design_sensitivity){.n_draws = 0};
     WEFT_TRY(shift_all(&i, a, out));
     for (int draw = 0; draw < n_draws && !is_late(&i); draw++) {
         weft_rng own = weft_rng_split(&r, (uint64_t)draw);

@@ -24,9 +24,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dynload.h"
 #include "hash.h"
-#include "library.h"
-#include "weft/mine.h"
+#include "mine.h"
 
 enum {
     RULES = 2,
@@ -62,7 +62,7 @@ typedef struct sqlite {
 } sqlite;
 
 static const weft_symbol symbols[] = {SQLITE_CALLS(SYMBOL)};
-static const weft_library library = {"SQLite", WEFT_SQLITE3_LIBRARY, "libsqlite3-0", symbols,
+static const weft_dynload library = {"SQLite", WEFT_SQLITE3_LIBRARY, "libsqlite3-0", symbols,
                                      sizeof symbols / sizeof symbols[0]};
 
 typedef struct part {
@@ -215,7 +215,7 @@ static weft_status open_study(const char *path, weft_status (*open)(weft_study *
 
     s->arena = a;
     s->path = weft_arena_text(a, path, strlen(path));
-    status = weft_library_load(&library, &s->sql);
+    status = weft_dynload_open(&library, &s->sql);
     if (status == WEFT_OK)
         status = open(s);
     if (status == WEFT_OK)
@@ -297,7 +297,7 @@ void weft_study_close(weft_study *s)
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-static const char *key_of(const weft_quest *q, weft_arena *a)
+static const char *key_of(const weft_objective *q, weft_arena *a)
 {
     uint64_t h = weft_hash_start();
 
@@ -323,7 +323,7 @@ static weft_status find_part(weft_study *s, const char *key, sqlite3_int64 *id)
     return code == SQLITE_ROW || code == SQLITE_DONE ? WEFT_OK : fail(s, code);
 }
 
-static weft_status add_workloads(weft_study *s, const weft_quest *q, sqlite3_int64 id)
+static weft_status add_workloads(weft_study *s, const weft_objective *q, sqlite3_int64 id)
 {
     sqlite3_stmt *stmt = NULL;
     weft_status status =
@@ -340,7 +340,7 @@ static weft_status add_workloads(weft_study *s, const weft_quest *q, sqlite3_int
     return status;
 }
 
-static weft_status insert_part(weft_study *s, const weft_quest *q, const char *key,
+static weft_status insert_part(weft_study *s, const weft_objective *q, const char *key,
                                sqlite3_int64 *id)
 {
     sqlite3_stmt *stmt = NULL;
@@ -359,7 +359,7 @@ static weft_status insert_part(weft_study *s, const weft_quest *q, const char *k
     return add_workloads(s, q, *id);
 }
 
-/* --- the ledger ------------------------------------------------------------------------------ */
+/* --- the cache of evaluations ---------------------------------------------------------------- */
 
 static bool find_design(void *context, int64_t index, double *step_s)
 {
@@ -378,14 +378,17 @@ static bool find_design(void *context, int64_t index, double *step_s)
 static weft_status put_one(part *p, int64_t index, const double *step_s)
 {
     const sqlite *sql = &p->study->sql;
-    weft_point at = weft_point_at(p->template_, index);
+    weft_design_point at = weft_point_at(p->template_, index);
 
     sql->bind_int64(p->put_design, 1, p->id);
     sql->bind_int64(p->put_design, 2, index);
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        sql->bind_double(p->put_design, 3 + k, weft_knob_size(p->template_, &at, (weft_knob)k));
-    sql->bind_double(p->put_design, 3 + WEFT_N_KNOBS, weft_point_area_mm2(p->template_, &at));
-    sql->bind_double(p->put_design, 4 + WEFT_N_KNOBS, weft_point_tdp_w(p->template_, &at));
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
+        sql->bind_double(p->put_design, 3 + k,
+                         weft_parameter_size(p->template_, &at, (weft_parameter)k));
+    sql->bind_double(p->put_design, 3 + WEFT_N_PARAMETERS,
+                     weft_design_point_area_mm2(p->template_, &at));
+    sql->bind_double(p->put_design, 4 + WEFT_N_PARAMETERS,
+                     weft_design_point_tdp_w(p->template_, &at));
     WEFT_TRY(step_done(p->study, p->put_design));
     for (int i = 0; i < p->n_workloads; i++) {
         sql->bind_int64(p->put_step, 1, p->id);
@@ -417,7 +420,7 @@ static weft_status prepare_part(weft_study *s, part *p)
     return prepare(s, "INSERT OR IGNORE INTO step VALUES (?, ?, ?, ?)", &p->put_step);
 }
 
-weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *out)
+weft_status weft_study_eval_cache(weft_study *s, const weft_objective *q, weft_eval_cache *out)
 {
     part *p = WEFT_NEW(s->arena, part, 1);
     const char *key = key_of(q, s->arena);
@@ -430,7 +433,7 @@ weft_status weft_study_ledger(weft_study *s, const weft_quest *q, weft_ledger *o
     WEFT_TRY(run_sql(s, "BEGIN IMMEDIATE"));
     WEFT_TRY(end_change(s, insert_part(s, q, key, &p->id)));
     WEFT_TRY(prepare_part(s, p));
-    *out = (weft_ledger){find_design, put_designs, p};
+    *out = (weft_eval_cache){find_design, put_designs, p};
     return WEFT_OK;
 }
 
@@ -502,10 +505,10 @@ static weft_status read_designs(weft_study *s, int64_t id, weft_arena *a, weft_s
     while ((code = s->sql.step(stmt)) == SQLITE_ROW) {
         weft_study_design d = {.index = s->sql.column_int64(stmt, 0)};
 
-        for (int k = 0; k < WEFT_N_KNOBS; k++)
+        for (int k = 0; k < WEFT_N_PARAMETERS; k++)
             d.size[k] = s->sql.column_double(stmt, 1 + k);
-        d.area_mm2 = s->sql.column_double(stmt, 1 + WEFT_N_KNOBS);
-        d.tdp_w = s->sql.column_double(stmt, 2 + WEFT_N_KNOBS);
+        d.area_mm2 = s->sql.column_double(stmt, 1 + WEFT_N_PARAMETERS);
+        d.tdp_w = s->sql.column_double(stmt, 2 + WEFT_N_PARAMETERS);
         WEFT_PUSH(a, design, d);
     }
     s->sql.finalize(stmt);

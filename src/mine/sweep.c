@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sweep.c: the best design of a lattice with a proof; the front; all designs.
  *
- * Certified sweep (methods 6.1). value <= U for every design: U by the floor of its step.
+ * Certified sweep: value <= U for every design: U by the floor of its step.
  * 1. Every design within the limits gets U. They are taken by falling U, ties by number.
  * 2. It ends at the first U that is not above the best value: no design behind it is better, the
  *    winner is optimal under the policy list-alap.
@@ -21,7 +21,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "assay.h"
+#include "evaluator.h"
+#include "order.h"
 
 /* A bound of all schedules that is nearer than this to the best known one is not worth more work.
  */
@@ -32,37 +33,37 @@ typedef struct candidate {
     int64_t index;
 } candidate;
 
-static int by_top(const void *x, const void *y)
+static int by_top(const void *a, const void *b)
 {
-    const candidate *a = x, *b = y;
+    const candidate *x = a, *y = b;
 
-    if (a->top != b->top)
-        return a->top > b->top ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return weft_order((double[]){-x->top, (double)x->index}, (double[]){-y->top, (double)y->index},
+                      2);
 }
 
-static double top_of(const weft_assay *s, int64_t index, double throughput)
+static double top_of(const weft_evaluator *s, int64_t index, double throughput)
 {
-    weft_point p = weft_point_at(s->quest.template_, index);
+    weft_design_point p = weft_point_at(s->objective.template_, index);
 
-    return weft_assay_metric_top(s, throughput, weft_point_tdp_w(s->quest.template_, &p));
+    return weft_evaluator_metric_top(s, throughput,
+                                     weft_design_point_tdp_w(s->objective.template_, &p));
 }
 
 /* Bounds of all candidates, and their order by them; false if the time ended before. */
-static bool rank_all(weft_assay *s, weft_gauge gauge, bool is_metric, int n, candidate *c)
+static bool rank_all(weft_evaluator *s, weft_gauge gauge, bool is_metric, int n, candidate *c)
 {
-    enum { PIECE = 4096 };
-    int64_t *index = WEFT_NEW(s->arena, int64_t, PIECE);
-    double *top = WEFT_NEW(s->arena, double, PIECE);
+    enum { SUBPROBLEM = 4096 };
+    int64_t *index = WEFT_NEW(s->arena, int64_t, SUBPROBLEM);
+    double *top = WEFT_NEW(s->arena, double, SUBPROBLEM);
 
-    for (int at = 0; at < n; at += PIECE) {
-        int piece = n - at < PIECE ? n - at : PIECE;
+    for (int at = 0; at < n; at += SUBPROBLEM) {
+        int piece = n - at < SUBPROBLEM ? n - at : SUBPROBLEM;
 
-        if (weft_assay_is_over(s))
+        if (weft_evaluator_is_over(s))
             return false;
         for (int i = 0; i < piece; i++)
             index[i] = c[at + i].index;
-        weft_assay_tops(s, gauge, index, piece, top);
+        weft_evaluator_tops(s, gauge, index, piece, top);
         for (int i = 0; i < piece; i++)
             c[at + i].top = is_metric ? top_of(s, index[i], top[i]) : top[i];
     }
@@ -71,11 +72,11 @@ static bool rank_all(weft_assay *s, weft_gauge gauge, bool is_metric, int n, can
     return true;
 }
 
-static weft_status list_all(weft_assay *s, int *n, candidate **out)
+static weft_status list_all(weft_evaluator *s, int *n, candidate **out)
 {
     int64_t *index = NULL;
 
-    WEFT_TRY(weft_assay_list(s, n, &index));
+    WEFT_TRY(weft_evaluator_list(s, n, &index));
     *out = WEFT_NEW(s->arena, candidate, *n);
     for (int i = 0; i < *n; i++)
         (*out)[i].index = index[i];
@@ -83,63 +84,64 @@ static weft_status list_all(weft_assay *s, int *n, candidate **out)
 }
 
 /* The end of a batch that starts here: designs whose bounds are above the best value. */
-static int batch_end(const weft_assay *s, const candidate *c, int n, int at)
+static int batch_end(const weft_evaluator *s, const candidate *c, int n, int at)
 {
     int end = at;
 
-    while (end < n && end - at < WEFT_ASSAY_BATCH && !weft_assay_is_beaten(s, c[end].top))
+    while (end < n && end - at < WEFT_EVALUATOR_BATCH && !weft_evaluator_is_beaten(s, c[end].top))
         end++;
     return end;
 }
 
 /* The bound of all schedules, after which c is in another order. INFINITY if the time ended. */
-static double bound_schedules(weft_assay *s, candidate *c, int n)
+static double bound_schedules(weft_evaluator *s, candidate *c, int n)
 {
-    double most = weft_assay_best(s);
+    double most = weft_evaluator_best(s);
 
     if (!rank_all(s, WEFT_GAUGE_SIMPLE, true, n, c))
         return INFINITY;
-    for (int at = 0; at < n && c[at].top > most; at += WEFT_ASSAY_BATCH) {
-        int64_t index[WEFT_ASSAY_BATCH];
-        double top[WEFT_ASSAY_BATCH];
-        int piece = n - at < WEFT_ASSAY_BATCH ? n - at : WEFT_ASSAY_BATCH;
+    for (int at = 0; at < n && c[at].top > most; at += WEFT_EVALUATOR_BATCH) {
+        int64_t index[WEFT_EVALUATOR_BATCH];
+        double top[WEFT_EVALUATOR_BATCH];
+        int piece = n - at < WEFT_EVALUATOR_BATCH ? n - at : WEFT_EVALUATOR_BATCH;
 
-        if (c[at].top <= most * (1 + NEAR) || weft_assay_is_over(s))
+        if (c[at].top <= most * (1 + NEAR) || weft_evaluator_is_over(s))
             return c[at].top;
         for (int i = 0; i < piece; i++)
             index[i] = c[at + i].index;
-        weft_assay_tops(s, WEFT_GAUGE_HEADTAIL, index, piece, top);
+        weft_evaluator_tops(s, WEFT_GAUGE_HEADTAIL, index, piece, top);
         for (int i = 0; i < piece; i++)
             most = fmax(most, top_of(s, index[i], top[i]));
     }
     return most;
 }
 
-weft_status weft_search_certified(weft_assay *s)
+weft_status weft_search_certified(weft_evaluator *s)
 {
     candidate *c = NULL;
     int n = 0, at = 0;
 
     WEFT_TRY(list_all(s, &n, &c));
-    if (!rank_all(s, WEFT_GAUGE_FLOOR, true, n, c)) {
-        s->bound = weft_assay_root_top(s);
+    if (!rank_all(s, WEFT_GAUGE_BOUND, true, n, c)) {
+        s->bound = weft_evaluator_root_top(s);
         return WEFT_OK;
     }
-    while (at < n && !weft_assay_is_beaten(s, c[at].top) && !weft_assay_is_over(s)) {
+    while (at < n && !weft_evaluator_is_beaten(s, c[at].top) && !weft_evaluator_is_over(s)) {
         int end = batch_end(s, c, n, at), n_tried = 0;
-        int64_t index[WEFT_ASSAY_BATCH];
-        double value[WEFT_ASSAY_BATCH];
+        int64_t index[WEFT_EVALUATOR_BATCH];
+        double value[WEFT_EVALUATOR_BATCH];
 
         for (int i = at; i < end; i++)
             index[i - at] = c[i].index;
-        WEFT_TRY(weft_assay_try(s, index, end - at, value));
+        WEFT_TRY(weft_evaluator_try(s, index, end - at, value));
         while (n_tried < end - at && !isnan(value[n_tried])) /* NAN: the budget was spent */
             n_tried++;
         at += n_tried;
-        weft_assay_progress(s, at < n ? fmax(weft_assay_best(s), c[at].top) : weft_assay_best(s));
+        weft_evaluator_progress(s, at < n ? fmax(weft_evaluator_best(s), c[at].top)
+                                          : weft_evaluator_best(s));
     }
-    s->bound = weft_assay_best(s);
-    if (at < n && !weft_assay_is_beaten(s, c[at].top))
+    s->bound = weft_evaluator_best(s);
+    if (at < n && !weft_evaluator_is_beaten(s, c[at].top))
         s->bound = c[at].top;
     s->schedule_bound = bound_schedules(s, c, n);
     return WEFT_OK;
@@ -156,24 +158,24 @@ static bool are_known(const double *value, int n)
     return true;
 }
 
-weft_status weft_search_exhaustive(weft_assay *s)
+weft_status weft_search_exhaustive(weft_evaluator *s)
 {
     int64_t *index = NULL;
-    double value[WEFT_ASSAY_BATCH];
+    double value[WEFT_EVALUATOR_BATCH];
     int n = 0, at = 0;
     bool is_done = true;
 
-    WEFT_TRY(weft_assay_list(s, &n, &index));
-    while (is_done && at < n && !weft_assay_is_over(s)) {
-        int piece = n - at < WEFT_ASSAY_BATCH ? n - at : WEFT_ASSAY_BATCH;
+    WEFT_TRY(weft_evaluator_list(s, &n, &index));
+    while (is_done && at < n && !weft_evaluator_is_over(s)) {
+        int piece = n - at < WEFT_EVALUATOR_BATCH ? n - at : WEFT_EVALUATOR_BATCH;
 
-        WEFT_TRY(weft_assay_try(s, index + at, piece, value));
+        WEFT_TRY(weft_evaluator_try(s, index + at, piece, value));
         is_done = are_known(value, piece);
         at += piece;
-        weft_assay_progress(s, INFINITY);
+        weft_evaluator_progress(s, INFINITY);
     }
     s->is_front_proved = is_done && at >= n;
-    s->bound = s->is_front_proved ? weft_assay_best(s) : weft_assay_root_top(s);
+    s->bound = s->is_front_proved ? weft_evaluator_best(s) : weft_evaluator_root_top(s);
     return WEFT_OK;
 }
 
@@ -186,41 +188,35 @@ typedef struct front {
     int n_seen; /* of s->tried */
 } front;
 
-static bool beats(const weft_mined *a, const weft_mined *b)
+static bool stage_times(const weft_mined *a, const weft_mined *b)
 {
-    return a->throughput * (1 + WEFT_ASSAY_EXACT) >= b->throughput && a->tdp_w <= b->tdp_w &&
+    return a->throughput * (1 + WEFT_EVALUATOR_EXACT) >= b->throughput && a->tdp_w <= b->tdp_w &&
            a->area_mm2 <= b->area_mm2;
 }
 
 /* What may have the least throughput is not beaten by what has not, equal to rounding or not. */
-static bool is_beaten_by(const weft_assay *s, const front *f, const weft_mined *m)
+static bool is_beaten_by(const weft_evaluator *s, const front *f, const weft_mined *m)
 {
-    bool may_reach = m->throughput * (1 + WEFT_ASSAY_EXACT) >= s->least;
+    bool may_reach = m->throughput * (1 + WEFT_EVALUATOR_EXACT) >= s->least;
 
     for (int i = 0; i < f->member.n; i++)
-        if (beats(&f->member.at[i], m) && (!may_reach || f->member.at[i].throughput >= s->least))
+        if (stage_times(&f->member.at[i], m) &&
+            (!may_reach || f->member.at[i].throughput >= s->least))
             return true;
     return false;
 }
 
-static weft_mined mined(const weft_assay *s, int64_t index, double throughput)
-{
-    const weft_template *t = s->quest.template_;
-    weft_point p = weft_point_at(t, index);
-
-    return (weft_mined){p, throughput, weft_point_tdp_w(t, &p), weft_point_area_mm2(t, &p)};
-}
-
-static void take_tried(weft_assay *s, front *f)
+static void take_tried(weft_evaluator *s, front *f)
 {
     for (; f->n_seen < s->tried.n; f->n_seen++) {
-        weft_mined m = mined(s, s->tried.at[f->n_seen].index, s->tried.at[f->n_seen].throughput);
+        const weft_tried *x = &s->tried.at[f->n_seen];
+        weft_mined m = weft_evaluator_mined(s, x->index, x->throughput);
         int n = 0;
 
         if (is_beaten_by(s, f, &m))
             continue;
         for (int i = 0; i < f->member.n; i++)
-            if (!beats(&m, &f->member.at[i]) || m.throughput < s->least)
+            if (!stage_times(&m, &f->member.at[i]) || m.throughput < s->least)
                 f->member.at[n++] = f->member.at[i];
         f->member.n = n;
         WEFT_PUSH(s->arena, f->member, m);
@@ -228,42 +224,42 @@ static void take_tried(weft_assay *s, front *f)
 }
 
 /* The next candidates from *at on that no member beats by their bounds. */
-static int pick_open(const weft_assay *s, const front *f, const candidate *c, int n, int *at,
+static int pick_open(const weft_evaluator *s, const front *f, const candidate *c, int n, int *at,
                      int64_t *open)
 {
     int n_open = 0;
 
-    for (; *at < n && n_open < WEFT_ASSAY_BATCH; ++*at) {
-        weft_mined m = mined(s, c[*at].index, c[*at].top);
+    for (; *at < n && n_open < WEFT_EVALUATOR_BATCH; ++*at) {
+        weft_mined m = weft_evaluator_mined(s, c[*at].index, c[*at].top);
 
-        if (weft_assay_look(s, c[*at].index) == NULL && !is_beaten_by(s, f, &m))
+        if (weft_evaluator_look(s, c[*at].index) == NULL && !is_beaten_by(s, f, &m))
             open[n_open++] = c[*at].index;
     }
     return n_open;
 }
 
-weft_status weft_search_front(weft_assay *s)
+weft_status weft_search_front(weft_evaluator *s)
 {
-    int64_t open[WEFT_ASSAY_BATCH];
-    double value[WEFT_ASSAY_BATCH];
+    int64_t open[WEFT_EVALUATOR_BATCH];
+    double value[WEFT_EVALUATOR_BATCH];
     front f = {.n_seen = 0};
     candidate *c = NULL;
     int n = 0, at = 0;
     bool is_done;
 
     WEFT_TRY(list_all(s, &n, &c));
-    is_done = rank_all(s, WEFT_GAUGE_FLOOR, false, n, c);
+    is_done = rank_all(s, WEFT_GAUGE_BOUND, false, n, c);
     take_tried(s, &f);
-    while (is_done && at < n && !weft_assay_is_over(s)) {
+    while (is_done && at < n && !weft_evaluator_is_over(s)) {
         int n_open = pick_open(s, &f, c, n, &at, open);
 
-        WEFT_TRY(weft_assay_try(s, open, n_open, value));
+        WEFT_TRY(weft_evaluator_try(s, open, n_open, value));
         is_done = are_known(value, n_open);
         take_tried(s, &f);
-        weft_assay_progress(s, INFINITY);
+        weft_evaluator_progress(s, INFINITY);
     }
     s->is_front_proved = is_done && at >= n;
     /* The best of the metric is on the front: more throughput, or less power, is never worse. */
-    s->bound = s->is_front_proved ? weft_assay_best(s) : weft_assay_root_top(s);
+    s->bound = s->is_front_proved ? weft_evaluator_best(s) : weft_evaluator_root_top(s);
     return WEFT_OK;
 }

@@ -31,11 +31,11 @@ typedef struct weft_import_reads {
 typedef struct weft_import {
     const weft_onnx *doc;
     const weft_model_options *options;
-    const weft_net *before; /* for --batch: the network as it stands in the file; or NULL */
-    weft_arena *arena;      /* as long as the import */
-    weft_arena *lasting;    /* as long as the model's graph: names, attributes, literals */
-    weft_arena *scratch;    /* of one node; rewound, so sub-graphs and functions nest */
-    char *text;             /* room for n_text bytes of names in `lasting` */
+    const weft_net_builder *before; /* for --batch: the network as it stands in the file; or NULL */
+    weft_arena *arena;              /* as long as the import */
+    weft_arena *lasting;            /* as long as the model's graph: names, attributes, literals */
+    weft_arena *scratch;            /* of one node; rewound, so sub-graphs and functions nest */
+    char *text;                     /* room for n_text bytes of names in `lasting` */
     size_t n_text;
     weft_import_form *form;   /* [doc->n_forms] */
     weft_import_place *place; /* [doc->graph->n_nodes] */
@@ -46,7 +46,7 @@ typedef struct weft_import {
     size_t unfolded_bytes; /* taken by functions and sub-graphs so far, for the same reason */
     size_t arena_bytes;    /* of the arenas and of `seen` when a node was last begun */
     size_t net_bytes;
-    const weft_net *seen;
+    const weft_net_builder *seen;
     weft_map *prefixes; /* of inlined functions and branches, each once */
     bool has_prefixes;
     weft_map *functions;    /* domain, name and overload -> local function */
@@ -58,7 +58,7 @@ typedef struct weft_import {
 
 /* Where names are looked up: one for each graph, sub-graph and function call. */
 typedef struct weft_scope {
-    weft_net *net;
+    weft_net_builder *net;
     weft_map *values;         /* local name -> value of `net` */
     struct weft_scope *outer; /* of sub-graphs: names not found here are captured from there */
     const char *prefix;       /* of value and node names, "" in the main graph */
@@ -140,13 +140,13 @@ weft_slice weft_import_domain(weft_slice domain);
 
 /* Reads the document into the net. `before`, for another batch size: the net of the file. */
 weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
-                            const weft_net *before, weft_net *net, weft_import *m);
+                            const weft_net_builder *before, weft_net_builder *net, weft_import *m);
 
 /* Is it a file that the user names, or a built-in model? */
 bool weft_model_is_file(const char *source);
 
 /* Finishes the net: graph, tensors and warnings of the model. */
-WEFT_CHECKED weft_status weft_model_from_net(weft_net *net, weft_model *model);
+WEFT_CHECKED weft_status weft_model_from_net(weft_net_builder *net, weft_model *model);
 /* The document as a model whose name, source and arena are set. */
 WEFT_CHECKED weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *options,
                                             weft_model *model);

@@ -111,52 +111,17 @@ static weft_status open_file(const char *path, const weft_model_options *o, weft
 static weft_status unknown_model(const char *name)
 {
     weft_arena *a = weft_arena_new();
-    const char **known = WEFT_NEW(a, const char *, weft_zoo_count());
-    const char *near;
-    weft_status status;
-
-    for (int i = 0; i < weft_zoo_count(); i++)
-        known[i] = weft_zoo_at(i)->name;
-    near = weft_nearest(name, known, weft_zoo_count());
-    status = weft_fail(WEFT_E_INPUT,
-                       "'%s' is neither a file nor a built-in model%s%s%s; see: weft list models",
-                       name, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    const char *const *known;
+    int n = weft_zoo_list(a, &known);
+    const char *near = weft_nearest(name, known, n);
+    weft_status status = weft_fail(
+        WEFT_E_INPUT, "'%s' is neither a file nor a built-in model%s%s%s; see: weft list models",
+        name, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     weft_arena_free(a);
     return status;
 }
 
-/* Is `word` one of "a|b|c"? */
-static bool is_choice(const char *choices, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *at = choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-        if (strncmp(at, word, n) == 0 && (at[n] == '|' || at[n] == '\0'))
-            return true;
-    return false;
-}
-
-/* "xl,seq=512": a variant first, then parameters. */
-static weft_status set_parameters(const weft_zoo_model *z, const char *text, void *options,
-                                  weft_arena *a)
-{
-    char *first = weft_arena_text(a, text, strcspn(text, ","));
-
-    if (*first != '\0' && strchr(first, '=') == NULL) {
-        const weft_option *flag = weft_option_find(z->options, first);
-
-        if (z->variants && is_choice(z->variants, first)) {
-            z->variant(first, options);
-            text += strlen(first) + (text[strlen(first)] == ',');
-        } else if (flag == NULL || flag->kind != WEFT_OPTION_FLAG) {
-            return weft_fail(WEFT_E_INPUT, "'%s' is not a variant, expected %s", first,
-                             z->variants ? z->variants : "name=value");
-        }
-    }
-    return weft_options_parse(z->options, options, text, a);
-}
-
-static int64_t count_parameters(const weft_net *net)
+static int64_t count_parameters(const weft_net_builder *net)
 {
     int64_t total = 0;
 
@@ -166,20 +131,15 @@ static int64_t count_parameters(const weft_net *net)
     return total;
 }
 
-static weft_status build(const weft_zoo_model *z, const char *parameters,
-                         const weft_model_options *o, weft_model *m)
+static weft_status build(const char *name, const char *parameters, const weft_model_options *o,
+                         weft_model *m)
 {
-    weft_net *net = weft_net_new(z->name);
-    void *options = weft_arena_alloc(m->arena, z->options_size);
-    weft_status status;
+    weft_net_builder *net = weft_net_new(name);
+    weft_status status = weft_zoo_build(name, parameters, o, net);
 
-    weft_options_default(z->options, options);
-    status = set_parameters(z, parameters, options, m->arena);
-    if (status == WEFT_OK)
-        status = z->build(net, options, o);
     if (status == WEFT_OK)
         status = weft_model_from_net(net, m);
-    m->name = z->name;
+    m->name = name;
     m->origin = "built-in";
     m->n_nodes = weft_net_n_nodes(net);
     m->n_parameters = status == WEFT_OK ? count_parameters(net) : 0;
@@ -194,9 +154,8 @@ static weft_status open_built_in(const char *source, const weft_model_options *o
     size_t n = strcspn(source, ":");
     weft_model *m = new_model(source);
     char *name = weft_arena_text(m->arena, source, n);
-    const weft_zoo_model *z = weft_zoo_find(name);
 
-    if (z == NULL)
+    if (!weft_zoo_has(name))
         return hand_over(unknown_model(name), m, out);
     if (o->n_dims > 0)
         return hand_over(weft_fail(WEFT_E_INPUT,
@@ -204,7 +163,7 @@ static weft_status open_built_in(const char *source, const weft_model_options *o
                                    "given as %s:name=value",
                                    source, name),
                          m, out);
-    return hand_over(build(z, source + n + (source[n] == ':'), o, m), m, out);
+    return hand_over(build(name, source + n + (source[n] == ':'), o, m), m, out);
 }
 
 bool weft_model_is_file(const char *source)
@@ -213,7 +172,7 @@ bool weft_model_is_file(const char *source)
     struct stat s;
 
     return strchr(source, '/') || (n > 5 && strcmp(source + n - 5, ".onnx") == 0) ||
-           (weft_zoo_find(source) == NULL && stat(source, &s) == 0);
+           (!weft_zoo_has(source) && stat(source, &s) == 0);
 }
 
 weft_status weft_model_open(const char *source, const weft_model_options *options, weft_model **out)

@@ -4,7 +4,7 @@
 #ifndef WEFT_ONNX_H
 #define WEFT_ONNX_H
 
-#include "weft/model.h"
+#include "model.h"
 
 typedef struct weft_slice {
     const char *at; /* not NUL-terminated; NULL if the field is absent */

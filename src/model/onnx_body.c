@@ -73,7 +73,7 @@ static weft_status body_results(weft_import *m, body *b)
     return WEFT_OK;
 }
 
-static void pass_warnings(const weft_net *from, weft_net *to)
+static void pass_warnings(const weft_net_builder *from, weft_net_builder *to)
 {
     for (int i = 0; i < weft_net_n_warnings(from); i++) {
         if (weft_net_n_warnings(to) > MOST_WARNINGS)
@@ -105,7 +105,7 @@ static weft_status count_run(weft_import *m, const weft_onnx_graph *g)
  * afterwards; results, work and captured values stay. */
 static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_value *input)
 {
-    weft_net *net;
+    weft_net_builder *net;
     weft_graph *graph = NULL;
     weft_status status = WEFT_OK;
 

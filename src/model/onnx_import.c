@@ -691,7 +691,7 @@ static void reserve(weft_import *m, weft_scope *s)
 }
 
 weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
-                            const weft_net *before, weft_net *net, weft_import *m)
+                            const weft_net_builder *before, weft_net_builder *net, weft_import *m)
 {
     weft_scope s = {.net = net, .prefix = "", .n_opsets = doc->n_opsets, .opset = doc->opset};
     weft_status status;

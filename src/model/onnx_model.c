@@ -37,7 +37,7 @@ static const char *describe(const weft_onnx *doc, weft_arena *a)
 
 /* Every input and node result of the source, folded ones too. Names and shapes are in the arena of
  * the graph. */
-static void list_tensors(const weft_net *net, weft_model *model)
+static void list_tensors(const weft_net_builder *net, weft_model *model)
 {
     int n = weft_net_count(net);
     weft_source_tensor *t = WEFT_NEW_RAW(model->arena, weft_source_tensor, n + 1);
@@ -53,7 +53,7 @@ static void list_tensors(const weft_net *net, weft_model *model)
     model->tensor = t;
 }
 
-static void list_warnings(const weft_net *net, weft_model *model)
+static void list_warnings(const weft_net_builder *net, weft_model *model)
 {
     const char **text = WEFT_NEW(model->arena, const char *, weft_net_n_warnings(net) + 1);
 
@@ -64,7 +64,7 @@ static void list_warnings(const weft_net *net, weft_model *model)
     model->warning = text;
 }
 
-weft_status weft_model_from_net(weft_net *net, weft_model *model)
+weft_status weft_model_from_net(weft_net_builder *net, weft_model *model)
 {
     WEFT_TRY(weft_net_finish(net, &model->graph));
     list_tensors(net, model);
@@ -82,8 +82,8 @@ weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *o
                                weft_model *model)
 {
     weft_model_options as_stored = *options;
-    weft_net *before = options->batch > 0 ? weft_net_new(model->name) : NULL;
-    weft_net *net = weft_net_new(model->name);
+    weft_net_builder *before = options->batch > 0 ? weft_net_new(model->name) : NULL;
+    weft_net_builder *net = weft_net_new(model->name);
     weft_import m = {0};
     weft_status status = WEFT_OK;
 

@@ -184,7 +184,7 @@ static weft_status read_value_info(weft_reader *r, weft_wire w, weft_onnx_value_
     return type.at ? read_type(r, type, out) : WEFT_OK;
 }
 
-/* --- graphs --------------------------------------------------------------------------------- */
+/* --- graphs ---------------------------------------------------------------------------------- */
 
 /* The name of a sparse tensor is that of its values. */
 static weft_status read_sparse_name(weft_wire w, weft_slice *out)

@@ -3,7 +3,7 @@
 #ifndef WEFT_WIRE_H
 #define WEFT_WIRE_H
 
-#include "weft/base.h"
+#include "base.h"
 
 typedef enum weft_wire_type {
     WEFT_WIRE_VARINT = 0,

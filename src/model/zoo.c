@@ -1,217 +1,225 @@
 /* SPDX-License-Identifier: MIT */
-/* zoo.c: the list of built-in models, and the layers they are put together from.
+/* zoo.c: the built-in models: their list, parameters and variants, and the values, weights and
+ * operators of which their scripts (models/) put them together.
  *
- * 1. The list is the concatenation of the arrays of the families, in this order: convolutional
- *    networks, transformers, others.
- * 2. A layer turns value numbers into operators of ONNX (opset 20); shapes follow by inference in
- *    the net. The first failure is kept and makes all later layers do nothing.
+ * Scripts are done twice: what stands before the block of a model declares parameters, which then
+ * get their values from the user; the block makes operators of ONNX (opset 20), whose shapes follow
+ * by inference in the net. The first failure ends the script.
  *
  * Names are unique: each ends in a running number. Parameters are called "w/<name>_<number>",
- * constants with known elements "c/<number>", operators and their results "<operator>_<number>".
- */
+ * constants with known elements "c/<number>", operators and their results "<operator>_<number>". */
+#include "zoo.h"
+
+#include "platform.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "zoo.h"
 
 #define LARGEST_WHOLE 9007199254740992.0 /* 2^53: whole numbers below are exact */
 
-/* --- list ------------------------------------------------------------------------------------ */
+enum { OPSET = 20, FIELD_BYTES = 8 };
 
-static const weft_zoo_model *const families[] = {weft_zoo_cnns, weft_zoo_transformers,
-                                                 weft_zoo_others};
-enum { N_FAMILIES = sizeof families / sizeof families[0], OPSET = 20 };
+/* --- arguments ------------------------------------------------------------------------------- */
 
-int weft_zoo_count(void)
+static weft_script_value need(weft_zoo *z, const weft_script_args *args, int i,
+                              weft_script_kind kind)
 {
-    int n = 0;
+    static const char *const kinds[] = {"nothing", "a whole number", "a number",
+                                        "a text",  "a tensor",       "a list"};
+    bool is_there = i < args->n + args->n_named;
 
-    for (int f = 0; f < N_FAMILIES; f++)
-        for (const weft_zoo_model *m = families[f]; m->name != NULL; m++)
-            n++;
-    return n;
+    if (is_there && args->at[i].kind == kind)
+        return args->at[i];
+    if (!weft_script_is_over(z->script))
+        weft_script_stop(z->script,
+                         weft_fail(WEFT_E_INPUT, "argument %d of %s is %s, expected %s", i + 1,
+                                   args->name, is_there ? kinds[args->at[i].kind] : "missing",
+                                   kinds[kind]));
+    return kind == WEFT_SCRIPT_LIST ? weft_script_list_new(z->script)
+                                    : (weft_script_value){.kind = kind, .text = ""};
 }
 
-const weft_zoo_model *weft_zoo_at(int i)
+int64_t weft_zoo_int_of(weft_zoo *z, const weft_script_args *args, int i)
 {
-    for (int f = 0; f < N_FAMILIES && i >= 0; f++)
-        for (const weft_zoo_model *m = families[f]; m->name != NULL; m++)
-            if (i-- == 0)
-                return m;
-    return NULL;
+    return need(z, args, i, WEFT_SCRIPT_INT).i;
 }
 
-const weft_zoo_model *weft_zoo_find(const char *name)
+const char *weft_zoo_text_of(weft_zoo *z, const weft_script_args *args, int i)
 {
-    for (int f = 0; f < N_FAMILIES; f++)
-        for (const weft_zoo_model *m = families[f]; m->name != NULL; m++)
-            if (strcmp(m->name, name) == 0)
-                return m;
-    return NULL;
+    return need(z, args, i, WEFT_SCRIPT_TEXT).text;
+}
+
+static double real_of(const weft_script_args *args, int i)
+{
+    return i < args->n ? args->at[i].f : NAN;
+}
+
+/* Argument i as a name that lives as long as the net. */
+static const char *name_of(weft_zoo *z, const weft_script_args *args, int i)
+{
+    const char *text = weft_zoo_text_of(z, args, i);
+
+    return weft_arena_text(weft_net_arena(z->net), text, strlen(text));
+}
+
+/* The type that argument i names; that of the network if there is none. */
+static weft_dtype type_of(weft_zoo *z, const weft_script_args *args, int i)
+{
+    return i < args->n ? weft_dtype_find(weft_zoo_text_of(z, args, i)) : z->type;
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-weft_zoo weft_zoo_begin(weft_net *net, const weft_model_options *common)
+/* A list of whole numbers that lives as long as the net. */
+static const int64_t *ints_of(weft_zoo *z, const weft_script_list *list)
 {
-    weft_zoo z = {.net = net, .type = WEFT_F32, .batch = 1, .status = WEFT_OK};
+    int64_t *to = WEFT_NEW(weft_net_arena(z->net), int64_t, list->item.n + 1);
 
-    if (common == NULL)
-        return z;
-    if (common->dtype != WEFT_TYPE_UNKNOWN)
-        z.type = common->dtype;
-    if (common->batch != 0)
-        z.batch = common->batch;
-    z.keep_norms = common->train;
-    return z;
+    for (int i = 0; i < list->item.n; i++)
+        to[i] = list->item.at[i].i;
+    return to;
 }
 
-/* Fills *shape; records a failure if a dimension is not positive or the tensor is beyond counting.
- */
-static bool make_shape(weft_zoo *z, const char *name, int rank, const int64_t *dim,
-                       weft_shape *shape)
+/* The shape that argument i lists; fails if a dimension is not positive or the tensor is beyond
+ * counting. */
+static weft_shape shape_of(weft_zoo *z, const weft_script_args *args, int i, const char *name)
 {
+    const weft_script_list *list = need(z, args, i, WEFT_SCRIPT_LIST).list;
+    weft_shape shape = {.rank = list->item.n};
+    weft_status status = WEFT_OK;
     char text[192];
 
-    if (z->status != WEFT_OK)
-        return false;
-    *shape = (weft_shape){.rank = rank};
-    for (int d = 0; d < rank; d++) {
-        shape->dim[d] = dim[d];
-        if (dim[d] < 1)
-            z->status =
+    for (int d = 0; d < shape.rank; d++) {
+        shape.dim[d] = list->item.at[d].i;
+        if (shape.dim[d] < 1)
+            status =
                 weft_fail(WEFT_E_INPUT, "dimension %d of '%s' would be %lld, must be at least 1", d,
-                          name, (long long)dim[d]);
+                          name, (long long)shape.dim[d]);
     }
-    if (z->status == WEFT_OK && weft_shape_elements(shape) < 0)
-        z->status = weft_fail(WEFT_E_INPUT, "tensor '%s' would be %s: too large", name,
-                              weft_shape_print(shape, text));
-    return z->status == WEFT_OK;
+    if (status == WEFT_OK && weft_shape_elements(&shape) < 0)
+        status = weft_fail(WEFT_E_INPUT, "tensor '%s' would be %s: too large", name,
+                           weft_shape_print(&shape, text));
+    weft_script_stop(z->script, status);
+    return shape;
 }
 
-int weft_zoo_input(weft_zoo *z, const char *name, weft_dtype type, int rank, const int64_t *dim)
+void weft_zoo_input(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    weft_shape shape;
+    const char *name = name_of(z, args, 0);
+    weft_value input = {.type = type_of(z, args, 2), .shape = shape_of(z, args, 1, name)};
     int value = -1;
 
-    if (!make_shape(z, name, rank, dim, &shape))
-        return -1;
-    z->status = weft_net_input(z->net, name, &(weft_value){.type = type, .shape = shape}, &value);
-    return z->status == WEFT_OK ? value : -1;
+    if (!weft_script_is_over(z->script))
+        weft_script_stop(z->script, weft_net_input(z->net, name, &input, &value));
+    *out = weft_script_tensor(value);
 }
 
-static int add_constant(weft_zoo *z, const char *name, const weft_value *constant)
+static weft_script_value add_constant(weft_zoo *z, const char *name, weft_value constant)
 {
     int value = -1;
 
-    if (z->status == WEFT_OK)
-        z->status = weft_net_constant(z->net, name, constant, &value);
-    return z->status == WEFT_OK ? value : -1;
+    if (!weft_script_is_over(z->script))
+        weft_script_stop(z->script, weft_net_constant(z->net, name, &constant, &value));
+    return weft_script_tensor(value);
 }
 
-int weft_zoo_weight(weft_zoo *z, const char *name, int rank, const int64_t *dim)
+void weft_zoo_weight(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    const char *full = weft_arena_print(weft_net_arena(z->net), "w/%s_%d", name, z->n_made);
-    weft_value weight = {.type = z->type, .is_parameter = true};
+    const char *name = weft_arena_print(weft_net_arena(z->net), "w/%s_%d",
+                                        weft_zoo_text_of(z, args, 0), z->n_made);
+    weft_value weight = {
+        .type = z->type, .shape = shape_of(z, args, 1, name), .is_parameter = true};
 
-    if (!make_shape(z, full, rank, dim, &weight.shape))
-        return -1;
     z->n_made++;
-    return add_constant(z, full, &weight);
+    *out = add_constant(z, name, weight);
 }
 
-/* A literal of integers that lives as long as the net. */
-static weft_literal *int_literal(weft_zoo *z, int n, const int64_t *value)
+/* A constant whose elements are not known and that is no parameter. */
+void weft_zoo_fixed(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    weft_arena *a = weft_net_arena(z->net);
-    weft_literal *literal = WEFT_NEW(a, weft_literal, 1);
+    const char *name = name_of(z, args, 0);
 
-    literal->n = n;
-    literal->ints = weft_arena_copy(a, value, (size_t)n * sizeof *value);
-    return literal;
+    *out = add_constant(
+        z, name, (weft_value){.type = type_of(z, args, 2), .shape = shape_of(z, args, 1, name)});
 }
 
-static const char *constant_name(weft_zoo *z)
+/* A constant with known elements: a whole number, a list of them, or a number of the network's
+ * type. A network of an integer type holds whole constants, masks of -infinity clipped. */
+static weft_script_value constant(weft_zoo *z, weft_script_value v)
 {
-    return weft_arena_print(weft_net_arena(z->net), "c/%d", z->n_made++);
-}
+    weft_literal *literal = WEFT_NEW(weft_net_arena(z->net), weft_literal, 1);
+    weft_value value = {.type = WEFT_I64, .data = literal};
+    bool is_list = v.kind == WEFT_SCRIPT_LIST;
+    int64_t *whole = WEFT_NEW(weft_net_arena(z->net), int64_t, 1);
 
-int weft_zoo_ints(weft_zoo *z, int n, const int64_t *value)
-{
-    const weft_shape shape = {.rank = 1, .dim = {n}};
-
-    return add_constant(
-        z, constant_name(z),
-        &(weft_value){.type = WEFT_I64, .shape = shape, .data = int_literal(z, n, value)});
-}
-
-int weft_zoo_int(weft_zoo *z, int64_t value)
-{
-
-    return add_constant(z, constant_name(z),
-                        &(weft_value){.type = WEFT_I64, .data = int_literal(z, 1, &value)});
-}
-
-int weft_zoo_real(weft_zoo *z, double value)
-{
-    weft_arena *a = weft_net_arena(z->net);
-    weft_literal *literal = WEFT_NEW(a, weft_literal, 1);
-
-    literal->n = 1;
-    if (weft_dtype_is_float(z->type)) {
-        literal->reals = weft_arena_copy(a, &value, sizeof value);
-    } else { /* a network of an integer type holds whole constants, masks of -infinity clipped */
-        const int64_t whole = (int64_t)fmax(-LARGEST_WHOLE, fmin(LARGEST_WHOLE, value));
-        literal->ints = weft_arena_copy(a, &whole, sizeof whole);
+    literal->n = is_list ? v.list->item.n : 1;
+    literal->ints = is_list ? ints_of(z, v.list) : whole;
+    *whole = v.i;
+    if (is_list)
+        value.shape = (weft_shape){.rank = 1, .dim = {literal->n}};
+    if (v.kind == WEFT_SCRIPT_REAL) {
+        value.type = z->type;
+        *whole = (int64_t)fmax(-LARGEST_WHOLE, fmin(LARGEST_WHOLE, v.f));
     }
-    return add_constant(z, constant_name(z), &(weft_value){.type = z->type, .data = literal});
+    if (v.kind == WEFT_SCRIPT_REAL && weft_dtype_is_float(z->type))
+        *literal = (weft_literal){
+            .n = 1, .reals = weft_arena_copy(weft_net_arena(z->net), &v.f, sizeof v.f)};
+    return add_constant(z, weft_arena_print(weft_net_arena(z->net), "c/%d", z->n_made++), value);
 }
 
-void weft_zoo_output(weft_zoo *z, int x)
+void weft_zoo_constant(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    if (z->status == WEFT_OK)
-        weft_net_output(z->net, x);
+    *out = constant(z, args->at[0]);
 }
 
-int64_t weft_zoo_dim(const weft_zoo *z, int x, int d)
+/* Dimension d of a value; negative d count from the end. */
+void weft_zoo_dim(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    if (z->status != WEFT_OK)
-        return 0;
-    const weft_shape *shape = &weft_net_value(z->net, x)->shape;
-    if (d < 0)
-        d += shape->rank;
-    return d >= 0 && d < shape->rank ? shape->dim[d] : 0;
+    int64_t d = weft_zoo_int_of(z, args, 1), value = need(z, args, 0, WEFT_SCRIPT_TENSOR).i;
+    const weft_shape *shape;
+
+    *out = weft_script_int(0);
+    if (weft_script_is_over(z->script))
+        return;
+    shape = &weft_net_value(z->net, (int)value)->shape;
+    d += d < 0 ? shape->rank : 0;
+    if (d >= 0 && d < shape->rank)
+        *out = weft_script_int(shape->dim[d]);
 }
 
-/* --- any operator ---------------------------------------------------------------------------- */
+/* --- operators ------------------------------------------------------------------------------- */
 
-weft_attr weft_zoo_attr_int(const char *name, int64_t value)
+typedef WEFT_VEC(int) operands;
+
+static void add_operand(weft_zoo *z, weft_script_value v, operands *to)
 {
-    return (weft_attr){.name = name, .kind = WEFT_ATTR_INT, .i = value};
+    bool is_tensors = v.kind == WEFT_SCRIPT_LIST && v.list->item.n > 0 &&
+                      v.list->item.at[0].kind == WEFT_SCRIPT_TENSOR;
+
+    for (int i = 0; is_tensors && i < v.list->item.n; i++)
+        WEFT_PUSH(z->arena, *to, (int)v.list->item.at[i].i);
+    if (is_tensors)
+        return;
+    if (v.kind != WEFT_SCRIPT_TENSOR && v.kind != WEFT_SCRIPT_NONE)
+        v = constant(z, v);
+    WEFT_PUSH(z->arena, *to, v.kind == WEFT_SCRIPT_NONE ? -1 : (int)v.i);
 }
 
-weft_attr weft_zoo_attr_real(const char *name, double value)
+static weft_attr attribute(weft_zoo *z, const char *name, weft_script_value v)
 {
-    return (weft_attr){.name = name, .kind = WEFT_ATTR_REAL, .f = value};
-}
-
-weft_attr weft_zoo_attr_ints(weft_zoo *z, const char *name, int n, const int64_t *value)
-{
-    const int64_t *ints = weft_arena_copy(weft_net_arena(z->net), value, (size_t)n * sizeof *value);
-
-    return (weft_attr){.name = name, .kind = WEFT_ATTR_INTS, .n = n, .ints = ints};
-}
-
-weft_attr weft_zoo_attr_text(const char *name, const char *value)
-{
-    return (weft_attr){.name = name, .kind = WEFT_ATTR_TEXT, .s = value};
-}
-
-static void add_attr(weft_zoo_call *call, weft_attr attr)
-{
-    call->attr[call->n_attrs++] = attr;
+    switch (v.kind) {
+    case WEFT_SCRIPT_TEXT:
+        return (weft_attr){.name = name, .kind = WEFT_ATTR_TEXT, .s = v.text};
+    case WEFT_SCRIPT_REAL:
+        return (weft_attr){.name = name, .kind = WEFT_ATTR_REAL, .f = v.f};
+    case WEFT_SCRIPT_LIST:
+        return (weft_attr){
+            .name = name, .kind = WEFT_ATTR_INTS, .n = v.list->item.n, .ints = ints_of(z, v.list)};
+    default:
+        return (weft_attr){.name = name, .kind = WEFT_ATTR_INT, .i = v.i};
+    }
 }
 
 /* "GlobalAveragePool" and 7 give "global_average_pool_7". */
@@ -228,249 +236,376 @@ static const char *layer_name(weft_arena *a, const char *op, int number)
     return weft_arena_print(a, "%s_%d", snake, number);
 }
 
-/* Adds the node; args may be more than a weft_zoo_call holds. */
-static void add_node(weft_zoo *z, const weft_zoo_call *call, const int *args, int n_args,
-                     int *results)
+/* Adds the node and gives its result, or a list of n_results if these are asked for. */
+static weft_script_value add_node(weft_zoo *z, weft_net_op *op, bool is_list)
 {
     weft_arena *a = weft_net_arena(z->net);
-    int n_results = call->n_results > 0 ? call->n_results : 1;
-    const char **names = WEFT_NEW(a, const char *, n_results);
+    const char **names = WEFT_NEW(a, const char *, op->n_results);
+    int *results = WEFT_NEW(z->arena, int, op->n_results);
+    weft_script_value list = weft_script_list_new(z->script);
 
-    for (int i = 0; i < n_results; i++)
-        results[i] = -1;
-    if (z->status != WEFT_OK)
-        return;
-    const char *name = layer_name(a, call->op, z->n_made++);
-    for (int i = 0; i < n_results; i++)
-        names[i] = n_results == 1 ? name : weft_arena_print(a, "%s.%d", name, i);
-    const weft_net_op op = {
-        .node = {.name = name,
-                 .op = call->op,
+    if (weft_script_is_over(z->script))
+        return list;
+    op->node.name = layer_name(a, op->node.op, z->n_made++);
+    for (int i = 0; i < op->n_results; i++)
+        names[i] =
+            op->n_results == 1 ? op->node.name : weft_arena_print(a, "%s.%d", op->node.name, i);
+    op->result_name = names;
+    weft_script_stop(z->script, weft_net_node(z->net, op, results));
+    for (int i = 0; i < op->n_results; i++)
+        weft_script_push(z->script, list, weft_script_tensor(results[i]));
+    return is_list ? list : weft_script_tensor(results[0]);
+}
+
+/* Operands are tensors, lists of them, none, or constants; arguments by name are attributes, but
+ * `results`: how many there are. */
+void weft_zoo_operator(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    weft_attr attr[WEFT_SCRIPT_ARGS];
+    weft_net_op op = {
+        .node = {.op = args->name,
                  .domain = "",
                  .opset = OPSET,
-                 .n_attrs = call->n_attrs,
-                 .attr = call->attr,
+                 .attr = attr,
                  .forward = -1,
                  .wrt = -1},
-        .n_args = n_args,
-        .n_results = n_results,
-        .arg = args,
-        .result_name = names
+        .n_results = 1,
     };
-    z->status = weft_net_node(z->net, &op, results);
-    for (int i = 0; z->status != WEFT_OK && i < n_results; i++)
-        results[i] = -1;
-}
+    operands arg = {0};
+    bool is_list = false;
 
-void weft_zoo_calls(weft_zoo *z, const weft_zoo_call *call, int *results)
-{
-    add_node(z, call, call->arg, call->n_args, results);
-}
+    for (int i = 0; i < args->n; i++)
+        add_operand(z, args->at[i], &arg);
+    while (arg.n > 0 && arg.at[arg.n - 1] < 0)
+        arg.n--;
+    for (int i = 0; i < args->n_named; i++) {
+        weft_script_value v = args->at[args->n + i];
 
-int weft_zoo_call1(weft_zoo *z, const weft_zoo_call *call)
-{
-    int n_results = call->n_results > 0 ? call->n_results : 1;
-    int *results = WEFT_NEW(weft_net_arena(z->net), int, n_results);
-
-    weft_zoo_calls(z, call, results);
-    return results[0];
-}
-
-int weft_zoo_unary(weft_zoo *z, const char *op, int x)
-{
-    const weft_zoo_call call = {.op = op, .n_args = 1, .arg = {x}};
-
-    return weft_zoo_call1(z, &call);
-}
-
-int weft_zoo_binary(weft_zoo *z, const char *op, int x, int y)
-{
-    const weft_zoo_call call = {
-        .op = op, .n_args = 2, .arg = {x, y}
-    };
-
-    return weft_zoo_call1(z, &call);
-}
-
-/* --- convolutional layers -------------------------------------------------------------------- */
-
-static int64_t or_one(int64_t value)
-{
-    return value == 0 ? 1 : value;
-}
-
-/* Fails if channels cannot be dealt to groups. */
-static void check_groups(weft_zoo *z, int64_t in, int64_t out, int64_t groups)
-{
-    if (z->status == WEFT_OK && (groups < 1 || in % groups != 0 || out % groups != 0))
-        z->status = weft_fail(WEFT_E_INPUT,
-                              "a convolution from %lld to %lld channels cannot have %lld groups",
-                              (long long)in, (long long)out, (long long)groups);
-}
-
-/* The Conv node alone. */
-static int bare_conv(weft_zoo *z, int x, const weft_zoo_conv *c)
-{
-    const int64_t kernel[] = {or_one(c->kernel_h), or_one(c->kernel_w)};
-    const int64_t groups = or_one(c->groups), in = weft_zoo_dim(z, x, 1);
-    const bool has_bias = c->norm ? !z->keep_norms : !c->no_bias;
-    int bias = -1;
-
-    check_groups(z, in, c->out, groups);
-    if (z->status != WEFT_OK)
-        return -1;
-    const int64_t dim[] = {c->out, in / groups, kernel[0], kernel[1]};
-    int weight = weft_zoo_weight(z, "conv", 4, dim);
-    if (has_bias)
-        bias = weft_zoo_weight(z, "conv_bias", 1, &c->out);
-    const int64_t strides[] = {or_one(c->stride), or_one(c->stride)};
-    const int64_t dilations[] = {or_one(c->dilation), or_one(c->dilation)};
-    const int64_t pads[] = {c->pad_h, c->pad_w, c->pad_h, c->pad_w};
-    weft_zoo_call call = {
-        .op = "Conv", .n_args = has_bias ? 3 : 2, .arg = {x, weight, bias}
-    };
-    add_attr(&call, weft_zoo_attr_ints(z, "dilations", 2, dilations));
-    add_attr(&call, weft_zoo_attr_int("group", groups));
-    add_attr(&call, weft_zoo_attr_ints(z, "kernel_shape", 2, kernel));
-    add_attr(&call, weft_zoo_attr_ints(z, "pads", 4, pads));
-    add_attr(&call, weft_zoo_attr_ints(z, "strides", 2, strides));
-    return weft_zoo_call1(z, &call);
-}
-
-int weft_zoo_conv2d(weft_zoo *z, int x, const weft_zoo_conv *c)
-{
-    int y = bare_conv(z, x, c);
-
-    if (c->norm && z->keep_norms)
-        y = weft_zoo_batch_norm(z, y);
-    return weft_zoo_act(z, c->act, y);
-}
-
-int weft_zoo_conv_relu(weft_zoo *z, int x, int64_t out, int64_t k, int64_t s)
-{
-    const weft_zoo_conv c = {.out = out,
-                             .kernel_h = k,
-                             .kernel_w = k,
-                             .stride = s,
-                             .pad_h = k / 2,
-                             .pad_w = k / 2,
-                             .norm = true,
-                             .act = "Relu"};
-
-    return weft_zoo_conv2d(z, x, &c);
-}
-
-int weft_zoo_batch_norm(weft_zoo *z, int x)
-{
-    static const char *const part[] = {"norm_scale", "norm_bias", "norm_mean", "norm_variance"};
-    const int64_t channels = weft_zoo_dim(z, x, 1);
-    weft_zoo_call call = {.op = "BatchNormalization", .n_args = 5, .arg = {x}};
-
-    for (int i = 0; i < 4; i++)
-        call.arg[i + 1] = weft_zoo_weight(z, part[i], 1, &channels);
-    add_attr(&call, weft_zoo_attr_real("epsilon", 1e-5));
-    add_attr(&call, weft_zoo_attr_real("momentum", 0.9));
-    return weft_zoo_call1(z, &call);
-}
-
-int weft_zoo_act(weft_zoo *z, const char *act, int x)
-{
-    if (act == NULL)
-        return x;
-    if (strcmp(act, "Silu") == 0)
-        return weft_zoo_binary(z, "Mul", x, weft_zoo_unary(z, "Sigmoid", x));
-    if (strcmp(act, "Relu6") == 0) {
-        weft_zoo_call clip = {.op = "Clip", .n_args = 3, .arg = {x}};
-        clip.arg[1] = weft_zoo_real(z, 0.0);
-        clip.arg[2] = weft_zoo_real(z, 6.0);
-        return weft_zoo_call1(z, &clip);
+        if (strcmp(args->key[i], "results") != 0) {
+            attr[op.node.n_attrs++] = attribute(z, args->key[i], v);
+            continue;
+        }
+        op.n_results = (int)v.i;
+        is_list = true;
     }
-    weft_zoo_call call = {.op = act, .n_args = 1, .arg = {x}};
-    if (strcmp(act, "HardSigmoid") == 0) /* relu6(x + 3) / 6, not ONNX's default slope of 0.2 */
-        add_attr(&call, weft_zoo_attr_real("alpha", 1.0 / 6));
-    return weft_zoo_call1(z, &call);
+    op.arg = arg.at;
+    op.n_args = arg.n;
+    *out = add_node(z, &op, is_list);
 }
 
-int weft_zoo_pool(weft_zoo *z, const char *op, int x, int64_t kernel, int64_t stride, int64_t pad)
-{
-    const int64_t kernels[] = {kernel, kernel}, strides[] = {stride, stride};
-    const int64_t pads[] = {pad, pad, pad, pad};
-    weft_zoo_call call = {.op = op, .n_args = 1, .arg = {x}};
+/* --- parameters ------------------------------------------------------------------------------ */
 
-    add_attr(&call, weft_zoo_attr_ints(z, "kernel_shape", 2, kernels));
-    add_attr(&call, weft_zoo_attr_ints(z, "pads", 4, pads));
-    add_attr(&call, weft_zoo_attr_ints(z, "strides", 2, strides));
-    return weft_zoo_call1(z, &call);
+static void add_option(weft_zoo *z, weft_option_kind kind, const weft_script_args *args)
+{
+    bool is_text = kind == WEFT_OPTION_TEXT, is_flag = kind == WEFT_OPTION_FLAG;
+    weft_option o = {.kind = kind,
+                     .name = weft_zoo_text_of(z, args, 0),
+                     .offset = (size_t)z->option.n * FIELD_BYTES,
+                     .help = weft_zoo_text_of(z, args, args->n - 1)};
+
+    if (is_text) {
+        o.text = weft_zoo_text_of(z, args, 1);
+        o.choices = weft_zoo_text_of(z, args, 2);
+    } else {
+        o.fallback = real_of(args, 1);
+        o.lowest = is_flag ? 0 : real_of(args, 2);
+        o.highest = is_flag ? 1 : real_of(args, 3);
+    }
+    WEFT_PUSH(z->arena, z->option, o);
 }
 
-int weft_zoo_global_pool(weft_zoo *z, int x)
+/* parameter(name, default, lowest, highest, help), or (name, default, choices, help) of a text. */
+static void parameter(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    return weft_zoo_unary(z, "GlobalAveragePool", x);
+    weft_script_kind kind = args->n > 1 ? args->at[1].kind : WEFT_SCRIPT_INT;
+
+    (void)out;
+    add_option(z,
+               kind == WEFT_SCRIPT_TEXT   ? WEFT_OPTION_TEXT
+               : kind == WEFT_SCRIPT_REAL ? WEFT_OPTION_REAL
+                                          : WEFT_OPTION_INT,
+               args);
 }
 
-int weft_zoo_linear(weft_zoo *z, int x, int64_t out)
+/* flag(name, default, help) */
+static void flag(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    const int64_t dim[] = {out, weft_zoo_dim(z, x, -1)};
-    int weight = weft_zoo_weight(z, "linear", 2, dim);
-    int bias = weft_zoo_weight(z, "linear_bias", 1, &out);
-    weft_zoo_call call = {
-        .op = "Gemm", .n_args = 3, .arg = {x, weight, bias}
-    };
-
-    add_attr(&call, weft_zoo_attr_int("transB", 1));
-    return weft_zoo_call1(z, &call);
+    (void)out;
+    add_option(z, WEFT_OPTION_FLAG, args);
 }
 
-int weft_zoo_flatten(weft_zoo *z, int x)
+/* variant(name, "layers=12,hidden=768") */
+static void variant(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    weft_zoo_call call = {.op = "Flatten", .n_args = 1, .arg = {x}};
-
-    add_attr(&call, weft_zoo_attr_int("axis", 1));
-    return weft_zoo_call1(z, &call);
+    (void)out;
+    WEFT_PUSH(z->arena, z->variant, weft_zoo_text_of(z, args, 0));
+    WEFT_PUSH(z->arena, z->size, weft_zoo_text_of(z, args, 1));
 }
 
-int weft_zoo_concat(weft_zoo *z, const int *x, int n, int64_t axis)
+/* "a|b|c", or NULL if there are none. */
+static const char *variant_names(const weft_zoo *z)
 {
-    const weft_zoo_call call = {
-        .op = "Concat", .n_attrs = 1, .attr = {weft_zoo_attr_int("axis", axis)}};
-    int result;
+    const char *all = NULL;
 
-    add_node(z, &call, x, n, &result);
-    return result;
+    for (int i = 0; i < z->variant.n; i++)
+        all = all ? weft_arena_print(z->arena, "%s|%s", all, z->variant.at[i]) : z->variant.at[i];
+    return all;
 }
 
-/* --- layers of transformers ------------------------------------------------------------------ */
-
-int weft_zoo_matmul(weft_zoo *z, int x, int64_t out, bool bias)
+/* "xl,seq=512": a variant first, then parameters. */
+static weft_status set_parameters(const weft_zoo *z, const char *text, void *fields)
 {
-    const int64_t dim[] = {weft_zoo_dim(z, x, -1), out};
-    int y = weft_zoo_binary(z, "MatMul", x, weft_zoo_weight(z, "matmul", 2, dim));
+    const weft_option *table = z->option.at;
+    char *first = weft_arena_text(z->arena, text, strcspn(text, ","));
+    int known = 0;
 
-    return bias ? weft_zoo_binary(z, "Add", y, weft_zoo_weight(z, "matmul_bias", 1, &out)) : y;
+    weft_options_default(table, fields);
+    while (known < z->variant.n && strcmp(z->variant.at[known], first) != 0)
+        known++;
+    if (*first != '\0' && strchr(first, '=') == NULL) {
+        const weft_option *flag = weft_option_find(table, first);
+
+        if (known < z->variant.n) {
+            WEFT_TRY(weft_options_parse(table, fields, z->size.at[known], z->arena));
+            text += strlen(first) + (text[strlen(first)] == ',');
+        } else if (flag == NULL || flag->kind != WEFT_OPTION_FLAG) {
+            return weft_fail(WEFT_E_INPUT, "'%s' is not a variant, expected %s", first,
+                             z->variant.n > 0 ? variant_names(z) : "name=value");
+        }
+    }
+    return weft_options_parse(table, fields, text, z->arena);
 }
 
-int weft_zoo_layer_norm(weft_zoo *z, int x)
+/* Parameters are globals of the script. */
+static void publish(const weft_zoo *z, const void *fields)
 {
-    const int64_t width = weft_zoo_dim(z, x, -1);
-    int scale = weft_zoo_weight(z, "norm_scale", 1, &width);
-    int bias = weft_zoo_weight(z, "norm_bias", 1, &width);
-    weft_zoo_call call = {
-        .op = "LayerNormalization", .n_args = 3, .arg = {x, scale, bias}
-    };
+    for (const weft_option *o = z->option.at; o->kind != WEFT_OPTION_END; o++) {
+        const char *at = (const char *)fields + o->offset;
+        weft_script_value v = o->kind == WEFT_OPTION_INT    ? weft_script_int(*(const int64_t *)at)
+                              : o->kind == WEFT_OPTION_REAL ? weft_script_real(*(const double *)at)
+                              : o->kind == WEFT_OPTION_FLAG
+                                  ? weft_script_int(*(const bool *)at)
+                                  : weft_script_text(*(const char *const *)at);
 
-    add_attr(&call, weft_zoo_attr_int("axis", -1));
-    return weft_zoo_call1(z, &call);
+        weft_script_set(z->script, o->name, v);
+    }
 }
 
-int weft_zoo_reshape(weft_zoo *z, int x, int rank, const int64_t *dim)
+/* --- what else scripts call ------------------------------------------------------------------ */
+
+static void output(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    return weft_zoo_binary(z, "Reshape", x, weft_zoo_ints(z, rank, dim));
+    (void)out;
+    if (!weft_script_is_over(z->script))
+        weft_net_output(z->net, (int)need(z, args, 0, WEFT_SCRIPT_TENSOR).i);
 }
 
-int weft_zoo_transpose(weft_zoo *z, int x, int rank, const int64_t *perm)
+/* require(condition, text) */
+static void require(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
-    weft_zoo_call call = {.op = "Transpose", .n_args = 1, .arg = {x}};
+    (void)out;
+    if (weft_zoo_int_of(z, args, 0) == 0)
+        weft_script_stop(z->script, weft_fail(WEFT_E_INPUT, "%s", weft_zoo_text_of(z, args, 1)));
+}
 
-    add_attr(&call, weft_zoo_attr_ints(z, "perm", rank, perm));
-    return weft_zoo_call1(z, &call);
+static void global(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    (void)out;
+    weft_script_set(z->script, weft_zoo_text_of(z, args, 0), args->at[1]);
+}
+
+static void push(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    *out = need(z, args, 0, WEFT_SCRIPT_LIST);
+    weft_script_push(z->script, *out, args->at[1]);
+}
+
+static void count(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    *out = weft_script_int(need(z, args, 0, WEFT_SCRIPT_LIST).list->item.n);
+}
+
+static void whole(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    (void)z;
+    *out = weft_script_int((int64_t)real_of(args, 0));
+}
+
+static void square_root(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    (void)z;
+    *out = weft_script_real(sqrt(real_of(args, 0)));
+}
+
+static void ceiling(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
+{
+    (void)z;
+    *out = weft_script_real(ceil(real_of(args, 0)));
+}
+
+typedef struct builtin {
+    const char *name;
+    weft_zoo_rule *rule;
+} builtin;
+
+static const builtin builtins[] = {
+    {"ceil",      ceiling          },
+    {"constant",  weft_zoo_constant},
+    {"count",     count            },
+    {"dim",       weft_zoo_dim     },
+    {"fixed",     weft_zoo_fixed   },
+    {"flag",      flag             },
+    {"global",    global           },
+    {"input",     weft_zoo_input   },
+    {"int",       whole            },
+    {"layers",    weft_zoo_layers  },
+    {"output",    output           },
+    {"parameter", parameter        },
+    {"push",      push             },
+    {"require",   require          },
+    {"sqrt",      square_root      },
+    {"variant",   variant          },
+    {"weight",    weft_zoo_weight  },
+    {"wiring",    weft_zoo_wiring  },
+};
+
+/* Names in capitals are operators. */
+static bool call(void *context, const weft_script_args *args, weft_script_value *out)
+{
+    weft_zoo *z = context;
+
+    if (isupper((unsigned char)args->name[0])) {
+        weft_zoo_operator(z, args, out);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(builtins[i].name, args->name) == 0) {
+            builtins[i].rule(z, args, out);
+            return true;
+        }
+    return false;
+}
+
+/* --- models ---------------------------------------------------------------------------------- */
+
+static weft_zoo *new_zoo(weft_arena *a)
+{
+    weft_zoo *z = WEFT_NEW(a, weft_zoo, 1);
+
+    z->arena = a;
+    z->script = weft_script_new(a, call, z);
+    for (int i = 0; i < weft_network_preset_count(); i++)
+        weft_script_add(z->script, weft_network_preset_at(i)->name,
+                        weft_network_preset_at(i)->text);
+    return z;
+}
+
+int weft_zoo_list(weft_arena *a, const char *const **names)
+{
+    weft_zoo *z = new_zoo(a);
+    WEFT_VEC(const char *) list = {0};
+    const char *name, *summary;
+
+    while (weft_script_model(z->script, list.n, &name, &summary))
+        WEFT_PUSH(a, list, name);
+    *names = list.at;
+    return list.n;
+}
+
+/* The number of the model, -1 if there is none of that name; its parameters are declared. */
+static int find_model(weft_zoo *z, const char *wanted, const char **summary)
+{
+    const char *name;
+    int i = 0;
+
+    while (weft_script_model(z->script, i, &name, summary) && strcmp(name, wanted) != 0)
+        i++;
+    if (!weft_script_model(z->script, i, &name, summary) ||
+        weft_script_declare(z->script, i) != WEFT_OK)
+        return -1;
+    WEFT_PUSH(z->arena, z->option, (weft_option)WEFT_OPTIONS_END);
+    return i;
+}
+
+bool weft_zoo_find(const char *name, weft_arena *a, weft_zoo_model *out)
+{
+    weft_zoo *z = new_zoo(a);
+
+    if (find_model(z, name, &out->summary) < 0)
+        return false;
+    out->name = weft_arena_text(a, name, strlen(name));
+    out->variants = variant_names(z);
+    out->options = z->option.at;
+    return true;
+}
+
+bool weft_zoo_has(const char *name)
+{
+    weft_arena *a = weft_arena_new();
+    weft_zoo_model m;
+    bool is_there = weft_zoo_find(name, a, &m);
+
+    weft_arena_free(a);
+    return is_there;
+}
+
+/* Type and batch from the common options (defaults f32, 1). Batch normalisations are kept for
+ * training. */
+static void set_common(weft_zoo *z, const char *name, const weft_model_options *common)
+{
+    bool has_type = common && common->dtype != WEFT_TYPE_UNKNOWN;
+
+    z->type = has_type ? common->dtype : WEFT_F32;
+    weft_script_set(z->script, "act", weft_script_text("Relu"));
+    weft_script_set(z->script, "model", weft_script_text(name));
+    weft_script_set(z->script, "type", weft_script_int(z->type));
+    weft_script_set(z->script, "batch",
+                    weft_script_int(common && common->batch ? common->batch : 1));
+    weft_script_set(z->script, "keep_norms", weft_script_int(common && common->train));
+}
+
+static weft_status run(weft_zoo *z, const char *name)
+{
+    weft_script_value result, image;
+    weft_status status = weft_script_run(z->script, &result);
+
+    if (status == WEFT_OK) {
+        weft_net_output(z->net, (int)result.i);
+        return status;
+    }
+    image = weft_script_get(z->script, "image_shown");
+    if (image.kind == WEFT_SCRIPT_NONE)
+        return status;
+    return weft_fail_in(status,
+                        weft_arena_print(z->arena, "%s with image=%lld", name, (long long)image.i));
+}
+
+static weft_status build(weft_zoo *z, const char *name, const char *parameters,
+                         const weft_model_options *common)
+{
+    void *fields;
+    const char *summary;
+
+    if (find_model(z, name, &summary) < 0)
+        return weft_script_is_over(z->script)
+                   ? WEFT_E_INPUT
+                   : weft_fail(WEFT_E_INPUT, "no built-in model is called '%s'", name);
+    fields = weft_arena_alloc(z->arena, (size_t)z->option.n * FIELD_BYTES);
+    WEFT_TRY(set_parameters(z, parameters, fields));
+    publish(z, fields);
+    set_common(z, name, common);
+    return run(z, name);
+}
+
+weft_status weft_zoo_build(const char *name, const char *parameters,
+                           const weft_model_options *common, weft_net_builder *net)
+{
+    weft_arena *a = weft_arena_new();
+    weft_zoo *z = new_zoo(a);
+    weft_status status;
+
+    z->net = net;
+    status = build(z, name, parameters, common);
+    weft_arena_free(a);
+    return status;
 }

@@ -14,15 +14,13 @@
  *
  * Guarantee: if weft_node_has_addresses, then every element that the operator reads for a point, or
  * writes, has in each dimension one of the indices that the access has at that point; accesses that
- * are not given need all of the tensor. Checked by brute force in tests/unit/test_mode.c for the
+ * are not given need all of the tensor. Checked by brute force in tests/unit/split/test_split_cost.c for the
  * operators whose arithmetic is known there. */
 #include "shapes.h"
 
 #include <string.h>
 
-typedef void (*nest_rule)(const weft_call *c, weft_nests *out);
-
-static const nest_rule rules[] = {
+static weft_nest_rule *const rules[] = {
     weft_nest_attention,
     weft_nest_batch_norm,
     weft_nest_concat,
@@ -31,7 +29,6 @@ static const nest_rule rules[] = {
     weft_nest_einsum,
     weft_nest_elementwise,
     weft_nest_embed_layer_norm,
-    weft_nest_fused_matmul,
     weft_nest_gather,
     weft_nest_gemm,
     weft_nest_global_pool,
@@ -48,8 +45,6 @@ static const nest_rule rules[] = {
     weft_nest_pad,
     weft_nest_pool,
     weft_nest_qlinear_binary,
-    weft_nest_qlinear_conv,
-    weft_nest_qlinear_matmul,
     weft_nest_reduce,
     weft_nest_resize,
     weft_nest_rnn,

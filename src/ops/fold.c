@@ -151,111 +151,47 @@ static number lane_at(const lane *l, const weft_draft *d, int i)
 
 /* --- one operand ----------------------------------------------------------------------------- */
 
-static int64_t abs_int(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
+/* Formulas of one integer, of one real, of one real and two attributes. */
+#define INT(name, formula)                                                                         \
+    static int64_t name(int64_t x)                                                                 \
+    {                                                                                              \
+        return formula;                                                                            \
+    }
+#define REAL(name, formula)                                                                        \
+    static double name(double x)                                                                   \
+    {                                                                                              \
+        return formula;                                                                            \
+    }
+#define SHAPED(name, formula)                                                                      \
+    static double name(double x, double a, double b)                                               \
+    {                                                                                              \
+        (void)a;                                                                                   \
+        (void)b;                                                                                   \
+        return formula;                                                                            \
+    }
 
-static int64_t neg_int(int64_t x)
-{
-    return -x;
-}
-
-static int64_t not_int(int64_t x)
-{
-    return x == 0;
-}
-
-static int64_t relu_int(int64_t x)
-{
-    return x < 0 ? 0 : x;
-}
-
-static int64_t sign_int(int64_t x)
-{
-    return (x > 0) - (x < 0);
-}
-
-static double neg_real(double x)
-{
-    return -x;
-}
-
-static double reciprocal(double x)
-{
-    return 1 / x;
-}
-
-static double relu(double x)
-{
-    return x < 0 ? 0 : x;
-}
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-static double sign_real(double x)
-{
-    return (x > 0) - (x < 0);
-}
-
-static double softplus(double x)
-{
-    return (x > 0 ? x : 0) + log1p(exp(-fabs(x))); /* log(1 + e^x) without overflow */
-}
-
-static double softsign(double x)
-{
-    return x / (1 + fabs(x));
-}
-
-static double hard_sigmoid(double x, double alpha, double beta)
-{
-    return fmax(0, fmin(1, alpha * x + beta));
-}
-
-static double hard_swish(double x, double unused_a, double unused_b)
-{
-    (void)unused_a;
-    (void)unused_b;
-    return x * hard_sigmoid(x, 1.0 / 6, 0.5);
-}
-
-static double leaky_relu(double x, double alpha, double unused)
-{
-    (void)unused;
-    return x < 0 ? alpha * x : x;
-}
-
-static double elu(double x, double alpha, double unused)
-{
-    (void)unused;
-    return x < 0 ? alpha * expm1(x) : x;
-}
-
-static double celu(double x, double alpha, double unused)
-{
-    (void)unused;
-    return x < 0 ? alpha * expm1(x / alpha) : x;
-}
-
-static double selu(double x, double alpha, double gamma)
-{
-    return gamma * (x > 0 ? x : alpha * expm1(x));
-}
-
-static double shrink(double x, double lambd, double bias)
-{
-    return x < -lambd ? x + bias : x > lambd ? x - bias : 0;
-}
-
-static double thresholded_relu(double x, double alpha, double unused)
-{
-    (void)unused;
-    return x > alpha ? x : 0;
-}
+/* clang-format off */
+INT(abs_int, x < 0 ? -x : x)
+INT(neg_int, -x)
+INT(not_int, x == 0)
+INT(relu_int, x < 0 ? 0 : x)
+INT(sign_int, (x > 0) - (x < 0))
+REAL(neg_real, -x)
+REAL(reciprocal, 1 / x)
+REAL(relu, x < 0 ? 0 : x)
+REAL(sigmoid, 1 / (1 + exp(-x)))
+REAL(sign_real, (x > 0) - (x < 0))
+REAL(softplus, (x > 0 ? x : 0) + log1p(exp(-fabs(x)))) /* log(1 + e^x) without overflow */
+REAL(softsign, x / (1 + fabs(x)))
+SHAPED(hard_sigmoid, fmax(0, fmin(1, a * x + b)))
+SHAPED(hard_swish, x * hard_sigmoid(x, 1.0 / 6, 0.5))
+SHAPED(leaky_relu, x < 0 ? a * x : x)
+SHAPED(elu, x < 0 ? a * expm1(x) : x)
+SHAPED(celu, x < 0 ? a * expm1(x / a) : x)
+SHAPED(selu, b * (x > 0 ? x : a * expm1(x)))
+SHAPED(shrink, x < -a ? x + b : x > a ? x - b : 0)
+SHAPED(thresholded_relu, x > a ? x : 0)
+/* clang-format on */
 
 /* Functions of integers, of reals, of reals and two attributes (names and defaults). */
 typedef struct unary {
@@ -427,29 +363,30 @@ void weft_fold_cast(weft_call *c)
 
 /* --- two operands and more ------------------------------------------------------------------- */
 
-static int64_t add_int(weft_dtype type, int64_t a, int64_t b)
-{
-    int64_t r;
-    bool overflowed = __builtin_add_overflow(a, b, &r);
+/* Formulas of two integers, and of two reals. */
+#define INT2(name, builtin)                                                                        \
+    static int64_t name(weft_dtype type, int64_t a, int64_t b)                                     \
+    {                                                                                              \
+        int64_t r;                                                                                 \
+        bool overflowed = builtin(a, b, &r);                                                       \
+                                                                                                   \
+        return fit_int(type, r, overflowed);                                                       \
+    }
+#define REAL2(name, formula)                                                                       \
+    static double name(double a, double b)                                                         \
+    {                                                                                              \
+        return formula;                                                                            \
+    }
 
-    return fit_int(type, r, overflowed);
-}
-
-static int64_t sub_int(weft_dtype type, int64_t a, int64_t b)
-{
-    int64_t r;
-    bool overflowed = __builtin_sub_overflow(a, b, &r);
-
-    return fit_int(type, r, overflowed);
-}
-
-static int64_t mul_int(weft_dtype type, int64_t a, int64_t b)
-{
-    int64_t r;
-    bool overflowed = __builtin_mul_overflow(a, b, &r);
-
-    return fit_int(type, r, overflowed);
-}
+/* clang-format off */
+INT2(add_int, __builtin_add_overflow)
+INT2(sub_int, __builtin_sub_overflow)
+INT2(mul_int, __builtin_mul_overflow)
+REAL2(add_real, a + b)
+REAL2(sub_real, a - b)
+REAL2(mul_real, a * b)
+REAL2(div_real, a / b)
+/* clang-format on */
 
 /* Toward zero. The lowest integer stands for unknown, so a / -1 does not overflow. */
 static int64_t div_int(weft_dtype type, int64_t a, int64_t b)
@@ -500,26 +437,6 @@ static int64_t min_int(weft_dtype type, int64_t a, int64_t b)
 {
     (void)type;
     return a < b ? a : b;
-}
-
-static double add_real(double a, double b)
-{
-    return a + b;
-}
-
-static double sub_real(double a, double b)
-{
-    return a - b;
-}
-
-static double mul_real(double a, double b)
-{
-    return a * b;
-}
-
-static double div_real(double a, double b)
-{
-    return a / b;
 }
 
 static double mod_real(double a, double b)

@@ -29,85 +29,35 @@ weft_status weft_call_fail(const weft_call *c, const char *format, ...)
 
 /* --- kinds of attributes --------------------------------------------------------------------- */
 
-typedef struct attr_row {
-    const char *name;
+/* Attributes that have one kind in all operators, as far as rules read them. */
+static const struct attr_row {
     weft_attr_kind kind;
-} attr_row;
-
-/* Attributes that have one kind in all operators, as far as rules read them; sorted. */
-static const attr_row attr_rows[] = {
-    {"allowzero",                      WEFT_ATTR_INT  },
-    {"alpha",                          WEFT_ATTR_REAL },
-    {"auto_pad",                       WEFT_ATTR_TEXT },
-    {"axes",                           WEFT_ATTR_INTS },
-    {"axis",                           WEFT_ATTR_INT  },
-    {"batch_dims",                     WEFT_ATTR_INT  },
-    {"beta",                           WEFT_ATTR_REAL },
-    {"bias",                           WEFT_ATTR_REAL },
-    {"blocksize",                      WEFT_ATTR_INT  },
-    {"ceil_mode",                      WEFT_ATTR_INT  },
-    {"coordinate_transformation_mode", WEFT_ATTR_TEXT },
-    {"dilations",                      WEFT_ATTR_INTS },
-    {"direction",                      WEFT_ATTR_TEXT },
-    {"dtype",                          WEFT_ATTR_INT  },
-    {"end",                            WEFT_ATTR_INT  },
-    {"ends",                           WEFT_ATTR_INTS },
-    {"equation",                       WEFT_ATTR_TEXT },
-    {"exclusive",                      WEFT_ATTR_INT  },
-    {"fmod",                           WEFT_ATTR_INT  },
-    {"gamma",                          WEFT_ATTR_REAL },
-    {"group",                          WEFT_ATTR_INT  },
-    {"hidden_size",                    WEFT_ATTR_INT  },
-    {"inverse",                        WEFT_ATTR_INT  },
-    {"keepdims",                       WEFT_ATTR_INT  },
-    {"kernel_shape",                   WEFT_ATTR_INTS },
-    {"lambd",                          WEFT_ATTR_REAL },
-    {"largest",                        WEFT_ATTR_INT  },
-    {"layout",                         WEFT_ATTR_INT  },
-    {"noop_with_empty_axes",           WEFT_ATTR_INT  },
-    {"num_heads",                      WEFT_ATTR_INT  },
-    {"num_scan_inputs",                WEFT_ATTR_INT  },
-    {"onesided",                       WEFT_ATTR_INT  },
-    {"output_datatype",                WEFT_ATTR_INT  },
-    {"output_height",                  WEFT_ATTR_INT  },
-    {"output_padding",                 WEFT_ATTR_INTS },
-    {"output_shape",                   WEFT_ATTR_INTS },
-    {"output_width",                   WEFT_ATTR_INT  },
-    {"paddings",                       WEFT_ATTR_INTS },
-    {"pads",                           WEFT_ATTR_INTS },
-    {"perm",                           WEFT_ATTR_INTS },
-    {"pooled_shape",                   WEFT_ATTR_INTS },
-    {"reduction",                      WEFT_ATTR_TEXT },
-    {"reverse",                        WEFT_ATTR_INT  },
-    {"sample_size",                    WEFT_ATTR_INT  },
-    {"sampling_ratio",                 WEFT_ATTR_INT  },
-    {"scale",                          WEFT_ATTR_REAL },
-    {"scales",                         WEFT_ATTR_REALS},
-    {"scan_input_axes",                WEFT_ATTR_INTS },
-    {"scan_output_axes",               WEFT_ATTR_INTS },
-    {"shape",                          WEFT_ATTR_INTS },
-    {"size",                           WEFT_ATTR_INT  },
-    {"sorted",                         WEFT_ATTR_INT  },
-    {"spatial",                        WEFT_ATTR_INT  },
-    {"split",                          WEFT_ATTR_INTS },
-    {"start",                          WEFT_ATTR_INT  },
-    {"starts",                         WEFT_ATTR_INTS },
-    {"stash_type",                     WEFT_ATTR_INT  },
-    {"strides",                        WEFT_ATTR_INTS },
-    {"to",                             WEFT_ATTR_INT  },
-    {"transA",                         WEFT_ATTR_INT  },
-    {"transB",                         WEFT_ATTR_INT  },
-    {"upper",                          WEFT_ATTR_INT  },
-    {"value_float",                    WEFT_ATTR_REAL },
-    {"value_floats",                   WEFT_ATTR_REALS},
-    {"value_int",                      WEFT_ATTR_INT  },
-    {"value_ints",                     WEFT_ATTR_INTS },
-    {"value_string",                   WEFT_ATTR_TEXT },
+    const char *names; /* with a blank before and behind each */
+} attr_rows[] = {
+    {WEFT_ATTR_INT,   " allowzero axis batch_dims blocksize ceil_mode dtype end exclusive fmod"
+                    " group hidden_size inverse keepdims largest layout noop_with_empty_axes"
+                    " num_heads num_scan_inputs onesided output_datatype output_height"
+                    " output_width reverse sample_size sampling_ratio size sorted spatial start"
+                    " stash_type to transA transB upper value_int "},
+    {WEFT_ATTR_REAL,  " alpha beta bias gamma lambd scale value_float "               },
+    {WEFT_ATTR_TEXT,  " auto_pad coordinate_transformation_mode direction equation reduction"
+                     " value_string "                             },
+    {WEFT_ATTR_INTS,  " axes dilations ends kernel_shape output_padding output_shape paddings pads"
+                     " perm pooled_shape scan_input_axes scan_output_axes shape split starts"
+                     " strides value_ints "                       },
+    {WEFT_ATTR_REALS, " scales value_floats "                                         },
 };
 
-static int compare_names(const void *name, const void *row)
+/* The row that has the name, or NULL; names with blanks are in none. */
+static const struct attr_row *find_row(const char *name)
 {
-    return strcmp(name, ((const attr_row *)row)->name);
+    size_t n = strchr(name, ' ') == NULL ? strlen(name) : 0;
+
+    for (size_t i = 0; n > 0 && i < sizeof attr_rows / sizeof *attr_rows; i++)
+        for (const char *at = strstr(attr_rows[i].names, name); at; at = strstr(at + n, name))
+            if (at[-1] == ' ' && at[n] == ' ')
+                return &attr_rows[i];
+    return NULL;
 }
 
 static const char *kind_text(weft_attr_kind kind)
@@ -130,12 +80,11 @@ static const char *kind_text(weft_attr_kind kind)
     }
 }
 
-weft_status weft_check_attributes(const weft_call *c)
+static weft_status check_attributes(const weft_call *c)
 {
     for (int i = 0; i < c->node->n_attrs; i++) {
         const weft_attr *a = &c->node->attr[i];
-        const attr_row *row = bsearch(a->name, attr_rows, sizeof attr_rows / sizeof *attr_rows,
-                                      sizeof *attr_rows, compare_names);
+        const struct attr_row *row = find_row(a->name);
 
         /* Files older than IR version 3 do not say of what kind an empty list is. */
         if (row == NULL || a->kind == row->kind || a->kind == WEFT_ATTR_OTHER)
@@ -214,6 +163,50 @@ weft_status weft_need_type(const weft_call *c, int i, int k)
     return weft_call_fail(c, "input %d is %s, expected %s like input %d", i,
                           weft_dtype_name(a->type), weft_dtype_name(b->type), k);
 }
+
+/* --- all that the table says ----------------------------------------------------------------- */
+
+static weft_status check_arity(const weft_call *c)
+{
+    const weft_op *op = c->op;
+
+    if (op->max_args >= 0 && c->n_args > op->max_args)
+        return weft_call_fail(c, "has %d inputs, expected at most %d", c->n_args, op->max_args);
+    for (int i = 0; i < op->min_args; i++)
+        if (weft_arg(c, i) == NULL)
+            return weft_call_fail(c, "input %d is missing, expected at least %d inputs", i,
+                                  op->min_args);
+    if (op->max_results >= 0 && c->n_results > op->max_results)
+        return weft_call_fail(c, "has %d outputs, expected at most %d", c->n_results,
+                              op->max_results);
+    return WEFT_OK;
+}
+
+/* Holds operands against the numbers of dimensions in the table: those with one must be there. */
+static weft_status check_ranks(const weft_call *c)
+{
+    const char *at = c->op->ranks;
+
+    for (int i = 0; *at != '\0'; i++) {
+        int low = *at - '0', high = at[1] == '+' ? WEFT_MAX_RANK : at[1] == '-' ? at[2] - '0' : low;
+
+        if (*at != '?')
+            WEFT_TRY(weft_need_rank(c, i, low, high));
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_infer(weft_call *c)
+{
+    WEFT_TRY(check_arity(c));
+    WEFT_TRY(check_attributes(c));
+    WEFT_TRY(check_ranks(c));
+    return c->op->infer(c);
+}
+
+/* --- what rules share ------------------------------------------------------------------------ */
 
 /* Dimension of two that are broadcast together; -2 if they do not agree. */
 static int64_t broadcast_dim(int64_t a, int64_t b)

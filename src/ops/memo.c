@@ -24,7 +24,7 @@ weft_memo *weft_memo_new(weft_arena *a, weft_arena *lasting)
     m->arena = a;
     m->lasting = lasting;
     m->kinds = weft_map_new(a);
-    m->deeds = weft_map_new(a);
+    m->memo_entries = weft_map_new(a);
     return m;
 }
 
@@ -81,18 +81,19 @@ int weft_memo_kind(weft_memo *m, const weft_value *value, int64_t stored_bytes)
     return m->kind.n - 1;
 }
 
-int weft_memo_find(const weft_memo *m, const weft_deed_key *key)
+int weft_memo_find(const weft_memo *m, const weft_memo_entry_key *key)
 {
-    return weft_map_get(m->deeds, (const char *)key->part, (size_t)key->n * sizeof key->part[0]);
+    return weft_map_get(m->memo_entries, (const char *)key->part,
+                        (size_t)key->n * sizeof key->part[0]);
 }
 
-int weft_memo_add(weft_memo *m, const weft_deed_key *key, weft_deed deed)
+int weft_memo_add(weft_memo *m, const weft_memo_entry_key *key, weft_memo_entry memo_entry)
 {
     size_t n_bytes = (size_t)key->n * sizeof key->part[0];
 
-    deed.key = weft_arena_copy(m->arena, key->part, n_bytes);
-    deed.n_key = key->n;
-    (void)weft_map_put(m->deeds, (const char *)deed.key, n_bytes, m->deed.n);
-    WEFT_PUSH(m->arena, m->deed, deed);
-    return m->deed.n - 1;
+    memo_entry.key = weft_arena_copy(m->arena, key->part, n_bytes);
+    memo_entry.n_key = key->n;
+    (void)weft_map_put(m->memo_entries, (const char *)memo_entry.key, n_bytes, m->memo_entry.n);
+    WEFT_PUSH(m->arena, m->memo_entry, memo_entry);
+    return m->memo_entry.n - 1;
 }

@@ -25,14 +25,14 @@ typedef struct opaque {
     int n;
 } opaque;
 
-struct weft_net {
+struct weft_net_builder {
     weft_arena *arena;
     weft_arena *scratch; /* of one call of the rules */
     weft_builder *builder;
     weft_arena *lasting; /* of the builder, then of the graph: names, literals, attributes */
     weft_memo *memo;
     WEFT_VEC(entry) value;
-    WEFT_VEC(int) deed; /* of each operator: number in the memo, or -1 */
+    WEFT_VEC(int) memo_entry; /* of each operator: number in the memo, or -1 */
     WEFT_VEC(const char *) warning;
     WEFT_VEC(opaque) opaque;
     weft_map *opaque_names; /* operator and domain -> index into opaque */
@@ -41,13 +41,13 @@ struct weft_net {
     const char *conflict; /* the first of them, for the warning */
     weft_dtype dtype;     /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
     int64_t old_batch, new_batch;
-    const weft_net *before; /* with the old batch */
+    const weft_net_builder *before; /* with the old batch */
 };
 
-weft_net *weft_net_new(const char *name)
+weft_net_builder *weft_net_new(const char *name)
 {
     weft_arena *a = weft_arena_new();
-    weft_net *n = WEFT_NEW(a, weft_net, 1);
+    weft_net_builder *n = WEFT_NEW(a, weft_net_builder, 1);
 
     n->arena = a;
     n->scratch = weft_arena_new();
@@ -59,7 +59,7 @@ weft_net *weft_net_new(const char *name)
     return n;
 }
 
-void weft_net_free(weft_net *n)
+void weft_net_free(weft_net_builder *n)
 {
     if (n == NULL)
         return;
@@ -68,72 +68,72 @@ void weft_net_free(weft_net *n)
     weft_arena_free(n->arena);
 }
 
-void weft_net_reserve(weft_net *n, int n_values, int n_nodes)
+void weft_net_reserve(weft_net_builder *n, int n_values, int n_nodes)
 {
     weft_arena_reserve(n->arena, (size_t)n_values * sizeof(entry) + (size_t)n_nodes * sizeof(int));
     WEFT_RESERVE(n->arena, n->value, n_values);
-    WEFT_RESERVE(n->arena, n->deed, n_nodes);
+    WEFT_RESERVE(n->arena, n->memo_entry, n_nodes);
     weft_builder_reserve(n->builder, n_values, n_nodes);
 }
 
-weft_arena *weft_net_arena(weft_net *n)
+weft_arena *weft_net_arena(weft_net_builder *n)
 {
     return n->lasting;
 }
 
-void weft_net_rebatch(weft_net *n, int64_t from, int64_t to, const weft_net *before)
+void weft_net_rebatch(weft_net_builder *n, int64_t from, int64_t to, const weft_net_builder *before)
 {
     n->old_batch = from;
     n->new_batch = to;
     n->before = before;
 }
 
-void weft_net_unique(weft_net *n)
+void weft_net_unique(weft_net_builder *n)
 {
     weft_builder_unique(n->builder);
 }
 
-void weft_net_dtype(weft_net *n, weft_dtype type)
+void weft_net_dtype(weft_net_builder *n, weft_dtype type)
 {
     n->dtype = type;
 }
 
-int weft_net_n_nodes(const weft_net *n)
+int weft_net_n_nodes(const weft_net_builder *n)
 {
     return n->n_nodes;
 }
 
-int weft_net_n_kept(const weft_net *n)
+int weft_net_n_kept(const weft_net_builder *n)
 {
     return n->n_kept;
 }
 
-int weft_net_count(const weft_net *n)
+int weft_net_count(const weft_net_builder *n)
 {
     return n->value.n;
 }
 
-static const weft_kind *kind_of(const weft_net *n, int value)
+static const weft_kind *kind_of(const weft_net_builder *n, int value)
 {
     return weft_memo_get(n->memo, n->value.at[value].kind);
 }
 
-const weft_value *weft_net_value(const weft_net *n, int value)
+const weft_value *weft_net_value(const weft_net_builder *n, int value)
 {
     return &kind_of(n, value)->value;
 }
 
-const char *weft_net_name(const weft_net *n, int value)
+const char *weft_net_name(const weft_net_builder *n, int value)
 {
     return n->value.at[value].name;
 }
 
-bool weft_net_is_given(const weft_net *n, int value)
+bool weft_net_is_given(const weft_net_builder *n, int value)
 {
     return n->value.at[value].is_given;
 }
 
-const weft_value *weft_net_live(const weft_net *n, int value, const char **name)
+const weft_value *weft_net_live(const weft_net_builder *n, int value, const char **name)
 {
     const entry *e = &n->value.at[value];
     const weft_value *v = weft_memo_value(n->memo, e->kind);
@@ -142,7 +142,7 @@ const weft_value *weft_net_live(const weft_net *n, int value, const char **name)
     return e->is_given && v->is_const ? NULL : v;
 }
 
-void weft_net_warn(weft_net *n, const char *format, ...)
+void weft_net_warn(weft_net_builder *n, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -153,12 +153,12 @@ void weft_net_warn(weft_net *n, const char *format, ...)
     WEFT_PUSH(n->arena, n->warning, weft_arena_text(n->arena, text, strlen(text)));
 }
 
-int weft_net_n_warnings(const weft_net *n)
+int weft_net_n_warnings(const weft_net_builder *n)
 {
     return n->warning.n;
 }
 
-const char *weft_net_warning(const weft_net *n, int i)
+const char *weft_net_warning(const weft_net_builder *n, int i)
 {
     return n->warning.at[i];
 }
@@ -166,14 +166,14 @@ const char *weft_net_warning(const weft_net *n, int i)
 /* --- values ---------------------------------------------------------------------------------- */
 
 /* Names are not copied. That no two are equal is checked in the end. */
-static int add_value(weft_net *n, const char *name, int kind, bool is_given)
+static int add_value(weft_net_builder *n, const char *name, int kind, bool is_given)
 {
     WEFT_PUSH(n->arena, n->value, ((entry){name, kind, -1, is_given}));
     return n->value.n - 1;
 }
 
 /* The kind of a value in this network, whose floating-point tensors may all have one type. */
-static int find_kind(weft_net *n, const weft_value *value, int64_t stored_bytes)
+static int find_kind(weft_net_builder *n, const weft_value *value, int64_t stored_bytes)
 {
     weft_value v = *value;
 
@@ -191,7 +191,8 @@ static weft_status too_large(const entry *e, const weft_shape *shape)
 }
 
 /* The tensor of a value in the builder. Sizes past 2^62 bytes are refused. */
-static inline weft_status need_tensor(weft_net *n, int value, weft_tensor_kind kind, int *out)
+static inline weft_status need_tensor(weft_net_builder *n, int value, weft_tensor_kind kind,
+                                      int *out)
 {
     entry *e = &n->value.at[value];
 
@@ -206,7 +207,7 @@ static inline weft_status need_tensor(weft_net *n, int value, weft_tensor_kind k
     return WEFT_OK;
 }
 
-weft_status weft_net_input(weft_net *n, const char *name, const weft_value *value, int *out)
+weft_status weft_net_input(weft_net_builder *n, const char *name, const weft_value *value, int *out)
 {
     weft_value input = {value->type, value->shape, false, false, NULL};
     int tensor;
@@ -215,7 +216,8 @@ weft_status weft_net_input(weft_net *n, const char *name, const weft_value *valu
     return need_tensor(n, *out, WEFT_INPUT, &tensor);
 }
 
-weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *value, int *out)
+weft_status weft_net_constant(weft_net_builder *n, const char *name, const weft_value *value,
+                              int *out)
 {
     weft_value constant = *value;
 
@@ -224,12 +226,12 @@ weft_status weft_net_constant(weft_net *n, const char *name, const weft_value *v
     return WEFT_OK;
 }
 
-int weft_net_copy(weft_net *n, const char *name, int earlier)
+int weft_net_copy(weft_net_builder *n, const char *name, int earlier)
 {
     return add_value(n, name, n->value.at[earlier].kind, true);
 }
 
-void weft_net_output(weft_net *n, int value)
+void weft_net_output(weft_net_builder *n, int value)
 {
     int tensor = -1;
 
@@ -240,22 +242,6 @@ void weft_net_output(weft_net *n, int value)
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
-
-static weft_status check_arity(const weft_call *c)
-{
-    const weft_op *op = c->op;
-
-    if (op->max_args >= 0 && c->n_args > op->max_args)
-        return weft_call_fail(c, "has %d inputs, expected at most %d", c->n_args, op->max_args);
-    for (int i = 0; i < op->min_args; i++)
-        if (weft_arg(c, i) == NULL)
-            return weft_call_fail(c, "input %d is missing, expected at least %d inputs", i,
-                                  op->min_args);
-    if (op->max_results >= 0 && c->n_results > op->max_results)
-        return weft_call_fail(c, "has %d outputs, expected at most %d", c->n_results,
-                              op->max_results);
-    return WEFT_OK;
-}
 
 /* What a rule left open is taken from the shapes the file declares. */
 static void fill_from_declared(weft_value *result, const weft_value *declared)
@@ -270,7 +256,8 @@ static void fill_from_declared(weft_value *result, const weft_value *declared)
 }
 
 /* Rules win over what the file declares, but not in silence. */
-static void note_conflict(weft_net *n, const weft_call *c, int i, const weft_value *declared)
+static void note_conflict(weft_net_builder *n, const weft_call *c, int i,
+                          const weft_value *declared)
 {
     const weft_value *r = &c->result[i];
     bool is_shape = weft_shape_is_static(&r->shape) && weft_shape_is_static(&declared->shape) &&
@@ -312,7 +299,7 @@ static void mark_constants(weft_call *c)
     }
 }
 
-static void note_opaque(weft_net *n, const weft_node *node)
+static void note_opaque(weft_net_builder *n, const weft_node *node)
 {
     opaque o = {weft_arena_text(n->arena, node->op, strlen(node->op)),
                 weft_arena_text(n->arena, node->domain, strlen(node->domain)), 1};
@@ -354,14 +341,13 @@ static bool is_complete(const weft_value *v)
     return v->type != WEFT_TYPE_UNKNOWN && weft_shape_is_static(&v->shape);
 }
 
-static weft_status infer(weft_net *n, weft_call *c, const weft_value *declared, bool *is_own)
+static weft_status infer(weft_net_builder *n, weft_call *c, const weft_value *declared,
+                         bool *is_own)
 {
     for (int i = 0; i < c->n_results; i++)
         c->result[i] = (weft_value){.shape = {.rank = -1}};
     if (c->op) {
-        WEFT_TRY(check_arity(c));
-        WEFT_TRY(weft_check_attributes(c));
-        WEFT_TRY(c->op->infer(c));
+        WEFT_TRY(weft_infer(c));
     } else {
         note_opaque(n, c->node);
     }
@@ -386,7 +372,7 @@ static const char *name_of(const weft_net_op *op)
 
 /* A name for a node whose own is empty or taken, since files repeat names: "Conv_12", then
  * "Conv_12#12_2", "Conv_12#12_3" and so on, a try each. */
-static const char *other_name(weft_net *n, const weft_net_op *op, int try)
+static const char *other_name(weft_net_builder *n, const weft_net_op *op, int try)
 {
     const char *base = name_of(op);
 
@@ -398,7 +384,7 @@ static const char *other_name(weft_net *n, const weft_net_op *op, int try)
 }
 
 /* Names the node that is added next. */
-static void name_node(weft_net *n, const weft_net_op *op)
+static void name_node(weft_net_builder *n, const weft_net_op *op)
 {
     const char *name = name_of(op);
     size_t length = op->name ? op->n_name : strlen(name);
@@ -410,7 +396,7 @@ static void name_node(weft_net *n, const weft_net_op *op)
 }
 
 /* The node as the graph keeps it, where that is not known to be in the arena. */
-static weft_node lasting_node(weft_net *n, weft_node node)
+static weft_node lasting_node(weft_net_builder *n, weft_node node)
 {
     node.op = weft_arena_text(n->lasting, node.op, strlen(node.op));
     node.domain = weft_arena_text(n->lasting, node.domain, strlen(node.domain));
@@ -419,7 +405,7 @@ static weft_node lasting_node(weft_net *n, weft_node node)
 }
 
 /* The tensors of n_values values; what is constant is a weight. */
-static weft_status find_tensors(weft_net *n, const int *value, int n_values, int *tensor)
+static weft_status find_tensors(weft_net_builder *n, const int *value, int n_values, int *tensor)
 {
     for (int i = 0; i < n_values; i++) {
         int v = value[i];
@@ -432,10 +418,11 @@ static weft_status find_tensors(weft_net *n, const int *value, int n_values, int
     return WEFT_OK;
 }
 
-static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *results, int *out)
+static weft_status add_to_graph(weft_net_builder *n, const weft_net_op *op, const int *results,
+                                int *out)
 {
-    int few[2 * WEFT_DEED_ARGS], n_all = op->n_args + op->n_results;
-    int *tensors = n_all <= 2 * WEFT_DEED_ARGS ? few : WEFT_NEW_RAW(n->scratch, int, n_all);
+    int few[2 * WEFT_MEMO_ENTRY_ARGS], n_all = op->n_args + op->n_results;
+    int *tensors = n_all <= 2 * WEFT_MEMO_ENTRY_ARGS ? few : WEFT_NEW_RAW(n->scratch, int, n_all);
     weft_node lasting;
 
     WEFT_TRY(find_tensors(n, op->arg, op->n_args, tensors));
@@ -451,7 +438,7 @@ static weft_status add_to_graph(weft_net *n, const weft_net_op *op, const int *r
 
 /* Quantised weights stay as small as they are stored, also behind views and transposes. 0: as their
  * type says. */
-static int64_t stored_bytes(const weft_net *n, const weft_call *c, const weft_net_op *op)
+static int64_t stored_bytes(const weft_net_builder *n, const weft_call *c, const weft_net_op *op)
 {
     if (c->op == NULL || c->n_args == 0 || c->arg[0] == NULL)
         return 0;
@@ -463,9 +450,9 @@ static int64_t stored_bytes(const weft_net *n, const weft_call *c, const weft_ne
 }
 
 /* The shape a value has with the old batch: both networks number their values alike. */
-static const weft_shape *old_shape(const weft_net *n, int value)
+static const weft_shape *old_shape(const weft_net_builder *n, int value)
 {
-    const weft_net *b = n->before;
+    const weft_net_builder *b = n->before;
 
     if (b == NULL || value < 0 || value >= b->value.n ||
         strcmp(b->value.at[value].name, n->value.at[value].name) != 0)
@@ -475,8 +462,8 @@ static const weft_shape *old_shape(const weft_net *n, int value)
 
 /* Calls the rules and fills `result` with the kinds of the results. *is_own: what the source
  * declares of the results was not needed, so that the same call always gives the same kinds. */
-static weft_status apply(weft_net *n, const weft_net_op *op, const weft_op *row, int *result,
-                         bool *is_own)
+static weft_status apply(weft_net_builder *n, const weft_net_op *op, const weft_op *row,
+                         int *result, bool *is_own)
 {
     weft_value *values = WEFT_NEW_RAW(n->scratch, weft_value, op->n_results);
     const weft_value **pointers = WEFT_NEW(n->scratch, const weft_value *, op->n_args + 1);
@@ -520,10 +507,10 @@ static inline int asked_for(const weft_net_op *op)
 }
 
 /* False if calls like this one are not kept. */
-static bool make_key(const weft_net *n, const weft_net_op *op, weft_deed_key *key)
+static bool make_key(const weft_net_builder *n, const weft_net_op *op, weft_memo_entry_key *key)
 {
-    if (op->form <= 0 || op->node.has_body || n->new_batch > 0 || op->n_args > WEFT_DEED_ARGS ||
-        op->n_results > WEFT_DEED_ARGS)
+    if (op->form <= 0 || op->node.has_body || n->new_batch > 0 ||
+        op->n_args > WEFT_MEMO_ENTRY_ARGS || op->n_results > WEFT_MEMO_ENTRY_ARGS)
         return false;
     key->n = 2 + op->n_args;
     key->part[0] = op->form;
@@ -538,12 +525,12 @@ static bool make_key(const weft_net *n, const weft_net_op *op, weft_deed_key *ke
 }
 
 /* Is this the key of the operator? As make_key, but nothing is written. */
-static bool has_key(const weft_net *n, const weft_net_op *op, const weft_deed *d)
+static bool has_key(const weft_net_builder *n, const weft_net_op *op, const weft_memo_entry *d)
 {
     const int *part = d->key + 2;
 
     if (d->n_key != 2 + op->n_args || d->key[0] != op->form || op->node.has_body ||
-        op->n_results > WEFT_DEED_ARGS || d->key[1] != asked_for(op))
+        op->n_results > WEFT_MEMO_ENTRY_ARGS || d->key[1] != asked_for(op))
         return false;
     for (int i = 0; i < op->n_args; i++) {
         int value = op->arg[i];
@@ -559,7 +546,7 @@ static bool has_key(const weft_net *n, const weft_net_op *op, const weft_deed *d
 }
 
 /* Does the declaration neither add to what is known of a result nor contradict it? */
-static bool agrees(const weft_net *n, const weft_value *known, const weft_value *declared)
+static bool agrees(const weft_net_builder *n, const weft_value *known, const weft_value *declared)
 {
     if (declared->type == WEFT_TYPE_UNKNOWN && declared->shape.rank < 0)
         return true;
@@ -569,24 +556,25 @@ static bool agrees(const weft_net *n, const weft_value *known, const weft_value 
 }
 
 /* What the twin did, if this is the same again; else -1. */
-static int twin_deed(const weft_net *n, const weft_net_op *op)
+static int twin_memo_entry(const weft_net_builder *n, const weft_net_op *op)
 {
-    int d = op->twin > 0 && op->twin <= n->deed.n ? n->deed.at[op->twin - 1] : -1;
+    int d = op->twin > 0 && op->twin <= n->memo_entry.n ? n->memo_entry.at[op->twin - 1] : -1;
 
-    return d >= 0 && has_key(n, op, &n->memo->deed.at[d]) ? d : -1;
+    return d >= 0 && has_key(n, op, &n->memo->memo_entry.at[d]) ? d : -1;
 }
 
-/* A deed of which the declarations say nothing else, or -1. */
-static int agreed(const weft_net *n, const weft_net_op *op, int d)
+/* A memo entry of which the declarations say nothing else, or -1. */
+static int agreed(const weft_net_builder *n, const weft_net_op *op, int d)
 {
     for (int i = 0; d >= 0 && op->declared && i < op->n_results; i++)
-        if (!agrees(n, weft_memo_value(n->memo, n->memo->deed.at[d].result[i]), &op->declared[i]))
+        if (!agrees(n, weft_memo_value(n->memo, n->memo->memo_entry.at[d].result[i]),
+                    &op->declared[i]))
             return -1;
     return d;
 }
 
 /* One live result keeps the node, so all its results are live. */
-static int live_kind(weft_net *n, int kind)
+static int live_kind(weft_net_builder *n, int kind)
 {
     const weft_kind *k = weft_memo_get(n->memo, kind);
     weft_value live = k->value;
@@ -598,7 +586,7 @@ static int live_kind(weft_net *n, int kind)
 }
 
 /* Is the operator a node of the graph, or are its results weights? */
-static void decide(weft_net *n, const weft_net_op *op, weft_deed *d)
+static void decide(weft_net_builder *n, const weft_net_op *op, weft_memo_entry *d)
 {
     d->is_folded = d->op && !op->node.has_body;
     for (int i = 0; i < op->n_results; i++)
@@ -609,15 +597,16 @@ static void decide(weft_net *n, const weft_net_op *op, weft_deed *d)
 }
 
 /* What the operator does, by the rules. *number is -1 if it is not kept. */
-static weft_status do_deed(weft_net *n, const weft_net_op *op, const weft_deed_key *key,
-                           weft_deed *out, int *number)
+static weft_status do_memo_entry(weft_net_builder *n, const weft_net_op *op,
+                                 const weft_memo_entry_key *key, weft_memo_entry *out, int *number)
 {
     bool is_own;
 
     weft_arena_rewind(n->scratch, 0);
-    *out = (weft_deed){.op = weft_op_find(op->node.domain, op->node.op),
-                       .result = WEFT_NEW_RAW(key ? n->arena : n->scratch, int, op->n_results),
-                       .node = -1};
+    *out =
+        (weft_memo_entry){.op = weft_op_find(op->node.domain, op->node.op),
+                          .result = WEFT_NEW_RAW(key ? n->arena : n->scratch, int, op->n_results),
+                          .node = -1};
     WEFT_TRY(apply(n, op, out->op, out->result, &is_own));
     decide(n, op, out);
     /* One that is known already was not used because of what is declared here. */
@@ -627,23 +616,24 @@ static weft_status do_deed(weft_net *n, const weft_net_op *op, const weft_deed_k
 }
 
 /* The same from an earlier call, if there was one. */
-static weft_status find_deed(weft_net *n, const weft_net_op *op, weft_deed *out, int *number)
+static weft_status find_memo_entry(weft_net_builder *n, const weft_net_op *op, weft_memo_entry *out,
+                                   int *number)
 {
-    weft_deed_key key;
+    weft_memo_entry_key key;
     bool is_kept = make_key(n, op, &key);
 
     *number = is_kept ? agreed(n, op, weft_memo_find(n->memo, &key)) : -1;
     if (*number < 0)
-        return do_deed(n, op, is_kept ? &key : NULL, out, number);
-    *out = n->memo->deed.at[*number];
+        return do_memo_entry(n, op, is_kept ? &key : NULL, out, number);
+    *out = n->memo->memo_entry.at[*number];
     return WEFT_OK;
 }
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
 /* Adds the operator, of which is known what it does. */
-static weft_status add_operator(weft_net *n, const weft_net_op *op, const weft_deed *done,
-                                int number, int *results)
+static weft_status add_operator(weft_net_builder *n, const weft_net_op *op,
+                                const weft_memo_entry *done, int number, int *results)
 {
     int node;
 
@@ -651,29 +641,29 @@ static weft_status add_operator(weft_net *n, const weft_net_op *op, const weft_d
         results[i] =
             is_asked_for(op, i) ? add_value(n, op->result_name[i], done->result[i], false) : -1;
     n->n_nodes++;
-    WEFT_PUSH(n->arena, n->deed, number);
+    WEFT_PUSH(n->arena, n->memo_entry, number);
     if (done->is_folded)
         return WEFT_OK;
     WEFT_TRY(add_to_graph(n, op, results, &node));
     if (done->node >= 0)
         weft_builder_like(n->builder, node, done->node);
     else if (number >= 0)
-        n->memo->deed.at[number].node = node;
+        n->memo->memo_entry.at[number].node = node;
     return WEFT_OK;
 }
 
 /* Adds the operator, which has one result and does what an earlier one did: sizes are right. */
-static weft_status add_again(weft_net *n, const weft_net_op *op, int number, int *result)
+static weft_status add_again(weft_net_builder *n, const weft_net_op *op, int number, int *result)
 {
-    const weft_deed *done = &n->memo->deed.at[number];
-    int args[WEFT_DEED_ARGS];
+    const weft_memo_entry *done = &n->memo->memo_entry.at[number];
+    int args[WEFT_MEMO_ENTRY_ARGS];
     weft_again node;
 
     if (done->node < 0 && !done->is_folded)
         return add_operator(n, op, done, number, result);
     *result = add_value(n, op->result_name[0], done->result[0], false);
     n->n_nodes++;
-    WEFT_PUSH(n->arena, n->deed, number);
+    WEFT_PUSH(n->arena, n->memo_entry, number);
     if (done->is_folded)
         return WEFT_OK;
     WEFT_TRY(find_tensors(n, op->arg, op->n_args, args));
@@ -691,23 +681,24 @@ static weft_status add_again(weft_net *n, const weft_net_op *op, int number, int
     return WEFT_OK;
 }
 
-weft_status weft_net_node(weft_net *n, const weft_net_op *op, int *results)
+weft_status weft_net_node(weft_net_builder *n, const weft_net_op *op, int *results)
 {
-    int number = twin_deed(n, op);
-    weft_deed done;
+    int number = twin_memo_entry(n, op);
+    weft_memo_entry done;
 
     if (number >= 0 && op->declared)
         number = agreed(n, op, number);
     if (number >= 0 && op->n_results == 1 && is_asked_for(op, 0))
         return add_again(n, op, number, results);
     if (number >= 0)
-        return add_operator(n, op, &n->memo->deed.at[number], number, results);
-    WEFT_TRY(find_deed(n, op, &done, &number));
+        return add_operator(n, op, &n->memo->memo_entry.at[number], number, results);
+    WEFT_TRY(find_memo_entry(n, op, &done, &number));
     return add_operator(n, op, &done, number, results);
 }
 
-/* Was the deed done with operands of these kinds, and were the same of them equal? */
-static inline bool fits(const weft_net *n, const weft_deed *d, const int *arg, int n_args)
+/* Was the memo entry done with operands of these kinds, and were the same of them equal? */
+static inline bool fits(const weft_net_builder *n, const weft_memo_entry *d, const int *arg,
+                        int n_args)
 {
     const int *part = d->key + 2;
 
@@ -725,10 +716,10 @@ static inline bool fits(const weft_net *n, const weft_deed *d, const int *arg, i
 }
 
 /* Adds the node of an operator that is not folded; *tensor is -1 if its name is taken. */
-static weft_status repeat_node(weft_net *n, const weft_net_again *a, const weft_deed *done,
-                               int *tensor)
+static weft_status repeat_node(weft_net_builder *n, const weft_net_again *a,
+                               const weft_memo_entry *done, int *tensor)
 {
-    int args[WEFT_DEED_ARGS];
+    int args[WEFT_MEMO_ENTRY_ARGS];
     weft_again node = {.earlier = done->node,
                        .name = a->name,
                        .n = a->n_name,
@@ -742,10 +733,10 @@ static weft_status repeat_node(weft_net *n, const weft_net_again *a, const weft_
     return WEFT_OK;
 }
 
-weft_status weft_net_repeat(weft_net *n, const weft_net_again *a, int *result)
+weft_status weft_net_repeat(weft_net_builder *n, const weft_net_again *a, int *result)
 {
-    int number = n->deed.at[a->twin], tensor = -1;
-    const weft_deed *done = number < 0 ? NULL : &n->memo->deed.at[number];
+    int number = n->memo_entry.at[a->twin], tensor = -1;
+    const weft_memo_entry *done = number < 0 ? NULL : &n->memo->memo_entry.at[number];
 
     *result = -1;
     if (done == NULL || !fits(n, done, a->arg, a->n_args))
@@ -759,7 +750,7 @@ weft_status weft_net_repeat(weft_net *n, const weft_net_again *a, int *result)
     }
     *result = n->value.n;
     WEFT_PUSH(n->arena, n->value, ((entry){a->result_name, done->result[0], tensor, false}));
-    WEFT_PUSH(n->arena, n->deed, number);
+    WEFT_PUSH(n->arena, n->memo_entry, number);
     n->n_nodes++;
     return WEFT_OK;
 }
@@ -798,7 +789,7 @@ static weft_status check_work(const weft_graph *g)
     return WEFT_OK;
 }
 
-weft_status weft_net_finish(weft_net *n, weft_graph **out)
+weft_status weft_net_finish(weft_net_builder *n, weft_graph **out)
 {
     weft_status status;
 

@@ -15,6 +15,8 @@
  * DeformConv-19; sizes that contradict each other are errors. */
 #include "nn.h"
 
+#include <string.h>
+
 /* Which operands an operator of the family has where; bias -1: none. */
 typedef struct slots {
     int x, w, bias;
@@ -104,30 +106,26 @@ static weft_status conv_read(const weft_call *c, slots s, conv *out)
     return weft_window_slide(c, &out->window, &x, &out->result);
 }
 
-static weft_status conv_infer(weft_call *c, slots s, weft_dtype type)
+static slots slots_of(const weft_call *c)
 {
-    conv v;
-
-    WEFT_TRY(conv_read(c, s, &v));
-    return weft_set_sized(c, 0, type, &v.result);
+    if (strcmp(c->node->op, "QLinearConv") == 0)
+        return (slots){0, 3, 8};
+    if (strcmp(c->node->op, "ConvInteger") == 0)
+        return (slots){0, 1, -1};
+    return (slots){0, 1, strcmp(c->node->op, "DeformConv") == 0 ? 3 : 2};
 }
 
+/* Quantised: the type of the result's zero point; integers without scale: their sum. */
 weft_status weft_infer_conv(weft_call *c)
 {
-    WEFT_TRY(weft_need_type(c, 1, 0));
-    return conv_infer(c, (slots){0, 1, 2}, weft_arg_type(c, 0));
-}
+    slots s = slots_of(c);
+    weft_dtype type = s.bias < 0 ? WEFT_I32 : weft_arg_type(c, s.w == 3 ? 7 : 0);
+    conv v;
 
-weft_status weft_infer_conv_integer(weft_call *c)
-{
-    return conv_infer(c, (slots){0, 1, -1}, WEFT_I32);
-}
-
-weft_status weft_infer_qlinear_conv(weft_call *c)
-{
-    weft_dtype type = weft_arg_type(c, 7); /* that of the result's zero point */
-
-    return conv_infer(c, (slots){0, 3, 8}, type ? type : weft_arg_type(c, 0));
+    if (s.bias == 2)
+        WEFT_TRY(weft_need_type(c, 1, 0));
+    WEFT_TRY(conv_read(c, s, &v));
+    return weft_set_sized(c, 0, type ? type : weft_arg_type(c, 0), &v.result);
 }
 
 /* Offsets: batch x (2 * kernel elements * offset groups) x the result's places; mask: half. */
@@ -155,9 +153,8 @@ weft_status weft_infer_deform_conv(weft_call *c)
     conv v;
     int64_t groups;
 
-    WEFT_TRY(conv_read(c, (slots){0, 1, 3}, &v));
+    WEFT_TRY(conv_read(c, slots_of(c), &v));
     WEFT_TRY(weft_int_of(c, "offset_group", 1, 1, &groups));
-    WEFT_TRY(weft_need_rank(c, 2, 3, WEFT_MAX_RANK));
     if (v.result.rank >= 0) {
         WEFT_TRY(check_offsets(c, &v, 2, 2 * groups));
         WEFT_TRY(check_offsets(c, &v, 4, groups));
@@ -301,8 +298,9 @@ static void access_others(const weft_call *c, slots s, const conv *v, const conv
     }
 }
 
-static void conv_nest(const weft_call *c, slots s, weft_nests *out)
+void weft_nest_conv(const weft_call *c, weft_nests *out)
 {
+    const slots s = slots_of(c);
     conv v;
     conv_axes a;
     weft_access *to;
@@ -326,16 +324,6 @@ static void conv_nest(const weft_call *c, slots s, weft_nests *out)
     index_channel(&to->index[1], a.g, a.m, v.filters / v.group);
     weft_index_list(&to->index[2], a.window.at, v.window.n);
     access_others(c, s, &v, &a, n);
-}
-
-void weft_nest_conv(const weft_call *c, weft_nests *out)
-{
-    conv_nest(c, (slots){0, 1, -1}, out);
-}
-
-void weft_nest_qlinear_conv(const weft_call *c, weft_nests *out)
-{
-    conv_nest(c, (slots){0, 3, -1}, out);
 }
 
 void weft_nest_conv_transpose(const weft_call *c, weft_nests *out)

@@ -10,16 +10,12 @@
 
 weft_status weft_infer_same(weft_call *c)
 {
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    weft_set_result(c, 0, c->arg[0]->type, &c->arg[0]->shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &c->arg[0]->shape);
 }
 
 weft_status weft_infer_boolean(weft_call *c)
 {
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    weft_set_result(c, 0, WEFT_BOOL, &c->arg[0]->shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_BOOL, &c->arg[0]->shape);
 }
 
 /* Broadcasts all operands; *type is that of the first one whose type is known. */
@@ -51,8 +47,7 @@ weft_status weft_infer_broadcast(weft_call *c)
     WEFT_TRY(broadcast_all(c, &type, &shape));
     if (strcmp(c->node->op, "Pow") != 0) /* its exponent may be of another type */
         WEFT_TRY(need_one_type(c));
-    weft_set_result(c, 0, type, &shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type, &shape);
 }
 
 weft_status weft_infer_compare(weft_call *c)
@@ -62,8 +57,7 @@ weft_status weft_infer_compare(weft_call *c)
 
     WEFT_TRY(broadcast_all(c, &type, &shape));
     WEFT_TRY(need_one_type(c));
-    weft_set_result(c, 0, WEFT_BOOL, &shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_BOOL, &shape);
 }
 
 weft_status weft_infer_where(weft_call *c)
@@ -72,18 +66,15 @@ weft_status weft_infer_where(weft_call *c)
     weft_dtype type;
 
     WEFT_TRY(broadcast_all(c, &type, &shape));
-    WEFT_TRY(weft_need_rank(c, 2, 0, WEFT_MAX_RANK));
     WEFT_TRY(weft_need_type(c, 2, 1));
     type = c->arg[1]->type == WEFT_TYPE_UNKNOWN ? c->arg[2]->type : c->arg[1]->type;
-    weft_set_result(c, 0, type, &shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type, &shape);
 }
 
 weft_status weft_infer_cast(weft_call *c)
 {
     weft_dtype type;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     if (c->n_args > 1) { /* CastLike */
         WEFT_TRY(weft_need_rank(c, 1, 0, WEFT_MAX_RANK));
         type = c->arg[1]->type;
@@ -92,8 +83,7 @@ weft_status weft_infer_cast(weft_call *c)
             return weft_call_fail(c, "attribute 'to' is missing");
         WEFT_TRY(weft_type_of(c, "to", WEFT_F32, &type));
     }
-    weft_set_result(c, 0, type, &c->arg[0]->shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type, &c->arg[0]->shape);
 }
 
 weft_status weft_infer_cast_optional(weft_call *c)
@@ -103,8 +93,7 @@ weft_status weft_infer_cast_optional(weft_call *c)
 
     WEFT_TRY(weft_need_rank(c, 0, is_matrix ? 2 : 0, is_matrix ? 2 : WEFT_MAX_RANK));
     WEFT_TRY(weft_type_of(c, "dtype", c->arg[0]->type, &type));
-    weft_set_result(c, 0, type, &c->arg[0]->shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type, &c->arg[0]->shape);
 }
 
 weft_status weft_infer_dropout(weft_call *c)
@@ -161,31 +150,26 @@ weft_status weft_infer_quantize(weft_call *c)
     const weft_value *zero = weft_arg(c, 2);
     weft_dtype type;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     WEFT_TRY(check_scales(c));
     WEFT_TRY(weft_type_of(c, "output_dtype", WEFT_TYPE_UNKNOWN, &type));
     if (zero != NULL && zero->type != WEFT_TYPE_UNKNOWN)
         type = zero->type;
-    weft_set_result(c, 0, type == WEFT_TYPE_UNKNOWN ? WEFT_U8 : type, &c->arg[0]->shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type == WEFT_TYPE_UNKNOWN ? WEFT_U8 : type, &c->arg[0]->shape);
 }
 
 weft_status weft_infer_dequantize(weft_call *c)
 {
     weft_dtype type;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     WEFT_TRY(check_scales(c));
     type = c->arg[1]->type;
-    weft_set_result(c, 0, type == WEFT_TYPE_UNKNOWN ? WEFT_F32 : type, &c->arg[0]->shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type == WEFT_TYPE_UNKNOWN ? WEFT_F32 : type, &c->arg[0]->shape);
 }
 
 weft_status weft_infer_dynamic_quantize(weft_call *c)
 {
     weft_shape scalar = weft_shape_any(0);
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     weft_set_result(c, 0, WEFT_U8, &c->arg[0]->shape);
     weft_set_result(c, 1, WEFT_F32, &scalar);
     weft_set_result(c, 2, WEFT_U8, &scalar);
@@ -195,14 +179,10 @@ weft_status weft_infer_dynamic_quantize(weft_call *c)
 /* Operands: a, its scale and zero point, b, its scale and zero point, those of the result. */
 weft_status weft_infer_qlinear_binary(weft_call *c)
 {
-    weft_shape shape;
+    weft_shape shape = c->arg[0]->shape;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 3, 0, WEFT_MAX_RANK));
-    shape = c->arg[0]->shape;
     WEFT_TRY(weft_broadcast(c, &shape, &c->arg[3]->shape));
-    weft_set_result(c, 0, c->arg[0]->type, &shape);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &shape);
 }
 
 /* An operand aligned with the last axes of the nest. Dimensions that do not broadcast (tables that

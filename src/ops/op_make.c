@@ -14,7 +14,6 @@ weft_status weft_infer_shape(weft_call *c)
     weft_shape out = weft_shape_any(1);
     int64_t rank, start, end;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     rank = c->arg[0]->shape.rank;
     if (rank >= 0) {
         start = weft_node_int(c->node, "start", 0);
@@ -25,16 +24,14 @@ weft_status weft_infer_shape(weft_call *c)
         end = end > rank ? rank : end;
         out.dim[0] = end > start ? end - start : 0;
     }
-    weft_set_result(c, 0, WEFT_I64, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_I64, &out);
 }
 
 weft_status weft_infer_size(weft_call *c)
 {
     weft_shape scalar = weft_shape_any(0);
 
-    weft_set_result(c, 0, WEFT_I64, &scalar);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_I64, &scalar);
 }
 
 /* The attributes a Constant may have: the type of each, and whether it is a list. */
@@ -75,8 +72,7 @@ weft_status weft_infer_constant(weft_call *c)
     if (weft_node_attr(c->node, "sparse_value") == NULL)
         return weft_call_fail(c, "attribute 'value' is missing");
     out = weft_shape_any(-1);
-    weft_set_result(c, 0, WEFT_TYPE_UNKNOWN, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_TYPE_UNKNOWN, &out);
 }
 
 weft_status weft_infer_constant_of_shape(weft_call *c)
@@ -85,7 +81,6 @@ weft_status weft_infer_constant_of_shape(weft_call *c)
     bool has_type = value != NULL && value->kind == WEFT_ATTR_LITERAL;
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, 1));
     WEFT_TRY(weft_dims_of(c, NULL, 0, &out));
     return weft_set_sized(c, 0, has_type ? value->type : WEFT_F32, &out);
 }
@@ -137,8 +132,7 @@ weft_status weft_infer_range(weft_call *c)
         return weft_call_fail(c, "the step is 0");
     if (is_known)
         WEFT_TRY(is_int ? count_ints(c, ints, &out.dim[0]) : count_reals(c, reals, &out.dim[0]));
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* A size that is the only element of an operand, of whatever type; unknown if that is not known. */
@@ -164,9 +158,7 @@ weft_status weft_infer_one_hot(weft_call *c)
     int64_t depth;
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK - 1));
     WEFT_TRY(size_of(c, 1, "depth", &depth));
-    WEFT_TRY(weft_need_rank(c, 2, 1, 1));
     s = &c->arg[0]->shape;
     if (s->rank >= 0) {
         WEFT_TRY(weft_axis_of(c, weft_node_int(c->node, "axis", -1), s->rank + 1, &axis));
@@ -182,20 +174,16 @@ weft_status weft_infer_nonzero(weft_call *c)
 {
     weft_shape out = weft_shape_any(2);
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     out.dim[0] = c->arg[0]->shape.rank; /* -1 is unknown here and there */
-    weft_set_result(c, 0, WEFT_I64, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_I64, &out);
 }
 
 weft_status weft_infer_unique(weft_call *c)
 {
     weft_shape out = weft_shape_any(1), list = weft_shape_any(1), inverse = weft_shape_any(1);
-    const weft_shape *s;
+    const weft_shape *s = &c->arg[0]->shape;
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    s = &c->arg[0]->shape;
     if (weft_node_attr(c->node, "axis") == NULL) {
         inverse.dim[0] = weft_shape_elements(s); /* -1 if not known */
     } else if (s->rank < 0) {
@@ -218,11 +206,8 @@ weft_status weft_infer_nms(weft_call *c)
 {
     weft_shape out = weft_shape_any(2);
 
-    WEFT_TRY(weft_need_rank(c, 0, 3, 3));
-    WEFT_TRY(weft_need_rank(c, 1, 3, 3));
     out.dim[1] = 3;
-    weft_set_result(c, 0, WEFT_I64, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_I64, &out);
 }
 
 weft_status weft_infer_random(weft_call *c)
@@ -241,7 +226,6 @@ weft_status weft_infer_multinomial(weft_call *c)
     weft_shape out = weft_shape_any(2);
     weft_dtype type;
 
-    WEFT_TRY(weft_need_rank(c, 0, 2, 2));
     WEFT_TRY(weft_type_of(c, "dtype", WEFT_I32, &type));
     if (samples < 0)
         return weft_call_fail(c, "attribute 'sample_size' is %lld, must not be negative",
@@ -259,8 +243,7 @@ weft_status weft_infer_window(weft_call *c)
 
     WEFT_TRY(weft_type_of(c, "output_datatype", WEFT_F32, &type));
     WEFT_TRY(size_of(c, 0, "the size", &out.dim[0]));
-    weft_set_result(c, 0, type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, type, &out);
 }
 
 /* Operands: number of bands, length of the transform, sample rate, lowest and highest frequency. */
@@ -290,11 +273,9 @@ weft_status weft_infer_body(weft_call *c)
 
 weft_status weft_infer_det(weft_call *c)
 {
-    weft_shape out;
+    weft_shape out = c->arg[0]->shape;
     char text[192];
 
-    WEFT_TRY(weft_need_rank(c, 0, 2, WEFT_MAX_RANK));
-    out = c->arg[0]->shape;
     if (out.rank >= 2) {
         int64_t n = out.dim[out.rank - 2], m = out.dim[out.rank - 1];
 
@@ -303,8 +284,7 @@ weft_status weft_infer_det(weft_call *c)
                                   weft_shape_print(&out, text));
         out.rank -= 2;
     }
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* The last dimension holds a real or a complex number. */
@@ -360,7 +340,6 @@ weft_status weft_infer_dft(weft_call *c)
     int64_t length;
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 2, WEFT_MAX_RANK));
     WEFT_TRY(check_complex(c));
     if (is_onesided && weft_node_int(c->node, "inverse", 0) != 0)
         return weft_call_fail(c, "an inverse transform cannot be one-sided");
@@ -416,7 +395,6 @@ weft_status weft_infer_stft(weft_call *c)
     weft_shape out = weft_shape_any(4);
     int64_t length;
 
-    WEFT_TRY(weft_need_rank(c, 0, 3, 3));
     WEFT_TRY(check_complex(c));
     WEFT_TRY(frame_length(c, &length));
     WEFT_TRY(count_frames(c, length, &out.dim[1]));

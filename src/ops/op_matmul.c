@@ -11,6 +11,8 @@
  * MatMulNBits, MatMulIntegerToFloat, DynamicQuantizeMatMul. */
 #include "nn.h"
 
+#include <string.h>
+
 /* Roles of a dimension; 0 and up: that batch dimension of the result. */
 enum { ROLE_M = -3, ROLE_N = -2, ROLE_K = -1 };
 
@@ -119,36 +121,22 @@ static weft_shape result_of(const product *p)
     return s;
 }
 
-static product plain(int a, int b)
+/* Operand b is the fourth of a quantised product; only some products have transposed operands. */
+static product product_of(const weft_call *c)
 {
-    return (product){.a = {.slot = a}, .b = {.slot = b}};
-}
+    bool is_gemm = strstr(c->node->op, "Gemm") != NULL;
+    bool is_fused = strcmp(c->node->op, "FusedMatMul") == 0;
+    product p = {.b = {.slot = strcmp(c->node->op, "QLinearMatMul") == 0 ? 3 : 1}};
 
-static product transposed(const weft_call *c)
-{
-    product p = plain(0, 1);
-
-    p.a.is_transposed = weft_node_int(c->node, "transA", 0) != 0;
-    p.b.is_transposed = weft_node_int(c->node, "transB", 0) != 0;
+    if (is_gemm || is_fused) {
+        p.a.is_transposed = weft_node_int(c->node, "transA", 0) != 0;
+        p.b.is_transposed = weft_node_int(c->node, "transB", 0) != 0;
+    }
+    if (is_fused) {
+        p.a.is_batch_last = weft_node_int(c->node, "transBatchA", 0) != 0;
+        p.b.is_batch_last = weft_node_int(c->node, "transBatchB", 0) != 0;
+    }
     return p;
-}
-
-static product fused(const weft_call *c)
-{
-    product p = transposed(c);
-
-    p.a.is_batch_last = weft_node_int(c->node, "transBatchA", 0) != 0;
-    p.b.is_batch_last = weft_node_int(c->node, "transBatchB", 0) != 0;
-    return p;
-}
-
-static weft_status infer_product(weft_call *c, product p, weft_dtype type)
-{
-    weft_shape result;
-
-    WEFT_TRY(read_product(c, &p));
-    result = result_of(&p);
-    return weft_set_sized(c, 0, type, &result);
 }
 
 /* The type of either operand: some files leave one unknown. */
@@ -159,32 +147,29 @@ static weft_dtype common_type(const weft_call *c)
     return type == WEFT_TYPE_UNKNOWN ? weft_arg_type(c, 1) : type;
 }
 
+/* Integers give their sum, or reals; quantised products have the type of the result's zero point. */
+static weft_dtype result_type(const weft_call *c)
+{
+    const char *op = c->node->op;
+    weft_dtype zero = weft_arg_type(c, 7);
+
+    if (strcmp(op, "MatMulInteger") == 0)
+        return WEFT_I32;
+    if (strcmp(op, "QLinearMatMul") == 0)
+        return zero ? zero : weft_arg_type(c, 0);
+    return strcmp(op, "MatMul") == 0 || strcmp(op, "FusedMatMul") == 0 ? common_type(c) : WEFT_F32;
+}
+
 weft_status weft_infer_matmul(weft_call *c)
 {
-    WEFT_TRY(weft_need_type(c, 1, 0));
-    return infer_product(c, plain(0, 1), common_type(c));
-}
+    product p = product_of(c);
+    weft_shape result;
 
-weft_status weft_infer_matmul_integer(weft_call *c)
-{
-    return infer_product(c, plain(0, 1), WEFT_I32);
-}
-
-weft_status weft_infer_matmul_float(weft_call *c)
-{
-    return infer_product(c, plain(0, 1), WEFT_F32);
-}
-
-weft_status weft_infer_qlinear_matmul(weft_call *c)
-{
-    weft_dtype type = weft_arg_type(c, 7); /* that of the result's zero point */
-
-    return infer_product(c, plain(0, 3), type ? type : weft_arg_type(c, 0));
-}
-
-weft_status weft_infer_fused_matmul(weft_call *c)
-{
-    return infer_product(c, fused(c), common_type(c));
+    if (strcmp(c->node->op, "MatMul") == 0)
+        WEFT_TRY(weft_need_type(c, 1, 0));
+    WEFT_TRY(read_product(c, &p));
+    result = result_of(&p);
+    return weft_set_sized(c, 0, result_type(c), &result);
 }
 
 /* The summand must broadcast to the product, never the other way round. */
@@ -208,12 +193,10 @@ static weft_status check_summand(const weft_call *c, const weft_shape *result)
 
 weft_status weft_infer_gemm(weft_call *c)
 {
-    product p = transposed(c);
+    product p = product_of(c);
     weft_shape result = weft_shape_any(2);
 
     WEFT_TRY(weft_need_type(c, 1, 0));
-    WEFT_TRY(weft_need_rank(c, 0, 2, 2));
-    WEFT_TRY(weft_need_rank(c, 1, 2, 2));
     WEFT_TRY(read_product(c, &p));
     if (p.batch.rank >= 0)
         result = result_of(&p);
@@ -231,8 +214,6 @@ weft_status weft_infer_matmul_nbits(weft_call *c)
     int64_t inner, columns, block, blocks;
     weft_shape a, b;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 1, 3));
     WEFT_TRY(weft_int_of(c, "K", 0, 1, &inner));
     WEFT_TRY(weft_int_of(c, "N", 0, 1, &columns));
     WEFT_TRY(weft_int_of(c, "block_size", 0, 1, &block));
@@ -302,32 +283,18 @@ static weft_nest *nest_product(const product *p, weft_nests *out, int result[WEF
     return n;
 }
 
-static void nest_or_nothing(const weft_call *c, product p, weft_nests *out)
+void weft_nest_matmul(const weft_call *c, weft_nests *out)
 {
+    product p = product_of(c);
     int result[WEFT_MAX_RANK];
 
     if (read_product(c, &p) == WEFT_OK && p.batch.rank >= 0)
         nest_product(&p, out, result);
 }
 
-void weft_nest_matmul(const weft_call *c, weft_nests *out)
-{
-    nest_or_nothing(c, plain(0, 1), out);
-}
-
-void weft_nest_qlinear_matmul(const weft_call *c, weft_nests *out)
-{
-    nest_or_nothing(c, plain(0, 3), out);
-}
-
-void weft_nest_fused_matmul(const weft_call *c, weft_nests *out)
-{
-    nest_or_nothing(c, fused(c), out);
-}
-
 void weft_nest_gemm(const weft_call *c, weft_nests *out)
 {
-    product p = transposed(c);
+    product p = product_of(c);
     const weft_value *summand = weft_arg(c, 2);
     int result[WEFT_MAX_RANK];
     weft_nest *n;

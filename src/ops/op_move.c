@@ -155,7 +155,6 @@ weft_status weft_infer_reshape(weft_call *c)
     const int64_t *list = weft_list_of(c, "shape", 1, &n, &known);
     weft_shape any;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     if (list == NULL && known)
         return weft_call_fail(c, "the new shape is missing");
     if (n > WEFT_MAX_RANK)
@@ -164,18 +163,15 @@ weft_status weft_infer_reshape(weft_call *c)
     if (list != NULL)
         return reshape_known(c, list, n);
     any = weft_shape_any(n);
-    weft_set_result(c, 0, c->arg[0]->type, &any);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &any);
 }
 
 weft_status weft_infer_flatten(weft_call *c)
 {
     int64_t axis = weft_node_int(c->node, "axis", 1);
     weft_shape out = weft_shape_any(2);
-    const weft_shape *s;
+    const weft_shape *s = &c->arg[0]->shape;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    s = &c->arg[0]->shape;
     if (s->rank >= 0) {
         if (axis < -s->rank || axis > s->rank)
             return weft_call_fail(c, "axis is %lld, expected %d to %d", (long long)axis, -s->rank,
@@ -204,14 +200,12 @@ static bool mark_ones(const weft_shape *s, unsigned *mask)
 weft_status weft_infer_squeeze(weft_call *c)
 {
     weft_shape out = weft_shape_any(-1);
-    const weft_shape *s;
+    const weft_shape *s = &c->arg[0]->shape;
     char text[192];
     unsigned mask;
     bool present, known;
     int n;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    s = &c->arg[0]->shape;
     WEFT_TRY(weft_axes_of(c, 1, s->rank, &mask, &present, &known));
     if (!present)
         known = mark_ones(s, &mask);
@@ -229,8 +223,7 @@ weft_status weft_infer_squeeze(weft_call *c)
         if (n >= 0 && n <= s->rank)
             out = weft_shape_any(s->rank - n);
     }
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* Puts dimensions of size 1 at the axes of the list, which count in the result. */
@@ -262,7 +255,6 @@ weft_status weft_infer_unsqueeze(weft_call *c)
     const int64_t *axes = weft_list_of(c, "axes", 1, &n, &known);
     weft_shape out = weft_shape_any(-1);
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     if (axes == NULL && known)
         return weft_call_fail(c, "the axes are missing");
     if (n > WEFT_MAX_RANK || n + c->arg[0]->shape.rank > WEFT_MAX_RANK)
@@ -273,8 +265,7 @@ weft_status weft_infer_unsqueeze(weft_call *c)
         if (axes != NULL)
             WEFT_TRY(insert_ones(c, axes, n, &out));
     }
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* --- permutation, join, cut ------------------------------------------------------------------ */
@@ -302,7 +293,6 @@ weft_status weft_infer_transpose(weft_call *c)
     int n, perm[WEFT_MAX_RANK];
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     (void)weft_node_ints(c->node, "perm", &n);
     out = c->arg[0]->shape;
     if (out.rank < 0 && n > 0 && n <= WEFT_MAX_RANK)
@@ -311,8 +301,7 @@ weft_status weft_infer_transpose(weft_call *c)
         WEFT_TRY(permutation(c, out.rank, perm));
     for (int i = 0; i < out.rank && c->arg[0]->shape.rank >= 0; i++)
         out.dim[i] = c->arg[0]->shape.dim[perm[i]];
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 static weft_status add_dim(const weft_call *c, int64_t *sum, int64_t more)
@@ -458,7 +447,6 @@ weft_status weft_infer_split(weft_call *c)
     weft_shape out;
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
     for (int i = 0; i < c->n_results; i++) {
         out = c->arg[0]->shape;
         if (out.rank >= 0) {
@@ -552,17 +540,14 @@ static weft_status slice_of(const weft_call *c, slice *s)
 
 weft_status weft_infer_slice(weft_call *c)
 {
-    weft_shape out;
+    weft_shape out = c->arg[0]->shape;
     slice s;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    out = c->arg[0]->shape;
     if (out.rank >= 0) {
         WEFT_TRY(slice_of(c, &s));
         memcpy(out.dim, s.length, (size_t)out.rank * sizeof out.dim[0]);
     }
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* --- look-ups -------------------------------------------------------------------------------- */
@@ -573,8 +558,6 @@ weft_status weft_infer_gather(weft_call *c)
     weft_shape out = weft_shape_any(0);
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 0, WEFT_MAX_RANK));
     data = &c->arg[0]->shape;
     indices = &c->arg[1]->shape;
     if (data->rank >= 0)
@@ -609,14 +592,11 @@ weft_status weft_infer_gather_elements(weft_call *c)
 {
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 1, WEFT_MAX_RANK));
     WEFT_TRY(check_elements(c));
     out = c->arg[1]->shape;
     if (out.rank < 0 && c->arg[0]->shape.rank >= 0)
         out = weft_shape_any(c->arg[0]->shape.rank);
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* The last dimension of the indices is a tuple into the dimensions of the data after the batch. */
@@ -648,8 +628,6 @@ weft_status weft_infer_gather_nd(weft_call *c)
 {
     weft_shape out = weft_shape_any(0);
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 1, WEFT_MAX_RANK));
     if (c->arg[0]->shape.rank < 0 || c->arg[1]->shape.rank < 0)
         out.rank = -1;
     else
@@ -662,9 +640,6 @@ weft_status weft_infer_scatter(weft_call *c)
     const weft_shape *data, *indices;
     char left[192], right[192];
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 2, 0, WEFT_MAX_RANK));
     data = &c->arg[0]->shape;
     indices = &c->arg[1]->shape;
     if (strcmp(c->node->op, "ScatterND") != 0)
@@ -672,8 +647,7 @@ weft_status weft_infer_scatter(weft_call *c)
     else if (data->rank >= 0 && indices->rank > 0 && indices->dim[indices->rank - 1] > data->rank)
         return weft_call_fail(c, "input 1 (indices) has shape %s, which does not index %s",
                               weft_shape_print(indices, left), weft_shape_print(data, right));
-    weft_set_result(c, 0, c->arg[0]->type, data);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, data);
 }
 
 weft_status weft_infer_compress(weft_call *c)
@@ -683,8 +657,6 @@ weft_status weft_infer_compress(weft_call *c)
     int64_t kept = 0;
     int axis = 0;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 1, 1));
     condition = c->arg[1];
     if (weft_node_attr(c->node, "axis") != NULL) {
         out = c->arg[0]->shape;
@@ -698,8 +670,7 @@ weft_status weft_infer_compress(weft_call *c)
     }
     if (out.rank > 0)
         out.dim[axis] = condition->data == NULL ? WEFT_UNKNOWN_DIM : kept;
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 /* --- loop nests ------------------------------------------------------------------------------ */

@@ -33,7 +33,6 @@ weft_status weft_infer_batch_norm(weft_call *c)
 {
     weft_shape x, statistics;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
     x = weft_arg(c, 0)->shape;
     statistics = statistics_shape(c, &x);
     for (int i = 1; i < 5 && statistics.rank == 1; i++) {
@@ -77,8 +76,6 @@ weft_status weft_infer_layer_norm(weft_call *c)
     weft_dtype type = weft_arg_type(c, 1), stash; /* the result has the type of the scale */
     int axis = 0;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 0, WEFT_MAX_RANK));
     WEFT_TRY(weft_type_of(c, "stash_type", WEFT_F32, &stash));
     x = statistics = weft_arg(c, 0)->shape;
     if (x.rank >= 0) {
@@ -99,9 +96,6 @@ weft_status weft_infer_skip_layer_norm(weft_call *c)
     weft_shape x, statistics;
     weft_dtype type = weft_arg_type(c, 0);
 
-    WEFT_TRY(weft_need_rank(c, 0, 2, 3));
-    WEFT_TRY(weft_need_rank(c, 1, 2, 3));
-    WEFT_TRY(weft_need_rank(c, 2, 1, 1));
     x = statistics = weft_arg(c, 0)->shape;
     if (x.rank >= 0) {
         WEFT_TRY(check_broadcast(c, 1, &x));
@@ -121,8 +115,6 @@ weft_status weft_infer_embed_layer_norm(weft_call *c)
     weft_shape ids, result = weft_shape_any(3), batch = weft_shape_any(1);
     weft_dtype type = weft_arg_type(c, 2);
 
-    WEFT_TRY(weft_need_rank(c, 0, 2, 2));
-    WEFT_TRY(weft_need_rank(c, 2, 2, 2));
     ids = weft_arg_shape(c, 0, 2);
     result.dim[0] = batch.dim[0] = ids.dim[0];
     result.dim[1] = ids.dim[1];

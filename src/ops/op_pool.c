@@ -66,7 +66,6 @@ weft_status weft_infer_global_pool(weft_call *c)
 {
     weft_shape result;
 
-    WEFT_TRY(weft_need_rank(c, 0, 2, WEFT_MAX_RANK));
     WEFT_TRY(refuse_channels_last(c));
     result = weft_arg(c, 0)->shape;
     for (int i = 2; i < result.rank; i++)
@@ -79,8 +78,6 @@ weft_status weft_infer_max_roi_pool(weft_call *c)
     weft_shape result = weft_shape_any(4), rois;
     int64_t columns = 5;
 
-    WEFT_TRY(weft_need_rank(c, 0, 4, 4));
-    WEFT_TRY(weft_need_rank(c, 1, 2, 2));
     rois = weft_arg_shape(c, 1, 2);
     WEFT_TRY(weft_agree(c, 1, "row length", &columns, rois.dim[1]));
     WEFT_TRY(weft_window_list(c, "pooled_shape", 2, 1, result.dim + 2));
@@ -124,11 +121,8 @@ weft_status weft_infer_max_unpool(weft_call *c)
 {
     weft_window w;
     weft_shape result;
-    int n;
+    int n = spatial_rank(c);
 
-    WEFT_TRY(weft_need_rank(c, 0, 3, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 3, WEFT_MAX_RANK));
-    n = spatial_rank(c);
     result = weft_arg_shape(c, 0, n < 0 ? -1 : n + 2);
     if (n >= 0) {
         weft_shape places = weft_arg_shape(c, 1, n + 2);
@@ -152,9 +146,6 @@ weft_status weft_infer_roi_align(weft_call *c)
     weft_shape result = weft_shape_any(4), rois;
     int64_t columns = 4;
 
-    WEFT_TRY(weft_need_rank(c, 0, 4, 4));
-    WEFT_TRY(weft_need_rank(c, 1, 2, 2));
-    WEFT_TRY(weft_need_rank(c, 2, 1, 1));
     rois = weft_arg_shape(c, 1, 2);
     WEFT_TRY(weft_agree(c, 1, "row length", &columns, rois.dim[1]));
     WEFT_TRY(weft_agree(c, 2, "number of regions", &rois.dim[0], weft_arg_shape(c, 2, 1).dim[0]));
@@ -171,8 +162,6 @@ weft_status weft_infer_grid_sample(weft_call *c)
     int64_t columns;
     weft_shape x, grid, result;
 
-    WEFT_TRY(weft_need_rank(c, 0, 3, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 3, WEFT_MAX_RANK));
     x = weft_arg(c, 0)->shape;
     rank = x.rank < 0 ? weft_arg(c, 1)->shape.rank : x.rank;
     result = weft_shape_any(rank);
@@ -225,8 +214,6 @@ weft_status weft_infer_affine_grid(weft_call *c)
     const int64_t *size;
     weft_shape theta, result = weft_shape_any(-1);
 
-    WEFT_TRY(weft_need_rank(c, 0, 3, 3));
-    WEFT_TRY(weft_need_rank(c, 1, 1, 1));
     theta = weft_arg_shape(c, 0, 3);
     size = weft_list_of(c, NULL, 1, &count, &known);
     if (count < 0 && theta.dim[1] != WEFT_UNKNOWN_DIM) /* 2 or 3 rows: so many dimensions */

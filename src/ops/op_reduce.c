@@ -58,12 +58,10 @@ static weft_shape reduce_some(const weft_call *c, bool keeps)
 weft_status weft_infer_reduce(weft_call *c)
 {
     bool keeps = weft_node_int(c->node, "keepdims", 1) != 0, known;
-    const weft_shape *s;
+    const weft_shape *s = &c->arg[0]->shape;
     weft_shape out;
     unsigned mask;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    s = &c->arg[0]->shape;
     WEFT_TRY(reduced_axes(c, s->rank, &mask, &known));
     if (known && s->rank >= 0)
         out = reduce_dims(s, mask, keeps);
@@ -71,25 +69,21 @@ weft_status weft_infer_reduce(weft_call *c)
         out = weft_shape_any(0); /* all dimensions, however many */
     else
         out = reduce_some(c, keeps);
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 weft_status weft_infer_arg_reduce(weft_call *c)
 {
     bool keeps = weft_node_int(c->node, "keepdims", 1) != 0;
-    const weft_shape *s;
+    const weft_shape *s = &c->arg[0]->shape;
     weft_shape out = weft_shape_any(-1);
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    s = &c->arg[0]->shape;
     if (s->rank >= 0) {
         WEFT_TRY(weft_axis_of(c, weft_node_int(c->node, "axis", 0), s->rank, &axis));
         out = reduce_dims(s, 1u << axis, keeps);
     }
-    weft_set_result(c, 0, WEFT_I64, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, WEFT_I64, &out);
 }
 
 /* Before opset 13 softmax worked on a matrix: the dimensions from `axis` on were one. */
@@ -115,7 +109,6 @@ weft_status weft_infer_topk(weft_call *c)
     int64_t k;
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 1, WEFT_MAX_RANK));
     WEFT_TRY(weft_scalar_of(c, "k", 1, "k", &k));
     if (k < 0 && k != WEFT_UNKNOWN_INT)
         return weft_call_fail(c, "k is %lld, must not be negative", (long long)k);
@@ -190,8 +183,6 @@ weft_status weft_infer_loss(weft_call *c)
     if (!is_scalar && strcmp(reduction, "none") != 0)
         return weft_call_fail(c, "attribute 'reduction' is '%.40s', expected none, mean or sum",
                               reduction);
-    WEFT_TRY(weft_need_rank(c, 0, 2, WEFT_MAX_RANK));
-    WEFT_TRY(weft_need_rank(c, 1, 1, WEFT_MAX_RANK));
     WEFT_TRY(label_shape(c, &labels));
     WEFT_TRY(check_class_weights(c));
     weft_set_result(c, 0, c->arg[0]->type, is_scalar ? &scalar : &labels);

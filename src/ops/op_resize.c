@@ -14,18 +14,15 @@ weft_status weft_infer_expand(weft_call *c)
 {
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     WEFT_TRY(weft_dims_of(c, NULL, 1, &out));
     WEFT_TRY(weft_broadcast(c, &out, &c->arg[0]->shape));
-    weft_set_result(c, 0, c->arg[0]->type, &out);
-    return WEFT_OK;
+    return weft_set_sized(c, 0, c->arg[0]->type, &out);
 }
 
 weft_status weft_infer_tile(weft_call *c)
 {
     weft_shape repeats, out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     WEFT_TRY(weft_dims_of(c, NULL, 1, &repeats));
     out = c->arg[0]->shape;
     if (out.rank >= 0 && repeats.rank >= 0 && out.rank != repeats.rank)
@@ -93,10 +90,8 @@ static weft_status grow_dim(const weft_call *c, int64_t *dim, int64_t before, in
 weft_status weft_infer_pad(weft_call *c)
 {
     int64_t before[WEFT_MAX_RANK], after[WEFT_MAX_RANK];
-    weft_shape out;
+    weft_shape out = c->arg[0]->shape;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
-    out = c->arg[0]->shape;
     if (out.rank >= 0)
         WEFT_TRY(pads_of(c, before, after));
     for (int i = 0; i < out.rank; i++)
@@ -232,7 +227,6 @@ weft_status weft_infer_resize(weft_call *c)
     bool has_none = weft_is_empty(scales) && weft_is_empty(sizes);
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     if (has_none || (is_filled(scales) && is_filled(sizes)))
         return weft_call_fail(c, "expected either scales or sizes, got %s",
                               has_none ? "none" : "both");
@@ -254,7 +248,6 @@ weft_status weft_infer_upsample(weft_call *c)
     weft_value given = {.type = WEFT_F32, .shape = {.rank = 1}, .data = &list_data};
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     given.shape.dim[0] = list_data.n;
     if (!has_list && weft_arg(c, 1) == NULL)
         return weft_call_fail(c, "the scales are missing");
@@ -285,7 +278,6 @@ weft_status weft_infer_depth_space(weft_call *c)
     bool to_space = strcmp(c->node->op, "DepthToSpace") == 0;
     weft_shape out;
 
-    WEFT_TRY(weft_need_rank(c, 0, 4, 4));
     if (block <= 0)
         return weft_call_fail(c, "attribute 'blocksize' is %lld, must be positive",
                               (long long)block);
@@ -303,7 +295,6 @@ weft_status weft_infer_center_crop_pad(weft_call *c)
     weft_shape target, out;
     int axis;
 
-    WEFT_TRY(weft_need_rank(c, 0, 0, WEFT_MAX_RANK));
     WEFT_TRY(weft_dims_of(c, NULL, 1, &target));
     out = c->arg[0]->shape;
     if (out.rank >= 0 && target.rank >= 0 && target.rank != (axes.present ? axes.n : out.rank))
@@ -322,7 +313,6 @@ weft_status weft_infer_col2im(weft_call *c)
     weft_shape image, block, out = weft_shape_any(2);
     int64_t size;
 
-    WEFT_TRY(weft_need_rank(c, 0, 3, 3));
     WEFT_TRY(weft_dims_of(c, NULL, 1, &image));
     WEFT_TRY(weft_dims_of(c, NULL, 2, &block));
     if (image.rank < 0) /* as many dimensions as the block */

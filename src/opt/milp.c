@@ -3,13 +3,10 @@
  *
  * 1. Columns, rows and terms are collected in growing arrays; the matrix is made by two passes of
  *    counting sort, and terms of the same place are added.
- * 2. A limit `least_value` becomes part of the program: a column z >= the value, z >= least_value,
- *    is minimised instead. Every solution good enough then has the least z there is, so that any
- *    engine stops at the first one.
- * 3. No engine is believed. Its x must satisfy rows, limits and wholeness within TOLERANCE, or it
+ * 2. No engine is believed. Its x must satisfy rows, limits and wholeness within TOLERANCE, or it
  *    is dropped; the value of x is computed here. So it is with the values to start from, which are
  *    the solution where an engine has no better one.
- * 4. Bounds are our own. Duals of a linear program prove one, whatever the engine says of them, and
+ * 3. Bounds are our own. Duals of a linear program prove one, whatever the engine says of them, and
  *    a ray proves that there is no solution (milp_bound.c). Programs with whole columns are
  * searched again with these (milp_tree.c): `optimal` and `infeasible` are what that search has
  * proved.
@@ -23,21 +20,11 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 static const double TOLERANCE = 1e-5;    /* of rows and whole numbers, relative to their size */
 static const double SLACK = 1e-6;        /* relative; what a value may be above its bound */
 static const double LEAST_SIZE = 0.01;   /* of a value, for SLACK */
 static const double ENGINE_SHARE = 0.75; /* of the time; the rest is for the proof */
-
-static const weft_milp_engine *const engines[] = {
-    &weft_milp_cbc,
-#ifdef WEFT_HIGHS
-    &weft_milp_highs,
-#endif
-};
-
-enum { N_ENGINES = sizeof engines / sizeof engines[0] };
 
 /* --- building -------------------------------------------------------------------------------- */
 
@@ -235,33 +222,6 @@ static weft_milp_form form_of(const weft_milp *m, bool is_relaxed, weft_arena *a
     return f;
 }
 
-/* The same model with column z >= its value, z >= least_value, minimised; z is the last column. */
-static weft_milp *with_floor(const weft_milp *m, double least_value)
-{
-    weft_milp *f = weft_milp_new(m->name);
-    int row, z;
-    double value = 0;
-
-    for (int c = 0; c < m->column.n; c++) {
-        const weft_milp_column_of *column = &m->column.at[c];
-
-        weft_milp_column(f, NULL, column->low, column->high, 0, column->is_whole);
-        weft_milp_start(f, c, column->start);
-        value += column->cost == 0 ? 0 : column->cost * column->start;
-    }
-    for (int r = 0; r < m->row.n; r++)
-        weft_milp_row(f, NULL, m->row.at[r].low, m->row.at[r].high);
-    for (int i = 0; i < m->term.n; i++)
-        weft_milp_term(f, m->term.at[i].row, m->term.at[i].column, m->term.at[i].factor);
-    z = weft_milp_column(f, NULL, least_value, INFINITY, 1, false);
-    row = weft_milp_row(f, NULL, 0, INFINITY);
-    weft_milp_term(f, row, z, 1);
-    for (int c = 0; c < m->column.n; c++)
-        weft_milp_term(f, row, c, -m->column.at[c].cost);
-    weft_milp_start(f, z, isnan(value) ? NAN : fmax(value, least_value));
-    return f;
-}
-
 /* --- what is believed ------------------------------------------------------------------------ */
 
 static bool is_within(double value, double low, double high, double size)
@@ -349,34 +309,7 @@ static void conclude(weft_milp_result *out)
 
 /* --- solving --------------------------------------------------------------------------------- */
 
-int weft_milp_engine_count(void)
-{
-    return N_ENGINES;
-}
-
-const char *weft_milp_engine_at(int i)
-{
-    return engines[i]->name;
-}
-
-static const weft_milp_engine *find_engine(const char *name)
-{
-    for (int i = 0; i < N_ENGINES; i++) {
-        if (name == NULL || strcmp(engines[i]->name, name) == 0)
-            return engines[i];
-    }
-    return NULL;
-}
-
-static double wall_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static bool has_whole(const weft_milp_form *f)
+bool weft_milp_has_whole(const weft_milp_form *f)
 {
     for (int c = 0; c < f->n_columns; c++) {
         if (f->is_whole[c])
@@ -399,39 +332,39 @@ static weft_status prove(const weft_milp_form *f, const weft_milp_options *o, we
 }
 
 /* A solution by the engine. */
-static weft_status find(const weft_milp_form *f, const weft_milp_engine *engine,
-                        const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+static weft_status find(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
+                        weft_milp_result *out)
 {
     weft_milp_claim claim = {.bound = -INFINITY};
     weft_milp_options share = *o;
 
     if (o->part == WEFT_MILP_ALL)
         share.limit_s *= ENGINE_SHARE;
-    WEFT_TRY(engine->solve(f, &share, a, &claim));
+    WEFT_TRY(weft_milp_cbc(f, &share, a, &claim));
     take(f, claim.x, a, out);
     out->is_claimed = claim.is_optimal || claim.is_infeasible;
     out->n_nodes = claim.n_nodes;
     return WEFT_OK;
 }
 
-static weft_status solve_whole(const weft_milp_form *f, const weft_milp_engine *engine,
-                               const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+static weft_status solve_whole(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
+                               weft_milp_result *out)
 {
     weft_milp_options left = *o;
-    double begin_s = wall_s();
+    double begin_s = weft_wall_s();
 
     take(f, f->start, a, out);
     if (o->part != WEFT_MILP_PROVE)
-        WEFT_TRY(find(f, engine, o, a, out));
-    left.limit_s -= wall_s() - begin_s;
+        WEFT_TRY(find(f, o, a, out));
+    left.limit_s -= weft_wall_s() - begin_s;
     if (o->part != WEFT_MILP_FIND)
         WEFT_TRY(prove(f, &left, a, out));
     conclude(out);
     return WEFT_OK;
 }
 
-static weft_status solve(const weft_milp *m, const weft_milp_engine *engine,
-                         const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+static weft_status solve(const weft_milp *m, const weft_milp_options *o, weft_arena *a,
+                         weft_milp_result *out)
 {
     weft_milp_form f = form_of(m, o->is_relaxed, a);
     weft_milp_claim claim = {.bound = -INFINITY};
@@ -440,52 +373,20 @@ static weft_status solve(const weft_milp *m, const weft_milp_engine *engine,
     *out = (weft_milp_result){.outcome = WEFT_MILP_UNKNOWN, .value = INFINITY, .bound = -INFINITY};
     if (is_over)
         return WEFT_OK;
-    if (has_whole(&f))
-        return solve_whole(&f, engine, o, a, out);
-    WEFT_TRY(engine->solve(&f, o, a, &claim));
+    if (weft_milp_has_whole(&f))
+        return solve_whole(&f, o, a, out);
+    WEFT_TRY(weft_milp_cbc(&f, o, a, &claim));
     weft_milp_find_limits(&f, a);
     judge_linear(&f, &claim, a, out);
     return WEFT_OK;
 }
 
-/* With a value that is good enough. Where z lies at its floor, it bounds nothing. */
-static weft_status solve_floored(const weft_milp *m, const weft_milp_engine *engine,
-                                 const weft_milp_options *o, weft_arena *a, weft_milp_result *out)
+weft_status weft_milp_solve(const weft_milp *m, const weft_milp_options *o, weft_arena *a,
+                            weft_milp_result *out)
 {
-    weft_milp *floored = with_floor(m, o->least_value);
-    weft_status status = solve(floored, engine, o, a, out);
-    int n = m->column.n;
+    double begin_s = weft_wall_s();
 
-    weft_milp_free(floored);
-    if (status != WEFT_OK)
-        return status;
-    if (out->x != NULL) {
-        out->value = 0;
-        for (int c = 0; c < n; c++)
-            out->value += m->column.at[c].cost * out->x[c];
-    }
-    if (out->bound <= o->least_value)
-        out->bound = -INFINITY;
-    if (out->outcome == WEFT_MILP_OPTIMAL && !isfinite(out->bound))
-        out->outcome = WEFT_MILP_FEASIBLE;
-    out->bound = fmin(out->bound, out->value);
-    return WEFT_OK;
-}
-
-weft_status weft_milp_solve(const weft_milp *m, const char *engine, const weft_milp_options *o,
-                            weft_arena *a, weft_milp_result *out)
-{
-    const weft_milp_engine *e = find_engine(engine);
-    double begin_s = wall_s();
-
-    if (e == NULL)
-        return weft_fail(WEFT_E_INPUT, "no engine '%s' for linear programs here; there is: %s%s%s",
-                         engine, engines[0]->name, N_ENGINES > 1 ? ", " : "",
-                         N_ENGINES > 1 ? engines[N_ENGINES - 1]->name : "");
-    if (o->least_value > -INFINITY && !o->is_relaxed)
-        WEFT_TRY(solve_floored(m, e, o, a, out));
-    else
-        WEFT_TRY(solve(m, e, o, a, out));
-    out->seconds = wall_s() - begin_s;
+    WEFT_TRY(solve(m, o, a, out));
+    out->seconds = weft_wall_s() - begin_s;
     return WEFT_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef WEFT_MILP_H
 #define WEFT_MILP_H
 
-#include "weft/opt.h"
+#include "opt.h"
 
 typedef struct weft_milp_column_of {
     const char *name; /* NULL: C and its number */
@@ -60,17 +60,10 @@ typedef struct weft_milp_claim {
     int64_t n_nodes;
 } weft_milp_claim;
 
-typedef struct weft_milp_engine {
-    const char *name;
-    /* Fails only if the library is not there: WEFT_E_SYSTEM. */
-    weft_status (*solve)(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
-                         weft_milp_claim *out);
-} weft_milp_engine;
-
-extern const weft_milp_engine weft_milp_cbc;
-#ifdef WEFT_HIGHS
-extern const weft_milp_engine weft_milp_highs;
-#endif
+/* The engine, CBC. Fails only if the library is not there: WEFT_E_SYSTEM. */
+WEFT_CHECKED weft_status weft_milp_cbc(const weft_milp_form *f, const weft_milp_options *o,
+                                       weft_arena *a, weft_milp_claim *out);
+bool weft_milp_has_whole(const weft_milp_form *f);
 /* The part of engine cbc that solves linear programs. */
 WEFT_CHECKED weft_status weft_milp_clp_solve(const weft_milp_form *f, const weft_milp_options *o,
                                              weft_arena *a, weft_milp_claim *out);

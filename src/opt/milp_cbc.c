@@ -19,9 +19,9 @@
  * A program without whole columns goes to Clp (milp_clp.c). Deterministic for a given seed and
  * number of nodes: one thread, and a limit in seconds only if the caller sets one. */
 #define _POSIX_C_SOURCE 200809L
-#include "apart.h"
-#include "library.h"
+#include "dynload.h"
 #include "milp.h"
+#include "subprocess.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -62,7 +62,7 @@ typedef struct cbc {
 } cbc;
 
 static const weft_symbol symbols[] = {CBC_CALLS(SYMBOL)};
-static const weft_library library = {"CBC", WEFT_CBC_LIBRARY, "coinor-libcbc3", symbols,
+static const weft_dynload library = {"CBC", WEFT_CBC_LIBRARY, "coinor-libcbc3", symbols,
                                      sizeof symbols / sizeof symbols[0]};
 
 /* What the process of the engine and ours share. */
@@ -138,15 +138,6 @@ static Cbc_Model *load(const cbc *lib, const weft_milp_form *f, const weft_milp_
     return x;
 }
 
-static bool has_whole(const weft_milp_form *f)
-{
-    for (int c = 0; c < f->n_columns; c++) {
-        if (f->is_whole[c])
-            return true;
-    }
-    return false;
-}
-
 static void read_claim(const cbc *lib, Cbc_Model *x, const weft_milp_form *f, answer *to)
 {
     to->n_nodes = lib->Cbc_getNodeCount(x);
@@ -185,28 +176,26 @@ static void run(void *context)
     lib->Cbc_deleteModel(x);
 }
 
-static weft_status solve(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
-                         weft_milp_claim *out)
+weft_status weft_milp_cbc(const weft_milp_form *f, const weft_milp_options *o, weft_arena *a,
+                          weft_milp_claim *out)
 {
     size_t n_bytes = sizeof(answer) + sizeof(double) * (size_t)f->n_columns;
     cbc table;
     task t = {.lib = &table, .form = f, .options = o, .a = a, .caller = getpid()};
 
-    if (!has_whole(f))
+    if (!weft_milp_has_whole(f))
         return weft_milp_clp_solve(f, o, a, out);
-    WEFT_TRY(weft_library_load(&library, &table));
-    t.answer = weft_apart_memory(n_bytes);
+    WEFT_TRY(weft_dynload_open(&library, &table));
+    t.answer = weft_subprocess_memory(n_bytes);
     if (t.answer == NULL)
         return weft_fail(WEFT_E_SYSTEM, "no memory for %d columns of a program", f->n_columns);
-    if (weft_apart(run, &t, o->stop, &t.answer->stop) && !t.answer->has_stopped) {
+    if (weft_subprocess(run, &t, o->stop, &t.answer->stop) && !t.answer->has_stopped) {
         out->is_optimal = t.answer->is_optimal;
         out->is_infeasible = t.answer->is_infeasible;
     }
     if (t.answer->has_solution)
         out->x = weft_arena_copy(a, t.answer->x, sizeof(double) * (size_t)f->n_columns);
     out->n_nodes = t.answer->n_nodes;
-    weft_apart_release(t.answer, n_bytes);
+    weft_subprocess_release(t.answer, n_bytes);
     return WEFT_OK;
 }
-
-const weft_milp_engine weft_milp_cbc = {"cbc", solve};

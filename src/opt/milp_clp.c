@@ -7,12 +7,11 @@
  * what they prove. A program stays open for other limits of its columns: each solve goes on from
  * the basis of the one before. */
 #define _POSIX_C_SOURCE 200809L
-#include "library.h"
+#include "dynload.h"
 #include "milp.h"
 
 #include <float.h>
 #include <math.h>
-#include <time.h>
 
 #include <coin/Clp_C_Interface.h>
 
@@ -46,16 +45,8 @@ typedef struct clp {
 } clp;
 
 static const weft_symbol symbols[] = {CLP_CALLS(SYMBOL)};
-static const weft_library library = {"Clp", WEFT_CLP_LIBRARY, "coinor-libclp1", symbols,
+static const weft_dynload library = {"Clp", WEFT_CLP_LIBRARY, "coinor-libclp1", symbols,
                                      sizeof symbols / sizeof symbols[0]};
-
-static double wall_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 double *weft_milp_coin_limits(const double *from, int n, weft_arena *a)
 {
@@ -90,10 +81,10 @@ struct weft_milp_linear {
 static bool run(const weft_milp_linear *l, const weft_milp_options *o)
 {
     const clp *lib = &l->lib;
-    double end_s = o->limit_s < INFINITY ? wall_s() + o->limit_s : INFINITY;
+    double end_s = o->limit_s < INFINITY ? weft_wall_s() + o->limit_s : INFINITY;
 
     for (int64_t most = STEP; most < INT32_MAX; most += STEP) {
-        double left_s = end_s < INFINITY ? end_s - wall_s() : INFINITY;
+        double left_s = end_s < INFINITY ? end_s - weft_wall_s() : INFINITY;
 
         if (left_s <= 0 || (o->stop != NULL && *o->stop))
             return most > STEP;
@@ -111,7 +102,7 @@ weft_status weft_milp_linear_new(const weft_milp_form *f, weft_arena *a, weft_mi
 {
     weft_milp_linear *l = WEFT_NEW(a, weft_milp_linear, 1);
 
-    WEFT_TRY(weft_library_load(&library, &l->lib));
+    WEFT_TRY(weft_dynload_open(&library, &l->lib));
     l->n_columns = f->n_columns;
     l->n_rows = f->n_rows;
     l->x = load(&l->lib, f, a);

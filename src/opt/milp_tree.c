@@ -22,7 +22,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_NODES = 100000 };         /* if nothing else limits the search */
 static const double WHOLE = 1e-6;     /* how far from a whole number counts as one */
@@ -51,14 +50,6 @@ typedef struct tree {
     int64_t n_nodes;
     weft_arena *a, *scratch;
 } tree;
-
-static double wall_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* --- open nodes ------------------------------------------------------------------------------ */
 
@@ -234,7 +225,7 @@ static bool is_over(const tree *t)
 
     if (most <= 0)
         most = t->o->limit_s < INFINITY ? INT32_MAX / 4 : MOST_NODES;
-    return t->n_nodes >= most || (t->o->stop != NULL && *t->o->stop) || wall_s() >= t->end_s;
+    return t->n_nodes >= most || (t->o->stop != NULL && *t->o->stop) || weft_wall_s() >= t->end_s;
 }
 
 static void search(tree *t)
@@ -248,7 +239,7 @@ static void search(tree *t)
 
         if (!is_first && is_over(t))
             return;
-        o.limit_s = t->end_s < INFINITY ? t->end_s - wall_s() : INFINITY;
+        o.limit_s = t->end_s < INFINITY ? t->end_s - weft_wall_s() : INFINITY;
         if (is_first) {
             o.limit_s = fmax(o.limit_s, FIRST_NODE_S);
             o.stop = NULL;
@@ -306,7 +297,7 @@ weft_status weft_milp_prove(const weft_milp_form *f, double value, const weft_mi
     t.low = copy(t.form.low, n, a);
     t.high = copy(t.form.high, n, a);
     t.x = WEFT_NEW(a, double, n);
-    t.end_s = o->limit_s < INFINITY ? wall_s() + o->limit_s : INFINITY;
+    t.end_s = o->limit_s < INFINITY ? weft_wall_s() + o->limit_s : INFINITY;
     t.scratch = weft_arena_new();
     status = weft_milp_linear_new(&t.form, t.scratch, &t.linear);
     if (status == WEFT_OK) {

@@ -2,13 +2,13 @@
 /* auto.c: solvers `exact` and `auto`: from the first plan to an optimal one, as far as time allows.
  *
  * 1. The best of the list schedulers is the first plan; paths and loads give the first bound.
- * 2. If memory limits it, solver `orbit` looks for plans and a bound. Else equal devices are
- * reduced to those of use (orbit.c).
- * 3. The problem becomes a piece without dominated edges. Its parts between barriers are searched
+ * 2. If memory limits it, solver `symmetry` looks for plans and a bound. Else equal devices are
+ * reduced to those of use (symmetry.c).
+ * 3. The problem becomes a subproblem without dominated edges. Its parts between barriers are searched
  *    from last to first (series.c): tails that know what every barrier costs, and a bound.
- * 4. The whole piece is searched with these tails (exact.c), for something better than the plan.
- * 5. Parts of many tasks are not closed by search: their bound comes from legs between barriers
- *    (bound_legs.c).
+ * 4. The whole subproblem is searched with these tails (exact.c), for something better than the plan.
+ * 5. Parts of many tasks are not closed by search: their bound comes from sections between barriers
+ *    (bound_between_barriers.c).
  * 6. `auto`: while the gap is open, windows of the plan are searched again (window.c).
  * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
  *
@@ -21,8 +21,8 @@
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
-#include "orbit.h"
 #include "series.h"
+#include "symmetry.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,9 @@ enum {
     FIRST_WHOLE_STATES = 60000,
     WHOLE_GROWTH = 16,
     MOST_ROUNDS = 8,
-    LARGE_PART = 64,   /* tasks between two barriers */
+    LARGE_PART = 64, /* tasks between two barriers */
+    MOST_PAST_LIMIT =
+        20000,         /* tasks: certificates of larger problems take too long after the limit */
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
 };
 
@@ -42,8 +44,8 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
-static const double LARGE_SHARE = 0.95, LEGS_SHARE = 0.3;
-static const double ORBIT_SHARE = 0.8;      /* if memory limits */
+static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
+static const double SYMMETRY_SHARE = 0.8;   /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
 
@@ -54,8 +56,8 @@ typedef struct search {
     weft_best best;
     weft_proved proved;
     int64_t steps_left; /* INT64_MAX: no limit */
-    weft_piece *piece;
-    const int *real;  /* [devices of the piece] devices of the problem */
+    weft_subproblem *subproblem;
+    const int *real;  /* [devices of the subproblem] devices of the problem */
     bool has_windows; /* `auto` */
     bool are_parts_closed;
     int n_largest; /* tasks of the largest part */
@@ -95,11 +97,11 @@ static int64_t states_for(const search *s, int64_t wanted)
 static bool search_parts(search *s, int64_t most_states)
 {
     weft_series_effort e = {s->proved.bound, states_for(s, most_states), s->steps_left, s->run};
-    weft_series r = weft_series_tails(s->piece, &e, s->a);
+    weft_series r = weft_series_tails(s->subproblem, &e, s->a);
 
     spend(s, r.n_states + 1);
     take_bound(s, r.bound);
-    s->piece->tail_s = r.tail_s;
+    s->subproblem->tail_s = r.tail_s;
     s->n_largest = r.n_largest;
     return r.n_open == 0;
 }
@@ -114,14 +116,14 @@ static void take_schedule(search *s, const weft_answer *r)
     weft_best_try(&s->best, s->problem, &plan, s->a);
 }
 
-/* The whole piece; true if the search was complete. */
+/* The whole subproblem; true if the search was complete. */
 static bool search_whole(search *s, int64_t most_states)
 {
     weft_effort e = {.upper = s->best.value,
                      .lower = s->proved.bound,
                      .most_states = states_for(s, most_states),
                      .run = s->run};
-    weft_answer r = weft_piece_solve(s->piece, &e, s->a);
+    weft_answer r = weft_subproblem_solve(s->subproblem, &e, s->a);
     bool is_none = r.is_closed && r.device == NULL && !(e.upper < INFINITY);
 
     spend(s, r.n_states + 1);
@@ -134,7 +136,7 @@ static bool search_whole(search *s, int64_t most_states)
 /* A share of what is left for the plan and the bound of another solver. */
 static weft_status try_solver(search *s, const weft_solver *other, double share)
 {
-    weft_run run = *s->run;
+    weft_run run = weft_run_share(s->run, share);
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
     weft_proof proof = {.outcome = WEFT_UNKNOWN};
     void *options = weft_arena_alloc(s->a, other->options_size);
@@ -142,8 +144,6 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     if (other->options != NULL)
         weft_options_default(other->options, options);
     run.scratch = weft_arena_new();
-    if (run.limit_s < INFINITY)
-        run.limit_s -= (1 - share) * weft_run_left_s(s->run);
     run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
     WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
     if (proof.outcome == WEFT_BOUNDED)
@@ -157,17 +157,15 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
 }
 
 /* A share of what is left for a bound from barrier to barrier. */
-static void search_legs(search *s, double share)
+static void search_sections(search *s, double share)
 {
-    weft_run run = *s->run;
-    weft_legs_effort e = {s->best.value, FIRST_PART_STATES, INT64_MAX, &run};
+    weft_run run = weft_run_share(s->run, share);
+    weft_between_barriers_effort e = {s->best.value, FIRST_PART_STATES, INT64_MAX, &run};
     int64_t steps;
 
-    if (run.limit_s < INFINITY)
-        run.limit_s -= (1 - share) * weft_run_left_s(s->run);
     if (s->steps_left < INT64_MAX)
         e.most_steps = (int64_t)(share * (double)s->steps_left) + 1;
-    take_bound(s, weft_legs_bound(s->piece, &e, &steps));
+    take_bound(s, weft_between_barriers_bound(s->subproblem, &e, &steps));
     spend(s, steps);
     tell(s);
 }
@@ -198,12 +196,10 @@ static bool run_round(search *s, int round)
 /* Two more rounds with a share of what is left. */
 static bool run_rounds_within(search *s, double share)
 {
-    weft_run *whole = s->run, limited = *s->run;
+    weft_run *whole = s->run, limited = weft_run_share(whole, share);
     int64_t left = s->steps_left;
     bool is_closed;
 
-    if (limited.limit_s < INFINITY)
-        limited.limit_s -= (1 - share) * weft_run_left_s(whole);
     if (left < INT64_MAX)
         s->steps_left = (int64_t)(share * (double)left);
     left -= s->steps_left;
@@ -223,7 +219,7 @@ static weft_status run_rounds(search *s)
     s->are_parts_closed = false;
     is_closed = run_round(s, 0);
     if (is_large(s) && !is_closed && !is_over(s))
-        search_legs(s, LEGS_SHARE);
+        search_sections(s, SECTIONS_SHARE);
     if (s->has_windows && !is_closed && !is_over(s)) {
         if (!is_large(s))
             is_closed = run_rounds_within(s, EXACT_SHARE);
@@ -243,7 +239,8 @@ static weft_status run_rounds(search *s)
 /* The bound with the best certificates that a little work gives; above them, that of the search. */
 static void write_bound(search *s, weft_proof *proof)
 {
-    weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
+    if (s->problem->n_tasks <= MOST_PAST_LIMIT || !weft_run_is_over(s->run))
+        weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
     if (s->proved.bound > proof->bound * (1 + CLOSED)) {
         proof->bound = s->proved.bound;
         proof->method = "search";
@@ -253,26 +250,26 @@ static void write_bound(search *s, weft_proof *proof)
 /* Equal devices first: fewer of them are enough if memory is. Where they are not, or where the
  * fewer ones are linked better than the real ones, the whole problem is searched after, unless it
  * is too large for that. */
-static weft_status search_pieces(search *s, const weft_domain *m)
+static weft_status search_subproblems(search *s, const weft_domain *m)
 {
-    const weft_piece *whole = weft_piece_of(m, s->a);
-    weft_reduced r = weft_piece_reduce(whole, s->a);
+    const weft_subproblem *whole = weft_subproblem_of(m, s->a);
+    weft_reduced r = weft_subproblem_reduce(whole, s->a);
     double n_sends = (double)whole->n_edges * whole->n_devices * whole->n_devices;
     int *all = WEFT_NEW(s->a, int, whole->n_devices);
 
     if (whole->n_weights > 0)
-        WEFT_TRY(try_solver(s, &weft_place_orbit, ORBIT_SHARE));
-    if (r.piece != NULL && !r.is_memory_aside) {
-        s->piece = r.piece;
+        WEFT_TRY(try_solver(s, &weft_place_symmetry, SYMMETRY_SHARE));
+    if (r.subproblem != NULL && !r.is_memory_aside) {
+        s->subproblem = r.subproblem;
         s->real = r.device;
         WEFT_TRY(run_rounds(s));
     }
-    if (is_over(s) || (r.piece != NULL && r.is_exact && !r.is_memory_aside) ||
-        (r.piece != NULL && n_sends > MOST_WHOLE_SENDS))
+    if (is_over(s) || (r.subproblem != NULL && r.is_exact && !r.is_memory_aside) ||
+        (r.subproblem != NULL && n_sends > MOST_WHOLE_SENDS))
         return WEFT_OK;
     for (int d = 0; d < whole->n_devices; d++)
         all[d] = d;
-    s->piece = weft_piece_thin(whole, s->a);
+    s->subproblem = weft_subproblem_thin(whole, s->a);
     s->real = all;
     s->are_parts_closed = false;
     return run_rounds(s);
@@ -288,8 +285,8 @@ static weft_status search_latency(search *s, weft_proof *proof)
     take_bound(s, proof->bound);
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
     tell(s);
-    if (s->problem->n_devices <= WEFT_PIECE_DEVICES && !is_over(s))
-        WEFT_TRY(search_pieces(s, &m));
+    if (s->problem->n_devices <= WEFT_SUBPROBLEM_DEVICES && !is_over(s))
+        WEFT_TRY(search_subproblems(s, &m));
     /* schedules may need more memory for activations than there is: then plans are tried one by one
      */
     if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
@@ -304,7 +301,7 @@ static weft_status search_latency(search *s, weft_proof *proof)
     return WEFT_OK;
 }
 
-/* With a least throughput, plans between both goals (trade.c) are candidates too. */
+/* With a least throughput, plans between both goals (tradeoff.c) are candidates too. */
 static weft_status search_between(search *s)
 {
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
@@ -327,18 +324,15 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .has_windows = has_windows};
 
     proof->outcome = WEFT_UNKNOWN;
-    if (p->transfer == WEFT_CALLS) /* the host runs tasks side by side: pieces are no relaxation */
+    if (p->transfer ==
+        WEFT_CALLS) /* the host runs tasks side by side: subproblems are no relaxation */
         return weft_place_calls.solve(p, NULL, run, plan, proof);
-    if (p->ask.goal != WEFT_LATENCY)
+    if (p->constraints.goal != WEFT_LATENCY)
         return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
     WEFT_TRY(search_latency(&s, proof));
-    if (p->ask.most_period_s > 0)
+    if (p->constraints.most_period_s > 0)
         WEFT_TRY(search_between(&s));
-    if (s.best.value < INFINITY) {
-        memcpy(plan->device, s.best.plan.device, sizeof *plan->device * (size_t)p->n_tasks);
-        memcpy(plan->start_s, s.best.plan.start_s, sizeof *plan->start_s * (size_t)p->n_tasks);
-        proof->outcome = WEFT_BOUNDED;
-    }
+    weft_best_answer(&s.best, plan, proof);
     return WEFT_OK;
 }
 
@@ -358,7 +352,7 @@ static weft_status solve_auto(const weft_problem *p, const void *options, weft_r
 
 const weft_solver weft_place_exact = {
     .name = "exact",
-    .summary = "search of all schedules by dynamic programming, decomposed at barriers",
+    .summary = "exact search by dynamic programming over schedules, decomposed at barriers",
     .solve = solve_exact,
     .searches =
         (const weft_search_method[]){
@@ -367,7 +361,7 @@ const weft_solver weft_place_exact = {
 
 const weft_solver weft_place_auto = {
     .name = "auto",
-    .summary = "the best plan and the best bound that time allows; optimal where it can be proved",
+    .summary = "runs the solvers that apply: the best plan and the best bound within the limit",
     .solve = solve_auto,
     .searches = (const weft_search_method[]){{"search", WEFT_FOR_LATENCY | WEFT_FOR_THROUGHPUT},
                                              {"milp", WEFT_FOR_THROUGHPUT},

@@ -1,43 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* registry.c: the placement solvers by number and by name, from the simplest to the most elaborate.
- * A new one is a file and a row. */
-#include "calls_latency.h"
-#include "load.h"
-#include "orbit.h"
+/* registry.c: the placement solvers by number and by name. */
+#include "registry.h"
+#include "list.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-static const weft_solver *const solvers[] = {
-    &weft_place_single,  &weft_place_met,          &weft_place_greedy,    &weft_place_heft,
-    &weft_place_cpop,    &weft_place_peft,         &weft_place_lookahead, &weft_place_random,
-    &weft_place_bounder, &weft_place_branch_bound,
-#ifdef WEFT_Z3
-    &weft_place_z3,
-#endif
-    &weft_place_split,   &weft_place_calls,        &weft_place_orbit,     &weft_place_exact,
-    &weft_place_auto,    &weft_place_load,         &weft_place_milp,
-};
+#define ROW(name) &weft_place_##name,
+
+static const weft_solver *const solvers[] = {WEFT_PLACE_SOLVERS(ROW)};
+
+enum { N_SOLVERS = (int)(sizeof solvers / sizeof *solvers) };
+
+/* Those of callers of the library: written before the count that makes them visible. */
+static const weft_solver *added[WEFT_MOST_ADDED];
+static atomic_int n_added;
+
+void weft_place_add(const weft_solver *s)
+{
+    added[n_added] = s;
+    n_added++;
+}
 
 int weft_place_count(void)
 {
-    return (int)(sizeof solvers / sizeof *solvers);
+    return N_SOLVERS + n_added;
 }
 
 const weft_solver *weft_place_at(int i)
 {
-    return solvers[i];
+    return i < N_SOLVERS ? solvers[i] : added[i - N_SOLVERS];
 }
 
 const weft_solver *weft_place_find(const char *name)
 {
     for (int i = 0; i < weft_place_count(); i++) {
-        if (strcmp(solvers[i]->name, name) == 0)
-            return solvers[i];
+        if (strcmp(weft_place_at(i)->name, name) == 0)
+            return weft_place_at(i);
     }
     return NULL;
 }
 
 bool weft_is_schedule(const weft_problem *p)
 {
-    return p->ask.goal == WEFT_LATENCY && p->transfer != WEFT_CALLS;
+    return p->constraints.goal == WEFT_LATENCY && p->transfer != WEFT_CALLS;
 }

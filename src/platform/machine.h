@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A platform under construction: what the reader of files and the one-line notation share. Names
+/* A platform under construction: what the reader of files and the one-line notation of tests share. Names
  * are checked as they come; messages have no position, which callers put in front. */
 #ifndef WEFT_PLATFORM_MACHINE_H
 #define WEFT_PLATFORM_MACHINE_H
 
-#include "weft/platform.h"
-
-/* Stands for "no limit" where a model divides by a bandwidth or compares with a buffer. */
-#define WEFT_UNLIMITED 1e30
-/* Lowest value of what must not be 0. */
-#define WEFT_POSITIVE 1e-9
+#include "params.h"
 
 enum {
     WEFT_MOST_DEVICES = 4096,

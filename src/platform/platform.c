@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* platform.c: the parameters of every device model, and platforms from their parts.
+/* platform.c: the rows of the device models, and platforms from their parts.
  *
- * The tables below are the only home of a parameter's key, unit, range and default. A machine grows
+ * A machine grows
  * while names are checked: devices, switches and the lists that stand for several of them (the
  * kind "gpu" of gpu0, gpu1, ...) share one space of names. Finishing numbers the places, sets the
  * lower end of each link first, finds the routes and hashes the content.
@@ -17,176 +17,32 @@
 
 /* --- models and their parameters ------------------------------------------------------------- */
 
-#define ROW_FLOPS                                                                                  \
-    {                                                                                              \
-        "peak_flops", WEFT_P_FLOPS, WEFT_UNIT_FLOPS, true, true, 0, WEFT_POSITIVE, WEFT_UNLIMITED, \
-            "operations a second at best (a multiply-add counts 2)"                                \
-    }
-#define ROW_BANDWIDTH                                                                              \
-    {                                                                                              \
-        "memory_bandwidth", WEFT_P_BANDWIDTH, WEFT_UNIT_BYTES_PER_S, true, true, 0, WEFT_POSITIVE, \
-            WEFT_UNLIMITED, "bytes a second between memory and device"                             \
-    }
-#define ROW_ETA                                                                                    \
-    {                                                                                              \
-        "memory_efficiency", WEFT_P_ETA, WEFT_UNIT_NONE, true, false, 1, WEFT_POSITIVE, 1,         \
-            "usable part of memory_bandwidth"                                                      \
-    }
-#define ROW_OVERHEAD                                                                               \
-    {                                                                                              \
-        "overhead", WEFT_P_OVERHEAD, WEFT_UNIT_SECONDS, false, false, 0, 0, 1e6,                   \
-            "time before each operator that does work"                                             \
-    }
-#define ROW_CLOCK                                                                                  \
-    {                                                                                              \
-        "clock", WEFT_P_CLOCK, WEFT_UNIT_HERTZ, false, true, 0, WEFT_POSITIVE, 1e15,               \
-            "cycles a second"                                                                      \
-    }
-/* A buffer without limit moves every tensor once, which is what "not given" should mean. */
-#define ROW_SRAM(is_required)                                                                      \
-    {                                                                                              \
-        "sram", WEFT_P_SRAM, WEFT_UNIT_BYTES, false, is_required, WEFT_UNLIMITED, WEFT_POSITIVE,   \
-            WEFT_UNLIMITED, "buffer on chip; if not given, large enough for every tensor"          \
-    }
-#define ROW_COUNT(key, place, help)                                                                \
-    {                                                                                              \
-        key, place, WEFT_UNIT_NONE, true, true, 0, 1, 1e6, help                                    \
-    }
-#define ROW_COUNT_OR_1(key, place, help)                                                           \
-    {                                                                                              \
-        key, place, WEFT_UNIT_NONE, true, false, 1, 1, 1e6, help                                   \
-    }
-#define ROW_DATAFLOW                                                                               \
-    {                                                                                              \
-        "dataflow", WEFT_P_DATAFLOW, WEFT_UNIT_NONE, true, false, WEFT_DATAFLOW_BEST,              \
-            WEFT_DATAFLOW_BEST, WEFT_DATAFLOW_SIMD,                                                \
-            "what stays in the array: best, ws, os, is or simd"                                    \
-    }
-#define ROWS_OF_ALL                                                                                \
-    {"energy_per_flop",        WEFT_P_PJ_FLOP, WEFT_UNIT_JOULES, false, false, 0, 0, 1,            \
-     "energy of one operation"},                                                                   \
-        {"energy_per_byte",                                                                        \
-         WEFT_P_PJ_BYTE,                                                                           \
-         WEFT_UNIT_JOULES,                                                                         \
-         false,                                                                                    \
-         false,                                                                                    \
-         0,                                                                                        \
-         0,                                                                                        \
-         1,                                                                                        \
-         "energy of one byte of memory traffic"},                                                  \
-    {                                                                                              \
-        "area", WEFT_P_AREA, WEFT_UNIT_MM2, false, false, 0, 0, 1e9,                               \
-            "area of the chip; 0: computed where the model can"                                    \
-    }
+#define ROW(NAME, name) [WEFT_##NAME] = &weft_device_##name,
 
-static const weft_param roofline_params[] = {
-    ROW_FLOPS, ROW_BANDWIDTH, ROW_ETA, ROW_OVERHEAD, ROWS_OF_ALL,
-};
+static const weft_device_row *const models[WEFT_N_DEVICE_MODELS] = {WEFT_DEVICE_MODELS(ROW)};
 
-static const weft_param systolic_params[] = {
-    ROW_COUNT("rows", WEFT_P_ROWS, "rows of the array"),
-    ROW_COUNT("cols", WEFT_P_COLS, "columns of the array"),
-    ROW_COUNT_OR_1("vec", WEFT_P_VEC, "multipliers of a cell, over input channels"),
-    ROW_COUNT_OR_1("cores", WEFT_P_CORES, "arrays of the device"),
-    ROW_DATAFLOW,
-    ROW_CLOCK,
-    ROW_BANDWIDTH,
-    ROW_ETA,
-    ROW_SRAM(false),
-    ROW_OVERHEAD,
-    ROWS_OF_ALL,
-};
-
-static const weft_param tiled_params[] = {
-    ROW_COUNT("Tm", WEFT_P_TM, "tile: output channels"),
-    ROW_COUNT("Tn", WEFT_P_TN, "tile: input channels"),
-    ROW_COUNT("Tr", WEFT_P_TR, "tile: output rows"),
-    ROW_COUNT("Tc", WEFT_P_TC, "tile: output columns"),
-    ROW_COUNT("port_in", WEFT_P_PORT_IN, "input elements loaded a cycle"),
-    ROW_COUNT("port_weight", WEFT_P_PORT_WEIGHT, "weight elements loaded a cycle"),
-    ROW_COUNT("port_out", WEFT_P_PORT_OUT, "output elements stored a cycle"),
-    {"serial",     WEFT_P_SERIAL, WEFT_UNIT_NONE,  true, false, 0, 0, 1,
-                                                                     "1: loads and arithmetic do not overlap"                                                },
-    {"peak_flops", WEFT_P_FLOPS,  WEFT_UNIT_FLOPS, true, false, 0, 0, WEFT_UNLIMITED,
-                                                                     "operations a second of the arithmetic; 0: one multiply-add a cycle for each of Tm x Tn"},
-    ROW_CLOCK,
-    ROW_BANDWIDTH,
-    ROW_ETA,
-    ROW_OVERHEAD,
-    ROWS_OF_ALL,
-};
-
-static const weft_param winograd_params[] = {
-    {"tile",  WEFT_P_TILE,  WEFT_UNIT_NONE, true, true,  0,   4, 16,
-     "side of the transformed tile: outputs of a 3 x 3 kernel + 2"                            },
-    ROW_COUNT("Pm", WEFT_P_PM, "output channels side by side"),
-    ROW_COUNT("Pn", WEFT_P_PN, "input channels side by side"),
-    {"depth", WEFT_P_DEPTH, WEFT_UNIT_NONE, true, false, 100, 0, 1e6, "cycles of the pipeline"},
-    ROW_CLOCK,
-    ROW_BANDWIDTH,
-    ROW_ETA,
-    ROW_OVERHEAD,
-    ROWS_OF_ALL,
-};
-
-static const weft_param vector_params[] = {
-    ROW_COUNT("lanes", WEFT_P_LANES, "lanes of a core"),
-    ROW_COUNT_OR_1("cores", WEFT_P_CORES, "cores of the device"),
-    ROW_CLOCK,
-    ROW_BANDWIDTH,
-    ROW_ETA,
-    ROW_SRAM(false),
-    ROW_OVERHEAD,
-    ROWS_OF_ALL,
-};
-
-static const weft_param template_params[] = {
-    ROW_COUNT("rows", WEFT_P_ROWS, "rows of a tensor core"),
-    ROW_COUNT("cols", WEFT_P_COLS, "columns of a tensor core"),
-    ROW_COUNT("tensor_cores", WEFT_P_CORES, "tensor cores of the device"),
-    ROW_COUNT("lanes", WEFT_P_LANES, "lanes of a vector core"),
-    ROW_COUNT("vector_cores", WEFT_P_VECTOR_CORES, "vector cores of the device"),
-    ROW_DATAFLOW,
-    ROW_CLOCK,
-    ROW_BANDWIDTH,
-    ROW_ETA,
-    ROW_SRAM(true),
-    ROW_OVERHEAD,
-    ROWS_OF_ALL,
-};
-
-static const weft_param profile_params[] = {ROWS_OF_ALL};
-
-typedef struct model_row {
-    const char *name;
-    const weft_param *param;
-    int n_params;
-} model_row;
-
-#define MODEL(name, params)                                                                        \
-    {                                                                                              \
-        name, params, (int)(sizeof params / sizeof params[0])                                      \
-    }
-
-static const model_row models[WEFT_N_DEVICE_MODELS] = {
-    [WEFT_ROOFLINE] = MODEL("roofline", roofline_params),
-    [WEFT_SYSTOLIC] = MODEL("systolic", systolic_params),
-    [WEFT_TILED] = MODEL("tiled", tiled_params),
-    [WEFT_WINOGRAD] = MODEL("winograd", winograd_params),
-    [WEFT_VECTOR] = MODEL("vector", vector_params),
-    [WEFT_TEMPLATE] = MODEL("template", template_params),
-    [WEFT_PROFILE] = MODEL("profile", profile_params),
-};
+const weft_device_row *weft_device_row_of(weft_device_model m)
+{
+    return models[m];
+}
 
 const char *weft_device_model_name(weft_device_model m)
 {
-    return models[m].name;
+    return models[m]->name;
 }
 
 const weft_param *weft_device_params(weft_device_model m, int *n)
 {
-    *n = models[m].n_params;
-    return models[m].param;
+    *n = models[m]->n_params;
+    return models[m]->param;
+}
+
+const char *weft_param_key(weft_device_model m, int place)
+{
+    for (int i = 0; i < models[m]->n_params; i++)
+        if (models[m]->param[i].place == place)
+            return models[m]->param[i].key;
+    return NULL;
 }
 
 const char *weft_transfer_name(weft_transfer t)
@@ -203,10 +59,10 @@ const char *weft_transfer_name(weft_transfer t)
 
 weft_design weft_design_default(weft_device_model model)
 {
-    weft_design d = {.name = models[model].name, .model = model};
+    weft_design d = {.name = models[model]->name, .model = model};
 
-    for (int i = 0; i < models[model].n_params; i++)
-        d.value[models[model].param[i].place] = models[model].param[i].fallback;
+    for (int i = 0; i < models[model]->n_params; i++)
+        d.value[models[model]->param[i].place] = models[model]->param[i].fallback;
     for (int f = 0; f < WEFT_N_FAMILIES; f++)
         d.efficiency[f] = 1;
     return d;
@@ -446,7 +302,7 @@ static void mix_real(uint64_t *h, double value)
 
 static void mix_design(uint64_t *h, const weft_design *d)
 {
-    const model_row *model = &models[d->model];
+    const weft_device_row *model = models[d->model];
     uint64_t only = 0; /* a sum: the order of operators does not matter */
 
     mix_text(h, d->name);

@@ -109,6 +109,12 @@ static weft_status read_quantity(const weft_doc *d, const weft_param *p, double 
     return WEFT_OK;
 }
 
+/* May be written true or false. */
+static bool is_flag(int place)
+{
+    return place == WEFT_P_SERIAL || place == WEFT_P_USE_TF32 || place == WEFT_P_USE_WINOGRAD;
+}
+
 static weft_status read_param(const weft_doc *d, const weft_param *p, double *out)
 {
     int word = 0;
@@ -118,7 +124,7 @@ static weft_status read_param(const weft_doc *d, const weft_param *p, double *ou
         *out = word;
         return WEFT_OK;
     }
-    if (p->place == WEFT_P_SERIAL && d->kind == WEFT_DOC_BOOL) {
+    if (d->kind == WEFT_DOC_BOOL && is_flag(p->place)) {
         *out = d->truth;
         return WEFT_OK;
     }
@@ -744,48 +750,14 @@ weft_status weft_platform_parse(const char *text, size_t n, const char *file, we
     return status;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), length = strlen(end);
-
-    return n >= length && strcmp(text + n - length, end) == 0;
-}
-
-static weft_status fail_source(const char *source)
-{
-    weft_arena *a = weft_arena_new();
-    const char **name = WEFT_NEW(a, const char *, weft_preset_count());
-    const char *near;
-
-    for (int i = 0; i < weft_preset_count(); i++)
-        name[i] = weft_preset_at(i)->name;
-    near = weft_nearest(source, name, weft_preset_count());
-    weft_arena_free(a);
-    if (near)
-        return weft_fail(WEFT_E_INPUT, "no platform is called '%.100s' (did you mean '%s'?)",
-                         source, near);
-    return weft_fail(WEFT_E_INPUT,
-                     "no platform is called '%.100s', expected the name of a built-in platform or "
-                     "a file ending in .yaml or .json",
-                     source);
-}
-
 weft_status weft_platform_open(const char *source, weft_platform **out)
 {
     weft_file f;
+    weft_preset p;
     weft_status status;
 
-    for (int i = 0; i < weft_preset_count(); i++) {
-        const weft_preset *p = weft_preset_at(i);
-
-        if (strcmp(p->name, source) == 0)
-            return weft_platform_parse(p->text, p->size, p->name, out);
-    }
-    if (strchr(source, '/') == NULL && !ends_with(source, ".yaml") && !ends_with(source, ".yml") &&
-        !ends_with(source, ".json"))
-        return fail_source(source);
-    WEFT_TRY(weft_file_open(source, &f));
-    status = weft_platform_parse((const char *)f.data, f.size, source, out);
+    WEFT_TRY(weft_preset_open(source, false, &f, &p));
+    status = weft_platform_parse(p.text, p.size, p.name, out);
     weft_file_close(&f);
     return status;
 }

@@ -1,74 +1,97 @@
 /* SPDX-License-Identifier: MIT */
-/* preset.c: the platforms that are part of the library.
+/* preset.c: the platforms, templates and networks that are part of the library.
  *
- * The assembler copies presets/NAME.yaml into the read-only data and makes the table, because only
+ * The assembler copies presets/NAME.yaml and models/NAME.net into the read-only data and makes the tables, because only
  * it knows the size of a file: a row is a weft_preset, four words without padding. Texts end with a
- * NUL that is not counted. The build says where the files are: -DWEFT_PRESETS="<folder>". */
-#include "weft/platform.h"
+ * NUL that is not counted. tools/presets writes the rows, sorted by name, into files in the folder
+ * that the build names: -DWEFT_PRESETS="<folder>". */
+#include "platform.h"
 
 #include <assert.h>
+#include <string.h>
 
 #ifndef WEFT_PRESETS
-#error "compile with -DWEFT_PRESETS=\"<folder of the preset files>\""
+#error "compile with -DWEFT_PRESETS=\"<folder of the rows>\""
 #endif
-
-#if UINTPTR_MAX > 0xffffffffu
-#define WORD ".quad "
-#else
-#define WORD ".long "
-#endif
-
-#define PRESET(name, summary)                                                                      \
-    ".pushsection .rodata\n"                                                                       \
-    "1: .asciz \"" name "\"\n"                                                                     \
-    "2: .asciz \"" summary "\"\n"                                                                  \
-    "3: .incbin \"" WEFT_PRESETS "/" name ".yaml\"\n"                                              \
-    "4: .byte 0\n"                                                                                 \
-    ".popsection\n" WORD "1b, 2b, 3b, 4b - 3b\n"
 
 /* Pointers need relocation in a shared library: data that the loader makes read-only. */
-__asm__(
-    ".pushsection .data.rel.ro,\"aw\"\n"
-    ".balign 16\n"
-    ".globl weft_preset_table\n"
-    ".hidden weft_preset_table\n"
-    "weft_preset_table:\n" /* sorted by name */
-    PRESET("cluster-32", "four servers of eight A100 GPUs, NVSwitch inside, InfiniBand between")
-        PRESET("dgx-a100", "eight A100 GPUs with NVSwitch and their host") PRESET(
-            "edge-soc", "embedded module: CPU, GPU and a neural engine that share memory")
-            PRESET("f1-2x4", "two groups of four adaptive FPGA accelerators with three designs")
-                PRESET("h2h-12",
-                       "twelve different accelerators for CNN, FC and LSTM layers around a host")
-                    PRESET("mixed-fleet",
-                           "two servers with different GPUs, V100 and T4, on one network")
-                        PRESET("nvdla-large", "one NVDLA core with 2048 multipliers") PRESET(
-                            "server-cpu-2gpu", "Xeon server with an RTX A6000 and a Titan RTX")
-                            PRESET("soc-affinity",
-                                   "assumed embedded system: CPU, matrix engine, vector processor")
-                                PRESET("tpu-v2", "one TPU v2 chip as a template accelerator")
-                                    PRESET("tpu-v3", "one TPU v3 chip as a template accelerator")
-                                        PRESET("tpu-v4i", "one TPU v4i chip as a template "
-                                                          "accelerator") ".globl "
-                                                                         "weft_preset_bytes\n"
-                                                                         ".hidden "
-                                                                         "weft_preset_bytes\n"
-                                                                         "weft_preset_bytes:\n" WORD
-                                                                         "weft_preset_bytes - "
-                                                                         "weft_preset_table\n"
-                                                                         ".popsection\n");
+#define TABLE(name, file)                                                                          \
+    __asm__(".pushsection .data.rel.ro,\"aw\"\n"                                                   \
+            ".balign 16\n"                                                                         \
+            ".globl " #name "_table, " #name "_bytes\n"                                            \
+            ".hidden " #name "_table, " #name "_bytes\n" #name "_table:\n"                         \
+            ".include \"" WEFT_PRESETS "/" file "\"\n" #name "_bytes:\n"                           \
+            ".dc.a " #name "_bytes - " #name "_table\n"                                            \
+            ".popsection\n");                                                                      \
+    extern const weft_preset name##_table[] __attribute__((visibility("hidden")));                 \
+    extern const size_t name##_bytes __attribute__((visibility("hidden")));                        \
+                                                                                                   \
+    int name##_count(void)                                                                         \
+    {                                                                                              \
+        return (int)(name##_bytes / sizeof(weft_preset));                                          \
+    }                                                                                              \
+                                                                                                   \
+    const weft_preset *name##_at(int i)                                                            \
+    {                                                                                              \
+        assert(i >= 0 && i < name##_count());                                                      \
+        return &name##_table[i];                                                                   \
+    }
 
-extern const weft_preset weft_preset_table[] __attribute__((visibility("hidden")));
-extern const size_t weft_preset_bytes __attribute__((visibility("hidden")));
+_Static_assert(sizeof(weft_preset) == 4 * sizeof(void *), "rows of the tables are four words");
 
-_Static_assert(sizeof(weft_preset) == 4 * sizeof(void *), "rows of the table are four words");
+TABLE(weft_preset, "platforms.s")
+TABLE(weft_template_preset, "templates.s")
+TABLE(weft_network_preset, "networks.s")
 
-int weft_preset_count(void)
+/* --- what a user names ----------------------------------------------------------------------- */
+
+static bool is_file(const char *source)
 {
-    return (int)(weft_preset_bytes / sizeof(weft_preset));
+    static const char *const endings[] = {".yaml", ".yml", ".json"};
+    bool is_one = strchr(source, '/') != NULL;
+
+    for (int i = 0; i < 3; i++) {
+        size_t n = strlen(source), length = strlen(endings[i]);
+
+        is_one = is_one || (n >= length && strcmp(source + n - length, endings[i]) == 0);
+    }
+    return is_one;
 }
 
-const weft_preset *weft_preset_at(int i)
+static weft_status fail_source(const char *source, const char *what, const weft_preset *preset,
+                               int n)
 {
-    assert(i >= 0 && i < weft_preset_count());
-    return &weft_preset_table[i];
+    weft_arena *a = weft_arena_new();
+    const char **name = WEFT_NEW(a, const char *, n), *near;
+
+    for (int i = 0; i < n; i++)
+        name[i] = preset[i].name;
+    near = weft_nearest(source, name, n);
+    weft_arena_free(a);
+    if (near)
+        return weft_fail(WEFT_E_INPUT, "no %s is called '%.100s' (did you mean '%s'?)", what,
+                         source, near);
+    return weft_fail(WEFT_E_INPUT,
+                     "no %s is called '%.100s', expected the name of a built-in %s or a file "
+                     "ending in .yaml or .json",
+                     what, source, what);
+}
+
+weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
+                             weft_preset *out)
+{
+    const weft_preset *preset = is_template ? weft_template_preset_table : weft_preset_table;
+    int n = is_template ? weft_template_preset_count() : weft_preset_count();
+
+    *file = (weft_file){0};
+    for (int i = 0; i < n; i++)
+        if (strcmp(preset[i].name, source) == 0) {
+            *out = preset[i];
+            return WEFT_OK;
+        }
+    if (!is_file(source))
+        return fail_source(source, is_template ? "template" : "platform", preset, n);
+    WEFT_TRY(weft_file_open(source, file));
+    *out = (weft_preset){source, NULL, (const char *)file->data, file->size};
+    return WEFT_OK;
 }

@@ -10,7 +10,7 @@
  *
  * Powers of ten below one divide instead of multiplying by an inexact factor, so "10us" is the
  * double nearest to 1e-5. Whatever is not finite is refused. */
-#include "weft/platform.h"
+#include "platform.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,10 +74,10 @@ static const char *example_of(weft_unit unit)
     static const char *const example[] = {
         [WEFT_UNIT_NONE] = "a plain number",
         [WEFT_UNIT_BYTES] = "bytes like 512MiB or 16GB",
-        [WEFT_UNIT_BYTES_PER_S] = "bytes a second like 12GB/s or 8Gbit/s",
+        [WEFT_UNIT_BYTES_PER_S] = "bytes per second like 12GB/s or 8Gbit/s",
         [WEFT_UNIT_SECONDS] = "a time like 10us or 2ms",
         [WEFT_UNIT_HERTZ] = "a frequency like 700MHz",
-        [WEFT_UNIT_FLOPS] = "operations a second like 19.5TFLOP/s",
+        [WEFT_UNIT_FLOPS] = "operations per second like 19.5TFLOP/s",
         [WEFT_UNIT_WATTS] = "a power like 250W",
         [WEFT_UNIT_JOULES] = "an energy like 0.6pJ",
         [WEFT_UNIT_MM2] = "an area like 600mm2",

@@ -5,7 +5,9 @@
  * Names come from files of others. Control characters never reach a terminal, and a column is a
  * character of UTF-8, two for wide ones: bytes that only continue one do not count. */
 #include "fields.h"
+#include "train_plan.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,10 +23,10 @@ weft_plan weft_shown_way(const weft_report *r)
     weft_plan view = r->solution->plan;
     size_t first = (size_t)r->solution->measures.longest_way * (size_t)view.n_tasks;
 
-    if (view.n_ways > 1) {
+    if (view.n_variants > 1) {
         view.device += first;
         view.start_s += first;
-        view.n_ways = 1;
+        view.n_variants = 1;
     }
     return view;
 }
@@ -41,7 +43,7 @@ bool weft_shard_report_has_plan(const weft_shard_report *r)
 
 const double *weft_step_parts(const weft_shard_report *r, weft_arena *a)
 {
-    const weft_shards_measures *m = &r->solution->measures;
+    const weft_shard_plan_measures *m = &r->solution->measures;
     double *sum_s = WEFT_NEW(a, double, (size_t)r->solution->plan.n_steps *WEFT_N_PARTS + 1);
 
     for (int i = 0; i < m->jobs->n_jobs; i++)
@@ -49,7 +51,7 @@ const double *weft_step_parts(const weft_shard_report *r, weft_arena *a)
     return sum_s;
 }
 
-const int *weft_set_sizes(const weft_shards *s, weft_arena *a)
+const int *weft_set_sizes(const weft_shard_plan *s, weft_arena *a)
 {
     int *n = WEFT_NEW(a, int, s->n_sets + 1);
 
@@ -60,7 +62,7 @@ const int *weft_set_sizes(const weft_shards *s, weft_arena *a)
 
 double weft_set_utilisation(const weft_shard_report *r, int set)
 {
-    const weft_shards_measures *m = &r->solution->measures;
+    const weft_shard_plan_measures *m = &r->solution->measures;
     double busy_s = m->busy_s[r->solution->plan.set[set].member[0]];
 
     return m->latency_s > 0 ? fmin(1.0, busy_s / m->latency_s) : 0;
@@ -95,7 +97,7 @@ int weft_stage_devices(const weft_stage *s)
     return n;
 }
 
-int weft_pipeline_devices(const weft_pipeline *plan)
+int weft_train_plan_devices(const weft_train_plan *plan)
 {
     int n = 0;
 
@@ -113,25 +115,54 @@ int weft_cluster_devices(const weft_cluster *c)
     return n;
 }
 
-weft_chunk_figures weft_stage_figures(const weft_train_report *r, int stage)
+weft_chunk_figures weft_stage_figures(const weft_train_plan *plan, const weft_train_measures *m,
+                                      int stage)
 {
-    const weft_pipeline *plan = &r->solution->plan;
-    const weft_chunk_figures *figures = r->solution->measures.figures;
     weft_chunk_figures sum = {0};
 
     for (int c = stage; c < plan->n_stages * plan->n_chunks; c += plan->n_stages) {
-        sum.forward_s += figures[c].forward_s;
-        sum.backward_s += figures[c].backward_s;
-        sum.again_s += figures[c].again_s;
-        sum.collective_s += figures[c].collective_s;
+        sum.forward_s += m->figures[c].forward_s;
+        sum.backward_s += m->figures[c].backward_s;
+        sum.again_s += m->figures[c].again_s;
+        sum.collective_s += m->figures[c].collective_s;
     }
     return sum;
 }
 
-int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_FLOORS])
+const int *weft_unit_chunks(const weft_train_problem *p, const weft_train_plan *plan, weft_arena *a)
 {
-    const weft_train_floor *f = &s->log.floor;
-    const weft_floor_name list[WEFT_N_FLOORS] = {
+    const weft_blocks *u = &p->blocks;
+    int *chunk_of = WEFT_NEW(a, int, u->n_blocks + 1);
+
+    for (int c = 0; c < plan->n_stages * plan->n_chunks; c++)
+        for (int i = 0; i < u->n_blocks; i++)
+            if (weft_bit_get(u->cut + (size_t)plan->cut[c + 1] * (size_t)u->n_words, i) &&
+                !weft_bit_get(u->cut + (size_t)plan->cut[c] * (size_t)u->n_words, i))
+                chunk_of[i] = c;
+    return chunk_of;
+}
+
+double weft_unit_s(const weft_train_problem *p, int unit, const weft_stage *s)
+{
+    int w = weft_width_place(p, s->width);
+    double most_s = 0;
+
+    for (int i = 0; i < s->n_parts && w >= 0; i++) {
+        int share = weft_share_place(p, s->part[i].samples);
+        const weft_block_cost *cost =
+            share < 0 ? NULL : p->cost[weft_train_problem_table(p, s->part[i].class_id, w, share)];
+
+        if (cost != NULL)
+            most_s = fmax(most_s, cost[unit].forward_s + cost[unit].backward_s +
+                                      cost[unit].again_s[s->recompute]);
+    }
+    return most_s;
+}
+
+int weft_train_bounds(const weft_train_solution *s, weft_bound_name out[WEFT_N_BOUNDS])
+{
+    const weft_train_bound_parts *f = &s->log.floor;
+    const weft_bound_name list[WEFT_N_BOUNDS] = {
         {"arithmetic",       "compute_s",  f->compute_s },
         {"memory bandwidth", "memory_s",   f->memory_s  },
         {"communication",    "send_s",     f->send_s    },
@@ -139,7 +170,7 @@ int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_F
     };
 
     memcpy(out, list, sizeof list);
-    for (int i = 0; i < WEFT_N_FLOORS; i++)
+    for (int i = 0; i < WEFT_N_BOUNDS; i++)
         if (list[i].seconds > 0 && list[i].seconds >= s->proof.bound * (1 - 1e-9))
             return i;
     return -1;
@@ -327,6 +358,55 @@ void weft_put_glued(FILE *to, const char *text)
 {
     for (; *text; text++)
         fputc(*text == '\t' ? ' ' : *text, to);
+}
+
+int weft_text_width(int width)
+{
+    enum { LEAST_WIDTH = 60, MOST_WIDTH = 1000 };
+
+    width = width <= 0 ? WEFT_USUAL_WIDTH : width;
+    return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width;
+}
+
+const char *weft_glued(weft_arena *a, const char *text)
+{
+    char *copy = weft_arena_text(a, text, strlen(text));
+
+    for (char *c = copy; *c; c++)
+        if (*c == ' ' && c > copy && isdigit((unsigned char)c[-1]) &&
+            (isalpha((unsigned char)c[1]) || c[1] == '%'))
+            *c = '\t';
+    return copy;
+}
+
+const char *weft_amount_text(weft_arena *a, double value, const char *unit)
+{
+    enum { SECONDS = 8 }; /* columns */
+    bool is_plain = strcmp(unit, "x") == 0 || strcmp(unit, "count") == 0;
+    char text[48];
+
+    if (isnan(value))
+        return "-";
+    if (strcmp(unit, "s") == 0)
+        return weft_column_seconds(a, value, SECONDS);
+    if (strcmp(unit, "B") == 0)
+        return weft_glued_bytes(a, value);
+    if (strcmp(unit, "%") == 0)
+        return weft_arena_print(a, "%.1f\t%%", 100 * value);
+    if (strcmp(unit, "gap") == 0)
+        return weft_arena_print(a, "%s\t%%", weft_format_gap(value, 1, text));
+    if (strcmp(unit, "J") == 0)
+        return weft_arena_print(a, "%s", weft_unit_print(value, WEFT_UNIT_JOULES, text));
+    if (strcmp(unit, "1/s") == 0)
+        return weft_arena_print(a, "%s/s", weft_format_count(value, text));
+    if (strcmp(unit, "count") == 0 && value == floor(value))
+        return weft_arena_print(a, "%s", weft_format_integer((int64_t)value, text));
+    if (strcmp(unit, "units") == 0)
+        return weft_arena_print(a, "%s\tunit%s", weft_format_count(value, text),
+                                value < 1 || value > 1 ? "s" : "");
+    return value < INFINITY ? weft_arena_print(a, "%.4g%s%s", value, is_plain ? "" : "\t",
+                                               strcmp(unit, "count") == 0 ? "" : unit)
+                            : "none";
 }
 
 void weft_print_field(FILE *to, int width, const char *label, const char *text)

@@ -3,7 +3,7 @@
 #ifndef WEFT_REPORT_FIELDS_H
 #define WEFT_REPORT_FIELDS_H
 
-#include "weft/report.h"
+#include "report.h"
 
 /* --- plans ----------------------------------------------------------------------------------- */
 
@@ -58,6 +58,15 @@ void weft_put_glued(FILE *to, const char *text);
 
 enum { WEFT_LABEL = 16 }; /* columns before the text of a line with a label */
 
+/* A width that was asked for (0: the usual one) as it is used: 60 columns or more. */
+enum { WEFT_USUAL_WIDTH = 80 };
+int weft_text_width(int width);
+/* Numbers of a text keep their units: "13.2 us" has a tab then. */
+const char *weft_glued(weft_arena *a, const char *text);
+/* A number with its unit for a column: "s", "B", "J", "W", "mm2", "1/s", "x", "%" (a share), "gap",
+ * "count", "units" (of files of tasks); "-" for NAN. */
+const char *weft_amount_text(weft_arena *a, double value, const char *unit);
+
 /* A line "  label       text", wrapped. */
 void weft_print_field(FILE *to, int width, const char *label, const char *text);
 
@@ -67,7 +76,7 @@ bool weft_shard_report_has_plan(const weft_shard_report *r);
 /* Seconds of all jobs of a step, [step * WEFT_N_PARTS + part] in `a`. */
 const double *weft_step_parts(const weft_shard_report *r, weft_arena *a);
 /* Steps on each set, [n_sets] in `a`. */
-const int *weft_set_sizes(const weft_shards *s, weft_arena *a);
+const int *weft_set_sizes(const weft_shard_plan *s, weft_arena *a);
 /* Share of the latency that the members of a set compute. */
 double weft_set_utilisation(const weft_shard_report *r, int set);
 
@@ -81,18 +90,24 @@ bool weft_train_is_sent(weft_train_part part);
 /* Devices of a stage. */
 int weft_stage_devices(const weft_stage *s);
 /* Devices of all stages; of all classes. */
-int weft_pipeline_devices(const weft_pipeline *plan);
+int weft_train_plan_devices(const weft_train_plan *plan);
 int weft_cluster_devices(const weft_cluster *c);
 /* Figures of all chunks of a stage together. */
-weft_chunk_figures weft_stage_figures(const weft_train_report *r, int stage);
+weft_chunk_figures weft_stage_figures(const weft_train_plan *plan, const weft_train_measures *m,
+                                      int stage);
+/* The chunk of each unit, [n_units] in `a`. */
+const int *weft_unit_chunks(const weft_train_problem *p, const weft_train_plan *plan,
+                            weft_arena *a);
+/* Forward, backward and what is computed again of a microbatch: the slowest part of the stage. */
+double weft_unit_s(const weft_train_problem *p, int unit, const weft_stage *s);
 /* Names of the lower bounds as people read them. Returns the one that the bound of the proof is, or
  * -1. */
-enum { WEFT_N_FLOORS = 4 };
-typedef struct weft_floor_name {
+enum { WEFT_N_BOUNDS = 4 };
+typedef struct weft_bound_name {
     const char *name, *key;
     double seconds;
-} weft_floor_name;
-int weft_train_floors(const weft_train_solution *s, weft_floor_name out[WEFT_N_FLOORS]);
+} weft_bound_name;
+int weft_train_bounds(const weft_train_solution *s, weft_bound_name out[WEFT_N_BOUNDS]);
 
 /* --- accelerators ---------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #ifndef WEFT_LAYOUT_H
 #define WEFT_LAYOUT_H
 
-#include "weft/base.h"
+#include "base.h"
 
 /* A graph to be drawn: nodes in topological order, edges from lower to higher numbers. */
 typedef struct weft_sketch {

@@ -19,8 +19,8 @@
  *   itself is exempt from them (tools/valgrind.supp for valgrind).
  * - Its own means for that, rank=source, makes it crash if there are further sources.
  * - It has hidden state: one thread at a time. */
+#include "dynload.h"
 #include "layout.h"
-#include "library.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ typedef struct graphviz {
 } graphviz;
 
 static const weft_symbol symbols[] = {GRAPHVIZ_CALLS(SYMBOL)};
-static const weft_library library = {"Graphviz", WEFT_GRAPHVIZ_LIBRARY, "libgvc6", symbols,
+static const weft_dynload library = {"Graphviz", WEFT_GRAPHVIZ_LIBRARY, "libgvc6", symbols,
                                      sizeof symbols / sizeof symbols[0]};
 
 struct weft_dot {
@@ -83,7 +83,7 @@ weft_dot *weft_dot_open(weft_arena *a)
 {
     weft_dot *d = WEFT_NEW(a, weft_dot, 1);
 
-    if (weft_library_load(&library, &d->lib) != WEFT_OK)
+    if (weft_dynload_open(&library, &d->lib) != WEFT_OK)
         return NULL;
     __lsan_disable();
     d->before = d->lib.agseterrf(take_message);

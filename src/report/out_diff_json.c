@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fields.h"
+#include "document.h"
 
 static void put_pair(weft_arena *a, weft_doc *map, const char *key, const double value[2])
 {
@@ -18,7 +18,7 @@ static void put_pair(weft_arena *a, weft_doc *map, const char *key, const double
 static weft_doc *side_doc(const weft_diff *d, int s, weft_arena *a)
 {
     const weft_plan_origin *o = d->side[s].origin;
-    const weft_proof *proof = d->proof[s];
+    const weft_proof *proof = d->side[s].proof;
     weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, map, "file", d->side[s].file);
@@ -69,40 +69,32 @@ static weft_doc *places_doc(const weft_diff *d, weft_arena *a)
 {
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
-    for (int i = 0; i < d->n_places; i++) {
-        const weft_diff_place *p = &d->place[i];
+    for (int i = 0; i < d->places.n; i++) {
+        const weft_diff_place *p = &d->places.at[i];
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
 
         weft_put_text(a, row, "name", p->name);
-        put_pair(a, row, d->is_max ? "step_s" : "busy_s", p->busy_s);
-        put_pair(a, row, "peak_bytes", p->peak_bytes);
-        if (strcmp(d->kind, "place") == 0) {
-            put_pair(a, row, "sent", p->sent_bytes);
+        for (int k = 0; k < d->side->n_columns; k++)
+            put_pair(a, row, d->side->column[k].key,
+                     (double[2]){p->value[0] ? p->value[0][k] : NAN,
+                                 p->value[1] ? p->value[1][k] : NAN});
+        if (d->has_parts) {
             weft_put_real(a, row, "left_s", p->left_s);
             weft_put_real(a, row, "came_s", p->came_s);
             put_pair(a, row, "stayed_s", p->stay_s);
             put_pair(a, row, "only_s", p->only_s);
-        }
-        if (strcmp(d->kind, "train") == 0 || strcmp(d->kind, "fleet") == 0) {
-            put_pair(a, row, "forward_s", p->forward_s);
-            put_pair(a, row, "backward_s", p->backward_s);
         }
         weft_doc_add(a, list, row);
     }
     return list;
 }
 
-typedef struct crossings {
-    int n_gained, n_lost;
-    double gained_bytes, lost_bytes;
-} crossings;
-
-static void put_crossings(weft_arena *a, weft_doc *row, const crossings *c)
+static void put_transfers(weft_arena *a, weft_doc *row, const int n[2], const double bytes[2])
 {
-    weft_put_int(a, row, "transfers_gained", c->n_gained);
-    weft_put_int(a, row, "transfers_lost", c->n_lost);
-    weft_put_size(a, row, "gained", c->gained_bytes);
-    weft_put_size(a, row, "lost", c->lost_bytes);
+    weft_put_int(a, row, "transfers_gained", n[1]);
+    weft_put_int(a, row, "transfers_lost", n[0]);
+    weft_put_size(a, row, "gained", bytes[1]);
+    weft_put_size(a, row, "lost", bytes[0]);
 }
 
 static weft_doc *moves_doc(const weft_diff *d, weft_arena *a)
@@ -120,9 +112,8 @@ static weft_doc *moves_doc(const weft_diff *d, weft_arena *a)
         put_pair(a, row, "seconds", m->seconds);
         weft_put_real(a, row, "effect_s", m->effect_s);
         weft_put_int(a, row, "stretch", m->stretch);
-        if (strcmp(d->kind, "place") == 0)
-            put_crossings(a, row,
-                          &(crossings){m->n_gained, m->n_lost, m->gained_bytes, m->lost_bytes});
+        if (d->has_parts)
+            put_transfers(a, row, m->n_transfers, m->bytes);
         weft_doc_add(a, list, row);
     }
     return list;
@@ -144,9 +135,8 @@ static weft_doc *stretches_doc(const weft_diff *d, weft_arena *a)
         weft_put_text(a, row, "to", first->at[1]);
         put_pair(a, row, "seconds", s->seconds);
         weft_put_real(a, row, "effect_s", s->effect_s);
-        if (strcmp(d->kind, "place") == 0)
-            put_crossings(a, row,
-                          &(crossings){s->n_gained, s->n_lost, s->gained_bytes, s->lost_bytes});
+        if (d->has_parts)
+            put_transfers(a, row, s->n_transfers, s->bytes);
         weft_doc_add(a, list, row);
     }
     return list;
@@ -167,7 +157,7 @@ static void put_comparison(const weft_diff *d, weft_doc *map, weft_arena *a)
     weft_doc_put(a, map, "same_plan", weft_doc_new_bool(a, d->is_same_plan));
     weft_put_text(a, map, "compared",
                   !d->is_comparable  ? NULL
-                  : d->is_per_sample ? "value of a sample"
+                  : d->is_per_sample ? "value per sample"
                                      : "value");
     weft_put_real(a, map, "ratio", d->ratio);
     weft_put_text(a, map, "better", d->better < 0 ? NULL : d->better == 0 ? "a" : "b");
@@ -178,24 +168,21 @@ static void put_comparison(const weft_diff *d, weft_doc *map, weft_arena *a)
 weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a)
 {
     weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
-    const char *places = strcmp(d->kind, "train") == 0 || strcmp(d->kind, "fleet") == 0 ? "stages"
-                         : d->is_max                                                    ? "networks"
-                                                                                        : "devices";
 
     weft_put_text(a, map, "schema", "weft.diff/1");
     weft_put_text(a, map, "command", "diff");
-    weft_put_text(a, map, "kind", d->kind);
+    weft_put_text(a, map, "kind", d->side->kind);
     weft_put_text(a, map, "unit", d->unit);
-    weft_put_text(a, map, "sense", d->is_max ? "max" : "min");
+    weft_put_text(a, map, "sense", d->side->is_max ? "max" : "min");
     weft_doc_put(a, map, "a", side_doc(d, 0, a));
     weft_doc_put(a, map, "b", side_doc(d, 1, a));
     put_comparison(d, map, a);
-    weft_doc_put(a, map, "settings", rows_doc(d->setting, d->n_settings, a));
-    weft_doc_put(a, map, "decisions", rows_doc(d->decision, d->n_decisions, a));
-    weft_doc_put(a, map, "figures", figures_doc(d->figure, d->n_figures, a));
-    weft_doc_put(a, map, places, places_doc(d, a));
-    weft_doc_put(a, map, "links", figures_doc(d->link, d->n_links, a));
-    weft_doc_put(a, map, "chain", figures_doc(d->part, d->n_parts, a));
+    weft_doc_put(a, map, "settings", rows_doc(d->settings.at, d->settings.n, a));
+    weft_doc_put(a, map, "decisions", rows_doc(d->decisions.at, d->decisions.n, a));
+    weft_doc_put(a, map, "figures", figures_doc(d->figures.at, d->figures.n, a));
+    weft_doc_put(a, map, d->side->places, places_doc(d, a));
+    weft_doc_put(a, map, "links", figures_doc(d->links.at, d->links.n, a));
+    weft_doc_put(a, map, "chain", figures_doc(d->chain.at, d->chain.n, a));
     weft_doc_put(a, map, "moved", moves_doc(d, a));
     weft_doc_put(a, map, "stretches", stretches_doc(d, a));
     weft_put_int(a, map, "stayed", d->n_stay);
@@ -203,29 +190,14 @@ weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a)
     put_pair(a, map, "stayed_s", d->stay_s);
     weft_doc_put(a, map, "only_a", names_doc(d->only[0], d->n_only[0], a));
     weft_doc_put(a, map, "only_b", names_doc(d->only[1], d->n_only[1], a));
-    if (strcmp(d->kind, "place") == 0) {
-        weft_put_int(a, map, "transfers_gained", d->n_gained);
-        weft_put_int(a, map, "transfers_lost", d->n_lost);
+    if (d->has_parts) {
+        weft_put_int(a, map, "transfers_gained", d->n_transfers[1]);
+        weft_put_int(a, map, "transfers_lost", d->n_transfers[0]);
     }
     return map;
 }
 
 /* --- comma-separated values ------------------------------------------------------------------ */
-
-static void csv_text(FILE *to, const char *text)
-{
-    if (text == NULL || strpbrk(text, ",\"\n\r") == NULL) {
-        fputs(text ? text : "", to);
-        return;
-    }
-    fputc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
 
 void weft_diff_csv(const weft_diff *d, FILE *to)
 {
@@ -237,13 +209,13 @@ void weft_diff_csv(const weft_diff *d, FILE *to)
         const char *const text[] = {m->name, m->kind, m->at[0], m->at[1]};
 
         for (int k = 0; k < 4; k++) {
-            csv_text(to, text[k]);
+            weft_put_csv(to, text[k] ? text[k] : "");
             fputc(',', to);
         }
         fprintf(to, "%.9g,%.9g,%.9g,%d,", m->seconds[0], m->seconds[1], m->effect_s, m->stretch);
-        if (strcmp(d->kind, "place") == 0)
-            fprintf(to, "%d,%d,%.9g,%.9g\n", m->n_gained, m->n_lost, m->gained_bytes,
-                    m->lost_bytes);
+        if (d->has_parts)
+            fprintf(to, "%d,%d,%.9g,%.9g\n", m->n_transfers[1], m->n_transfers[0], m->bytes[1],
+                    m->bytes[0]);
         else
             fputs(",,,\n", to);
     }

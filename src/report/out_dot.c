@@ -154,7 +154,7 @@ static const int *shown_way(const weft_report *r)
     const weft_plan *plan = &r->solution->plan;
     int most = 0;
 
-    for (int w = 1; w < plan->n_ways; w++)
+    for (int w = 1; w < plan->n_variants; w++)
         if (plan->share[w] > plan->share[most])
             most = w;
     return plan->device + (size_t)most * (size_t)plan->n_tasks;

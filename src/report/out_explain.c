@@ -2,7 +2,6 @@
 /* out_explain.c: what `weft explain` found, for a terminal and as a document. */
 #include "fields.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,18 +10,6 @@ enum { MOST_TASKS = 100, SHOWN_TASKS = 3 }; /* names of a reason: in a document,
 static const char *value_word(const weft_explanation *e)
 {
     return strcmp(e->kind, "train") == 0 ? "a step" : e->is_period ? "per item" : "latency";
-}
-
-/* Numbers are not parted from their units: "13.2 us". */
-static const char *glued(const char *text, weft_arena *a)
-{
-    char *copy = weft_arena_text(a, text, strlen(text));
-
-    for (char *c = copy; *c; c++)
-        if (*c == ' ' && c > copy && isdigit((unsigned char)c[-1]) &&
-            (isalpha((unsigned char)c[1]) || c[1] == '%'))
-            *c = '\t';
-    return copy;
 }
 
 /* --- text: value and bound ------------------------------------------------------------------- */
@@ -64,7 +51,7 @@ static void print_value(const weft_explanation *e, weft_arena *a, int width, FIL
     weft_print_field(to, width, "sends", share_words(e, w->transfer_s, a));
     weft_print_field(to, width, "waits", share_words(e, w->wait_s, a));
     if (w->text != NULL)
-        weft_print_field(to, width, "", glued(w->text, a));
+        weft_print_field(to, width, "", weft_glued(a, w->text));
 }
 
 /* "; most by 'conv_1', 'conv_2', 'conv_3'". */
@@ -92,13 +79,13 @@ static void print_bound(const weft_explanation *e, weft_arena *a, int width, FIL
         weft_print_field(to, width, part->key,
                          weft_arena_print(a, "%s: %s%s%s%s", weft_glued_seconds(a, part->seconds),
                                           is_named ? part->name : "", is_named ? ": " : "",
-                                          glued(part->text, a), heaviest(e, part, a)));
+                                          weft_glued(a, part->text), heaviest(e, part, a)));
     }
 }
 
 /* --- text: upgrades -------------------------------------------------------------------------- */
 
-static const char *note_of(const weft_priced *p, weft_arena *a)
+static const char *note_of(const weft_upgrade_value *p, weft_arena *a)
 {
     if (p->reason != NULL)
         return weft_arena_print(a, ": %s", p->reason);
@@ -113,7 +100,7 @@ static const char *factor(double x, weft_arena *a)
     return isfinite(x) ? weft_arena_print(a, "%.2fx", x) : "-";
 }
 
-static void print_row(const weft_priced *p, weft_arena *a, int width, FILE *to)
+static void print_row(const weft_upgrade_value *p, weft_arena *a, int width, FILE *to)
 {
     enum { NUMBERS = 47 }; /* columns */
     char value[48], bound[48];
@@ -143,9 +130,9 @@ static void print_upgrades(const weft_explanation *e, weft_arena *a, int width, 
 
 /* --- text: errors of costs ------------------------------------------------------------------- */
 
-static void print_doubt(const weft_explanation *e, weft_arena *a, int width, FILE *to)
+static void print_sensitivity(const weft_explanation *e, weft_arena *a, int width, FILE *to)
 {
-    const weft_doubt *d = e->doubt;
+    const weft_sensitivity *d = e->sensitivity;
     char steps[32];
 
     fprintf(to, "\nif costs are wrong by up to %.4g %%, one at a time, solved again in %s steps\n",
@@ -184,8 +171,8 @@ void weft_explanation_text(const weft_explanation *e, int width, FILE *to)
     print_bound(e, a, width, to);
     if (e->upgrade != NULL)
         print_upgrades(e, a, width, to);
-    if (e->doubt != NULL)
-        print_doubt(e, a, width, to);
+    if (e->sensitivity != NULL)
+        print_sensitivity(e, a, width, to);
     weft_arena_free(a);
 }
 
@@ -224,7 +211,7 @@ static weft_doc *why_doc(const weft_explanation *e, weft_arena *a)
     return d;
 }
 
-static weft_doc *priced_doc(const weft_priced *p, weft_arena *a)
+static weft_doc *priced_doc(const weft_upgrade_value *p, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
@@ -267,7 +254,7 @@ static weft_doc *range_doc(const weft_range *r, weft_arena *a)
     return d;
 }
 
-static weft_doc *doubt_doc(const weft_doubt *u, weft_arena *a)
+static weft_doc *sensitivity_doc(const weft_sensitivity *u, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, u == NULL ? WEFT_DOC_NULL : WEFT_DOC_MAP), *list;
 
@@ -313,6 +300,6 @@ weft_doc *weft_explanation_doc(const weft_explanation *e, weft_arena *a)
     weft_put_real(a, d, "time_limit_s", e->limit_s);
     weft_doc_put(a, d, "upgrades", upgrades_doc(e, a));
     weft_put_int(a, d, "upgrades_priced", e->upgrade == NULL ? 0 : e->n_upgrades);
-    weft_doc_put(a, d, "uncertainty", doubt_doc(e->doubt, a));
+    weft_doc_put(a, d, "uncertainty", sensitivity_doc(e->sensitivity, a));
     return d;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* out_json.c: summaries as documents, field by field as docs/formats.md lists them. */
-#include "weft/report.h"
+#include "report.h"
 
 /* Dimensions; null where they depend on the data, null for the whole if the rank does. */
 static weft_doc *shape_doc(const weft_shape *s, weft_arena *a)

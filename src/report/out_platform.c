@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "weft/ops.h"
+#include "ops.h"
 
 enum {
     DEFAULT_WIDTH = 80,

@@ -66,9 +66,9 @@ static void print_row(const row *r, FILE *to)
     const double *size = r->design->size;
 
     fprintf(to, "  %12.6g %6.1f W %6.1f mm2  %.0fx%.0f x%.0f, %.0f lanes x%.0f, %.4g MiB\n",
-            r->throughput, r->design->tdp_w, r->design->area_mm2, size[WEFT_KNOB_ROWS],
-            size[WEFT_KNOB_COLS], size[WEFT_KNOB_TENSOR_CORES], size[WEFT_KNOB_LANES],
-            size[WEFT_KNOB_VECTOR_CORES], size[WEFT_KNOB_BUFFER] / 1048576);
+            r->throughput, r->design->tdp_w, r->design->area_mm2, size[WEFT_ROWS], size[WEFT_COLS],
+            size[WEFT_TENSOR_CORES], size[WEFT_LANES], size[WEFT_VECTOR_CORES],
+            size[WEFT_BUFFER] / 1048576);
 }
 
 static void print_part(const weft_study_part *p, bool with_all, int width, FILE *to)
@@ -114,8 +114,8 @@ static weft_doc *row_doc(const weft_study_part *p, const row *r, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *steps = weft_doc_new(a, WEFT_DOC_LIST);
 
-    for (int k = 0; k < WEFT_N_KNOBS; k++)
-        weft_put_size(a, d, weft_knob_name((weft_knob)k), r->design->size[k]);
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++)
+        weft_put_size(a, d, weft_parameter_name((weft_parameter)k), r->design->size[k]);
     weft_put_real(a, d, "area_mm2", r->design->area_mm2);
     weft_put_real(a, d, "tdp_w", r->design->tdp_w);
     weft_put_real(a, d, "throughput", r->throughput);

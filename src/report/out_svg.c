@@ -184,7 +184,7 @@ static void draw_axis(chart *c)
     static const struct {
         double s;
         const char *name;
-    } units[] = {
+    } blocks[] = {
         {1,    "s" },
         {1e-3, "ms"},
         {1e-6, "us"},
@@ -194,13 +194,13 @@ static void draw_axis(chart *c)
     int u = 0, n = 0;
     double step, top = c->top[0] - ROW_GAP;
 
-    while (u < 3 && c->end_s < units[u].s)
+    while (u < 3 && c->end_s < blocks[u].s)
         u++;
-    step = round_step(c->end_s / units[u].s);
-    n = (int)floor(c->end_s / units[u].s / step + 1e-9);
+    step = round_step(c->end_s / blocks[u].s);
+    n = (int)floor(c->end_s / blocks[u].s / step + 1e-9);
     weft_svg_group(&c->svg, "none", weft_ink_line, 0.75);
     for (int i = 0; i <= n; i++) {
-        double x = x_of(c, i * step * units[u].s);
+        double x = x_of(c, i * step * blocks[u].s);
 
         weft_svg_line(&c->svg, (double[]){x, top, x, c->bottom}, 2);
     }
@@ -209,8 +209,8 @@ static void draw_axis(chart *c)
         char text[48];
 
         snprintf(text, sizeof text, "%.10g%s%s", i * step, i == n ? " " : "",
-                 i == n ? units[u].name : "");
-        weft_svg_text(&c->svg, x_of(c, i * step * units[u].s), c->bottom + SMALL + 2, &font, text);
+                 i == n ? blocks[u].name : "");
+        weft_svg_text(&c->svg, x_of(c, i * step * blocks[u].s), c->bottom + SMALL + 2, &font, text);
     }
 }
 

@@ -10,7 +10,7 @@
  * that no text of a model can end the element or begin another one. */
 #include <string.h>
 
-#include "weft/report.h"
+#include "report.h"
 
 #ifndef WEFT_PAGE
 #error "compile with -DWEFT_PAGE=\"<folder of the page>\""

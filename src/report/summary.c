@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c: adds up what a network is made of. */
-#include "weft/report.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>

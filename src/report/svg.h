@@ -3,7 +3,7 @@
 #ifndef WEFT_SVG_H
 #define WEFT_SVG_H
 
-#include "weft/base.h"
+#include "base.h"
 
 typedef struct weft_svg {
     FILE *to;

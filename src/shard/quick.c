@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* quick.c: the first plans of a search, from baselines that take no time worth speaking of. So
  * there is a plan when time is short, and the answer is never worse than theirs. */
-#include "base.h"
+#include "baseline.h"
 #include "search.h"
 
 /* Not all who propose plans look at stretches: plans that break them are passed over. */
-static bool keeps_stretches(const weft_sharding *p, const weft_shards *plan, weft_arena *a)
+static bool keeps_stretches(const weft_shard_problem *p, const weft_shard_plan *plan, weft_arena *a)
 {
-    return !p->ask.is_contiguous || weft_shards_check(p, plan, NULL, 0, a) == 0;
+    return !p->constraints.is_contiguous || weft_shard_plan_check(p, plan, NULL, 0, a) == 0;
 }
 
-weft_status weft_search_consider(weft_search *s, const weft_shards *plan)
+weft_status weft_search_consider(weft_search *s, const weft_shard_plan *plan)
 {
     weft_arena *scratch = weft_arena_new();
-    weft_shards copy = weft_shards_copy(plan, scratch);
-    weft_shards_measures m;
-    weft_status status = weft_shards_evaluate(s->p, &copy, scratch, &m);
+    weft_shard_plan copy = weft_shard_plan_copy(plan, scratch);
+    weft_shard_plan_measures m;
+    weft_status status = weft_shard_plan_evaluate(s->p, &copy, scratch, &m);
 
     if (status == WEFT_OK && m.over_device < 0 && m.latency_s < s->value &&
         keeps_stretches(s->p, &copy, scratch)) {
         s->value = m.latency_s;
-        s->plan = weft_shards_copy(&copy, s->a);
+        s->plan = weft_shard_plan_copy(&copy, s->a);
         if (s->run->progress)
             s->run->progress(s->run->context, s->value, s->bound);
     }
@@ -36,7 +36,7 @@ weft_status weft_search_quick(weft_search *s, const weft_shard_options *o)
 
     for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
         weft_run run = *s->run;
-        weft_shards plan;
+        weft_shard_plan plan;
         weft_proof proof = {.outcome = WEFT_UNKNOWN};
         weft_status status;
 

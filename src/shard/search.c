@@ -5,7 +5,7 @@
  *  2. The one with the lowest bound is taken out again and again. If its bound is not below the
  *     best value found, no configuration is better: the value is proved. Else its bound is
  *     sharpened (handovers between sets), and when it comes out once more, its best splits are
- *     found (inner.c; room.c where memory binds) and it is done, or, if memory or a wide network
+ *     found (inner.c; memory_limit.c where memory binds) and it is done, or, if memory or a wide network
  *     leaves a gap, it goes back with the bound that was proved, to be tried once more with larger
  *     tables.
  *  3. When time is up, the lowest bound of those that are left is a bound for all. One
@@ -13,13 +13,15 @@
  *
  * Items are taken in groups of fixed size whose best splits are found side by side by threads; the
  * answer does not depend on their number. If not all configurations are in the list (many
- * accelerators), the bound is the one of reach.c, which holds for all there are; it also helps
+ * accelerators), the bound is the one of bound_to_go.c, which holds for all there are; it also helps
  * where time was too short.
  *
  * Contiguous ranges: the best splits are asked for each order of the sets, or, with more than four
  * sets, for the orders by falling number of members and back; the bound is then the one without
  * that restriction. */
 #include "search.h"
+
+#include "queue.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,45 +33,30 @@ typedef enum stage { SUMMED, SHARPENED, ROUGH, SOLVED } stage;
 /* A configuration in the queue. */
 typedef struct item {
     double bound;
-    int setup;
+    int config;
     stage stage;
 } item;
 
 typedef struct queue {
-    item *at;
-    int n;
-    double done; /* lowest bound of items that cannot be sharpened further */
+    weft_queue items; /* by bound, then number */
+    double done;      /* lowest bound of items that cannot be sharpened further */
 } queue;
-
-static bool is_before(const item *a, const item *b)
-{
-    return a->bound < b->bound || (a->bound == b->bound && a->setup < b->setup);
-}
 
 static void push(queue *q, item x)
 {
-    int i = q->n++;
-
-    for (; i > 0 && is_before(&x, &q->at[(i - 1) / 2]); i = (i - 1) / 2)
-        q->at[i] = q->at[(i - 1) / 2];
-    q->at[i] = x;
+    weft_queue_push(&q->items, (weft_queued){x.bound, x.config, (int)x.stage});
 }
 
 static item pop(queue *q)
 {
-    item top = q->at[0], last = q->at[--q->n];
-    int i = 0;
+    weft_queued x = weft_queue_pop(&q->items);
 
-    for (int k = 1; k < q->n; k = 2 * i + 1) {
-        if (k + 1 < q->n && is_before(&q->at[k + 1], &q->at[k]))
-            k++;
-        if (!is_before(&q->at[k], &last))
-            break;
-        q->at[i] = q->at[k];
-        i = k;
-    }
-    q->at[i] = last;
-    return top;
+    return (item){x.key, (int)x.rank, (stage)x.id};
+}
+
+static double lowest_of(const queue *q)
+{
+    return q->items.n > 0 ? q->items.entry[0].key : INFINITY;
 }
 
 /* Time or steps are used up; not before the first configuration. */
@@ -83,7 +70,7 @@ static bool is_spent(const weft_search *s)
 
 typedef struct answer {
     double value, bound;
-    weft_shards plan;
+    weft_shard_plan plan;
     bool is_late; /* time was up before it was begun */
     weft_arena *a;
 } answer;
@@ -100,22 +87,22 @@ static void keep(answer *out, const weft_inner *in, const int *state, double val
 static void solve_ranked(const weft_search *s, const item *x, const int *rank, answer *out)
 {
     weft_arena *scratch = weft_arena_new();
-    weft_inner *in = weft_inner_new(s->tables, s->setups, x->setup, rank, scratch);
+    weft_inner *in = weft_inner_new(s->tables, s->configs, x->config, rank, scratch);
     const int *order = rank ? NULL : s->order;
     double bound;
 
     in->most_entries = x->stage == ROUGH ? MANY_ENTRIES : FEW_ENTRIES;
-    if (s->is_roomy) {
-        weft_minsum_answer m;
+    if (s->is_memory_free) {
+        weft_pairwise_min_answer m;
 
-        weft_inner_solve(in, &(weft_inner_ask){.order = order}, scratch, &m);
+        weft_inner_solve(in, &(weft_inner_request){.order = order}, scratch, &m);
         if (m.value < INFINITY)
             keep(out, in, m.state, m.value);
         bound = m.bound;
     } else {
-        weft_room_answer r;
+        weft_memory_limit_answer r;
 
-        weft_room_solve(in, order, s->spare_bytes, s->value, s->run, scratch, &r);
+        weft_memory_limit_solve(in, order, s->spare_bytes, s->value, s->run, scratch, &r);
         if (r.value < INFINITY)
             keep(out, in, r.state, r.value);
         bound = r.bound;
@@ -127,7 +114,7 @@ static void solve_ranked(const weft_search *s, const item *x, const int *rank, a
 /* All orders of n <= 4 sets; of more, two. */
 static void solve_stretches(const weft_search *s, const item *x, answer *out)
 {
-    int n = s->setups->setup[x->setup].n_sets, rank[WEFT_MAX_MEMBERS], n_orders = 1;
+    int n = s->configs->config[x->config].n_sets, rank[WEFT_MAX_MEMBERS], n_orders = 1;
     double lower;
 
     for (int i = 2; i <= n && n <= 4; i++)
@@ -157,10 +144,10 @@ static void solve_stretches(const weft_search *s, const item *x, answer *out)
     }
 }
 
-static void solve_setup(const weft_search *s, const item *x, answer *out)
+static void solve_config(const weft_search *s, const item *x, answer *out)
 {
     out->value = out->bound = INFINITY;
-    if (s->p->ask.is_contiguous)
+    if (s->p->constraints.is_contiguous)
         solve_stretches(s, x, out);
     else
         solve_ranked(s, x, NULL, out);
@@ -181,7 +168,7 @@ static void solve_item(void *context, int i)
 
     g->answer[i].is_late = weft_run_is_over(g->s->run) && (i > 0 || g->s->n_solved > 0);
     if (!g->answer[i].is_late)
-        solve_setup(g->s, &g->item[i], &g->answer[i]);
+        solve_config(g->s, &g->item[i], &g->answer[i]);
 }
 
 static void finish_group(weft_search *s, queue *q, group *g)
@@ -201,12 +188,12 @@ static void finish_group(weft_search *s, queue *q, group *g)
         s->n_solved++;
         if (x->value < s->value) {
             s->value = x->value;
-            s->plan = weft_shards_copy(&x->plan, s->a);
+            s->plan = weft_shard_plan_copy(&x->plan, s->a);
             if (s->run->progress)
                 s->run->progress(s->run->context, s->value, s->bound);
         }
         if (x->bound < x->value * (1 - 1e-12))
-            push(q, (item){fmax(x->bound, g->item[i].bound), g->item[i].setup,
+            push(q, (item){fmax(x->bound, g->item[i].bound), g->item[i].config,
                            g->item[i].stage == SHARPENED ? ROUGH : SOLVED});
         weft_arena_free(x->a);
     }
@@ -217,7 +204,7 @@ static void finish_group(weft_search *s, queue *q, group *g)
  * plan is missing: one item as it is. */
 static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
 {
-    while (q->n > 0 && g->n < GROUP && q->at[0].bound < s->value * (1 - 1e-12)) {
+    while (g->n < GROUP && lowest_of(q) < s->value * (1 - 1e-12)) {
         bool is_late = weft_run_is_over(s->run);
         item x = pop(q);
 
@@ -226,7 +213,7 @@ static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
         } else if (x.stage == SUMMED && !is_late) {
             size_t mark = weft_arena_mark(scratch);
 
-            x.bound = fmax(x.bound, weft_setup_floor_sets(s, x.setup, scratch));
+            x.bound = fmax(x.bound, weft_configuration_bound_sets(s, x.config, scratch));
             x.stage = SHARPENED;
             weft_arena_rewind(scratch, mark);
             push(q, x);
@@ -242,7 +229,7 @@ static void fill_group(weft_search *s, queue *q, group *g, weft_arena *scratch)
  * the bound for all there are, which holds for those in it as well. */
 static double known(const weft_search *s, double lowest)
 {
-    return fmin(s->value, s->setups->is_complete ? lowest : s->everywhere);
+    return fmin(s->value, s->configs->is_complete ? lowest : s->everywhere);
 }
 
 static void search_queue(weft_search *s, queue *q)
@@ -251,15 +238,15 @@ static void search_queue(weft_search *s, queue *q)
     group g = {.s = s};
     double lowest = 0;
 
-    while (q->n > 0 && !is_spent(s) && s->value > s->bound * (1 + 1e-12)) {
-        lowest = fmin(q->done, q->at[0].bound);
+    while (q->items.n > 0 && !is_spent(s) && s->value > s->bound * (1 + 1e-12)) {
+        lowest = fmin(q->done, lowest_of(q));
         s->bound = fmax(s->bound, known(s, lowest));
         fill_group(s, q, &g, scratch);
         if (g.n == 0)
             break;
         finish_group(s, q, &g);
     }
-    lowest = fmin(q->done, q->n > 0 ? q->at[0].bound : INFINITY);
+    lowest = fmin(q->done, lowest_of(q));
     for (int i = 0; i < g.n; i++)
         lowest = fmin(lowest, g.item[i].bound);
     s->bound = fmax(s->bound, known(s, lowest));
@@ -267,30 +254,33 @@ static void search_queue(weft_search *s, queue *q)
 }
 
 /* The bound for all configurations, computed once. */
-static double reach_of(weft_search *s)
+static double bound_of_all(weft_search *s)
 {
-    if (!(s->reach > 0)) {
+    if (!(s->all_bound > 0)) {
         weft_arena *scratch = weft_arena_new();
 
-        s->reach = weft_search_reach(s, scratch);
+        s->all_bound = weft_search_bound_to_go(s, scratch);
         weft_arena_free(scratch);
     }
-    return s->reach;
+    return s->all_bound;
 }
 
 weft_status weft_search_run(weft_search *s)
 {
-    queue q = {WEFT_NEW(s->a, item, s->setups->n + 1), 0, INFINITY};
+    queue q = {
+        {WEFT_NEW(s->a, weft_queued, s->configs->n + 1), 0},
+        INFINITY
+    };
 
-    s->everywhere = s->setups->is_complete ? INFINITY : reach_of(s);
-    for (int i = 0; i < s->setups->n; i++) {
-        double bound = weft_setup_floor(s, i);
+    s->everywhere = s->configs->is_complete ? INFINITY : bound_of_all(s);
+    for (int i = 0; i < s->configs->n; i++) {
+        double bound = weft_configuration_bound(s, i);
 
         if (bound < INFINITY)
             push(&q, (item){bound, i, SUMMED});
     }
     search_queue(s, &q);
-    if (s->setups->is_complete && s->bound < s->value * (1 - 1e-12))
-        s->bound = fmax(s->bound, fmin(s->value, reach_of(s)));
+    if (s->configs->is_complete && s->bound < s->value * (1 - 1e-12))
+        s->bound = fmax(s->bound, fmin(s->value, bound_of_all(s)));
     return WEFT_OK;
 }

@@ -12,9 +12,9 @@
 
 #include <math.h>
 
-enum { MOST_SETUPS = 20000, MOST_TRIES = 7 };
+enum { MOST_CONFIGS = 20000, MOST_TRIES = 7 };
 
-static double least_memory(const weft_sharding *p)
+static double least_memory(const weft_shard_problem *p)
 {
     double least = INFINITY;
 
@@ -23,7 +23,7 @@ static double least_memory(const weft_sharding *p)
     return least;
 }
 
-static double all_memory(const weft_sharding *p)
+static double all_memory(const weft_shard_problem *p)
 {
     double sum = 0;
 
@@ -33,7 +33,7 @@ static double all_memory(const weft_sharding *p)
 }
 
 /* Weights of all steps, those that several read as often as they are read. */
-static double stored_bytes(const weft_sharding *p)
+static double stored_bytes(const weft_shard_problem *p)
 {
     const weft_steps *s = p->steps;
     double sum = 0;
@@ -44,7 +44,7 @@ static double stored_bytes(const weft_sharding *p)
     return sum;
 }
 
-void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run)
+void weft_search_start(weft_search *s, const weft_shard_problem *p, weft_run *run)
 {
     s->p = p;
     s->run = run;
@@ -54,21 +54,22 @@ void weft_search_start(weft_search *s, const weft_sharding *p, weft_run *run)
 
 void weft_search_begin(weft_search *s)
 {
-    const weft_sharding *p = s->p;
+    const weft_shard_problem *p = s->p;
     double live = (double)weft_graph_peak_bytes(p->steps->graph);
-    weft_minsum_pair *pair;
+    weft_pairwise_min_pair *pair;
     bool is_distinct;
 
     s->tables = weft_tables_new(p, s->a);
-    s->is_roomy = stored_bytes(p) + 3 * live <= least_memory(p);
-    is_distinct = s->is_roomy && !p->ask.is_concurrent && !p->ask.is_contiguous;
-    s->setups = weft_setups_new(p, MOST_SETUPS, is_distinct, s->a);
+    s->is_memory_free = stored_bytes(p) + 3 * live <= least_memory(p);
+    is_distinct =
+        s->is_memory_free && !p->constraints.is_concurrent && !p->constraints.is_contiguous;
+    s->configs = weft_configurations_new(p, MOST_CONFIGS, is_distinct, s->a);
     if (s->run->n_threads > 1) /* threads only look things up */
-        weft_tables_fill(s->tables, s->setups);
-    pair = WEFT_NEW(s->a, weft_minsum_pair, s->tables->n_edges + 1);
+        weft_tables_fill(s->tables, s->configs);
+    pair = WEFT_NEW(s->a, weft_pairwise_min_pair, s->tables->n_edges + 1);
     for (int e = 0; e < s->tables->n_edges; e++)
-        pair[e] = (weft_minsum_pair){s->tables->edge[e].from, s->tables->edge[e].to, NULL};
-    s->order = weft_minsum_order(p->steps->n, s->tables->n_edges, pair, s->a);
+        pair[e] = (weft_pairwise_min_pair){s->tables->edge[e].from, s->tables->edge[e].to, NULL};
+    s->order = weft_pairwise_min_order(p->steps->n, s->tables->n_edges, pair, s->a);
 }
 
 /* What the plan of a search needs besides weights. */
@@ -77,22 +78,23 @@ typedef struct need {
     double live_bytes;   /* all but weights on the devices that are too full, the most */
 } need;
 
-static double weights_on(const weft_sharding *p, const weft_shards *s, int device)
+static double weights_on(const weft_shard_problem *p, const weft_shard_plan *s, int device)
 {
     double bytes = 0;
 
     for (int v = 0; v < s->n_steps; v++) {
-        const weft_team *t = &s->set[s->set_of[v]];
+        const weft_device_set *t = &s->set[s->set_of[v]];
 
         for (int i = 0; i < t->n; i++)
             if (t->member[i] == device)
-                bytes +=
-                    weft_split_mode(p->steps, v, &s->split[v], weft_team_design(p, t)).weight_bytes;
+                bytes += weft_split_cost_of(p->steps, v, &s->split[v], weft_device_set_design(p, t))
+                             .weight_bytes;
     }
     return bytes;
 }
 
-static need need_of(const weft_sharding *p, const weft_shards *s, const weft_shards_measures *m)
+static need need_of(const weft_shard_problem *p, const weft_shard_plan *s,
+                    const weft_shard_plan_measures *m)
 {
     need most = {0, 0};
 
@@ -113,7 +115,7 @@ typedef struct spare {
     double low, high;      /* bytes; high INFINITY: nothing was enough yet */
     double value;          /* of the best plan that fits */
     double too_full_value; /* of the last one that does not */
-    weft_shards plan;
+    weft_shard_plan plan;
 } spare;
 
 /* The bytes to keep free next. A plan that comes out again is excluded by what it needs. */
@@ -129,7 +131,7 @@ static double next_spare(const spare *x, const need *n, double value)
  * them for the next time. */
 static weft_status try_spare(weft_search *s, spare *x)
 {
-    weft_shards_measures m;
+    weft_shard_plan_measures m;
     need n = {0, 0};
     bool is_new;
 
@@ -139,11 +141,11 @@ static weft_status try_spare(weft_search *s, spare *x)
     WEFT_TRY(weft_search_run(s));
     is_new = s->value < x->value;
     if (is_new) {
-        WEFT_TRY(weft_shards_evaluate(s->p, &s->plan, s->a, &m));
+        WEFT_TRY(weft_shard_plan_evaluate(s->p, &s->plan, s->a, &m));
         n = need_of(s->p, &s->plan, &m);
     }
     if (n.excess_bytes > 0) {
-        s->is_roomy = false;
+        s->is_memory_free = false;
         x->low = s->spare_bytes;
         if (x->value == INFINITY)
             x->plan = s->plan; /* for want of a better one: says how much is missing */
@@ -159,8 +161,8 @@ static weft_status try_spare(weft_search *s, spare *x)
     return WEFT_OK;
 }
 
-static weft_status solve_one_by_one(const weft_sharding *p, const weft_shard_options *o,
-                                    weft_run *run, weft_shards *plan, weft_proof *proof)
+static weft_status solve_one_by_one(const weft_shard_problem *p, const weft_shard_options *o,
+                                    weft_run *run, weft_shard_plan *plan, weft_proof *proof)
 {
     weft_search s = {0};
     spare x = {.low = 0, .high = INFINITY, .value = INFINITY, .too_full_value = 0};
@@ -191,48 +193,43 @@ static weft_status solve_one_by_one(const weft_sharding *p, const weft_shard_opt
 
 /* Bytes that all members of a set store of a class of steps, in the split and number of equal
  * accelerators where that is least. */
-static double least_stored(weft_tables *t, int step_class, const weft_twins *twins)
+static double least_stored(weft_tables *t, int step_class, const weft_repeats *equals)
 {
     const weft_platform *m = t->problem->platform;
     double least = INFINITY;
 
-    for (int b = 0; b < twins->n_classes; b++) {
-        int most = 0;
-
-        for (int k = 0; k < twins->n_classes; k++)
-            most += twins->kind[k] == b ? twins->n_in[k] : 0;
-        for (int n = 1; n <= most && n <= WEFT_MAX_MEMBERS; n++) {
-            const weft_mode *mode =
-                weft_tables_modes(t, step_class, n, &m->device[twins->device[b][0]].design[0]);
+    for (int b = 0; b < equals->n_classes; b++)
+        for (int n = 1; n <= weft_repeats_most(equals, b); n++) {
+            const weft_split_cost *mode =
+                weft_tables_costs(t, step_class, n, &m->device[equals->device[b][0]].design[0]);
 
             for (int i = 0; i < weft_tables_choices(t, step_class, n)->n; i++)
                 least = fmin(least, n * mode[i].weight_bytes);
         }
-    }
     return least;
 }
 
 /* Is it certain that the weights fit nowhere? A member stores the sum over the steps of its set, so
  * all members of all sets together store at least the sum of these minima. */
-static bool is_too_large(const weft_sharding *p)
+static bool is_too_large(const weft_shard_problem *p)
 {
     weft_arena *scratch = weft_arena_new();
     weft_tables *t = weft_tables_new(p, scratch);
-    weft_twins twins = weft_twins_find(p, scratch);
+    weft_repeats equals = weft_repeats_find(p, scratch);
     double sum = 0;
 
     for (int c = 0; c < t->n_classes; c++)
-        sum += t->n_like[c] * least_stored(t, c, &twins);
+        sum += t->n_like[c] * least_stored(t, c, &equals);
     weft_arena_free(scratch);
     return sum > all_memory(p) * (1 + 1e-9);
 }
 
-static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                              weft_shards *plan, weft_proof *proof)
+static weft_status solve_auto(const weft_shard_problem *p, const weft_shard_options *o,
+                              weft_run *run, weft_shard_plan *plan, weft_proof *proof)
 {
     double weights = stored_bytes(p), room = all_memory(p);
 
-    if (p->ask.is_concurrent)
+    if (p->constraints.is_concurrent)
         WEFT_TRY(weft_side_solve(p, o, run, plan, proof));
     else
         WEFT_TRY(solve_one_by_one(p, o, run, plan, proof));
@@ -256,14 +253,15 @@ static weft_status solve_auto(const weft_sharding *p, const weft_shard_options *
     return WEFT_OK;
 }
 
-static const char *search_of(const weft_sharding *p)
+static const char *search_of(const weft_shard_problem *p)
 {
-    return p->ask.is_concurrent && weft_single_applies(p) ? "placement search" : "sharding search";
+    return p->constraints.is_concurrent && weft_single_applies(p) ? "placement search"
+                                                                  : "sharding search";
 }
 
 const weft_shard_solver weft_shard_auto = {
     .name = "auto",
-    .summary = "the best sets, designs and splits by search with bounds; proves its answer",
+    .summary = "exact search over sets, designs and splits with bounds; proves its answer",
     .solve = solve_auto,
     .search = search_of,
 };

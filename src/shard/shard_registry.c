@@ -2,8 +2,9 @@
 /* shard_registry.c: the solvers of sharded networks by number and by name, from the simplest to the
  * most elaborate; and the methods of bounds that rest on a search. A new one is a file and a row.
  */
-#include "base.h"
+#include "baseline.h"
 #include "search.h"
+#include "shard.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  *    dropped.
  * 2. The plan is simulated: its starts and its value are the simulator's.
  * 3. A plan that exceeds a memory is dropped: the outcome is unknown, the reason says by how much.
- *    Every other rule is checked; a breach is the solver's error and is reported as such.
+ *    Every other rule is checked; a violation is the solver's error and is reported as such.
  * 4. The larger of the solver's bound and the floor (weft_shard_bound) is kept; what is certified
  * is the floor, which anybody can compute again. Value = bound is a proof that the plan is optimal;
  *    a bound above the value is an error, never a result.
@@ -14,15 +14,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "weft/shard.h"
+#include "shard.h"
 
 static void drop_plan(weft_shard_solution *out)
 {
-    out->plan = (weft_shards){0};
+    out->plan = (weft_shard_plan){0};
     out->proof.value = out->proof.gap = INFINITY;
 }
 
-static const char *memory_reason(const weft_sharding *p, const weft_shards_measures *m,
+static const char *memory_reason(const weft_shard_problem *p, const weft_shard_plan_measures *m,
                                  weft_arena *a)
 {
     int d = m->over_device;
@@ -36,22 +36,22 @@ static const char *memory_reason(const weft_sharding *p, const weft_shards_measu
                             device->name, has, over);
 }
 
-static weft_status check_rules(const weft_shard_solver *s, const weft_sharding *p,
-                               const weft_shards *plan, weft_arena *a)
+static weft_status check_rules(const weft_shard_solver *s, const weft_shard_problem *p,
+                               const weft_shard_plan *plan, weft_arena *a)
 {
-    weft_breach breach = {NULL};
+    weft_violation violation = {NULL};
 
-    if (weft_shards_check(p, plan, &breach, 1, a) == 0)
+    if (weft_shard_plan_check(p, plan, &violation, 1, a) == 0)
         return WEFT_OK;
     return weft_fail(WEFT_E_INTERNAL,
                      "internal error: solver '%s' returned a plan that is not legal: %s", s->name,
-                     breach.what);
+                     violation.what);
 }
 
-static weft_status judge(const weft_shard_solver *s, const weft_sharding *p, weft_arena *a,
+static weft_status judge(const weft_shard_solver *s, const weft_shard_problem *p, weft_arena *a,
                          weft_shard_solution *out)
 {
-    if (weft_shards_evaluate(p, &out->plan, a, &out->measures) != WEFT_OK) {
+    if (weft_shard_plan_evaluate(p, &out->plan, a, &out->measures) != WEFT_OK) {
         weft_fail_in(WEFT_E_INTERNAL, s->name);
         return weft_fail_in(WEFT_E_INTERNAL, "internal error: the plan of a solver cannot run");
     }
@@ -65,7 +65,7 @@ static weft_status judge(const weft_shard_solver *s, const weft_sharding *p, wef
     return weft_proof_settle(&out->proof, out->measures.latency_s, s->name);
 }
 
-static weft_status run_solver(const weft_shard_solver *s, const weft_sharding *p,
+static weft_status run_solver(const weft_shard_solver *s, const weft_shard_problem *p,
                               const weft_shard_options *o, weft_run *run, weft_shard_solution *out)
 {
     static const weft_shard_options none = {.placer = NULL};
@@ -81,7 +81,7 @@ static bool has_plan(const weft_shard_solution *s)
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
 }
 
-weft_status weft_shard_solve(const weft_shard_solver *s, const weft_sharding *p,
+weft_status weft_shard_solve(const weft_shard_solver *s, const weft_shard_problem *p,
                              const weft_shard_options *o, weft_run *run, weft_arena *a,
                              weft_shard_solution *out)
 {
@@ -101,11 +101,11 @@ weft_status weft_shard_solve(const weft_shard_solver *s, const weft_sharding *p,
     if (status == WEFT_OK && out->proof.reason != NULL)
         out->proof.reason = weft_arena_text(a, out->proof.reason, strlen(out->proof.reason));
     if (status == WEFT_OK && has_plan(out))
-        out->plan = weft_shards_copy(&out->plan, a); /* it may lie in scratch memory */
+        out->plan = weft_shard_plan_copy(&out->plan, a); /* it may lie in scratch memory */
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
-    weft_proof_take_floor(&out->proof, &floor);
+    weft_proof_take_bound(&out->proof, &floor);
     if (has_plan(out))
         return judge(s, p, a, out);
     drop_plan(out);

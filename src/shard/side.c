@@ -9,11 +9,12 @@
  *  2. So is the best plan of steps one after the other, let run side by side, and the plans of the
  *     quick baselines.
  *  3. The best of these by the simulator is the answer. The bound is the longest way through the
- *     network (reach.c), or the floor of the driver: mean work of an accelerator.
+ *     network (bound_to_go.c), or the floor of the driver: mean work of an accelerator.
  *
  * A heuristic with a bound: general schedules are NP-hard, and the gap is what the two leave. */
 #include "side.h"
 
+#include "rows.h"
 #include "search.h"
 
 #include <math.h>
@@ -36,25 +37,9 @@ typedef struct lister {
     const weft_inner *in;
     int *state;
     double *start_s, *end_s, *free_s, *used;
-    const int *const *into; /* [step] pairs that end there */
-    const int *n_into;
+    weft_rows into; /* step -> pairs that end there */
     double spare_bytes;
 } lister;
-
-static const int *const *pairs_into(const weft_inner *in, int *n_into, weft_arena *a)
-{
-    int **into = WEFT_NEW(a, int *, in->model.n_vars);
-
-    for (int i = 0; i < in->model.n_pairs; i++)
-        n_into[in->model.pair[i].v]++;
-    for (int v = 0; v < in->model.n_vars; v++) {
-        into[v] = WEFT_NEW(a, int, n_into[v] + 1);
-        n_into[v] = 0;
-    }
-    for (int i = 0; i < in->model.n_pairs; i++)
-        into[in->model.pair[i].v][n_into[in->model.pair[i].v]++] = i;
-    return (const int *const *)into;
-}
 
 /* Steps by falling least length of what follows them: an order that respects edges. */
 static order_item *priorities(const weft_inner *in, weft_arena *a)
@@ -98,8 +83,8 @@ static bool list_step(lister *l, int v)
 
         if (in->model.own[v][x] >= best_end || !has_room(l, set, in->weight[c][x]))
             continue;
-        for (int i = 0; i < l->n_into[v]; i++) {
-            const weft_minsum_pair *p = &in->model.pair[l->into[v][i]];
+        for (int i = l->into.at[v]; i < l->into.at[v + 1]; i++) {
+            const weft_pairwise_min_pair *p = &in->model.pair[l->into.item[i]];
 
             start_s =
                 fmax(start_s, l->end_s[p->u] + p->cost[l->state[p->u] * in->model.n_states[v] + x]);
@@ -121,9 +106,10 @@ static bool list_step(lister *l, int v)
 }
 
 /* The end of the last step, or INFINITY; *out is the plan. */
-static double list_setup(const weft_inner *in, double spare_bytes, weft_arena *a, weft_shards *out)
+static double list_config(const weft_inner *in, double spare_bytes, weft_arena *a,
+                          weft_shard_plan *out)
 {
-    int n = in->model.n_vars, *n_into = WEFT_NEW(a, int, n);
+    int n = in->model.n_vars, *end = WEFT_NEW(a, int, in->model.n_pairs + 1);
     const order_item *order = priorities(in, a);
     lister l = {.in = in,
                 .state = WEFT_NEW(a, int, n),
@@ -134,8 +120,9 @@ static double list_setup(const weft_inner *in, double spare_bytes, weft_arena *a
                 .spare_bytes = spare_bytes};
     double end_s = 0;
 
-    l.into = pairs_into(in, n_into, a);
-    l.n_into = n_into;
+    for (int i = 0; i < in->model.n_pairs; i++)
+        end[i] = in->model.pair[i].v;
+    l.into = weft_rows_by(end, in->model.n_pairs, n, a);
     for (int i = 0; i < n; i++) {
         if (!list_step(&l, order[i].step))
             return INFINITY;
@@ -149,12 +136,12 @@ static double list_setup(const weft_inner *in, double spare_bytes, weft_arena *a
 
 /* --- the search ------------------------------------------------------------------------------ */
 
-static weft_status try_setup(weft_search *s, int setup)
+static weft_status try_config(weft_search *s, int config)
 {
     weft_arena *scratch = weft_arena_new();
-    weft_inner *in = weft_inner_new(s->tables, s->setups, setup, NULL, scratch);
-    weft_shards plan;
-    double end_s = list_setup(in, s->spare_bytes, scratch, &plan);
+    weft_inner *in = weft_inner_new(s->tables, s->configs, config, NULL, scratch);
+    weft_shard_plan plan;
+    double end_s = list_config(in, s->spare_bytes, scratch, &plan);
     weft_status status = WEFT_OK;
 
     if (end_s < s->value * 1.02 && end_s < INFINITY)
@@ -169,45 +156,45 @@ static bool is_spent(const weft_search *s)
     return weft_run_is_over(s->run) || (s->run->steps > 0 && s->n_solved >= s->run->steps);
 }
 
-static weft_status try_setups(weft_search *s)
+static weft_status try_configs(weft_search *s)
 {
-    int n = s->setups->n;
+    int n = s->configs->n;
     order_item *order = WEFT_NEW(s->a, order_item, n);
 
     for (int i = 0; i < n; i++)
-        order[i] = (order_item){-weft_setup_floor(s, i), i};
+        order[i] = (order_item){-weft_configuration_bound(s, i), i};
     qsort(order, (size_t)n, sizeof *order, by_key);
     for (int i = 0; i < n && !is_spent(s); i++)
-        WEFT_TRY(try_setup(s, order[i].step));
+        WEFT_TRY(try_config(s, order[i].step));
     return WEFT_OK;
 }
 
-weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                            weft_shards *plan, weft_proof *proof)
+weft_status weft_side_solve(const weft_shard_problem *p, const weft_shard_options *o, weft_run *run,
+                            weft_shard_plan *plan, weft_proof *proof)
 {
     weft_search s = {0};
-    weft_sharding one_by_one = *p;
+    weft_shard_problem one_by_one = *p;
 
     if (weft_single_applies(p) && o != NULL && o->placer != NULL)
         return weft_single_solve(p, o, run, plan, proof);
     weft_search_start(&s, p, run);
     WEFT_TRY(weft_search_quick(&s, o));
     weft_search_begin(&s);
-    s.bound = weft_search_reach_side(&s, run->scratch);
-    one_by_one.ask.is_concurrent = false;
-    if (s.setups->n > 0) { /* a first plan at once: the best splits of the lowest floor */
+    s.bound = weft_search_bound_to_go_side(&s, run->scratch);
+    one_by_one.constraints.is_concurrent = false;
+    if (s.configs->n > 0) { /* a first plan at once: the best splits of the lowest floor */
         weft_run short_run = *run;
         weft_search first = s;
 
         short_run.steps = 1;
         first.p = &one_by_one;
         first.run = &short_run;
-        first.reach = INFINITY; /* it is asked for a plan, not for a bound */
+        first.all_bound = INFINITY; /* it is asked for a plan, not for a bound */
         WEFT_TRY(weft_search_run(&first));
         if (first.value < INFINITY)
             WEFT_TRY(weft_search_consider(&s, &first.plan));
     }
-    WEFT_TRY(try_setups(&s));
+    WEFT_TRY(try_configs(&s));
     proof->outcome = s.value < INFINITY ? WEFT_BOUNDED : WEFT_UNKNOWN;
     proof->bound = s.bound;
     proof->method = "sharding search";

@@ -3,17 +3,17 @@
 #ifndef WEFT_SIDE_H
 #define WEFT_SIDE_H
 
-#include "weft/shard.h"
+#include "shard.h"
 
 /* Accelerators of which no two can form a set, each with one design, and steps that need something
  * of every operand: a problem of placement. */
-bool weft_single_applies(const weft_sharding *p);
+bool weft_single_applies(const weft_shard_problem *p);
 /* Solves it with o->placer: the plan, and a bound for all plans. */
-weft_status weft_single_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                              weft_shards *plan, weft_proof *proof);
+weft_status weft_single_solve(const weft_shard_problem *p, const weft_shard_options *o,
+                              weft_run *run, weft_shard_plan *plan, weft_proof *proof);
 
 /* Any platform. */
-weft_status weft_side_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                            weft_shards *plan, weft_proof *proof);
+weft_status weft_side_solve(const weft_shard_problem *p, const weft_shard_options *o, weft_run *run,
+                            weft_shard_plan *plan, weft_proof *proof);
 
 #endif

@@ -20,23 +20,20 @@
  * what a step does not look into takes no time. */
 static bool needs_all_operands(const weft_steps *s)
 {
-    weft_split one = {.n = 1, .shared = -1};
+    weft_split whole = weft_split_copies(1);
 
-    for (int v = 0; v < s->n; v++) {
-        memset(one.factor, 0, sizeof one.factor);
-        memset(one.factor, 1, (size_t)s->step[v].n_axes);
+    for (int v = 0; v < s->n; v++)
         for (int k = 0; k < s->step[v].n_operands; k++)
-            if (!(weft_need_bytes(s, v, k, &one, NULL) > 0))
+            if (!(weft_need_bytes(s, v, k, &whole, NULL) > 0))
                 return false;
-    }
     return true;
 }
 
-bool weft_single_applies(const weft_sharding *p)
+bool weft_single_applies(const weft_shard_problem *p)
 {
     const weft_platform *m = p->platform;
 
-    if (p->ask.is_contiguous) /* which placement does not know */
+    if (p->constraints.is_contiguous) /* which placement does not know */
         return false;
     for (int i = 0; i < p->n_accelerators; i++) {
         const weft_device *d = &m->device[p->accelerator[i]];
@@ -52,7 +49,7 @@ bool weft_single_applies(const weft_sharding *p)
 
 /* The problem under construction; readers of a tensor are added when it is. */
 typedef struct maker {
-    const weft_sharding *p;
+    const weft_shard_problem *p;
     weft_arena *a;
     int n_devices, n_tasks, n_tensors, n_readers;
     const char **name;
@@ -80,20 +77,17 @@ static void add_reader(maker *m, int task)
 static void add_tasks(maker *m)
 {
     const weft_steps *s = m->p->steps;
-    weft_split whole = {.n = 1, .shared = -1};
+    weft_split whole = weft_split_copies(1);
 
-    memset(whole.factor, 1, sizeof whole.factor);
     for (int v = 0; v < s->n; v++) {
-        weft_split one = whole;
-
-        memset(one.factor + s->step[v].n_axes, 0, sizeof one.factor - (size_t)s->step[v].n_axes);
         m->name[v] = weft_step_name(s, v);
         for (int i = 0; i < m->p->n_accelerators; i++) {
-            weft_team team = {.n = 1, .member = {m->p->accelerator[i]}};
-            weft_span none = weft_team_span(m->p, &team);
-            weft_mode mode = weft_split_mode(s, v, &one, weft_team_design(m->p, &team));
+            weft_device_set device_set = {.n = 1, .member = {m->p->accelerator[i]}};
+            weft_link_cost none = weft_device_set_link(m->p, &device_set);
+            weft_split_cost mode =
+                weft_split_cost_of(s, v, &whole, weft_device_set_design(m->p, &device_set));
 
-            m->seconds[v * m->n_devices + i] = weft_mode_s(&mode, &none, m->p->hides);
+            m->seconds[v * m->n_devices + i] = weft_split_cost_s(&mode, &none, m->p->hides);
         }
         if (m->n_devices > m->p->n_accelerators)
             m->seconds[v * m->n_devices + m->n_devices - 1] = INFINITY;
@@ -133,14 +127,12 @@ static void add_results(maker *m, bool has_host)
 static void add_given(maker *m)
 {
     const weft_steps *s = m->p->steps;
-    weft_split one = {.n = 1, .shared = -1};
+    weft_split whole = weft_split_copies(1);
 
     for (int v = 0; v < s->n; v++) {
-        memset(one.factor, 0, sizeof one.factor);
-        memset(one.factor, 1, (size_t)s->step[v].n_axes);
         for (int k = 0; k < s->step[v].n_operands; k++)
             if (s->step[v].operand[k].step < 0) {
-                add_tensor(m, weft_need_bytes(s, v, k, &one, NULL), -1);
+                add_tensor(m, weft_need_bytes(s, v, k, &whole, NULL), -1);
                 add_reader(m, v);
             }
         for (int k = 0; k < s->step[v].n_weights; k++) {
@@ -153,7 +145,7 @@ static void add_given(maker *m)
     }
 }
 
-static void size_of(const weft_sharding *p, int *n_tasks, int *n_tensors, int *n_readers)
+static void size_of(const weft_shard_problem *p, int *n_tasks, int *n_tensors, int *n_readers)
 {
     const weft_steps *s = p->steps;
 
@@ -184,7 +176,7 @@ static void set_routes(const maker *m, double *latency_s, double *second_per_byt
         }
 }
 
-static weft_status make_problem(const weft_sharding *p, weft_arena *a, weft_problem **out)
+static weft_status make_problem(const weft_shard_problem *p, weft_arena *a, weft_problem **out)
 {
     bool has_host = p->platform->host >= 0;
     int n_devices = p->n_accelerators + has_host, n_tasks, n_tensors, n_readers;
@@ -235,14 +227,14 @@ static weft_status make_problem(const weft_sharding *p, weft_arena *a, weft_prob
 }
 
 /* Steps by the names of tasks: the problem may number them differently. */
-static void read_plan(const weft_sharding *p, const weft_problem *q, const weft_plan *from,
-                      weft_shards *out, weft_arena *a)
+static void read_plan(const weft_shard_problem *p, const weft_problem *q, const weft_plan *from,
+                      weft_shard_plan *out, weft_arena *a)
 {
     const weft_steps *s = p->steps;
     weft_map *task = weft_map_new(a);
     int *set_of = WEFT_NEW(a, int, p->n_accelerators);
 
-    *out = weft_shards_new(p->n_accelerators, s->n, a);
+    *out = weft_shard_plan_new(p->n_accelerators, s->n, a);
     out->n_sets = 0;
     for (int i = 0; i < p->n_accelerators; i++)
         set_of[i] = -1;
@@ -254,7 +246,7 @@ static void read_plan(const weft_sharding *p, const weft_problem *q, const weft_
 
         if (set_of[d] < 0) {
             set_of[d] = out->n_sets++;
-            out->set[set_of[d]] = (weft_team){.n = 1, .member = {p->accelerator[d]}};
+            out->set[set_of[d]] = (weft_device_set){.n = 1, .member = {p->accelerator[d]}};
         }
         out->set_of[v] = set_of[d];
         out->start_s[v] = from->start_s[u];
@@ -263,8 +255,8 @@ static void read_plan(const weft_sharding *p, const weft_problem *q, const weft_
     }
 }
 
-weft_status weft_single_solve(const weft_sharding *p, const weft_shard_options *o, weft_run *run,
-                              weft_shards *plan, weft_proof *proof)
+weft_status weft_single_solve(const weft_shard_problem *p, const weft_shard_options *o,
+                              weft_run *run, weft_shard_plan *plan, weft_proof *proof)
 {
     weft_run inner = *run;
     weft_solution solution;

@@ -91,7 +91,7 @@ static void find_edges(weft_tables *t, weft_arena *a)
         }
 }
 
-weft_tables *weft_tables_new(const weft_sharding *p, weft_arena *a)
+weft_tables *weft_tables_new(const weft_shard_problem *p, weft_arena *a)
 {
     weft_tables *t = WEFT_NEW(a, weft_tables, 1);
 
@@ -132,14 +132,14 @@ const weft_choices *weft_tables_choices(weft_tables *t, int step_class, int n)
 
     if (c->n == 0) {
         c->n = weft_step_splits(t->problem->steps, t->first[step_class], n,
-                                !t->problem->ask.has_no_sharing, t->arena, &c->split);
+                                !t->problem->constraints.has_no_sharing, t->arena, &c->split);
         measure_parts(t, step_class, c);
     }
     return c;
 }
 
 /* Devices have designs of their own, also those of one kind. */
-static int count_designs(const weft_sharding *p)
+static int count_designs(const weft_shard_problem *p)
 {
     int n = 0;
 
@@ -148,10 +148,11 @@ static int count_designs(const weft_sharding *p)
     return n;
 }
 
-const weft_mode *weft_tables_modes(weft_tables *t, int step_class, int n, const weft_design *d)
+const weft_split_cost *weft_tables_costs(weft_tables *t, int step_class, int n,
+                                         const weft_design *d)
 {
     weft_choices *c;
-    weft_mode *mode;
+    weft_split_cost *mode;
 
     (void)weft_tables_choices(t, step_class, n);
     c = &t->choice[step_class * (WEFT_MAX_MEMBERS + 1) + n];
@@ -162,11 +163,11 @@ const weft_mode *weft_tables_modes(weft_tables *t, int step_class, int n, const 
         int most = count_designs(t->problem);
 
         c->design = WEFT_NEW(t->arena, const weft_design *, most);
-        c->mode = WEFT_NEW(t->arena, weft_mode *, most);
+        c->mode = WEFT_NEW(t->arena, weft_split_cost *, most);
     }
-    mode = WEFT_NEW(t->arena, weft_mode, c->n);
+    mode = WEFT_NEW(t->arena, weft_split_cost, c->n);
     for (int i = 0; i < c->n; i++)
-        mode[i] = weft_split_mode(t->problem->steps, t->first[step_class], &c->split[i], d);
+        mode[i] = weft_split_cost_of(t->problem->steps, t->first[step_class], &c->split[i], d);
     c->design[c->n_designs] = d;
     c->mode[c->n_designs++] = mode;
     return mode;
@@ -174,51 +175,43 @@ const weft_mode *weft_tables_modes(weft_tables *t, int step_class, int n, const 
 
 /* --- edges ----------------------------------------------------------------------------------- */
 
+/* Of an edge class over n members, [from * n_to + to]: made when it is asked for first. */
+static const double *edge_table(weft_tables *t, double **tables, int edge_class, int n)
+{
+    double **table = &tables[edge_class * (WEFT_MAX_MEMBERS + 1) + n];
+    const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
+    const weft_choices *from, *to;
+
+    if (*table != NULL)
+        return *table;
+    from = weft_tables_choices(t, t->class_of[e->from], n);
+    to = weft_tables_choices(t, t->class_of[e->to], n);
+    *table = WEFT_NEW(t->arena, double, from->n * to->n);
+    if (tables == t->reshard)
+        weft_reshard_table(t->problem->steps, e->to, e->operand, from->split, from->n, to->split,
+                           to->n, *table);
+    for (int i = 0; i < from->n * to->n && tables == t->interior; i++)
+        (*table)[i] = weft_interior_share(t->problem->steps, e->to, e->operand,
+                                          &from->split[i / to->n], &to->split[i % to->n]);
+    return *table;
+}
+
 const double *weft_tables_reshard(weft_tables *t, int edge_class, int n)
 {
-    double **table = &t->reshard[edge_class * (WEFT_MAX_MEMBERS + 1) + n];
-    const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
-    const weft_choices *from, *to;
-
-    if (*table != NULL)
-        return *table;
-    from = weft_tables_choices(t, t->class_of[e->from], n);
-    to = weft_tables_choices(t, t->class_of[e->to], n);
-    *table = WEFT_NEW(t->arena, double, from->n * to->n);
-    weft_reshard_table(t->problem->steps, e->to, e->operand, from->split, from->n, to->split, to->n,
-                       *table);
-    return *table;
+    return edge_table(t, t->reshard, edge_class, n);
 }
 
-static const double *interior_of(weft_tables *t, int edge_class, int n)
-{
-    double **table = &t->interior[edge_class * (WEFT_MAX_MEMBERS + 1) + n];
-    const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
-    const weft_choices *from, *to;
-
-    if (*table != NULL)
-        return *table;
-    from = weft_tables_choices(t, t->class_of[e->from], n);
-    to = weft_tables_choices(t, t->class_of[e->to], n);
-    *table = WEFT_NEW(t->arena, double, from->n * to->n);
-    for (int i = 0; i < from->n; i++)
-        for (int k = 0; k < to->n; k++)
-            (*table)[i * to->n + k] = weft_interior_share(t->problem->steps, e->to, e->operand,
-                                                          &from->split[i], &to->split[k]);
-    return *table;
-}
-
-void weft_tables_fill(weft_tables *t, const weft_setups *s)
+void weft_tables_fill(weft_tables *t, const weft_configurations *s)
 {
     for (int k = 0; k < s->n_kinds; k++) {
-        const weft_design *d = weft_team_design(t->problem, &s->kind[k].team);
+        const weft_design *d = weft_device_set_design(t->problem, &s->kind[k].device_set);
 
         for (int c = 0; c < t->n_classes; c++)
-            (void)weft_tables_modes(t, c, s->kind[k].n, d);
+            (void)weft_tables_costs(t, c, s->kind[k].n, d);
         for (int e = 0; e < t->n_edge_classes; e++) {
             (void)weft_tables_reshard(t, e, s->kind[k].n);
             if (t->problem->hides)
-                (void)interior_of(t, e, s->kind[k].n);
+                (void)edge_table(t, t->interior, e, s->kind[k].n);
         }
     }
 }
@@ -227,19 +220,19 @@ void weft_tables_fill(weft_tables *t, const weft_setups *s)
 
 double weft_tables_own_s(weft_tables *t, int step_class, const weft_set_kind *kind, int k)
 {
-    const weft_sharding *p = t->problem;
+    const weft_shard_problem *p = t->problem;
     const weft_step *s = step_of(t, step_class);
     const weft_choices *c = weft_tables_choices(t, step_class, kind->n);
-    const weft_mode *m =
-        weft_tables_modes(t, step_class, kind->n, weft_team_design(p, &kind->team));
-    double seconds = weft_mode_s(&m[k], &kind->span, p->hides);
+    const weft_split_cost *m =
+        weft_tables_costs(t, step_class, kind->n, weft_device_set_design(p, &kind->device_set));
+    double seconds = weft_split_cost_s(&m[k], &kind->link, p->hides);
 
     for (int i = 0; i < s->n_operands; i++)
         if (s->operand[i].step < 0)
-            seconds += weft_span_s(&kind->host, c->need_bytes[i][k]);
+            seconds += weft_link_cost_s(&kind->host, c->need_bytes[i][k]);
     for (int i = 0; i < s->n_results; i++)
         if (is_asked_for(p->steps->graph, s->result[i]))
-            seconds += weft_span_s(&kind->host, c->result_bytes[i][k]);
+            seconds += weft_link_cost_s(&kind->host, c->result_bytes[i][k]);
     return seconds;
 }
 
@@ -249,19 +242,19 @@ double weft_tables_inside_s(weft_tables *t, int edge_class, const weft_set_kind 
     const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
     int n_to = weft_tables_choices(t, t->class_of[e->to], kind->n)->n;
     double s =
-        weft_reshard_s(&kind->span, weft_tables_reshard(t, edge_class, kind->n)[from * n_to + to]);
+        weft_reshard_s(&kind->link, weft_tables_reshard(t, edge_class, kind->n)[from * n_to + to]);
 
     if (t->problem->hides && e->operand == 0 && s > 0) { /* the first operand comes meanwhile */
-        const weft_mode *m = weft_tables_modes(t, t->class_of[e->to], kind->n,
-                                               weft_team_design(t->problem, &kind->team));
-        double share = interior_of(t, edge_class, kind->n)[from * n_to + to];
+        const weft_split_cost *m = weft_tables_costs(
+            t, t->class_of[e->to], kind->n, weft_device_set_design(t->problem, &kind->device_set));
+        double share = edge_table(t, t->interior, edge_class, kind->n)[from * n_to + to];
 
-        s = fmax(0, s - share * weft_mode_compute_s(&m[to]));
+        s = fmax(0, s - share * weft_split_compute_s(&m[to]));
     }
     return s;
 }
 
-double weft_tables_between_s(weft_tables *t, int edge_class, const weft_span *span, int n_from,
+double weft_tables_between_s(weft_tables *t, int edge_class, const weft_link_cost *link, int n_from,
                              int n_to, int to)
 {
     const weft_shard_edge *e = &t->edge[t->edge_first[edge_class]];
@@ -269,5 +262,5 @@ double weft_tables_between_s(weft_tables *t, int edge_class, const weft_span *sp
     const weft_choices *c = weft_tables_choices(t, t->class_of[e->to], n_to);
     double bytes = (double)t->problem->steps->graph->tensor[s->operand[e->operand].tensor].bytes;
 
-    return weft_handover_s(span, c->need_bytes[e->operand][to], bytes, n_from);
+    return weft_handover_s(link, c->need_bytes[e->operand][to], bytes, n_from);
 }

@@ -13,7 +13,7 @@ typedef struct weft_choices {
     double **result_bytes;   /* [n_results][n] largest part of a member */
     int n_designs;           /* modes so far */
     const weft_design **design;
-    weft_mode **mode; /* [n_designs][n] */
+    weft_split_cost **mode; /* [n_designs][n] */
 } weft_choices;
 
 /* An edge: operand k of step v, made by step u. Edges of one class have equal tables. */
@@ -23,7 +23,7 @@ typedef struct weft_shard_edge {
 } weft_shard_edge;
 
 typedef struct weft_tables {
-    const weft_sharding *problem;
+    const weft_shard_problem *problem;
     weft_arena *arena;
     /* Steps of one class have equal splits and costs, and read and give the same at the host. */
     int n_classes;
@@ -40,13 +40,14 @@ typedef struct weft_tables {
     double **interior; /* the same: share that is computed before they arrive; if problem->hides */
 } weft_tables;
 
-weft_tables *weft_tables_new(const weft_sharding *p, weft_arena *a);
+weft_tables *weft_tables_new(const weft_shard_problem *p, weft_arena *a);
 const weft_choices *weft_tables_choices(weft_tables *t, int step_class, int n);
 /* [choices] of a class over n members that are configured as `d`. */
-const weft_mode *weft_tables_modes(weft_tables *t, int step_class, int n, const weft_design *d);
+const weft_split_cost *weft_tables_costs(weft_tables *t, int step_class, int n,
+                                         const weft_design *d);
 const double *weft_tables_reshard(weft_tables *t, int edge_class, int n);
 /* Makes all tables for the kinds of sets, so that threads may look them up. */
-void weft_tables_fill(weft_tables *t, const weft_setups *s);
+void weft_tables_fill(weft_tables *t, const weft_configurations *s);
 
 /* Seconds of a state apart from edges between steps: the mode, inputs from the host, outputs to
  * it. `k` is a split of the class over the members of the set. */
@@ -55,7 +56,7 @@ double weft_tables_own_s(weft_tables *t, int step_class, const weft_set_kind *ki
  */
 double weft_tables_inside_s(weft_tables *t, int edge_class, const weft_set_kind *kind, int from,
                             int to);
-double weft_tables_between_s(weft_tables *t, int edge_class, const weft_span *span, int n_from,
+double weft_tables_between_s(weft_tables *t, int edge_class, const weft_link_cost *link, int n_from,
                              int n_to, int to);
 
 #endif

@@ -6,15 +6,15 @@
  * 2. lower, run. A run that is stuck shows that the order of the plan contradicts the dependences.
  * 3. measure, and write the simulated starts into the plan. Evaluating that plan again gives the
  *    same numbers (lower.c).
- * 4. A plan of several ways: 2 and 3 for each, then the measures of the mix (measure_ways.c). */
+ * 4. A plan of several ways: 2 and 3 for each, then the measures of the mix (measure_variants.c). */
 #include <assert.h>
 #include <math.h>
 
 #include "parts.h"
 
-static int n_ways(const weft_plan *plan)
+static int n_variants(const weft_plan *plan)
 {
-    return plan->n_ways > 1 ? plan->n_ways : 1;
+    return plan->n_variants > 1 ? plan->n_variants : 1;
 }
 
 /* One way as a plan of its own. */
@@ -30,10 +30,10 @@ static weft_status check_devices(const weft_problem *p, const weft_plan *plan)
     if (plan->n_tasks != p->n_tasks)
         return weft_fail(WEFT_E_INPUT, "the plan has %d tasks, the problem has %d", plan->n_tasks,
                          p->n_tasks);
-    for (int w = 1; w < plan->n_ways; w++)
+    for (int w = 1; w < plan->n_variants; w++)
         if (!(plan->share[w - 1] > 0) || !(plan->share[w] > 0))
             return weft_fail(WEFT_E_INPUT, "a way of the plan has no share of the items");
-    for (int i = 0; i < p->n_tasks * n_ways(plan); i++) {
+    for (int i = 0; i < p->n_tasks * n_variants(plan); i++) {
         int d = plan->device[i], u = i % p->n_tasks;
         if (d < 0 || d >= p->n_devices)
             return weft_fail(WEFT_E_INPUT, "task '%s' is on device %d, expected 0 to %d",
@@ -71,42 +71,27 @@ static weft_status fail_stuck(const weft_problem *p, const weft_plan *plan, cons
                               const weft_timeline *t)
 {
     for (int i = 0; i < j->n_jobs; i++)
-        if (j->kind[i] == WEFT_JOB_COMPUTE && isinf(t->start_s[i]) && p->transfer == WEFT_CALLS)
-            return weft_fail(WEFT_E_INPUT,
-                             "task '%s' on device '%s' can never start: calls wait for each other "
-                             "in a circle",
-                             p->task_name[j->task[i]], p->device_name[plan->device[j->task[i]]]);
-    for (int i = 0; i < j->n_jobs; i++)
         if (j->kind[i] == WEFT_JOB_COMPUTE && isinf(t->start_s[i]))
-            return weft_fail(WEFT_E_INPUT,
-                             "task '%s' on device '%s' can never start: the order of the plan's "
-                             "starts contradicts the dependences",
-                             p->task_name[j->task[i]], p->device_name[plan->device[j->task[i]]]);
+            return weft_fail(WEFT_E_INPUT, "task '%s' on device '%s' can never start: %s",
+                             p->task_name[j->task[i]], p->device_name[plan->device[j->task[i]]],
+                             p->transfer == WEFT_CALLS
+                                 ? "calls wait for each other in a circle"
+                                 : "the order of the plan's starts contradicts the dependences");
     return weft_fail(WEFT_E_INPUT, "the order of the plan's starts contradicts the dependences");
-}
-
-/* Lowers and runs. *jobs and *t belong to `a`. */
-static weft_status run(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a,
-                       weft_jobs **jobs, weft_timeline *t)
-{
-    *jobs = weft_lower_in(p, plan, n_items, a);
-    if (*jobs == NULL)
-        return weft_fail(WEFT_E_INPUT, "%d items of %d tasks are too many to simulate", n_items,
-                         p->n_tasks);
-    WEFT_TRY(check_routes(p, *jobs));
-    *t = weft_run_jobs(*jobs, a);
-    if (t->is_stuck)
-        return fail_stuck(p, plan, *jobs, t);
-    return WEFT_OK;
 }
 
 static weft_status evaluate_way(const weft_problem *p, weft_plan *plan, weft_arena *a,
                                 weft_measures *out)
 {
     weft_timeline *t = WEFT_NEW(a, weft_timeline, 1);
-    weft_jobs *jobs = NULL;
+    weft_jobs *jobs = weft_lower(p, plan, a);
 
-    WEFT_TRY(run(p, plan, 1, a, &jobs, t));
+    if (jobs == NULL)
+        return weft_fail(WEFT_E_INPUT, "%d tasks are too many to simulate", p->n_tasks);
+    WEFT_TRY(check_routes(p, jobs));
+    *t = weft_run_jobs(jobs, a);
+    if (t->is_stuck)
+        return fail_stuck(p, plan, jobs, t);
     weft_measure(p, jobs, t, a, out);
     for (int i = 0; i < jobs->n_jobs; i++)
         if (jobs->kind[i] == WEFT_JOB_COMPUTE)
@@ -119,50 +104,14 @@ weft_status weft_evaluate(const weft_problem *p, weft_plan *plan, weft_arena *a,
     weft_measures *way;
 
     WEFT_TRY(check_devices(p, plan));
-    if (n_ways(plan) == 1)
+    if (n_variants(plan) == 1)
         return evaluate_way(p, plan, a, out);
-    way = WEFT_NEW(a, weft_measures, plan->n_ways);
-    for (int w = 0; w < plan->n_ways; w++) {
+    way = WEFT_NEW(a, weft_measures, plan->n_variants);
+    for (int w = 0; w < plan->n_variants; w++) {
         weft_plan view = view_of(plan, w);
 
         WEFT_TRY(evaluate_way(p, &view, a, &way[w]));
     }
-    weft_measure_ways(p, plan, way, a, out);
+    weft_measure_variants(p, plan, way, a, out);
     return WEFT_OK;
-}
-
-static weft_status stream(const weft_problem *p, const weft_plan *plan, int n_items,
-                          weft_arena *scratch, double *end_s)
-{
-    weft_jobs *jobs = NULL;
-    weft_timeline t;
-
-    /* a stream finds an order of its own: what the plan contradicts shows in a single run */
-    WEFT_TRY(run(p, plan, 1, scratch, &jobs, &t));
-    if (n_items > 1)
-        WEFT_TRY(run(p, plan, n_items, scratch, &jobs, &t));
-    for (int k = 0; k < n_items; k++)
-        end_s[k] = 0.0;
-    for (int i = 0; i < jobs->n_jobs; i++)
-        if (jobs->kind[i] == WEFT_JOB_COMPUTE)
-            end_s[jobs->item[i]] = fmax(end_s[jobs->item[i]], t.end_s[i]);
-    return WEFT_OK;
-}
-
-weft_status weft_stream(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a,
-                        double *end_s)
-{
-    size_t mark = weft_arena_mark(a);
-    weft_status status;
-
-    if (n_items < 1)
-        return weft_fail(WEFT_E_INPUT, "a stream of %d items, expected at least 1", n_items);
-    WEFT_TRY(check_devices(p, plan));
-    if (n_ways(plan) > 1)
-        return weft_fail(WEFT_E_INPUT,
-                         "the plan has %d ways: streams of several ways are not simulated",
-                         plan->n_ways);
-    status = stream(p, plan, n_items, a, end_s);
-    weft_arena_rewind(a, mark);
-    return status;
 }

@@ -22,43 +22,6 @@
 
 #include "parts.h"
 
-/* --- waiting lines: binary heaps ------------------------------------------------------------- */
-
-static bool comes_before(const weft_waiting *a, const weft_waiting *b)
-{
-    if (a->at_s < b->at_s || a->at_s > b->at_s)
-        return a->at_s < b->at_s;
-    return a->rank < b->rank;
-}
-
-void weft_line_push(weft_line *l, weft_waiting w)
-{
-    int i = l->n++;
-
-    while (i > 0 && comes_before(&w, &l->entry[(i - 1) / 2])) {
-        l->entry[i] = l->entry[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    l->entry[i] = w;
-}
-
-weft_waiting weft_line_pop(weft_line *l)
-{
-    weft_waiting first = l->entry[0], w = l->entry[--l->n];
-    int i = 0;
-
-    for (int child = 1; child < l->n; child = 2 * i + 1) {
-        if (child + 1 < l->n && comes_before(&l->entry[child + 1], &l->entry[child]))
-            child++;
-        if (!comes_before(&l->entry[child], &w))
-            break;
-        l->entry[i] = l->entry[child];
-        i = child;
-    }
-    l->entry[i] = w;
-    return first;
-}
-
 /* --- sorting by radix, the lowest digit first ------------------------------------------------ */
 
 enum { DIGIT_BITS = 11, N_VALUES = 1 << DIGIT_BITS, N_DIGITS = (64 + DIGIT_BITS - 1) / DIGIT_BITS };
@@ -107,6 +70,35 @@ void weft_sort(const uint64_t *key, int *order, int n, weft_arena *scratch)
     weft_arena_rewind(scratch, mark);
 }
 
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+weft_jobs *weft_jobs_new(int n_jobs, int n_resources, int64_t n_deps, int64_t n_uses, weft_arena *a)
+{
+    weft_jobs *j = WEFT_NEW(a, weft_jobs, 1);
+
+    *j = (weft_jobs){
+        .n_jobs = n_jobs,
+        .n_resources = n_resources,
+        .duration_s = WEFT_NEW(a, double, n_jobs),
+        .release_s = WEFT_NEW(a, double, n_jobs),
+        .dep_at = WEFT_NEW(a, int, n_jobs + 1),
+        .dep = WEFT_NEW(a, int, n_deps),
+        .use_at = WEFT_NEW(a, int, n_jobs + 1),
+        .use = WEFT_NEW(a, int, n_uses),
+        .is_queue = WEFT_NEW(a, bool, n_resources),
+        .rank = WEFT_NEW(a, int64_t, n_jobs),
+        .kind = WEFT_NEW(a, weft_job_kind, n_jobs),
+        .task = WEFT_NEW(a, int, n_jobs),
+        .tensor = WEFT_NEW(a, int, n_jobs),
+        .from = WEFT_NEW(a, int, n_jobs),
+        .to = WEFT_NEW(a, int, n_jobs),
+        .item = WEFT_NEW(a, int, n_jobs),
+    };
+    for (int i = 0; i < n_jobs; i++)
+        j->task[i] = j->tensor[i] = j->from[i] = j->to[i] = -1;
+    return j;
+}
+
 /* --- the state of a run ---------------------------------------------------------------------- */
 
 /* A place in a queue. */
@@ -128,8 +120,8 @@ typedef struct run {
     int *before;         /* [uses] who had the link or device before, or -1 */
     int *user;           /* [n_resources] last user, or -1 */
     bool *is_taken;      /* [n_resources] by a job that has not ended */
-    weft_line *line;     /* [n_resources] empty for queues */
-    weft_line events;    /* ends of jobs, and releases as -1 - job */
+    weft_queue *line;    /* [n_resources] empty for queues */
+    weft_queue events;   /* ends of jobs, and releases as -1 - job */
     int *ended;          /* jobs that ended now, still to be worked off */
     int n_ended;
     int *touched; /* resources whose line may move */
@@ -227,13 +219,13 @@ static void make_lines(run *r)
     const weft_jobs *j = r->j;
     int *length = WEFT_NEW(r->scratch, int, j->n_resources);
 
-    r->line = WEFT_NEW(r->scratch, weft_line, j->n_resources);
+    r->line = WEFT_NEW(r->scratch, weft_queue, j->n_resources);
     for (int k = 0; k < j->use_at[j->n_jobs]; k++) {
         length[j->use[k]] += !j->is_queue[j->use[k]];
         r->before[k] = -1;
     }
     for (int i = 0; i < j->n_resources; i++) {
-        r->line[i].entry = WEFT_NEW(r->scratch, weft_waiting, length[i]);
+        r->line[i].entry = WEFT_NEW(r->scratch, weft_queued, length[i]);
         r->user[i] = -1;
     }
 }
@@ -249,7 +241,7 @@ static run new_run(const weft_jobs *j, weft_timeline *t)
         .before = WEFT_NEW(a, int, j->use_at[j->n_jobs]),
         .user = WEFT_NEW(a, int, j->n_resources),
         .is_taken = WEFT_NEW(a, bool, j->n_resources),
-        .events = {.entry = WEFT_NEW(a, weft_waiting, 2 * (size_t)j->n_jobs)},
+        .events = {.entry = WEFT_NEW(a, weft_queued, 2 * (size_t)j->n_jobs)},
         .ended = WEFT_NEW(a, int, j->n_jobs),
         .touched = WEFT_NEW(a, int, j->n_resources),
         .is_touched = WEFT_NEW(a, bool, j->n_resources),
@@ -278,7 +270,7 @@ static void start(run *r, int i, double now_s)
     r->t->start_s[i] = now_s;
     r->t->end_s[i] = weft_end_s(now_s, j->duration_s[i]);
     if (r->t->end_s[i] > now_s)
-        weft_line_push(&r->events, (weft_waiting){r->t->end_s[i], i, i});
+        weft_queue_push(&r->events, (weft_queued){r->t->end_s[i], i, i});
     else
         r->ended[r->n_ended++] = i;
 }
@@ -291,7 +283,7 @@ static void make_ready(run *r, int i, double now_s)
     for (int k = j->use_at[i]; k < j->use_at[i + 1]; k++) {
         if (j->is_queue[j->use[k]])
             continue;
-        weft_line_push(&r->line[j->use[k]], (weft_waiting){now_s, j->rank[i], i});
+        weft_queue_push(&r->line[j->use[k]], (weft_queued){now_s, j->rank[i], i});
         touch(r, j->use[k]);
         is_in_line = true;
     }
@@ -339,7 +331,7 @@ static void serve(run *r, int i, double now_s)
         int resource = j->use[k];
         if (j->is_queue[resource])
             continue;
-        weft_line_pop(&r->line[resource]);
+        weft_queue_pop(&r->line[resource]);
         r->before[k] = r->user[resource];
         r->user[resource] = i;
         r->is_taken[resource] = true;
@@ -351,7 +343,7 @@ static void serve_lines(run *r, double now_s)
 {
     while (r->n_touched > 0) {
         int resource = r->touched[--r->n_touched];
-        const weft_line *l = &r->line[resource];
+        const weft_queue *l = &r->line[resource];
         r->is_touched[resource] = false;
         if (l->n > 0 && has_its_turn(r, l->entry[0].id))
             serve(r, l->entry[0].id, now_s);
@@ -378,16 +370,16 @@ static void begin(run *r)
     }
     for (int i = 0; i < j->n_jobs; i++)
         if (j->release_s[i] > 0)
-            weft_line_push(&r->events, (weft_waiting){j->release_s[i], -1 - (int64_t)i, -1 - i});
+            weft_queue_push(&r->events, (weft_queued){j->release_s[i], -1 - (int64_t)i, -1 - i});
         else
             drop_wait(r, i, 0.0);
     settle(r, 0.0);
 }
 
-static void handle(run *r, weft_waiting event)
+static void handle(run *r, weft_queued event)
 {
     if (event.id < 0)
-        drop_wait(r, -1 - event.id, event.at_s);
+        drop_wait(r, -1 - event.id, event.key);
     else
         r->ended[r->n_ended++] = event.id;
 }
@@ -443,11 +435,11 @@ weft_timeline weft_run_jobs(const weft_jobs *j, weft_arena *a)
 
     begin(&r);
     while (r.events.n > 0) {
-        weft_waiting event = weft_line_pop(&r.events);
+        weft_queued event = weft_queue_pop(&r.events);
         handle(&r, event);
-        while (r.events.n > 0 && r.events.entry[0].at_s <= event.at_s)
-            handle(&r, weft_line_pop(&r.events));
-        settle(&r, event.at_s);
+        while (r.events.n > 0 && r.events.entry[0].key <= event.key)
+            handle(&r, weft_queue_pop(&r.events));
+        settle(&r, event.key);
     }
     finish_timeline(&r);
     weft_arena_free(r.scratch);

@@ -15,7 +15,7 @@
  * different starts contradict the dependences, no order exists: the jobs are queued by start and
  * the run is stuck.
  *
- * A single run (n_items = 1) is the definition of latency. Resources:
+ * The run is the definition of latency. Resources:
  *   overlap  0 .. D-1 the devices' queues of tasks. Transfers use nothing.
  *   contend  the queues, then D .. D+L-1 the directed links, first come first served. A transfer
  *            holds all links of its route at once.
@@ -30,13 +30,12 @@
  * contradicts itself), and all links or devices of a job are taken at one time. If nothing runs,
  * the first of all that wait, by (ready time, rank), is first in each of its lines: it starts.
  *
- * A stream (n_items > 1) is the definition of throughput: items follow each other at the largest
- * load of any resource. A transfer that holds several resources at once cannot always keep up with
- * that: three devices that send to each other in a circle under block have two transfers each, but
- * no two of the three transfers fit side by side. In a stream transfers are therefore buffered: a
- * transfer holds its resources one after the other, each for its whole length (block: sender, then
- * receiver; contend: link by link). Loads are the same. All resources are queues, ordered by
- * the reservation of items.c.
+ * Throughput: items follow each other at the largest load of any resource. A transfer that holds
+ * several resources at once cannot always keep up with that: three devices that send to each other
+ * in a circle under block have two transfers each, but no two of the three transfers fit side by
+ * side. In a stream transfers are therefore buffered: a transfer holds its resources one after the
+ * other, each for its whole length (block: sender, then receiver; contend: link by link). Loads are
+ * the same. tests/stream.c runs such streams.
  *
  * Time O(n log n) in jobs, dependences and uses. */
 #include <assert.h>
@@ -44,7 +43,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "order.h"
 #include "parts.h"
+#include "rows.h"
 
 /* One tensor on its way to one device. */
 typedef struct sending {
@@ -55,32 +56,21 @@ typedef struct sending {
 typedef struct draft {
     const weft_problem *p;
     const weft_plan *plan;
-    bool is_stream;
     int n_sends;
     sending *send;
     int *send_at;  /* [n_tensors + 1] */
-    int *get_at;   /* [n_tasks + 1] */
-    int *get;      /* task -> sends it waits for */
+    weft_rows get; /* task -> sends it waits for */
     int *order;    /* [n_tasks] tasks in plan order */
     int n_ordered; /* the rest of order[] contradicts itself */
-    int *hop_at;   /* [n_sends + 1] jobs of a send, counted from n_tasks */
-    int *hold;     /* resources of one send at a time, in order of travel */
+    int *hold;     /* resources of one send at a time */
     int *seen;     /* [n_resources] the look at a route that met it last */
     int n_looks;
     int n_queues;    /* resources before links and devices as such */
     int n_resources; /* all */
-    int n_jobs;      /* of one item */
     weft_arena *scratch;
 } draft;
 
 /* --- what is sent ---------------------------------------------------------------------------- */
-
-static int by_number(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Where tensor t lies, or -1: nowhere in particular, it is never sent. */
 static int home_of(const draft *d, int t)
@@ -105,7 +95,7 @@ static int destinations(const draft *d, int t, int *mark, int *to)
             to[n++] = device;
         mark[device] = t + 1;
     }
-    qsort(to, (size_t)n, sizeof *to, by_number);
+    qsort(to, (size_t)n, sizeof *to, weft_by_int);
     return n;
 }
 
@@ -126,11 +116,13 @@ static void list_sends(draft *d)
     }
 }
 
-/* Goes through the readers of all sends: counts them in place[], or fills get[] from place[] on. */
-static void visit_readers(draft *d, int *place, bool is_counting)
+/* The sends that each task waits for. */
+static void list_gets(draft *d)
 {
     const weft_problem *p = d->p;
-    int *by_device = WEFT_NEW(d->scratch, int, p->n_devices);
+    int *by_device = WEFT_NEW(d->scratch, int, p->n_devices), n = 0;
+    int *task = WEFT_NEW(d->scratch, int, p->reader_at[p->n_tensors]);
+    int *send = WEFT_NEW(d->scratch, int, p->reader_at[p->n_tensors]);
 
     for (int t = 0; t < p->n_tensors; t++) {
         int home = home_of(d, t);
@@ -139,29 +131,16 @@ static void visit_readers(draft *d, int *place, bool is_counting)
         for (int s = d->send_at[t]; s < d->send_at[t + 1]; s++)
             by_device[d->send[s].to] = s;
         for (int i = p->reader_at[t]; i < p->reader_at[t + 1]; i++) {
-            int v = p->reader[i];
-            if (d->plan->device[v] == home)
+            int device = d->plan->device[p->reader[i]];
+            if (device == home)
                 continue;
-            if (!is_counting)
-                d->get[place[v]] = by_device[d->plan->device[v]];
-            place[v]++;
+            task[n] = p->reader[i];
+            send[n++] = by_device[device];
         }
     }
-}
-
-static void list_gets(draft *d)
-{
-    int n = d->p->n_tasks;
-    int *place = WEFT_NEW(d->scratch, int, n);
-
-    visit_readers(d, place, true);
-    d->get_at = WEFT_NEW(d->scratch, int, n + 1);
-    for (int u = 0; u < n; u++) {
-        d->get_at[u + 1] = d->get_at[u] + place[u];
-        place[u] = d->get_at[u];
-    }
-    d->get = WEFT_NEW(d->scratch, int, d->get_at[n]);
-    visit_readers(d, place, false);
+    d->get = weft_rows_by(task, n, p->n_tasks, d->scratch);
+    for (int i = 0; i < n; i++)
+        d->get.item[i] = send[d->get.item[i]];
 }
 
 /* --- the order of tasks ---------------------------------------------------------------------- */
@@ -176,7 +155,7 @@ typedef struct ordering {
     int *left;       /* [n_groups] */
     bool *is_open;   /* [n_groups] */
     int *pending;    /* [n_tasks] predecessors not done */
-    weft_line free;  /* by start, tasks without length first, number */
+    weft_queue free; /* by start, tasks without length first, number */
     int n_groups;
 } ordering;
 
@@ -249,7 +228,7 @@ static void free_if_ready(ordering *o, int u)
     int64_t rank = turn_of(o->d, u) * ((int64_t)INT_MAX + 1) + u;
 
     if (o->pending[u] == 0 && o->is_open[o->group_of[u]])
-        weft_line_push(&o->free, (weft_waiting){start_of(o->d, u), rank, u});
+        weft_queue_push(&o->free, (weft_queued){start_of(o->d, u), rank, u});
 }
 
 static void open_group(ordering *o, int g)
@@ -283,7 +262,7 @@ static ordering new_ordering(const draft *d)
         .left = WEFT_NEW(d->scratch, int, n),
         .is_open = WEFT_NEW(d->scratch, bool, n),
         .pending = WEFT_NEW(d->scratch, int, n),
-        .free = {.entry = WEFT_NEW(d->scratch, weft_waiting, n)},
+        .free = {.entry = WEFT_NEW(d->scratch, weft_queued, n)},
     };
 }
 
@@ -301,7 +280,7 @@ static void order_tasks(draft *d)
         free_if_ready(&o, u);
     }
     while (o.free.n > 0) {
-        int u = weft_line_pop(&o.free).id;
+        int u = weft_queue_pop(&o.free).id;
         d->order[n++] = u;
         is_taken[u] = true;
         take(&o, u);
@@ -336,17 +315,15 @@ static int hold_links(draft *d, int s)
     return n;
 }
 
-/* Resources that send s holds, in order of travel, into hold[]. Returns their number. */
+/* Resources that send s holds, into hold[]. Returns their number. */
 static int hold_of(draft *d, int s)
 {
-    int first_device = d->is_stream ? 0 : d->n_queues; /* a stream knows queues only */
-
     if (d->p->transfer == WEFT_OVERLAP || !(send_s(d, s) > 0))
         return 0;
     if (d->p->transfer == WEFT_CONTEND)
         return hold_links(d, s);
-    d->hold[0] = first_device + d->send[s].from;
-    d->hold[1] = first_device + d->send[s].to;
+    d->hold[0] = d->n_queues + d->send[s].from;
+    d->hold[1] = d->n_queues + d->send[s].to;
     return 2;
 }
 
@@ -354,7 +331,7 @@ static void list_resources(draft *d)
 {
     const weft_problem *p = d->p;
     int n_links = p->transfer == WEFT_CONTEND ? p->n_links : 0;
-    int n_devices = p->transfer == WEFT_BLOCK && !d->is_stream ? p->n_devices : 0;
+    int n_devices = p->transfer == WEFT_BLOCK ? p->n_devices : 0;
 
     d->n_queues = p->n_devices;
     d->n_resources = d->n_queues + n_links + n_devices;
@@ -362,26 +339,9 @@ static void list_resources(draft *d)
     d->hold = WEFT_NEW(d->scratch, int, d->n_resources + 1);
 }
 
-/* False: more jobs than an int counts. */
-static bool list_hops(draft *d)
-{
-    d->hop_at = WEFT_NEW(d->scratch, int, d->n_sends + 1);
-    for (int s = 0; s < d->n_sends; s++) {
-        int n_hops = d->is_stream ? hold_of(d, s) : 1;
-        if (__builtin_add_overflow(d->hop_at[s], n_hops > 1 ? n_hops : 1, &d->hop_at[s + 1]))
-            return false;
-    }
-    return !__builtin_add_overflow(d->p->n_tasks, d->hop_at[d->n_sends], &d->n_jobs);
-}
+/* --- jobs ------------------------------------------------------------------------------------ */
 
-/* --- the jobs of one item -------------------------------------------------------------------- */
-
-static int last_job(const draft *d, int s)
-{
-    return d->p->n_tasks + d->hop_at[s + 1] - 1;
-}
-
-static void add_task(draft *d, int u, weft_item *out)
+static void add_task(draft *d, int u, weft_jobs *out)
 {
     const weft_problem *p = d->p;
     int n_deps = out->dep_at[u], n_uses = out->use_at[u];
@@ -390,75 +350,60 @@ static void add_task(draft *d, int u, weft_item *out)
     out->task[u] = u;
     for (int i = p->pred_at[u]; i < p->pred_at[u + 1]; i++)
         out->dep[n_deps++] = p->pred[i];
-    for (int i = d->get_at[u]; i < d->get_at[u + 1]; i++)
-        out->dep[n_deps++] = last_job(d, d->get[i]);
+    for (int i = d->get.at[u]; i < d->get.at[u + 1]; i++)
+        out->dep[n_deps++] = p->n_tasks + d->get.item[i];
     out->use[n_uses++] = d->plan->device[u];
-    if (p->transfer == WEFT_BLOCK && !d->is_stream && task_s(d, u) > 0)
+    if (p->transfer == WEFT_BLOCK && task_s(d, u) > 0)
         out->use[n_uses++] = d->n_queues + d->plan->device[u];
     out->dep_at[u + 1] = n_deps;
     out->use_at[u + 1] = n_uses;
 }
 
-/* In a single run one job with all resources; in a stream a job for each. */
-static void add_send(draft *d, int s, weft_item *out)
+static void add_send(draft *d, int s, weft_jobs *out)
 {
-    int first = d->p->n_tasks + d->hop_at[s], last = last_job(d, s);
-    int producer = d->p->producer[d->send[s].tensor];
-    int n_held = hold_of(d, s), i = 0;
+    int j = d->p->n_tasks + s, producer = d->p->producer[d->send[s].tensor];
+    int n_held = hold_of(d, s);
 
-    if (!d->is_stream)
-        qsort(d->hold, (size_t)n_held, sizeof *d->hold, by_number);
-    for (int j = first; j <= last; j++) {
-        int n_deps = out->dep_at[j], n_uses = out->use_at[j];
-        int until = j == last ? n_held : i + 1;
-        out->duration_s[j] = send_s(d, s);
-        out->kind[j] = WEFT_JOB_TRANSFER;
-        out->tensor[j] = d->send[s].tensor;
-        out->from[j] = d->send[s].from;
-        out->to[j] = d->send[s].to;
-        if (j > first || producer >= 0)
-            out->dep[n_deps++] = j > first ? j - 1 : producer;
-        for (; i < until; i++)
-            out->use[n_uses++] = d->hold[i];
-        out->dep_at[j + 1] = n_deps;
-        out->use_at[j + 1] = n_uses;
-    }
+    out->duration_s[j] = send_s(d, s);
+    out->kind[j] = WEFT_JOB_TRANSFER;
+    out->tensor[j] = d->send[s].tensor;
+    out->from[j] = d->send[s].from;
+    out->to[j] = d->send[s].to;
+    out->dep_at[j + 1] = out->dep_at[j];
+    if (producer >= 0)
+        out->dep[out->dep_at[j + 1]++] = producer;
+    qsort(d->hold, (size_t)n_held, sizeof *d->hold, weft_by_int);
+    for (int i = 0; i < n_held; i++)
+        out->use[out->use_at[j] + i] = d->hold[i];
+    out->use_at[j + 1] = out->use_at[j] + n_held;
 }
 
-/* False: more dependences or uses than an int counts. */
-static bool count_item(draft *d, int n_items, int64_t *n_deps, int64_t *n_uses)
+/* NULL: more jobs, dependences or uses than an int counts. */
+static weft_jobs *make_jobs(draft *d, weft_arena *a)
 {
-    int64_t n_sending = (int64_t)d->n_jobs - d->p->n_tasks, most;
+    int n = d->p->n_tasks;
+    int64_t n_jobs = (int64_t)n + d->n_sends, n_uses = 2 * (int64_t)n;
+    int64_t n_deps = (int64_t)d->p->pred_at[n] + d->get.at[n] + d->n_sends;
+    weft_jobs *out;
 
-    *n_deps = (int64_t)d->p->pred_at[d->p->n_tasks] + d->get_at[d->p->n_tasks] + n_sending;
-    *n_uses = 2 * (int64_t)d->p->n_tasks + n_sending;
-    if (!d->is_stream)
-        for (int s = 0; s < d->n_sends; s++)
-            *n_uses += hold_of(d, s);
-    most = *n_deps > *n_uses ? *n_deps : *n_uses;
-    return most <= INT_MAX / n_items;
-}
-
-static bool make_item(draft *d, int n_items, weft_item *out)
-{
-    int64_t n_deps, n_uses;
-
-    if (!count_item(d, n_items, &n_deps, &n_uses))
-        return false;
-    *out = weft_item_new(d->n_jobs, d->n_resources, n_deps, n_uses, d->scratch);
-    for (int r = 0; r < d->n_resources; r++)
-        out->is_queue[r] = d->is_stream || r < d->n_queues;
-    for (int u = 0; u < d->p->n_tasks; u++)
+    for (int s = 0; s < d->n_sends; s++)
+        n_uses += hold_of(d, s);
+    if (n_jobs > INT_MAX || n_deps > INT_MAX || n_uses > INT_MAX)
+        return NULL;
+    out = weft_jobs_new((int)n_jobs, d->n_resources, n_deps, n_uses, a);
+    for (int r = 0; r < d->n_queues; r++)
+        out->is_queue[r] = true;
+    for (int u = 0; u < n; u++)
         add_task(d, u, out);
     for (int s = 0; s < d->n_sends; s++)
         add_send(d, s, out);
-    return true;
+    return out;
 }
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
 /* Tasks without length between two others of a device share a rank: they need no order. */
-static void rank_run(const draft *d, weft_item *one)
+static void rank_run(const draft *d, weft_jobs *one)
 {
     int *last = WEFT_NEW(d->scratch, int, d->p->n_devices); /* 1 + its last task without length */
 
@@ -473,79 +418,22 @@ static void rank_run(const draft *d, weft_item *one)
     }
 }
 
-static int add_jobs_of_tensor(const draft *d, int t, int *list, int n)
+weft_jobs *weft_lower(const weft_problem *p, const weft_plan *plan, weft_arena *a)
 {
-    int first = d->hop_at[d->send_at[t]], end = d->hop_at[d->send_at[t + 1]];
-
-    for (int i = first; i < end; i++)
-        list[n++] = d->p->n_tasks + i;
-    return n;
-}
-
-/* All jobs of an item in an order that agrees with dependences and queues. */
-static const int *list_jobs(const draft *d)
-{
-    const weft_problem *p = d->p;
-    int *list = WEFT_NEW(d->scratch, int, d->n_jobs), n = 0;
-
-    for (int t = 0; t < p->n_tensors; t++)
-        if (p->producer[t] < 0)
-            n = add_jobs_of_tensor(d, t, list, n);
-    for (int i = 0; i < p->n_tasks; i++) {
-        int u = d->order[i];
-        list[n++] = u;
-        for (int k = p->res_at[u]; k < p->res_at[u + 1]; k++)
-            n = add_jobs_of_tensor(d, p->res[k], list, n);
-    }
-    assert(n == d->n_jobs);
-    return list;
-}
-
-static weft_jobs *lower(draft *d, int n_items, weft_arena *a)
-{
-    weft_item one = {0};
-
-    list_sends(d);
-    list_gets(d);
-    order_tasks(d);
-    list_resources(d);
-    if (!list_hops(d) || !make_item(d, n_items, &one))
-        return NULL;
-    if (d->is_stream)
-        weft_item_reserve(&one, list_jobs(d), d->scratch);
-    else
-        rank_run(d, &one);
-    return weft_item_copies(&one, n_items, a);
-}
-
-weft_jobs *weft_lower_in(const weft_problem *p, const weft_plan *plan, int n_items, weft_arena *a)
-{
-    draft d = {.p = p, .plan = plan, .is_stream = n_items > 1};
+    draft d = {.p = p, .plan = plan};
     weft_jobs *out;
 
-    assert(n_items >= 1 && plan->n_tasks == p->n_tasks);
+    assert(plan->n_tasks == p->n_tasks);
     if (p->transfer == WEFT_CALLS)
-        return weft_lower_calls(p, plan, n_items, a);
+        return weft_lower_calls(p, plan, a);
     d.scratch = weft_arena_new();
-    out = lower(&d, n_items, a);
+    list_sends(&d);
+    list_gets(&d);
+    order_tasks(&d);
+    list_resources(&d);
+    out = make_jobs(&d, a);
+    if (out != NULL)
+        rank_run(&d, out);
     weft_arena_free(d.scratch);
     return out;
-}
-
-weft_jobs *weft_lower(const weft_problem *p, const weft_plan *plan, int n_items)
-{
-    weft_arena *a = weft_arena_new();
-    weft_jobs *out = weft_lower_in(p, plan, n_items, a);
-
-    if (out == NULL)
-        weft_arena_free(a);
-    else
-        out->arena = a;
-    return out;
-}
-
-void weft_jobs_free(weft_jobs *j)
-{
-    if (j != NULL)
-        weft_arena_free(j->arena);
 }

@@ -18,12 +18,11 @@
  * is stuck. A write has a reader that ends no earlier than it, so the last task to end is the end
  * of all.
  *
- * Throughput, and streams: in a steady state an accelerator need not do its work on one item in one
+ * Throughput: in a steady state an accelerator need not do its work on one item in one
  * go. Jobs wait for the data they read, not for whole calls, so there is always an order. An item
  * alone: devices (the host too) do one job at a time, first come first served; who is ready at the
- * same time goes by rank, reads and writes by (tensor, device) before tasks by number. A stream:
- * queues by the reservation of items.c. Load and period are those of calls: each transfer is made
- * once an item, whatever the order.
+ * same time goes by rank, reads and writes by (tensor, device) before tasks by number. Load and
+ * period are those of calls: each transfer is made once an item, whatever the order.
  *
  * Time O(tasks + reads). */
 #include <limits.h>
@@ -152,7 +151,7 @@ static int task_waits_for(const draft *d, int u, int t, bool is_call)
     return device_of(d, u) == d->p->host ? job_of(d, d->last_write[home]) : -1;
 }
 
-static void add_task(const draft *d, int u, bool is_call, weft_item *out)
+static void add_task(const draft *d, int u, bool is_call, weft_jobs *out)
 {
     const weft_problem *p = d->p;
     int n_deps = out->dep_at[u], n_uses = out->use_at[u];
@@ -194,7 +193,7 @@ static int list_waits(const draft *d, int x, bool is_call, int *dep)
     return n;
 }
 
-static void add_crossing(const draft *d, int x, bool is_call, weft_item *out)
+static void add_crossing(const draft *d, int x, bool is_call, weft_jobs *out)
 {
     const crossing *c = &d->cross[x];
     int j = job_of(d, x), host = d->p->host;
@@ -212,7 +211,7 @@ static void add_crossing(const draft *d, int x, bool is_call, weft_item *out)
 /* --- order ----------------------------------------------------------------------------------- */
 
 /* Reads, tasks, writes; all tasks of the host at once. */
-static void rank_calls(const draft *d, weft_item *one)
+static void rank_calls(const draft *d, weft_jobs *one)
 {
     for (int u = 0; u < d->p->n_tasks; u++)
         one->rank[u] = device_of(d, u) == d->p->host ? 0 : (int64_t)d->n + u;
@@ -222,7 +221,7 @@ static void rank_calls(const draft *d, weft_item *one)
         one->is_queue[r] = true;
 }
 
-static void rank_alone(const draft *d, weft_item *one)
+static void rank_alone(const draft *d, weft_jobs *one)
 {
     for (int u = 0; u < d->p->n_tasks; u++)
         one->rank[u] = (int64_t)d->n + u;
@@ -230,58 +229,35 @@ static void rank_alone(const draft *d, weft_item *one)
         one->rank[job_of(d, x)] = x;
 }
 
-/* Each task, then what its results are sent by. */
-static void rank_stream(const draft *d, weft_item *one)
-{
-    const weft_problem *p = d->p;
-    int *list = WEFT_NEW(d->scratch, int, one->n_jobs), n = 0;
-
-    for (int u = 0; u < p->n_tasks; u++) {
-        list[n++] = u;
-        for (int i = p->res_at[u]; i < p->res_at[u + 1]; i++)
-            for (int x = d->cross_at[p->res[i]]; x < d->cross_at[p->res[i] + 1]; x++)
-                list[n++] = job_of(d, x);
-    }
-    for (int r = 0; r < one->n_resources; r++)
-        one->is_queue[r] = true;
-    weft_item_reserve(one, list, d->scratch);
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static weft_jobs *lower(draft *d, int n_items, weft_arena *a)
+static weft_jobs *lower(draft *d, weft_arena *a)
 {
     const weft_problem *p = d->p;
-    bool is_call = n_items == 1 && p->ask.goal == WEFT_LATENCY;
+    bool is_call = p->constraints.goal == WEFT_LATENCY;
     int64_t n_jobs, n_deps;
-    weft_item one;
+    weft_jobs *out;
 
     list_crossings(d);
     index_crossings(d);
     n_jobs = (int64_t)p->n_tasks + d->n;
     n_deps = (int64_t)p->arg_at[p->n_tasks] + d->n; /* a crossing waits for one job, or for that of
                                                        another crossing */
-    if ((n_jobs > n_deps ? n_jobs : n_deps) > INT_MAX / n_items - 1)
+    if (n_jobs > INT_MAX - 1 || n_deps > INT_MAX - 1)
         return NULL;
-    one = weft_item_new((int)n_jobs, p->n_devices, n_deps, n_jobs, d->scratch);
+    out = weft_jobs_new((int)n_jobs, p->n_devices, n_deps, n_jobs, a);
     for (int u = 0; u < p->n_tasks; u++)
-        add_task(d, u, is_call, &one);
+        add_task(d, u, is_call, out);
     for (int x = 0; x < d->n; x++)
-        add_crossing(d, x, is_call, &one);
-    if (is_call)
-        rank_calls(d, &one);
-    else if (n_items == 1)
-        rank_alone(d, &one);
-    else
-        rank_stream(d, &one);
-    return weft_item_copies(&one, n_items, a);
+        add_crossing(d, x, is_call, out);
+    (is_call ? rank_calls : rank_alone)(d, out);
+    return out;
 }
 
-weft_jobs *weft_lower_calls(const weft_problem *p, const weft_plan *plan, int n_items,
-                            weft_arena *a)
+weft_jobs *weft_lower_calls(const weft_problem *p, const weft_plan *plan, weft_arena *a)
 {
     draft d = {.p = p, .plan = plan, .scratch = weft_arena_new()};
-    weft_jobs *out = lower(&d, n_items, a);
+    weft_jobs *out = lower(&d, a);
 
     weft_arena_free(d.scratch);
     return out;

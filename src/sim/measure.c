@@ -26,6 +26,7 @@
 #include <math.h>
 
 #include "parts.h"
+#include "rows.h"
 
 typedef struct measuring {
     const weft_problem *p;
@@ -128,50 +129,28 @@ static void measure_energy(measuring *m)
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* From at_s on, a device holds so many bytes more (or less). */
-typedef struct change {
-    double at_s, bytes;
-    int device;
-} change;
-
 typedef struct holding {
     measuring *m;
-    change *change;
-    int n_changes;
+    weft_holdings all;
     double *last_s; /* [n_devices] last end of a reader of the tensor at hand */
     int *mark;      /* [n_devices] t + 1: last_s is of tensor t */
-    int *sent_at;   /* [n_tensors + 1] */
-    int *sent;      /* tensor -> its transfer jobs */
+    weft_rows sent; /* tensor -> its transfer jobs */
 } holding;
 
 /* Tensor t is on the device from start_s to end_s; INFINITY: to the end of the run. */
 static void hold(holding *h, int t, int device, double start_s, double end_s)
 {
-    double bytes = h->m->p->memory[t];
-
-    if (!(bytes > 0) || !(end_s > start_s))
-        return;
-    h->change[h->n_changes++] = (change){start_s, bytes, device};
-    if (end_s < INFINITY)
-        h->change[h->n_changes++] = (change){end_s, -bytes, device};
+    weft_hold(&h->all, device, h->m->p->memory[t], start_s, end_s);
 }
 
 static void list_sent(holding *h)
 {
     const weft_jobs *j = h->m->j;
-    int n_tensors = h->m->p->n_tensors;
-    int *place = WEFT_NEW(h->m->scratch, int, n_tensors + 1);
+    int *tensor = WEFT_NEW(h->m->scratch, int, j->n_jobs);
 
-    h->sent_at = WEFT_NEW(h->m->scratch, int, n_tensors + 1);
-    h->sent = WEFT_NEW(h->m->scratch, int, j->n_jobs);
     for (int i = 0; i < j->n_jobs; i++)
-        if (j->kind[i] == WEFT_JOB_TRANSFER)
-            h->sent_at[j->tensor[i] + 1]++;
-    for (int t = 0; t < n_tensors; t++)
-        place[t + 1] = h->sent_at[t + 1] += h->sent_at[t];
-    for (int i = 0; i < j->n_jobs; i++)
-        if (j->kind[i] == WEFT_JOB_TRANSFER)
-            h->sent[place[j->tensor[i]]++] = i;
+        tensor[i] = j->kind[i] == WEFT_JOB_TRANSFER ? j->tensor[i] : -1;
+    h->sent = weft_rows_by(tensor, j->n_jobs, h->m->p->n_tensors, h->m->scratch);
 }
 
 /* Fills last_s of all devices that read t. Where no task has a part, it is held for good
@@ -215,95 +194,35 @@ static void hold_tensor(holding *h, int t)
     if (is_everywhere || p->transfer == WEFT_CALLS)
         return;
     end_s = fmax(last_reader_s(h, t, home), u < 0 ? 0.0 : line->end_s[h->m->job_of[u]]);
-    for (int k = h->sent_at[t]; k < h->sent_at[t + 1]; k++) {
-        int i = h->sent[k], to = h->m->j->to[i];
+    for (int k = h->sent.at[t]; k < h->sent.at[t + 1]; k++) {
+        int i = h->sent.item[k], to = h->m->j->to[i];
         end_s = fmax(end_s, line->end_s[i]);
         hold(h, t, to, line->start_s[i], fmax(line->end_s[i], last_reader_s(h, t, to)));
     }
     hold(h, t, home, start_s, p->is_output[t] ? INFINITY : end_s);
 }
 
-/* Changes by device, then time; those at one time in the order in which they were found. */
-static const int *sort_changes(const holding *h)
-{
-    weft_arena *a = h->m->scratch;
-    int n = h->n_changes, *order = WEFT_NEW(a, int, n);
-    uint64_t *key = WEFT_NEW(a, uint64_t, n);
-
-    for (int i = 0; i < n; i++) {
-        order[i] = i;
-        key[i] = weft_time_key(h->change[i].at_s);
-    }
-    weft_sort(key, order, n, a);
-    for (int i = 0; i < n; i++)
-        key[i] = (uint64_t)h->change[i].device;
-    weft_sort(key, order, n, a);
-    return order;
-}
-
-/* The steps of one device from its n changes in order of time. The first step is at time 0. */
-static weft_sample *list_steps(const holding *h, const int *order, int n, int *n_steps)
-{
-    weft_sample *step = WEFT_NEW(h->m->a, weft_sample, n + 1);
-    double bytes = 0.0;
-
-    *n_steps = 1;
-    for (int i = 0; i < n; i++) {
-        const change *c = &h->change[order[i]];
-        bytes += c->bytes;
-        if (i + 1 < n && h->change[order[i + 1]].at_s <= c->at_s)
-            continue;
-        bytes = fmax(bytes, 0.0); /* amounts that are no whole numbers leave rounding behind */
-        if (c->at_s > step[*n_steps - 1].at_s)
-            (*n_steps)++;
-        step[*n_steps - 1] = (weft_sample){c->at_s, bytes};
-    }
-    return step;
-}
-
-static double peak_of(const weft_sample *step, int n)
-{
-    double peak = 0.0;
-
-    for (int i = 0; i < n; i++)
-        peak = fmax(peak, step[i].bytes);
-    return peak;
-}
-
-static holding new_holding(measuring *m)
-{
-    /* a tensor is held at home and where it is read: two changes each */
-    size_t most = (size_t)m->p->n_tensors + (size_t)m->p->reader_at[m->p->n_tensors];
-
-    return (holding){
-        .m = m,
-        .change = WEFT_NEW(m->scratch, change, 2 * most),
-        .last_s = WEFT_NEW(m->scratch, double, m->p->n_devices),
-        .mark = WEFT_NEW(m->scratch, int, m->p->n_devices),
-    };
-}
-
 static void measure_memory(measuring *m)
 {
-    int n_devices = m->p->n_devices, first = 0;
-    holding h = new_holding(m);
+    int n_devices = m->p->n_devices;
+    holding h = {.m = m,
+                 .all = {.scratch = m->scratch},
+                 .last_s = WEFT_NEW(m->scratch, double, n_devices),
+                 .mark = WEFT_NEW(m->scratch, int, n_devices)};
     const weft_sample **memory = WEFT_NEW(m->a, const weft_sample *, n_devices);
     int *n_memory = WEFT_NEW(m->a, int, n_devices);
     double *peak_bytes = WEFT_NEW(m->a, double, n_devices);
-    const int *order;
+    const weft_curve *curve;
 
     list_sent(&h);
     for (int t = 0; t < m->p->n_tensors; t++)
         hold_tensor(&h, t);
-    order = sort_changes(&h);
+    curve = weft_curves(&h.all, n_devices, m->a);
     m->out->over_device = -1;
     for (int d = 0; d < n_devices; d++) {
-        int n = 0;
-        while (first + n < h.n_changes && h.change[order[first + n]].device == d)
-            n++;
-        memory[d] = list_steps(&h, order + first, n, &n_memory[d]);
-        first += n;
-        peak_bytes[d] = peak_of(memory[d], n_memory[d]);
+        memory[d] = curve[d].sample;
+        n_memory[d] = curve[d].n;
+        peak_bytes[d] = curve[d].peak_bytes;
         if (m->out->over_device < 0 && !weft_fits(peak_bytes[d], m->p->capacity[d]))
             m->out->over_device = d;
     }
@@ -367,7 +286,7 @@ void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline
 {
     measuring m = {.p = p, .j = j, .t = t, .a = a, .scratch = weft_arena_new(), .out = out};
 
-    *out = (weft_measures){.n_jobs = j->n_jobs, .jobs = j, .timeline = t, .n_ways = 1};
+    *out = (weft_measures){.n_jobs = j->n_jobs, .jobs = j, .timeline = t, .n_variants = 1};
     index_tasks(&m);
     measure_loads(&m);
     weft_measure_period(p, out);
@@ -379,5 +298,5 @@ void weft_measure(const weft_problem *p, const weft_jobs *j, const weft_timeline
 
 double weft_goal_value(const weft_problem *p, const weft_measures *m)
 {
-    return p->ask.goal == WEFT_THROUGHPUT ? m->period_s : m->makespan_s;
+    return p->constraints.goal == WEFT_THROUGHPUT ? m->period_s : m->makespan_s;
 }

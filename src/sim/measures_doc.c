@@ -5,7 +5,7 @@
  * Everything is taken from the simulator; only ratios are formed here: per_second = 1 / period_s,
  * utilisation = busy_s / value. No wall time, no seed: the same plan gives the same bytes. What is
  * unknown or without limit is null. */
-#include "weft/sim.h"
+#include "sim.h"
 
 #include <math.h>
 
@@ -118,7 +118,7 @@ static weft_doc *ways_doc(const weft_measures *m, weft_arena *a)
 {
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
-    for (int w = 0; w < m->n_ways; w++) {
+    for (int w = 0; w < m->n_variants; w++) {
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
 
         weft_put_real(a, row, "makespan_s", m->way[w].makespan_s);
@@ -138,7 +138,7 @@ weft_doc *weft_measures_doc(const weft_problem *p, const weft_measures *m, weft_
         return weft_doc_new(a, WEFT_DOC_NULL);
     d = weft_doc_new(a, WEFT_DOC_MAP);
     weft_put_real(a, d, "value", weft_goal_value(p, m));
-    weft_put_text(a, d, "unit", p->ask.goal == WEFT_THROUGHPUT ? "s/item" : "s");
+    weft_put_text(a, d, "unit", p->constraints.goal == WEFT_THROUGHPUT ? "s/item" : "s");
     weft_put_real(a, d, "per_second", m->period_s > 0 ? 1 / m->period_s : INFINITY);
     weft_put_real(a, d, "makespan_s", m->makespan_s);
     weft_put_real(a, d, "period_s", m->period_s);

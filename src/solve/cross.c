@@ -6,7 +6,7 @@
  *    one is not known, so none is given: it is an internal error.
  * 2. If a program has said how it was called, both answers go to a file from which the case can be
  *    run again; the message names the file. A library writes nothing. */
-#include "weft/solve.h"
+#include "solve.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * 1. The solver returns devices and an order, perhaps a bound. Its scratch memory is dropped.
  * 2. The plan is simulated: its starts and its value are the simulator's.
  * 3. A plan that exceeds a memory, or a limit of latency or period, is dropped: the outcome is
- *    unknown, the reason says by how much. Every other rule is checked; a breach is the solver's
+ *    unknown, the reason says by how much. Every other rule is checked; a violation is the solver's
  *    error and is reported as such.
  * 4. The larger of the solver's bound and the caller's is kept, and the stronger certificates.
  *    Value = bound is a proof that the plan is optimal; a bound above the value is an error, never
@@ -12,23 +12,14 @@
  *
  * Without a plan, value and gap are INFINITY and the plan is empty. */
 #define _POSIX_C_SOURCE 200809L
-#include "weft/solve.h"
+#include "solve.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 static const double SAME = 1e-10; /* relative, of bounds that differ by rounding only */
 static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
-
-double weft_wall_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 double weft_run_left_s(const weft_run *run)
 {
@@ -46,7 +37,7 @@ double weft_bound_larger(double bound, double found)
 
 bool weft_solver_searches(const weft_solver *s, const weft_problem *p, const char *method)
 {
-    bool is_latency = p->ask.goal == WEFT_LATENCY, is_calls = p->transfer == WEFT_CALLS;
+    bool is_latency = p->constraints.goal == WEFT_LATENCY, is_calls = p->transfer == WEFT_CALLS;
     unsigned what = !is_calls    ? is_latency ? WEFT_FOR_LATENCY : WEFT_FOR_THROUGHPUT
                     : is_latency ? 0
                                  : WEFT_FOR_CALLS;
@@ -75,11 +66,11 @@ static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena 
 static weft_plan copy_plan(const weft_plan *plan, weft_arena *a)
 {
     weft_plan copy = *plan;
-    size_t n = (size_t)plan->n_tasks * (size_t)plan->n_ways;
+    size_t n = (size_t)plan->n_tasks * (size_t)plan->n_variants;
 
     copy.device = weft_arena_copy(a, plan->device, n * sizeof *plan->device);
     copy.start_s = weft_arena_copy(a, plan->start_s, n * sizeof *plan->start_s);
-    copy.share = weft_arena_copy(a, plan->share, (size_t)plan->n_ways * sizeof *plan->share);
+    copy.share = weft_arena_copy(a, plan->share, (size_t)plan->n_variants * sizeof *plan->share);
     return copy;
 }
 
@@ -141,9 +132,9 @@ static void drop_plan(weft_solution *out)
 static weft_status check_decisions(const weft_solver *s, const weft_problem *p,
                                    const weft_plan *plan)
 {
-    int n_ways = plan->n_ways > 1 ? plan->n_ways : 1;
+    int n_variants = plan->n_variants > 1 ? plan->n_variants : 1;
 
-    for (int i = 0; i < p->n_tasks * n_ways; i++) {
+    for (int i = 0; i < p->n_tasks * n_variants; i++) {
         const char *task = p->task_name[i % p->n_tasks];
 
         if (plan->device[i] < 0 || plan->device[i] >= p->n_devices)
@@ -161,13 +152,13 @@ static weft_status check_decisions(const weft_solver *s, const weft_problem *p,
 static weft_status check_rules(const weft_solver *s, const weft_problem *p, const weft_plan *plan,
                                weft_arena *a)
 {
-    weft_breach breach = {NULL};
+    weft_violation violation = {NULL};
 
-    if (weft_plan_check(p, plan, &breach, 1, a) == 0)
+    if (weft_plan_check(p, plan, &violation, 1, a) == 0)
         return WEFT_OK;
     return weft_fail(WEFT_E_INTERNAL,
                      "internal error: solver '%s' returned a plan that is not legal: %s", s->name,
-                     breach.what);
+                     violation.what);
 }
 
 weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver)
@@ -193,7 +184,7 @@ weft_status weft_proof_settle(weft_proof *proof, double value, const char *solve
     return WEFT_OK;
 }
 
-void weft_proof_take_floor(weft_proof *proof, const weft_proof *floor)
+void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor)
 {
     if (!(proof->bound > floor->bound) || proof->method == NULL) {
         proof->bound = floor->bound;
@@ -231,7 +222,7 @@ static const char *largest_on(const weft_problem *p, const weft_plan *plan, int 
         for (int u = 0; u < p->n_tasks; u++) {
             bool is_here = false;
 
-            for (int w = 0; w < plan->n_ways; w++)
+            for (int w = 0; w < plan->n_variants; w++)
                 is_here |= plan->device[(size_t)w * (size_t)p->n_tasks + (size_t)u] == d;
             if (is_here && u != shown[0] && u != shown[1] && weights_of(p, u) > 0 &&
                 (best < 0 || weights_of(p, u) > weights_of(p, best)))
@@ -261,24 +252,25 @@ static const char *memory_reason(const weft_problem *p, const weft_plan *plan,
 
 static const char *limit_reason(const weft_problem *p, const weft_measures *m, weft_arena *a)
 {
-    const weft_ask *ask = &p->ask;
+    const weft_constraints *constraints = &p->constraints;
     char is[48], most[48];
 
-    if (!weft_ask_allows(ask, m->makespan_s, 0))
-        return weft_arena_print(a, "the best attempt takes %s, the deadline is %s",
-                                weft_unit_print(m->makespan_s, WEFT_UNIT_SECONDS, is),
-                                weft_unit_print(ask->most_latency_s, WEFT_UNIT_SECONDS, most));
+    if (!weft_constraints_allow(constraints, m->makespan_s, 0))
+        return weft_arena_print(
+            a, "the best attempt takes %s, the deadline is %s",
+            weft_unit_print(m->makespan_s, WEFT_UNIT_SECONDS, is),
+            weft_unit_print(constraints->most_latency_s, WEFT_UNIT_SECONDS, most));
     return weft_arena_print(a, "the best attempt makes %s items/s, at least %s are asked for",
                             weft_format_count(1 / m->period_s, is),
-                            weft_format_count(1 / ask->most_period_s, most));
+                            weft_format_count(1 / constraints->most_period_s, most));
 }
 
 /* Few solvers know of pipeline stages. */
 static const char *loop_reason(const weft_problem *p, const weft_plan *plan, weft_arena *a)
 {
-    int n_ways = plan->n_ways > 1 ? plan->n_ways : 1;
+    int n_variants = plan->n_variants > 1 ? plan->n_variants : 1;
 
-    for (int w = 0; w < n_ways && p->ask.is_contiguous; w++) {
+    for (int w = 0; w < n_variants && p->constraints.is_contiguous; w++) {
         int d = weft_plan_loop(p, plan->device + (size_t)w * (size_t)p->n_tasks, a);
 
         if (d >= 0)
@@ -297,7 +289,7 @@ static const char *refusal(const weft_problem *p, const weft_solution *s, weft_a
 
     if (m->over_device >= 0)
         return memory_reason(p, &s->plan, m, a);
-    if (!weft_ask_allows(&p->ask, m->makespan_s, m->period_s))
+    if (!weft_constraints_allow(&p->constraints, m->makespan_s, m->period_s))
         return limit_reason(p, m, a);
     return loop_reason(p, &s->plan, a);
 }

@@ -61,12 +61,12 @@ enum { ROUNDS = 30 };
 
 /* Device seconds of one sample. */
 typedef struct pool {
-    int n_classes, n_units;
+    int n_classes, n_blocks;
     double *c; /* [class * n_units + unit]; INFINITY: cannot */
     double n_devices[WEFT_MAX_PARTS];
 } pool;
 
-static double value_of(const weft_unit_cost *u, int kind, const weft_pipe_costs *c)
+static double value_of(const weft_block_cost *u, int kind, const weft_pipe_costs *c)
 {
     double again_s = INFINITY;
 
@@ -81,12 +81,12 @@ static double value_of(const weft_unit_cost *u, int kind, const weft_pipe_costs 
 
 static void take_table(const weft_pipe_costs *c, int kind, int class_id, int w, int x, pool *out)
 {
-    const weft_training *p = c->p;
-    const weft_unit_cost *cost = p->cost[weft_training_table(p, class_id, w, x)];
+    const weft_train_problem *p = c->p;
+    const weft_block_cost *cost = p->cost[weft_train_problem_table(p, class_id, w, x)];
     double factor = (double)p->width[w] / (double)p->share[x];
 
-    for (int u = 0; cost != NULL && u < out->n_units; u++) {
-        double *least = &out->c[class_id * out->n_units + u];
+    for (int u = 0; cost != NULL && u < out->n_blocks; u++) {
+        double *least = &out->c[class_id * out->n_blocks + u];
 
         *least = fmin(*least, factor * value_of(&cost[u], kind, c));
     }
@@ -95,11 +95,11 @@ static void take_table(const weft_pipe_costs *c, int kind, int class_id, int w, 
 /* Widths and shares of a family; f NULL: all that are allowed. */
 static pool pool_of(const weft_pipe_costs *c, const weft_pipe_family *f, int kind, weft_arena *a)
 {
-    const weft_training *p = c->p;
-    pool out = {.n_classes = c->n_classes, .n_units = p->units.n_units};
+    const weft_train_problem *p = c->p;
+    pool out = {.n_classes = c->n_classes, .n_blocks = p->blocks.n_blocks};
 
-    out.c = WEFT_NEW(a, double, out.n_classes *out.n_units);
-    for (int i = 0; i < out.n_classes * out.n_units; i++)
+    out.c = WEFT_NEW(a, double, out.n_classes *out.n_blocks);
+    for (int i = 0; i < out.n_classes * out.n_blocks; i++)
         out.c[i] = INFINITY;
     for (int k = 0; k < c->n_classes; k++) {
         out.n_devices[k] = p->cluster->classes[k].n_devices;
@@ -108,7 +108,7 @@ static pool pool_of(const weft_pipe_costs *c, const weft_pipe_family *f, int kin
         for (int w = 0; w < p->n_widths; w++)
             for (int x = 0; x < p->n_shares; x++)
                 if (f == NULL
-                        ? p->ask.most_width == 0 || p->width[w] <= p->ask.most_width
+                        ? p->constraints.most_width == 0 || p->width[w] <= p->constraints.most_width
                         : f->width[k] == w && p->share[x] <= f->microbatch &&
                               (f->replicas == 0 || p->share[x] * f->replicas == f->microbatch))
                     take_table(c, kind, k, w, x, &out);
@@ -121,12 +121,12 @@ static double priced_s(const pool *q, const double *price)
 {
     double work = 0, devices = 0;
 
-    for (int u = 0; u < q->n_units; u++) {
+    for (int u = 0; u < q->n_blocks; u++) {
         double least = INFINITY;
 
         for (int k = 0; k < q->n_classes; k++)
-            if (q->n_devices[k] > 0 && q->c[k * q->n_units + u] < INFINITY)
-                least = fmin(least, price[k] * q->c[k * q->n_units + u]);
+            if (q->n_devices[k] > 0 && q->c[k * q->n_blocks + u] < INFINITY)
+                least = fmin(least, price[k] * q->c[k * q->n_blocks + u]);
         work += least < INFINITY ? least : 0;
     }
     for (int k = 0; k < q->n_classes; k++)
@@ -141,8 +141,8 @@ static double best_priced_s(const pool *q)
     for (int k = 0; k < q->n_classes; k++) {
         double sum = 0;
 
-        for (int u = 0; u < q->n_units; u++)
-            sum += q->c[k * q->n_units + u] < INFINITY ? q->c[k * q->n_units + u] : 0;
+        for (int u = 0; u < q->n_blocks; u++)
+            sum += q->c[k * q->n_blocks + u] < INFINITY ? q->c[k * q->n_blocks + u] : 0;
         price[k] = q->n_devices[k] > 0 && sum > 0 ? 1 / sum : 0;
     }
     best_s = priced_s(q, price);
@@ -171,7 +171,7 @@ double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int
 {
     weft_arena *a = weft_arena_new();
     pool q = pool_of(c, f, kind, a);
-    double s = best_priced_s(&q) * (double)c->p->ask.batch;
+    double s = best_priced_s(&q) * (double)c->p->constraints.batch;
 
     weft_arena_free(a);
     return s;

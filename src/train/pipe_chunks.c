@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "pipe_chunks.h"
-#include "pipeline_draft.h"
+#include "train_lowered.h"
 
 enum { MOST_CUTS = 500 };
 
@@ -78,24 +78,24 @@ static bool cut_chain(const chunk_rows *r, const double *least, int *cut)
     return true;
 }
 
-static const weft_pipe_row **rows_of(const weft_pipe_costs *c, const weft_pipeline *plan,
+static const weft_pipe_row **rows_of(const weft_pipe_costs *c, const weft_train_plan *plan,
                                      weft_arena *a)
 {
     const weft_pipe_row **row = WEFT_NEW(a, const weft_pipe_row *, plan->n_stages);
 
     for (int i = 0; i < plan->n_stages; i++)
-        row[i] = &c->row[weft_training_table(
+        row[i] = &c->row[weft_train_problem_table(
             c->p, plan->stage[i].part[0].class_id, weft_width_place(c->p, plan->stage[i].width),
             weft_share_place(c->p, plan->stage[i].part[0].samples))];
     return row;
 }
 
-bool weft_pipe_cut_chunks(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a)
+bool weft_pipe_cut_chunks(const weft_pipe_costs *c, weft_train_plan *plan, weft_arena *a)
 {
     chunk_rows r = {.row = rows_of(c, plan, a),
                     .n_rows = plan->n_stages,
                     .n_chunks = plan->n_stages * plan->n_chunks,
-                    .n_cuts = c->p->units.n_cuts};
+                    .n_cuts = c->p->blocks.n_cuts};
 
     for (int i = 0; i < plan->n_stages; i++)
         if (!r.row[i]->is_there)
@@ -103,20 +103,20 @@ bool weft_pipe_cut_chunks(const weft_pipe_costs *c, weft_pipeline *plan, weft_ar
     return cut_chain(&r, least_loads(&r, a), plan->cut);
 }
 
-bool weft_pipe_has_all_cuts(const weft_units *u, int n_chunks)
+bool weft_pipe_has_all_cuts(const weft_blocks *u, int n_chunks)
 {
     double n = 1; /* ways to choose n_chunks - 1 of the n_units - 1 inner cuts */
 
     for (int i = 1; i < n_chunks && n <= MOST_CUTS; i++)
-        n = n * (u->n_units - i) / i;
+        n = n * (u->n_blocks - i) / i;
     return n <= MOST_CUTS;
 }
 
 /* Of one class: all numbers of chunks have the same loads. */
-static bool cut_alike(weft_pipe_chunks *k, int table, weft_pipeline *plan)
+static bool cut_alike(weft_pipe_chunks *k, int table, weft_train_plan *plan)
 {
     const weft_pipe_row *row = &k->best->costs->row[table];
-    int n_cuts = k->best->costs->p->units.n_cuts;
+    int n_cuts = k->best->costs->p->blocks.n_cuts;
     chunk_rows r = {.row = &row, .n_rows = 1, .n_chunks = n_cuts - 1, .n_cuts = n_cuts};
 
     if (k->least[table] == NULL)
@@ -128,7 +128,7 @@ static bool cut_alike(weft_pipe_chunks *k, int table, weft_pipeline *plan)
 /* --- plans ----------------------------------------------------------------------------------- */
 
 /* Of a device of a stage, along its order; the first that is over `room` ends it. */
-static double peak_bytes(const weft_pipeline_draft *d, int stage, const int64_t *order, int64_t n,
+static double peak_bytes(const weft_train_lowered *d, int stage, const int64_t *order, int64_t n,
                          double room)
 {
     double live = d->state[stage * WEFT_MAX_PARTS].static_bytes, peak = live;
@@ -146,7 +146,7 @@ static double peak_bytes(const weft_pipeline_draft *d, int stage, const int64_t 
 }
 
 /* Seconds of a microbatch on a stage. */
-static double stage_s(const weft_pipeline_draft *d, int stage)
+static double stage_s(const weft_train_lowered *d, int stage)
 {
     double l = 0;
 
@@ -155,14 +155,14 @@ static double stage_s(const weft_pipeline_draft *d, int stage)
     return l;
 }
 
-bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a)
+bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_train_plan *plan, weft_arena *a)
 {
-    weft_pipeline_draft d[WEFT_N_RECOMPUTES];
+    weft_train_lowered d[WEFT_N_RECOMPUTES];
 
     for (int r = 0; r < c->n_recomputes; r++) {
         for (int i = 0; i < plan->n_stages; i++)
             plan->stage[i].recompute = c->recompute[r];
-        weft_pipeline_draft_figures(c->p, plan, a, &d[r]);
+        weft_train_lower_figures(c->p, plan, a, &d[r]);
     }
     for (int i = 0; i < plan->n_stages; i++) {
         size_t mark = weft_arena_mark(a);
@@ -184,37 +184,38 @@ bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_pipeline *plan, weft_
     return true;
 }
 
-static weft_pipeline plan_of(const weft_pipe_family *f, int n_stages, int n_chunks, weft_arena *a)
+static weft_train_plan plan_of(const weft_pipe_family *f, int n_stages, int n_chunks, weft_arena *a)
 {
-    return (weft_pipeline){.schedule = WEFT_INTERLEAVED,
-                           .microbatch = f->microbatch,
-                           .n_stages = n_stages,
-                           .n_chunks = n_chunks,
-                           .cut = WEFT_NEW(a, int, n_stages *n_chunks + 1),
-                           .stage = WEFT_NEW(a, weft_stage, n_stages)};
+    return (weft_train_plan){.schedule = WEFT_INTERLEAVED,
+                             .microbatch = f->microbatch,
+                             .n_stages = n_stages,
+                             .n_chunks = n_chunks,
+                             .cut = WEFT_NEW(a, int, n_stages *n_chunks + 1),
+                             .stage = WEFT_NEW(a, weft_stage, n_stages)};
 }
 
-/* Stages of the crews of a sequence, in a layout of pipe_space.c. */
-static void place_stages(const weft_training *p, const weft_pipe_family *f, const int *crew,
-                         weft_pipe_layout layout, weft_pipeline *plan)
+/* Stages of the device groups of a sequence, in a layout of pipe_space.c. */
+static void place_stages(const weft_train_problem *p, const weft_pipe_family *f, const int *group,
+                         weft_pipe_layout layout, weft_train_plan *plan)
 {
     int all[WEFT_MAX_PARTS] = {0}, used[WEFT_MAX_PARTS] = {0};
 
     for (int i = 0; i < plan->n_stages; i++)
-        all[crew[i]] += f->replicas;
+        all[group[i]] += f->replicas;
     for (int i = plan->n_stages - 1; i >= 0; i--) {
-        const weft_pipe_crew *c = &f->crew[crew[i]];
+        const weft_pipe_group *c = &f->group[group[i]];
         weft_stage *s = &plan->stage[i];
 
         *s = (weft_stage){.width = p->width[c->width], .n_parts = 1};
         s->part[0] =
-            weft_pipe_part_at(layout, c->class_id[0], f->replicas, used[crew[i]], all[crew[i]]);
+            weft_pipe_part_at(layout, c->class_id[0], f->replicas, used[group[i]], all[group[i]]);
         s->part[0].samples = p->share[c->mix[0]];
-        used[crew[i]] += f->replicas;
+        used[group[i]] += f->replicas;
     }
 }
 
-static double span_s(const weft_pipe_row *row, weft_recompute r, const weft_pipeline *plan, int q)
+static double chunk_s(const weft_pipe_row *row, weft_recompute r, const weft_train_plan *plan,
+                      int q)
 {
     const double *b = row->backward_s[r];
 
@@ -223,7 +224,7 @@ static double span_s(const weft_pipe_row *row, weft_recompute r, const weft_pipe
 }
 
 /* From the first forward to the last backward. */
-static double bound_s(const weft_pipe_costs *c, const weft_pipeline *plan, int64_t m,
+static double bound_s(const weft_pipe_costs *c, const weft_train_plan *plan, int64_t m,
                       weft_arena *scratch)
 {
     const weft_pipe_row **row = rows_of(c, plan, scratch);
@@ -236,8 +237,8 @@ static double bound_s(const weft_pipe_costs *c, const weft_pipeline *plan, int64
             double sum = 0;
 
             for (int q = i; q < plan->n_stages * plan->n_chunks; q += plan->n_stages)
-                sum += span_s(row[i], c->recompute[r], plan, q);
-            first = fmin(first, span_s(row[i], c->recompute[r], plan, i));
+                sum += chunk_s(row[i], c->recompute[r], plan, q);
+            first = fmin(first, chunk_s(row[i], c->recompute[r], plan, i));
             l = fmin(l, sum);
         }
         bound = fmax(bound, before_s + (double)m * l);
@@ -246,10 +247,10 @@ static double bound_s(const weft_pipe_costs *c, const weft_pipeline *plan, int64
     return bound;
 }
 
-static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
+static void try_plan(weft_pipe_chunks *k, weft_train_plan *plan)
 {
     weft_pipe_best *best = k->best;
-    const weft_training *p = best->costs->p;
+    const weft_train_problem *p = best->costs->p;
     double step_s;
 
     if (!weft_pipe_choose_again(best->costs, plan, k->scratch))
@@ -258,24 +259,20 @@ static void try_plan(weft_pipe_chunks *k, weft_pipeline *plan)
     step_s = weft_pipe_plan_s(p, plan, k->scratch);
     if (step_s < best->value_s) {
         best->value_s = step_s;
-        best->plan = *plan;
-        best->plan.cut = weft_arena_copy(
-            best->a, plan->cut, sizeof *plan->cut * (size_t)(plan->n_stages * plan->n_chunks + 1));
-        best->plan.stage =
-            weft_arena_copy(best->a, plan->stage, sizeof *plan->stage * (size_t)plan->n_stages);
+        best->plan = weft_train_plan_copy(plan, best->a);
     }
 }
 
 /* --- all plans ------------------------------------------------------------------------------- */
 
-/* Stages of some crews of a family, chosen one after the other. */
+/* Stages of some device groups of a family, chosen one after the other. */
 typedef struct weaving {
     weft_pipe_chunks *k;
     const weft_pipe_family *f;
-    unsigned crews; /* that take part: bits */
+    unsigned groups; /* that take part: bits */
     int n_stages;
-    int *crew, *class_id;      /* [n_stages] */
-    int count[WEFT_MAX_PARTS]; /* stages of each crew */
+    int *group, *class_id;     /* [n_stages] */
+    int count[WEFT_MAX_PARTS]; /* stages of each device group */
     bool is_alike;
     double least_s; /* all units, each where it is quickest */
     double open_s;  /* least bound of what could not be tried */
@@ -284,21 +281,21 @@ typedef struct weaving {
 /* As has_layout of pipe_solve.c. */
 static bool has_layout(const weaving *w, weft_pipe_layout layout)
 {
-    bool is_near = layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
-
-    return layout == WEFT_PIPE_WIDE || (!w->is_alike && !(is_near && w->f->replicas == 1));
+    return layout == WEFT_PIPE_WIDE ||
+           (!w->is_alike && !(weft_pipe_is_near(layout) && w->f->replicas == 1));
 }
 
-static bool cut_plan(weaving *w, weft_pipeline *plan)
+static bool cut_plan(weaving *w, weft_train_plan *plan)
 {
     const weft_pipe_costs *c = w->k->best->costs;
-    const weft_pipe_crew *first = &w->f->crew[w->crew[0]];
+    const weft_pipe_group *first = &w->f->group[w->group[0]];
 
-    place_stages(c->p, w->f, w->crew, WEFT_PIPE_WIDE, plan);
-    if ((w->crews & (w->crews - 1)) == 0)
+    place_stages(c->p, w->f, w->group, WEFT_PIPE_WIDE, plan);
+    if ((w->groups & (w->groups - 1)) == 0)
         return cut_alike(
-            w->k, weft_training_table(c->p, first->class_id[0], first->width, first->mix[0]), plan);
-    (void)weft_pipe_spend(w->k->best, plan->n_stages * plan->n_chunks * c->p->units.n_cuts / 8);
+            w->k, weft_train_problem_table(c->p, first->class_id[0], first->width, first->mix[0]),
+            plan);
+    (void)weft_pipe_spend(w->k->best, plan->n_stages * plan->n_chunks * c->p->blocks.n_cuts / 8);
     return weft_pipe_cut_chunks(c, plan, w->k->scratch);
 }
 
@@ -308,7 +305,7 @@ static double least_step_s(const weaving *w)
 }
 
 /* All layouts of a plan that is cut. */
-static void try_layouts(weaving *w, weft_pipeline *plan)
+static void try_layouts(weaving *w, weft_train_plan *plan)
 {
     weft_pipe_chunks *k = w->k;
     size_t mark = weft_arena_mark(k->scratch);
@@ -322,28 +319,29 @@ static void try_layouts(weaving *w, weft_pipeline *plan)
             w->open_s = fmin(w->open_s, bound);
             continue;
         }
-        place_stages(k->best->costs->p, w->f, w->crew, (weft_pipe_layout)layout, plan);
+        place_stages(k->best->costs->p, w->f, w->group, (weft_pipe_layout)layout, plan);
         try_plan(k, plan);
     }
     weft_arena_rewind(k->scratch, mark);
 }
 
 /* All cuts from chunk q on. */
-static void try_cuts(weaving *w, weft_pipeline *plan, int q)
+static void try_cuts(weaving *w, weft_train_plan *plan, int q)
 {
-    int n_units = w->k->best->costs->p->units.n_units, left = plan->n_stages * plan->n_chunks - q;
+    int n_blocks = w->k->best->costs->p->blocks.n_blocks,
+        left = plan->n_stages * plan->n_chunks - q;
 
     if (w->k->best->is_over) {
         w->open_s = fmin(w->open_s, least_step_s(w));
         return;
     }
     if (left == 1) {
-        plan->cut[q + 1] = n_units;
+        plan->cut[q + 1] = n_blocks;
         (void)weft_pipe_spend(w->k->best, 1 + q / 2);
         try_layouts(w, plan);
         return;
     }
-    for (int cut = plan->cut[q] + 1; cut <= n_units - left + 1; cut++) {
+    for (int cut = plan->cut[q] + 1; cut <= n_blocks - left + 1; cut++) {
         plan->cut[q + 1] = cut;
         try_cuts(w, plan, q + 1);
     }
@@ -353,12 +351,12 @@ static void try_shape(weaving *w, int v)
 {
     weft_pipe_chunks *k = w->k;
     size_t mark = weft_arena_mark(k->scratch);
-    weft_pipeline plan = plan_of(w->f, w->n_stages, v, k->scratch);
+    weft_train_plan plan = plan_of(w->f, w->n_stages, v, k->scratch);
 
     if (cut_plan(w, &plan)) {
         try_layouts(w, &plan); /* a good one first */
-        place_stages(k->best->costs->p, w->f, w->crew, WEFT_PIPE_WIDE, &plan);
-        if (weft_pipe_has_all_cuts(&k->best->costs->p->units, w->n_stages * v))
+        place_stages(k->best->costs->p, w->f, w->group, WEFT_PIPE_WIDE, &plan);
+        if (weft_pipe_has_all_cuts(&k->best->costs->p->blocks, w->n_stages * v))
             try_cuts(w, &plan, 0);
     }
     weft_arena_rewind(k->scratch, mark);
@@ -366,15 +364,15 @@ static void try_shape(weaving *w, int v)
 
 static void try_sequence(weaving *w)
 {
-    const weft_training *p = w->k->best->costs->p;
-    int64_t most = weft_pipeline_most_chunks(p, w->f->microbatch);
+    const weft_train_problem *p = w->k->best->costs->p;
+    int64_t most = weft_train_plan_most_chunks(p, w->f->microbatch);
 
-    if (most > p->units.n_units)
-        most = p->units.n_units;
-    for (int c = 0; c < w->f->n_crews; c++)
-        if ((w->crews >> c & 1) && w->count[c] == 0)
+    if (most > p->blocks.n_blocks)
+        most = p->blocks.n_blocks;
+    for (int c = 0; c < w->f->n_groups; c++)
+        if ((w->groups >> c & 1) && w->count[c] == 0)
             return; /* tried without it */
-    for (int v = 2; v <= p->ask.most_chunks && w->n_stages * v <= most; v++) {
+    for (int v = 2; v <= p->constraints.most_chunks && w->n_stages * v <= most; v++) {
         if (w->k->best->is_over)
             w->open_s = fmin(w->open_s, least_step_s(w));
         else
@@ -397,13 +395,13 @@ static void weave_from(weaving *w, int i)
         try_sequence(w);
         return;
     }
-    for (int c = 0; c < w->f->n_crews; c++) {
-        const weft_pipe_crew *crew = &w->f->crew[c];
+    for (int c = 0; c < w->f->n_groups; c++) {
+        const weft_pipe_group *group = &w->f->group[c];
 
-        w->crew[i] = c;
-        w->class_id[i] = crew->class_id[0];
-        if (!(w->crews >> c & 1) ||
-            (w->count[c] + 1) * w->f->replicas > w->f->n_blocks[crew->class_id[0]] ||
+        w->group[i] = c;
+        w->class_id[i] = group->class_id[0];
+        if (!(w->groups >> c & 1) ||
+            (w->count[c] + 1) * w->f->replicas > w->f->n_blocks[group->class_id[0]] ||
             !weft_pipe_is_sequence(w->class_id, w->n_stages, i + 1))
             continue;
         w->count[c]++;
@@ -417,14 +415,14 @@ static double least_of(const weaving *w)
     const weft_pipe_costs *c = w->k->best->costs;
     double sum = 0;
 
-    for (int u = 0; u < c->p->units.n_units; u++) {
+    for (int u = 0; u < c->p->blocks.n_blocks; u++) {
         double least = INFINITY;
 
-        for (int i = 0; i < w->f->n_crews; i++)
-            for (int r = 0; r < c->n_recomputes && (w->crews >> i & 1); r++) {
-                const weft_pipe_crew *crew = &w->f->crew[i];
-                const weft_unit_cost *x = &c->p->cost[weft_training_table(
-                    c->p, crew->class_id[0], crew->width, crew->mix[0])][u];
+        for (int i = 0; i < w->f->n_groups; i++)
+            for (int r = 0; r < c->n_recomputes && (w->groups >> i & 1); r++) {
+                const weft_pipe_group *group = &w->f->group[i];
+                const weft_block_cost *x = &c->p->cost[weft_train_problem_table(
+                    c->p, group->class_id[0], group->width, group->mix[0])][u];
 
                 least = fmin(least, x->forward_s + x->backward_s + x->again_s[c->recompute[r]]);
             }
@@ -433,19 +431,19 @@ static double least_of(const weaving *w)
     return sum * (1 - 1e-12);
 }
 
-double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsigned crews)
+double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsigned groups)
 {
-    weaving w = {.k = k, .f = f, .crews = crews, .open_s = INFINITY};
+    weaving w = {.k = k, .f = f, .groups = groups, .open_s = INFINITY};
     unsigned classes = 0;
     int most = 0;
 
-    for (int c = 0; c < f->n_crews; c++)
-        if (crews >> c & 1) {
-            classes |= 1u << f->crew[c].class_id[0];
-            most += f->n_blocks[f->crew[c].class_id[0]] / f->replicas;
+    for (int c = 0; c < f->n_groups; c++)
+        if (groups >> c & 1) {
+            classes |= 1u << f->group[c].class_id[0];
+            most += f->n_blocks[f->group[c].class_id[0]] / f->replicas;
         }
     most = most < f->most_stages ? most : f->most_stages;
-    w.crew = WEFT_NEW(k->a, int, most + 1);
+    w.group = WEFT_NEW(k->a, int, most + 1);
     w.class_id = WEFT_NEW(k->a, int, most + 1);
     w.is_alike = weft_pipe_is_alike(k->best->costs, classes);
     w.least_s = least_of(&w);

@@ -11,14 +11,14 @@ typedef struct weft_pipe_chunks {
     weft_arena *a, *scratch;
 } weft_pipe_chunks;
 
-/* All plans of a uniform family whose stages are of these crews (bits), each of them used; the
- * least bound of what could not be tried before steps ran out, or INFINITY. */
-double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsigned crews);
+/* All plans of a uniform family whose stages are of these device groups (bits), each of them used;
+ * the least bound of what could not be tried before steps ran out, or INFINITY. */
+double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsigned groups);
 /* Few enough ways to cut the chain into so many chunks for plans of all of them? */
-bool weft_pipe_has_all_cuts(const weft_units *u, int n_chunks);
+bool weft_pipe_has_all_cuts(const weft_blocks *u, int n_chunks);
 /* The cuts of a plan whose stages and numbers are given, as the space has them; false: none. */
-bool weft_pipe_cut_chunks(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a);
+bool weft_pipe_cut_chunks(const weft_pipe_costs *c, weft_train_plan *plan, weft_arena *a);
 /* Chooses the recomputation of every stage; false: one does not fit. */
-bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_pipeline *plan, weft_arena *a);
+bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_train_plan *plan, weft_arena *a);
 
 #endif

@@ -2,21 +2,22 @@
 /* pipe_links.c: hops between stages and sums of gradients, for all moves of a family.
  *
  * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages
- * and their shares (pipeline_links.c): two look-ups tell both.
+ * and their shares (train_links.c): two look-ups tell both.
  *
  *  - Uniform: blocks and shares follow from the move, the move after it, and the layout. Exact.
- *  - Teams: shares depend on cuts. A lower bound instead: some receiver gets at least 1 / blocks of
+ *  - Device sets: shares depend on cuts. A lower bound instead: some receiver gets at least 1 / blocks of
  *    the microbatch, whole on every member, and some sender gives as much (or, if it is the wider
  *    one, its part of that), at the best bandwidth and latency between the classes. */
 #include <math.h>
 
-#include "pipeline.h"
+#include "cost.h"
 #include "space.h"
-#include "weft/cost.h"
+#include "train_plan.h"
 
 static const double probe_bytes = 1e6;
 
-static weft_affine hop_line(const weft_training *p, const weft_stage *from, const weft_stage *to)
+static weft_affine hop_line(const weft_train_problem *p, const weft_stage *from,
+                            const weft_stage *to)
 {
     double one_s = weft_hop_s(p, from, to, probe_bytes);
     double two_s = weft_hop_s(p, from, to, 2 * probe_bytes);
@@ -26,7 +27,7 @@ static weft_affine hop_line(const weft_training *p, const weft_stage *from, cons
     return (weft_affine){fmax(0, 2 * one_s - two_s), (two_s - one_s) / probe_bytes};
 }
 
-/* --- lower bounds for teams ------------------------------------------------------------------- */
+/* --- lower bounds for device sets ------------------------------------------------------------ */
 
 /* The best line between devices of two classes, [class * n_classes + class]. */
 static weft_affine *class_lines(const weft_pipe_costs *c, weft_arena *a)
@@ -56,8 +57,8 @@ static weft_affine *class_lines(const weft_pipe_costs *c, weft_arena *a)
 }
 
 static weft_affine least_line(const weft_pipe_costs *c, const weft_affine *line,
-                              const weft_pipe_family *f, const weft_pipe_crew *from,
-                              const weft_pipe_crew *to)
+                              const weft_pipe_family *f, const weft_pipe_group *from,
+                              const weft_pipe_group *to)
 {
     weft_affine best = {INFINITY, INFINITY};
     double samples = (double)f->microbatch / to->n_blocks;
@@ -79,7 +80,7 @@ static weft_affine least_line(const weft_pipe_costs *c, const weft_affine *line,
     return best;
 }
 
-/* --- all moves -------------------------------------------------------------------------------- */
+/* --- all moves ------------------------------------------------------------------------------- */
 
 static int n_moves_of(const weft_pipe_nodes *nodes)
 {
@@ -165,8 +166,8 @@ weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_fam
             l.n_lines[t] = weft_sync_lines(c->p, &here, &l.line[2 * t]);
             for (int k = nodes->move_at[next]; k < nodes->move_at[next + 1]; k++) {
                 int pair = l.pair_at[t] + k - nodes->move_at[next];
-                const weft_pipe_crew *from = &f->crew[nodes->move[t].crew];
-                const weft_pipe_crew *to = &f->crew[nodes->move[k].crew];
+                const weft_pipe_group *from = &f->group[nodes->move[t].group];
+                const weft_pipe_group *to = &f->group[nodes->move[k].group];
                 weft_stage there;
 
                 if (!l.is_exact) {

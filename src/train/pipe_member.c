@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "pipe_chunks.h"
-#include "pipeline.h"
+#include "train_plan.h"
 
 typedef struct member {
-    const weft_training *p;
-    const weft_pipeline *plan;
+    const weft_train_problem *p;
+    const weft_train_plan *plan;
     weft_pipe_costs *c;
     int width[WEFT_MAX_PARTS]; /* of each class; 0: not used */
     int all[WEFT_MAX_PARTS];   /* blocks of each class */
@@ -42,9 +42,9 @@ static bool has_layout(const member *m, weft_pipe_layout layout)
 
     for (int i = m->plan->n_stages - 1; i >= 0; i--)
         for (int k = 0; k < m->plan->stage[i].n_parts; k++) {
-            const weft_team_part *x = &m->plan->stage[i].part[k];
-            weft_team_part y = weft_pipe_part_at(layout, x->class_id, x->n_blocks,
-                                                 used[x->class_id], m->all[x->class_id]);
+            const weft_device_set_part *x = &m->plan->stage[i].part[k];
+            weft_device_set_part y = weft_pipe_part_at(layout, x->class_id, x->n_blocks,
+                                                       used[x->class_id], m->all[x->class_id]);
 
             if (x->first != y.first || (x->n_blocks > 1 && x->step != y.step))
                 return false;
@@ -65,7 +65,7 @@ static bool are_alike(const member *m)
 /* Every stage has as many blocks with as many samples. */
 static bool is_even(const member *m)
 {
-    const weft_team_part *x = &m->plan->stage[0].part[0];
+    const weft_device_set_part *x = &m->plan->stage[0].part[0];
     int d = 0;
 
     for (int k = 0; k < m->plan->stage[0].n_parts; k++)
@@ -97,9 +97,9 @@ static bool is_uniform(const member *m)
     return are_alike(m);
 }
 
-static bool is_team(const member *m)
+static bool is_device_set(const member *m)
 {
-    return weft_pipe_are_teams(m->c, m->width) &&
+    return weft_pipe_are_device_sets(m->c, m->width) &&
            (has_layout(m, WEFT_PIPE_WIDE) || has_layout(m, WEFT_PIPE_WIDE_FRONT) || are_alike(m));
 }
 
@@ -146,16 +146,16 @@ static bool is_woven(const member *m)
 {
     int n = m->plan->n_stages, n_chunks = n * m->plan->n_chunks;
     int *class_id = WEFT_NEW(m->a, int, n);
-    weft_pipeline like = *m->plan;
+    weft_train_plan like = *m->plan;
 
     for (int i = 0; i < n; i++)
         class_id[i] = m->plan->stage[i].part[0].class_id;
     like.cut = WEFT_NEW(m->a, int, n_chunks + 1);
     like.stage = weft_arena_copy(m->a, m->plan->stage, sizeof *like.stage * (size_t)n);
-    if (!m->p->units.is_chain || n < 2 || !weft_pipe_is_sequence(class_id, n, n) ||
+    if (!m->p->blocks.is_chain || n < 2 || !weft_pipe_is_sequence(class_id, n, n) ||
         !weft_pipe_cut_chunks(m->c, &like, m->a))
         return false;
-    if (!weft_pipe_has_all_cuts(&m->p->units, n_chunks) &&
+    if (!weft_pipe_has_all_cuts(&m->p->blocks, n_chunks) &&
         memcmp(like.cut, m->plan->cut, sizeof *like.cut * (size_t)(n_chunks + 1)) != 0)
         return false;
     like.cut = m->plan->cut;
@@ -167,7 +167,8 @@ static bool is_woven(const member *m)
     return true;
 }
 
-const char *weft_train_outside(const weft_training *p, const weft_pipeline *plan, weft_arena *a)
+const char *weft_train_outside(const weft_train_problem *p, const weft_train_plan *plan,
+                               weft_arena *a)
 {
     weft_pipe_costs costs;
     member m = {.p = p, .plan = plan, .c = &costs, .a = a};
@@ -181,7 +182,7 @@ const char *weft_train_outside(const weft_training *p, const weft_pipeline *plan
             return "interleaved stages have other devices, chunks or recomputation than the space";
         return NULL;
     }
-    if (!is_uniform(&m) && !is_team(&m) && !is_row(&m))
+    if (!is_uniform(&m) && !is_device_set(&m) && !is_row(&m))
         return "its stages have other blocks of devices, or other shares, than the space";
     return NULL;
 }

@@ -50,7 +50,7 @@ static double bound_at(const weft_pipe_table *t, int n_cuts, int node, int cut)
 static void take_way(row *r, int outer, const weft_pipe_stage *s)
 {
     const weft_pipe_table *t = r->t;
-    const weft_units *u = &r->best->costs->p->units;
+    const weft_blocks *u = &r->best->costs->p->blocks;
     int next = t->nodes->move[r->move].next;
     double l = s->forward_s + s->backward_s, rest_s = bound_at(t, u->n_cuts, next, outer), own_s;
     double hop_s = weft_affine_s(&t->links->least_send[r->move], u->leave_bytes[outer]) +
@@ -70,15 +70,15 @@ static bool take_stage(row *r, int outer)
 {
     const weft_pipe_table *t = r->t;
     const weft_pipe_move *move = &t->nodes->move[r->move];
-    const weft_pipe_crew *crew = &t->family->crew[move->crew];
-    weft_pipe_span span = {r->inner, outer, r->in_flight};
+    const weft_pipe_group *group = &t->family->group[move->group];
+    weft_pipe_range range = {r->inner, outer, r->in_flight};
     bool is_possible = false;
     weft_pipe_stage s;
 
-    if (!(bound_at(t, r->best->costs->p->units.n_cuts, move->next, outer) < INFINITY))
+    if (!(bound_at(t, r->best->costs->p->blocks.n_cuts, move->next, outer) < INFINITY))
         return true;
-    for (int mix = 0; mix < crew->n_mixes; mix++)
-        if (weft_pipe_stage_of(r->best->costs, crew, &span, mix, r->most_s, &s)) {
+    for (int mix = 0; mix < group->n_mixes; mix++)
+        if (weft_pipe_stage_of(r->best->costs, group, &range, mix, r->most_s, &s)) {
             take_way(r, outer, &s);
             is_possible = true;
         }
@@ -88,7 +88,7 @@ static bool take_stage(row *r, int outer)
 static void take_move(row *r)
 {
     const weft_pipe_costs *c = r->best->costs;
-    int last = c->p->units.n_cuts - 1;
+    int last = c->p->blocks.n_cuts - 1;
 
     if (r->t->nodes->move[r->move].next == 0) { /* the last stage has all that is left */
         (void)take_stage(r, last);
@@ -109,8 +109,8 @@ static void take_move(row *r)
 
 static bool fill_node(weft_pipe_best *best, weft_pipe_table *t, int node)
 {
-    const weft_training *p = best->costs->p;
-    int n_cuts = p->units.n_cuts;
+    const weft_train_problem *p = best->costs->p;
+    int n_cuts = p->blocks.n_cuts;
     int64_t m = t->family->n_microbatches;
 
     for (int inner = n_cuts - 2; inner >= 0; inner--) {
@@ -149,7 +149,7 @@ static bool is_within(const weft_pipe_nodes *nodes, int node, int root)
 
 bool weft_pipe_suffixes(weft_pipe_best *best, weft_pipe_table *t, int root, weft_arena *a)
 {
-    int n_cuts = best->costs->p->units.n_cuts;
+    int n_cuts = best->costs->p->blocks.n_cuts;
     int n_nodes = root < 0 ? t->nodes->n_nodes : root + 1;
 
     t->bound_s = WEFT_NEW_RAW(a, double, (size_t)n_nodes *(size_t)n_cuts);

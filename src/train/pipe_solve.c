@@ -2,12 +2,12 @@
 /* pipe_solve.c: the search over all families and schedules.
  *
  * 1. Every family gets a floor from bounds 2 and 3 of pipe_bound.c. Tasks are a family with a
- *    schedule, in the order of floors, uniform ones before teams.
+ *    schedule, in the order of floors, uniform ones before device sets.
  * 2. First plans, so that there is a target: plans of one stage; and, if the units are no chain,
  *    all tasks with the cuts of one line only, with half of the steps.
  * 3. A task: the table of suffixes without hops bounds all its nodes at once. A node below the
- *    target gets a table with its hops, in all layouts, and a first look (pipe_close.c) with few
- *    steps. Teams get a bound for all schedules before. Interleaved: all plans (pipe_chunks.c).
+ *    target gets a table with its hops, in all layouts, and a first look (pipe_branch_bound.c) with few
+ *    steps. Device sets get a bound for all schedules before. Interleaved: all plans (pipe_chunks.c).
  * 4. A floor at or above the target closes all tasks that follow.
  * 5. Nodes that are still open are searched again in the order of their bounds, each round with
  *    more steps, until nothing is open or the steps are used up.
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
 #include "pipe_chunks.h"
 #include "pipe_solve.h"
 
@@ -60,7 +61,7 @@ typedef struct searcher {
     const weft_pipe_effort *effort;
     open_list open;
     double lost_s;     /* bound of what cannot be searched */
-    double *relaxed_s; /* [families] of teams, for all schedules; 0: not made yet */
+    double *relaxed_s; /* [families] of device sets, for all schedules; 0: not made yet */
     chunk_keys done;   /* whose chunks were tried */
     int n_tasks;
     task *task;
@@ -107,7 +108,7 @@ static double work_of(searcher *s, const weft_pipe_family *f, work_memo *memo)
 
 /* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
  * chunk, and for them all work over the most stages counts. With one class, uniform families have
- * one crew with one share. */
+ * one device group with one share. */
 static double floor_of(searcher *s, const weft_pipe_family *f, bool is_chunks, work_memo *memo)
 {
     const weft_pipe_costs *c = s->best.costs;
@@ -115,7 +116,7 @@ static double floor_of(searcher *s, const weft_pipe_family *f, bool is_chunks, w
 
     if (c->n_classes > 1 || f->replicas == 0)
         return work_of(s, f, memo);
-    least_s = c->row[weft_training_table(c->p, 0, f->crew->width, f->crew->mix[0])].least_s;
+    least_s = c->row[weft_train_problem_table(c->p, 0, f->group->width, f->group->mix[0])].least_s;
     if (is_chunks)
         return (double)f->n_microbatches * least_s / f->most_stages;
     return weft_pipe_fill_s(least_s, f->n_microbatches, f->most_stages);
@@ -125,11 +126,8 @@ static int by_floor(const void *a, const void *b)
 {
     const task *x = a, *y = b;
 
-    if (x->floor_s != y->floor_s)
-        return x->floor_s < y->floor_s ? -1 : 1;
-    if (x->family != y->family)
-        return x->family < y->family ? -1 : 1;
-    return (int)x->schedule - (int)y->schedule;
+    return weft_order((double[]){x->floor_s, x->family, x->schedule},
+                      (double[]){y->floor_s, y->family, y->schedule}, 3);
 }
 
 static void list_tasks(searcher *s)
@@ -147,8 +145,8 @@ static void list_tasks(searcher *s)
         for (int k = 0; k < WEFT_N_SCHEDULES; k++) {
             bool is_chunks = k == WEFT_INTERLEAVED;
 
-            if (!(c->p->ask.schedules >> k & 1) ||
-                (is_chunks && (f->replicas == 0 || f->is_row || !c->p->units.is_chain)))
+            if (!(c->p->constraints.schedules >> k & 1) ||
+                (is_chunks && (f->replicas == 0 || f->is_row || !c->p->blocks.is_chain)))
                 continue;
             s->task[s->n_tasks++] =
                 (task){i, (weft_schedule)k, is_chunks ? floor_of(s, f, true, &memo) : f->floor_s};
@@ -181,8 +179,8 @@ static double search_node(searcher *s, const open_node *n, const weft_pipe_nodes
     double open_s = n->bound_s;
 
     if (weft_pipe_suffixes(&s->best, &table, n->root, s->scratch))
-        open_s =
-            fmax(open_s, weft_pipe_close(&s->best, &table, n->layout, n->root, steps, s->scratch));
+        open_s = fmax(open_s, weft_pipe_branch_bound(&s->best, &table, n->layout, n->root, steps,
+                                                     s->scratch));
     weft_arena_rewind(s->scratch, mark);
     return open_s;
 }
@@ -194,13 +192,12 @@ static bool has_layout(const searcher *s, const weft_pipe_family *f, const weft_
                        int root, weft_pipe_layout layout)
 {
     const int *used = nodes->used + (size_t)root * WEFT_MAX_PARTS;
-    bool is_near = layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
     bool is_shared = f->replicas == 0 && nodes->n_stages[root] > 1; /* a class by two stages */
     unsigned classes = 0;
 
     if (layout == WEFT_PIPE_WIDE)
         return true;
-    if (f->is_row || (is_near && f->replicas <= 1))
+    if (f->is_row || (weft_pipe_is_near(layout) && f->replicas <= 1))
         return false;
     for (int i = 0; i < WEFT_MAX_PARTS; i++) {
         classes |= used[i] > 0 ? 1u << i : 0;
@@ -213,15 +210,8 @@ static int by_bound(const void *a, const void *b)
 {
     const open_node *x = a, *y = b;
 
-    if (x->bound_s != y->bound_s)
-        return x->bound_s < y->bound_s ? -1 : 1;
-    if (x->family != y->family)
-        return x->family < y->family ? -1 : 1;
-    if (x->schedule != y->schedule)
-        return (int)x->schedule - (int)y->schedule;
-    if (x->root != y->root)
-        return x->root < y->root ? -1 : 1;
-    return (int)x->layout - (int)y->layout;
+    return weft_order((double[]){x->bound_s, x->family, x->schedule, x->root, x->layout},
+                      (double[]){y->bound_s, y->family, y->schedule, y->root, y->layout}, 5);
 }
 
 /* Nodes of a task below the target, by their bounds without hops. */
@@ -229,7 +219,7 @@ static open_list nodes_below(searcher *s, const task *t, const weft_pipe_nodes *
                              const weft_pipe_table *table)
 {
     const weft_pipe_family *f = &s->families.at[t->family];
-    int n_cuts = s->best.costs->p->units.n_cuts;
+    int n_cuts = s->best.costs->p->blocks.n_cuts;
     open_list list = {0};
 
     for (int root = 1; root < nodes->n_nodes; root++) {
@@ -258,7 +248,7 @@ static void lose(searcher *s, double bound_s)
 static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, open_list *list)
 {
     const weft_pipe_family *f = &s->families.at[t->family];
-    int n_cuts = s->best.costs->p->units.n_cuts;
+    int n_cuts = s->best.costs->p->blocks.n_cuts;
     weft_pipe_links links = find_links(s, f, nodes, WEFT_PIPE_WIDE, -1);
     weft_pipe_table wide = {.family = f, .nodes = nodes, .links = &links, .schedule = t->schedule};
     bool is_whole = !s->best.is_over && weft_pipe_suffixes(&s->best, &wide, -1, s->scratch);
@@ -272,8 +262,8 @@ static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, op
         if (n->bound_s >= weft_pipe_target_s(&s->best))
             continue;
         if (is_wide && !s->best.is_over)
-            n->bound_s = fmax(n->bound_s, weft_pipe_close(&s->best, &wide, n->layout, n->root,
-                                                          FIRST_LOOK, s->scratch));
+            n->bound_s = fmax(n->bound_s, weft_pipe_branch_bound(&s->best, &wide, n->layout,
+                                                                 n->root, FIRST_LOOK, s->scratch));
         else if (!s->best.is_over)
             n->bound_s = search_node(s, n, nodes, FIRST_LOOK);
         if (n->bound_s < weft_pipe_target_s(&s->best))
@@ -286,19 +276,19 @@ static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, op
 static bool is_too_large(const searcher *s, const weft_pipe_nodes *nodes)
 {
     const weft_pipe_costs *c = s->best.costs;
-    int64_t n_pairs = c->outer == NULL ? 0 : c->outer_at[c->p->units.n_cuts];
+    int64_t n_pairs = c->outer == NULL ? 0 : c->outer_at[c->p->blocks.n_cuts];
 
-    return (int64_t)nodes->n_nodes * c->p->units.n_cuts > MOST_ENTRIES ||
+    return (int64_t)nodes->n_nodes * c->p->blocks.n_cuts > MOST_ENTRIES ||
            n_pairs * nodes->move_at[nodes->n_nodes] > s->best.most_steps / 4;
 }
 
-/* A bound for all schedules of a family of teams, found once: as if one microbatch were in flight.
- * The floor, if there is none. */
+/* A bound for all schedules of a family of device sets, found once: as if one microbatch were in
+ * flight. The floor, if there is none. */
 static double relaxed_bound(searcher *s, int family)
 {
     size_t mark = weft_arena_mark(s->scratch);
     const weft_pipe_family *f = &s->families.at[family];
-    int n_cuts = s->best.costs->p->units.n_cuts;
+    int n_cuts = s->best.costs->p->blocks.n_cuts;
     weft_pipe_nodes *nodes;
     double bound_s = INFINITY;
 
@@ -359,17 +349,18 @@ static void run_plain(searcher *s, const task *whole)
 
 /* --- interleaved ----------------------------------------------------------------------------- */
 
-/* Were these crews (bits) of the family tried in another, which differs in unused classes only? */
-static bool is_done(searcher *s, const weft_pipe_family *f, unsigned crews)
+/* Were these device groups (bits) of the family tried in another, which differs in unused classes
+ * only? */
+static bool is_done(searcher *s, const weft_pipe_family *f, unsigned groups)
 {
     chunk_key key;
 
     memset(&key, 0xff, sizeof key);
     key.at[0] = f->replicas;
-    key.at[1] = f->crew[0].mix[0];
-    for (int c = 0; c < f->n_crews; c++)
-        if (crews >> c & 1)
-            key.at[2 + f->crew[c].class_id[0]] = f->crew[c].width;
+    key.at[1] = f->group[0].mix[0];
+    for (int c = 0; c < f->n_groups; c++)
+        if (groups >> c & 1)
+            key.at[2 + f->group[c].class_id[0]] = f->group[c].width;
     for (int i = 0; i < s->done.n; i++)
         if (memcmp(&s->done.at[i], &key, sizeof key) == 0)
             return true;
@@ -381,9 +372,9 @@ static void run_chunks(searcher *s, const task *t)
 {
     const weft_pipe_family *f = &s->families.at[t->family];
 
-    for (unsigned crews = 1; crews < 1u << f->n_crews; crews++)
-        if (!is_done(s, f, crews))
-            lose(s, fmax(t->floor_s, weft_pipe_try_chunks(&s->chunks, f, crews)));
+    for (unsigned groups = 1; groups < 1u << f->n_groups; groups++)
+        if (!is_done(s, f, groups))
+            lose(s, fmax(t->floor_s, weft_pipe_try_chunks(&s->chunks, f, groups)));
 }
 
 /* --- rounds ---------------------------------------------------------------------------------- */
@@ -412,13 +403,13 @@ static void run_round(searcher *s, int64_t steps)
     s->open.n = n;
 }
 
-/* Uniform families, or teams. */
-static void run_tasks(searcher *s, bool is_teams)
+/* Uniform families, or device sets. */
+static void run_tasks(searcher *s, bool is_device_sets)
 {
     for (int i = 0; i < s->n_tasks; i++) {
         const task *t = &s->task[i];
 
-        if ((s->families.at[t->family].replicas == 0) != is_teams)
+        if ((s->families.at[t->family].replicas == 0) != is_device_sets)
             continue;
         if (t->floor_s >= weft_pipe_target_s(&s->best))
             return;
@@ -480,7 +471,7 @@ static void run_singles(searcher *s)
  * bytes leave. */
 static int next_in_line(const weft_pipe_costs *c, int cut)
 {
-    const weft_units *u = &c->p->units;
+    const weft_blocks *u = &c->p->blocks;
     int best = -1;
 
     for (int k = c->outer_at[cut]; k < c->outer_at[cut + 1]; k++) {
@@ -498,7 +489,7 @@ static void run_line(searcher *s)
 {
     weft_pipe_costs *c = s->best.costs;
     const int *outer_at = c->outer_at, *outer = c->outer;
-    int n_cuts = c->p->units.n_cuts, n_line = 0, n = 0;
+    int n_cuts = c->p->blocks.n_cuts, n_line = 0, n = 0;
     int *line = WEFT_NEW(s->a, int, n_cuts), *at = WEFT_NEW(s->a, int, n_cuts + 1), *list;
     int64_t most_steps = s->best.most_steps;
 
@@ -538,7 +529,7 @@ static void search(searcher *s)
         run_round(s, steps);
 }
 
-void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
+void weft_pipe_search(const weft_train_problem *p, weft_run *run, const weft_pipe_effort *effort,
                       weft_arena *a, weft_pipe_result *out)
 {
     weft_pipe_costs costs;

@@ -7,19 +7,19 @@
 
 /* How far to go. */
 typedef struct weft_pipe_effort {
-    bool is_uniform; /* leave out teams */
+    bool is_uniform; /* leave out device sets */
     bool is_first;   /* the first plans of every family only; nothing is proved but their bounds */
     int64_t steps;   /* 0: the default */
 } weft_pipe_effort;
 
 typedef struct weft_pipe_result {
-    double value_s;     /* INFINITY: no plan */
-    weft_pipeline plan; /* in the arena that was given */
-    double bound_s;     /* no plan of the space takes less; INFINITY: there is none */
+    double value_s;       /* INFINITY: no plan */
+    weft_train_plan plan; /* in the arena that was given */
+    double bound_s;       /* no plan of the space takes less; INFINITY: there is none */
     int64_t n_stages_tried, n_plans_tried;
 } weft_pipe_result;
 
-void weft_pipe_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
+void weft_pipe_search(const weft_train_problem *p, weft_run *run, const weft_pipe_effort *effort,
                       weft_arena *a, weft_pipe_result *out);
 
 #endif

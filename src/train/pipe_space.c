@@ -12,7 +12,7 @@
  *               p-th has the blocks p d .. p d + d - 1 ("wide": replicas are neighbours) or p, p +
  *               S, .. p + (d - 1) S ("near": stages are neighbours), p counted from the last stage
  *               to the first, or ("front") from the first to the last;
- *      teams    only if the product over classes of (blocks + 1) is at most MOST_TEAMS: a stage has
+ *      device sets    only if the product over classes of (blocks + 1) is at most MOST_DEVICE_SETS: a stage has
  *               any number of blocks of any classes of one width, with one share for each class;
  *               the shares add up to B. Stages, from the last to the first or from the first to
  *               the last, take the next blocks of each class;
@@ -24,25 +24,26 @@
  *    those of one class follow each other.
  * Parts of a stage stand in the order of classes. Limits on width, replicas (blocks of a stage) and
  * stages are kept; microbatches times stages are at most what can be simulated
- * (weft_pipeline_most_chunks). pipe_member.c tells whether a plan is one of these.
+ * (weft_train_plan_most_chunks). pipe_member.c tells whether a plan is one of these.
  *
- * A family is what shares B, the widths, and d (or teams). Suffixes of its pipelines are nodes of a
+ * A family is what shares B, the widths, and d (or device sets). Suffixes of its pipelines are nodes of a
  * graph: what they use of each class, and how many stages they have. A move puts a stage in front.
  */
 #include <assert.h>
 #include <string.h>
 
-#include "pipeline_draft.h"
+#include "cost.h"
+#include "rows.h"
 #include "space.h"
-#include "weft/cost.h"
+#include "train_lowered.h"
 
-enum { MOST_TEAMS = 100, MOST_FAMILIES = 100000, MOST_ORDERED = 4, MOST_MIXED = 6 };
+enum { MOST_DEVICE_SETS = 100, MOST_FAMILIES = 100000, MOST_ORDERED = 4, MOST_MIXED = 6 };
 
 typedef WEFT_VEC(weft_pipe_family) family_list;
 
 typedef struct maker {
     weft_pipe_costs *c;
-    const weft_training *p;
+    const weft_train_problem *p;
     weft_arena *a;
     family_list list;
     int n_choices[WEFT_MAX_PARTS]; /* widths of each class */
@@ -53,16 +54,16 @@ typedef struct maker {
 
 static bool is_width_possible(const weft_pipe_costs *c, int class_id, int w)
 {
-    const weft_training *p = c->p;
+    const weft_train_problem *p = c->p;
     bool is_there = false;
 
-    if (p->ask.most_width > 0 && p->width[w] > p->ask.most_width)
+    if (p->constraints.most_width > 0 && p->width[w] > p->constraints.most_width)
         return false;
     if (weft_class_blocks(&p->cluster->classes[class_id], p->width[w]) < 1 ||
         !c->store[class_id * p->n_widths + w].is_there)
         return false;
     for (int x = 0; x < p->n_shares; x++)
-        is_there |= c->row[weft_training_table(p, class_id, w, x)].is_there;
+        is_there |= c->row[weft_train_problem_table(p, class_id, w, x)].is_there;
     return is_there;
 }
 
@@ -103,37 +104,38 @@ static weft_pipe_family family_with(const maker *k, const int *at)
     return f;
 }
 
-/* --- crews ----------------------------------------------------------------------------------- */
+/* --- device groups --------------------------------------------------------------------------- */
 
 /* Of d blocks each, out of so many. */
 static void limit_stages(const maker *k, weft_pipe_family *f, int64_t n_blocks, int d)
 {
     int64_t n = n_blocks / d;
 
-    if (n > k->p->units.n_units)
-        n = k->p->units.n_units;
-    if (k->p->ask.most_stages > 0 && n > k->p->ask.most_stages)
-        n = k->p->ask.most_stages;
-    if (n > weft_pipeline_most_chunks(k->p, f->microbatch))
-        n = weft_pipeline_most_chunks(k->p, f->microbatch);
+    if (n > k->p->blocks.n_blocks)
+        n = k->p->blocks.n_blocks;
+    if (k->p->constraints.most_stages > 0 && n > k->p->constraints.most_stages)
+        n = k->p->constraints.most_stages;
+    if (n > weft_train_plan_most_chunks(k->p, f->microbatch))
+        n = weft_train_plan_most_chunks(k->p, f->microbatch);
     f->most_stages = (int)n;
 }
 
-static void add_family(maker *k, weft_pipe_family *f, const weft_pipe_crew *crew, int n_crews)
+static void add_family(maker *k, weft_pipe_family *f, const weft_pipe_group *group, int n_groups)
 {
-    if (n_crews == 0 || f->most_stages == 0)
+    if (n_groups == 0 || f->most_stages == 0)
         return;
-    f->n_crews = n_crews;
-    f->crew = weft_arena_copy(k->a, crew, (size_t)n_crews * sizeof *crew);
-    f->n_microbatches = k->p->ask.batch / f->microbatch;
+    f->n_groups = n_groups;
+    f->group = weft_arena_copy(k->a, group, (size_t)n_groups * sizeof *group);
+    f->n_microbatches = k->p->constraints.batch / f->microbatch;
     WEFT_PUSH(k->a, k->list, *f);
 }
 
 static bool is_microbatch(const maker *k, int64_t samples)
 {
-    const weft_train_ask *ask = &k->p->ask;
+    const weft_train_constraints *constraints = &k->p->constraints;
 
-    return ask->batch % samples == 0 && (ask->microbatch == 0 || ask->microbatch == samples);
+    return constraints->batch % samples == 0 &&
+           (constraints->microbatch == 0 || constraints->microbatch == samples);
 }
 
 /* Uniform: d replicas with share x each. Classes that have too few blocks, or no table, take no
@@ -141,13 +143,13 @@ static bool is_microbatch(const maker *k, int64_t samples)
 static void add_uniform(maker *k, const int *at, int d, int x)
 {
     weft_pipe_family f = family_with(k, at);
-    weft_pipe_crew crew[WEFT_MAX_PARTS];
-    int n_crews = 0;
+    weft_pipe_group group[WEFT_MAX_PARTS];
+    int n_groups = 0;
     int64_t n_blocks = 0;
 
     for (int i = 0; i < k->c->n_classes; i++) {
         bool is_part = f.width[i] >= 0 && f.n_blocks[i] >= d &&
-                       k->c->row[weft_training_table(k->p, i, f.width[i], x)].is_there;
+                       k->c->row[weft_train_problem_table(k->p, i, f.width[i], x)].is_there;
 
         if (!is_part && at[i] > 0)
             return;
@@ -157,18 +159,18 @@ static void add_uniform(maker *k, const int *at, int d, int x)
             continue;
         }
         n_blocks += f.n_blocks[i] / d * d;
-        crew[n_crews++] = (weft_pipe_crew){.width = f.width[i],
-                                           .n_parts = 1,
-                                           .n_blocks = d,
-                                           .class_id = {i},
-                                           .count = {d},
-                                           .n_mixes = 1,
-                                           .mix = weft_arena_copy(k->a, &x, sizeof x)};
+        group[n_groups++] = (weft_pipe_group){.width = f.width[i],
+                                              .n_parts = 1,
+                                              .n_blocks = d,
+                                              .class_id = {i},
+                                              .count = {d},
+                                              .n_mixes = 1,
+                                              .mix = weft_arena_copy(k->a, &x, sizeof x)};
     }
     f.replicas = d;
     f.microbatch = d * k->p->share[x];
     limit_stages(k, &f, n_blocks, d);
-    add_family(k, &f, crew, n_crews);
+    add_family(k, &f, group, n_groups);
 }
 
 static void add_uniforms(maker *k, const int *at)
@@ -180,70 +182,71 @@ static void add_uniforms(maker *k, const int *at)
 
         most = n > most ? n : most;
     }
-    if (k->p->ask.most_replicas > 0 && most > k->p->ask.most_replicas)
-        most = k->p->ask.most_replicas;
+    if (k->p->constraints.most_replicas > 0 && most > k->p->constraints.most_replicas)
+        most = k->p->constraints.most_replicas;
     for (int x = 0; x < k->p->n_shares; x++)
-        for (int d = 1; d <= most && d * k->p->share[x] <= k->p->ask.batch; d++)
+        for (int d = 1; d <= most && d * k->p->share[x] <= k->p->constraints.batch; d++)
             if (is_microbatch(k, d * k->p->share[x]))
                 add_uniform(k, at, d, x);
 }
 
-/* --- teams ----------------------------------------------------------------------------------- */
+/* --- device sets ----------------------------------------------------------------------------- */
 
 typedef WEFT_VEC(int) int_list;
-typedef WEFT_VEC(weft_pipe_crew) crew_list;
+typedef WEFT_VEC(weft_pipe_group) device_group_list;
 
 /* All shares of parts i .. with `left` samples to give away. */
-static void add_mixes(const maker *k, const weft_pipe_crew *crew, int i, int64_t left, int *share,
+static void add_mixes(const maker *k, const weft_pipe_group *group, int i, int64_t left, int *share,
                       int_list *out)
 {
-    if (i == crew->n_parts) {
-        for (int q = 0; q < crew->n_parts && left == 0; q++)
+    if (i == group->n_parts) {
+        for (int q = 0; q < group->n_parts && left == 0; q++)
             WEFT_PUSH(k->a, *out, share[q]);
         return;
     }
-    for (int x = 0; x < k->p->n_shares && k->p->share[x] * crew->count[i] <= left; x++) {
-        int table = weft_training_table(k->p, crew->class_id[i], crew->width, x);
+    for (int x = 0; x < k->p->n_shares && k->p->share[x] * group->count[i] <= left; x++) {
+        int table = weft_train_problem_table(k->p, group->class_id[i], group->width, x);
 
         if (!k->c->row[table].is_there)
             continue;
         share[i] = x;
-        add_mixes(k, crew, i + 1, left - k->p->share[x] * crew->count[i], share, out);
+        add_mixes(k, group, i + 1, left - k->p->share[x] * group->count[i], share, out);
     }
 }
 
-/* The crew with these blocks, if there is one. */
-static void add_crew(const maker *k, const weft_pipe_family *f, const int *count, crew_list *out)
+/* The device group with these blocks, if there is one. */
+static void add_device_group(const maker *k, const weft_pipe_family *f, const int *count,
+                             device_group_list *out)
 {
-    weft_pipe_crew crew = {.width = -1};
+    weft_pipe_group group = {.width = -1};
     int share[WEFT_MAX_PARTS];
     int_list mixes = {0};
 
     for (int i = 0; i < k->c->n_classes; i++) {
         if (count[i] == 0)
             continue;
-        if (crew.width >= 0 && crew.width != f->width[i])
+        if (group.width >= 0 && group.width != f->width[i])
             return;
-        crew.width = f->width[i];
-        crew.class_id[crew.n_parts] = i;
-        crew.count[crew.n_parts++] = count[i];
-        crew.n_blocks += count[i];
+        group.width = f->width[i];
+        group.class_id[group.n_parts] = i;
+        group.count[group.n_parts++] = count[i];
+        group.n_blocks += count[i];
     }
-    if (crew.n_parts == 0 ||
-        (k->p->ask.most_replicas > 0 && crew.n_blocks > k->p->ask.most_replicas))
+    if (group.n_parts == 0 ||
+        (k->p->constraints.most_replicas > 0 && group.n_blocks > k->p->constraints.most_replicas))
         return;
-    add_mixes(k, &crew, 0, f->microbatch, share, &mixes);
-    crew.n_mixes = mixes.n / crew.n_parts;
-    crew.mix = mixes.at;
-    if (crew.n_mixes > 0)
-        WEFT_PUSH(k->a, *out, crew);
+    add_mixes(k, &group, 0, f->microbatch, share, &mixes);
+    group.n_mixes = mixes.n / group.n_parts;
+    group.mix = mixes.at;
+    if (group.n_mixes > 0)
+        WEFT_PUSH(k->a, *out, group);
 }
 
-static void add_teams(maker *k, const int *at, int64_t microbatch)
+static void add_device_sets(maker *k, const int *at, int64_t microbatch)
 {
     weft_pipe_family f = family_with(k, at);
     int count[WEFT_MAX_PARTS] = {0}, i = 0;
-    crew_list crews = {0};
+    device_group_list groups = {0};
     int64_t n_blocks = 0;
 
     f.microbatch = microbatch;
@@ -252,37 +255,37 @@ static void add_teams(maker *k, const int *at, int64_t microbatch)
             count[i] = 0;
         if (i < k->c->n_classes) {
             count[i]++;
-            add_crew(k, &f, count, &crews);
+            add_device_group(k, &f, count, &groups);
         }
     }
     for (int c = 0; c < k->c->n_classes; c++)
         n_blocks += f.n_blocks[c];
     limit_stages(k, &f, n_blocks, 1);
-    add_family(k, &f, crews.at, crews.n);
+    add_family(k, &f, groups.at, groups.n);
 }
 
-static bool are_teams(const int *n_blocks, int n_classes)
+static bool are_device_sets(const int *n_blocks, int n_classes)
 {
     int64_t product = 1;
 
-    for (int i = 0; i < n_classes && product <= MOST_TEAMS; i++)
+    for (int i = 0; i < n_classes && product <= MOST_DEVICE_SETS; i++)
         product *= n_blocks[i] + 1;
-    return product <= MOST_TEAMS;
+    return product <= MOST_DEVICE_SETS;
 }
 
-static void add_team_families(maker *k, const int *at)
+static void add_device_set_families(maker *k, const int *at)
 {
     weft_pipe_family f = family_with(k, at);
     int64_t most = 0;
 
     assert(k->c->n_classes <= WEFT_MAX_PARTS);
-    if (!are_teams(f.n_blocks, k->c->n_classes))
+    if (!are_device_sets(f.n_blocks, k->c->n_classes))
         return;
     for (int i = 0; i < k->c->n_classes; i++)
         most += f.n_blocks[i] * k->p->share[k->p->n_shares - 1];
-    for (int64_t b = 1; b <= most && b <= k->p->ask.batch; b++)
+    for (int64_t b = 1; b <= most && b <= k->p->constraints.batch; b++)
         if (is_microbatch(k, b))
-            add_teams(k, at, b);
+            add_device_sets(k, at, b);
 }
 
 /* The fewest blocks of a class at any width that it may have; 0: it has none. */
@@ -299,14 +302,14 @@ static int fewest_blocks(const weft_pipe_costs *c, int class_id)
     return fewest;
 }
 
-bool weft_pipe_are_teams(const weft_pipe_costs *c, const int *width)
+bool weft_pipe_are_device_sets(const weft_pipe_costs *c, const int *width)
 {
     int n_blocks[WEFT_MAX_PARTS];
 
     for (int i = 0; i < c->n_classes; i++)
         n_blocks[i] = width[i] > 0 ? weft_class_blocks(&c->p->cluster->classes[i], width[i])
                                    : fewest_blocks(c, i);
-    return are_teams(n_blocks, c->n_classes);
+    return are_device_sets(n_blocks, c->n_classes);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -354,7 +357,7 @@ int weft_pipe_orders_of(int n_classes, weft_arena *a, const weft_pipe_order **ou
     return list.n;
 }
 
-static void add_part(weft_stage *s, const weft_team_part *part)
+static void add_part(weft_stage *s, const weft_device_set_part *part)
 {
     int i = s->n_parts++;
 
@@ -363,8 +366,8 @@ static void add_part(weft_stage *s, const weft_team_part *part)
     s->part[i] = *part;
 }
 
-bool weft_pipe_row_stage(const weft_training *p, const weft_pipe_order *order, int width, int d,
-                         int after, weft_stage *out)
+bool weft_pipe_row_stage(const weft_train_problem *p, const weft_pipe_order *order, int width,
+                         int d, int after, weft_stage *out)
 {
     int64_t from = (int64_t)after * d, to = from + d, at = 0; /* places in the row */
 
@@ -374,35 +377,35 @@ bool weft_pipe_row_stage(const weft_training *p, const weft_pipe_order *order, i
         int64_t first = from > at ? from - at : 0, end = to - at < n ? to - at : n;
 
         if (first < end)
-            add_part(out, &(weft_team_part){.class_id = k,
-                                            .n_blocks = (int)(end - first),
-                                            .first = (int)first,
-                                            .step = 1});
+            add_part(out, &(weft_device_set_part){.class_id = k,
+                                                  .n_blocks = (int)(end - first),
+                                                  .first = (int)first,
+                                                  .step = 1});
         at += n;
     }
     return at >= to;
 }
 
-static weft_pipe_crew crew_of(const maker *k, const weft_stage *s, int w, int x)
+static weft_pipe_group device_group_of(const maker *k, const weft_stage *s, int w, int x)
 {
-    weft_pipe_crew crew = {.width = w, .n_parts = s->n_parts, .n_mixes = 1};
+    weft_pipe_group group = {.width = w, .n_parts = s->n_parts, .n_mixes = 1};
     int *mix = WEFT_NEW(k->a, int, s->n_parts);
 
     for (int i = 0; i < s->n_parts; i++) {
-        crew.class_id[i] = s->part[i].class_id;
-        crew.count[i] = s->part[i].n_blocks;
-        crew.n_blocks += s->part[i].n_blocks;
+        group.class_id[i] = s->part[i].class_id;
+        group.count[i] = s->part[i].n_blocks;
+        group.n_blocks += s->part[i].n_blocks;
         mix[i] = x;
     }
-    crew.mix = mix;
-    return crew;
+    group.mix = mix;
+    return group;
 }
 
 /* Stages of d blocks along the order; if none has blocks of two classes, they are uniform. */
 static void add_row(maker *k, const weft_pipe_order *order, int w, int d, int x)
 {
     weft_pipe_family f = {.replicas = d, .is_row = true, .microbatch = d * k->p->share[x]};
-    crew_list crews = {0};
+    device_group_list groups = {0};
     int64_t total = 0;
     bool is_mixed = false;
     weft_stage s;
@@ -420,13 +423,14 @@ static void add_row(maker *k, const weft_pipe_order *order, int w, int d, int x)
     for (int i = 0; i < f.most_stages; i++) {
         (void)weft_pipe_row_stage(k->p, order, k->p->width[w], d, i, &s);
         is_mixed |= s.n_parts > 1;
-        WEFT_PUSH(k->a, crews, crew_of(k, &s, w, x));
+        WEFT_PUSH(k->a, groups, device_group_of(k, &s, w, x));
     }
     if (is_mixed)
-        add_family(k, &f, crews.at, crews.n);
+        add_family(k, &f, groups.at, groups.n);
 }
 
-/* Can all classes of the order work so, and are they too many for teams, which have all this? */
+/* Can all classes of the order work so, and are they too many for device sets, which have all
+ * this? */
 static bool is_row(const maker *k, const weft_pipe_order *order, int w, int x)
 {
     int width[WEFT_MAX_PARTS] = {0};
@@ -435,11 +439,11 @@ static bool is_row(const maker *k, const weft_pipe_order *order, int w, int x)
         int c = order->class_id[i];
 
         if (!is_width_possible(k->c, c, w) ||
-            !k->c->row[weft_training_table(k->p, c, w, x)].is_there)
+            !k->c->row[weft_train_problem_table(k->p, c, w, x)].is_there)
             return false;
         width[c] = k->p->width[w];
     }
-    return !weft_pipe_are_teams(k->c, width);
+    return !weft_pipe_are_device_sets(k->c, width);
 }
 
 static void add_rows_of(maker *k, const weft_pipe_order *order, int w, int x)
@@ -448,9 +452,9 @@ static void add_rows_of(maker *k, const weft_pipe_order *order, int w, int x)
 
     for (int i = 0; i < order->n; i++)
         most += weft_class_blocks(&k->p->cluster->classes[order->class_id[i]], k->p->width[w]);
-    if (k->p->ask.most_replicas > 0 && most > k->p->ask.most_replicas)
-        most = k->p->ask.most_replicas;
-    for (int d = 2; d <= most && d * k->p->share[x] <= k->p->ask.batch; d++)
+    if (k->p->constraints.most_replicas > 0 && most > k->p->constraints.most_replicas)
+        most = k->p->constraints.most_replicas;
+    for (int d = 2; d <= most && d * k->p->share[x] <= k->p->constraints.batch; d++)
         if (is_microbatch(k, d * k->p->share[x]))
             add_row(k, order, w, d, x);
 }
@@ -476,7 +480,7 @@ weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a)
     list_widths(&k);
     for (; is_more && k.list.n < MOST_FAMILIES; is_more = next_widths(&k, at)) {
         add_uniforms(&k, at);
-        add_team_families(&k, at);
+        add_device_set_families(&k, at);
     }
     add_rows(&k);
     return (weft_pipe_families){k.list.n, k.list.at, !is_more && k.list.n < MOST_FAMILIES};
@@ -485,12 +489,12 @@ weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a)
 /* --- nodes ----------------------------------------------------------------------------------- */
 
 typedef struct step {
-    int crew, from, to; /* nodes */
+    int group, from, to; /* nodes */
 } step;
 
 typedef struct node_maker {
     const weft_pipe_family *f;
-    int unit;                  /* blocks are used by so many at a time */
+    int block;                 /* blocks are used by so many at a time */
     int radix[WEFT_MAX_PARTS]; /* of the key of what is used */
     int n_keys, *node_of;      /* [n_keys] of this number of stages; -1: none */
     WEFT_VEC(int) used, stages;
@@ -503,20 +507,20 @@ static int key_of(const node_maker *k, const int *used)
     int key = 0;
 
     for (int i = 0; i < WEFT_MAX_PARTS && !k->f->is_row; i++)
-        key = key * k->radix[i] + used[i] / k->unit;
+        key = key * k->radix[i] + used[i] / k->block;
     return key;
 }
 
-/* Puts crew c in front of a node; false: there are no such blocks. */
+/* Puts device group c in front of a node; false: there are no such blocks. */
 static bool grow(node_maker *k, int from, int c)
 {
-    const weft_pipe_crew *crew = &k->f->crew[c];
+    const weft_pipe_group *group = &k->f->group[c];
     int used[WEFT_MAX_PARTS], key;
 
     memcpy(used, k->used.at + (size_t)from * WEFT_MAX_PARTS, sizeof used);
-    for (int i = 0; i < crew->n_parts; i++) {
-        used[crew->class_id[i]] += crew->count[i];
-        if (used[crew->class_id[i]] > k->f->n_blocks[crew->class_id[i]])
+    for (int i = 0; i < group->n_parts; i++) {
+        used[group->class_id[i]] += group->count[i];
+        if (used[group->class_id[i]] > k->f->n_blocks[group->class_id[i]])
             return false;
     }
     key = key_of(k, used);
@@ -534,34 +538,33 @@ static bool grow(node_maker *k, int from, int c)
 static weft_pipe_nodes *finish_nodes(const node_maker *k)
 {
     weft_pipe_nodes *n = WEFT_NEW(k->a, weft_pipe_nodes, 1);
-    int *next;
+    int *to = WEFT_NEW(k->a, int, k->steps.n + 1);
+    weft_rows moves;
 
-    n->n_nodes = k->stages.n;
-    n->n_stages = k->stages.at;
-    n->used = k->used.at;
-    n->move_at = WEFT_NEW(k->a, int, n->n_nodes + 1);
-    n->move = WEFT_NEW(k->a, weft_pipe_move, k->steps.n + 1);
-    next = WEFT_NEW(k->a, int, n->n_nodes + 1);
     for (int i = 0; i < k->steps.n; i++)
-        n->move_at[k->steps.at[i].to + 1]++;
-    for (int i = 0; i < n->n_nodes; i++)
-        next[i + 1] = n->move_at[i + 1] += n->move_at[i];
+        to[i] = k->steps.at[i].to;
+    moves = weft_rows_by(to, k->steps.n, k->stages.n, k->a);
+    *n = (weft_pipe_nodes){.n_nodes = k->stages.n,
+                           .n_stages = k->stages.at,
+                           .used = k->used.at,
+                           .move_at = moves.at,
+                           .move = WEFT_NEW(k->a, weft_pipe_move, k->steps.n + 1)};
     for (int i = 0; i < k->steps.n; i++) {
-        const step *s = &k->steps.at[i];
+        const step *s = &k->steps.at[moves.item[i]];
 
-        n->move[next[s->to]++] = (weft_pipe_move){s->crew, s->from};
+        n->move[i] = (weft_pipe_move){s->group, s->from};
     }
     return n;
 }
 
 weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_arena *a)
 {
-    node_maker k = {.f = f, .unit = f->replicas > 0 ? f->replicas : 1, .a = a};
+    node_maker k = {.f = f, .block = f->replicas > 0 ? f->replicas : 1, .a = a};
     int64_t n_keys = 1;
     int first = 0, end = 1;
 
     for (int i = 0; i < WEFT_MAX_PARTS; i++) {
-        k.radix[i] = f->is_row ? 0 : f->n_blocks[i] / k.unit + 1; /* of rows one node a stage */
+        k.radix[i] = f->is_row ? 0 : f->n_blocks[i] / k.block + 1; /* of rows one node a stage */
         n_keys *= f->is_row ? 1 : k.radix[i];
         if (n_keys > most)
             return NULL;
@@ -573,7 +576,7 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
     for (int s = 0; s < f->most_stages && first < end; s++) {
         memset(k.node_of, 0xff, sizeof *k.node_of * (size_t)n_keys);
         for (int from = first; from < end; from++)
-            for (int c = f->is_row ? s : 0; c < (f->is_row ? s + 1 : f->n_crews); c++)
+            for (int c = f->is_row ? s : 0; c < (f->is_row ? s + 1 : f->n_groups); c++)
                 (void)grow(&k, from, c);
         first = end;
         end = k.stages.n;
@@ -585,12 +588,12 @@ weft_pipe_nodes *weft_pipe_nodes_of(const weft_pipe_family *f, int most, weft_ar
 
 weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, weft_arena *a)
 {
-    node_maker k = {.f = f, .unit = f->replicas > 0 ? f->replicas : 1, .a = a};
+    node_maker k = {.f = f, .block = f->replicas > 0 ? f->replicas : 1, .a = a};
     int used[WEFT_MAX_PARTS] = {0};
     int64_t n_keys = 1;
 
     for (int i = 0; i < WEFT_MAX_PARTS; i++) {
-        k.radix[i] = f->n_blocks[i] / k.unit + 1;
+        k.radix[i] = f->n_blocks[i] / k.block + 1;
         n_keys *= k.radix[i];
         if (n_keys > most)
             return NULL;
@@ -601,7 +604,7 @@ weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, we
 
         k.node_of[key] = key;
         for (int i = WEFT_MAX_PARTS - 1; i >= 0; i--) {
-            used[i] = left % k.radix[i] * k.unit;
+            used[i] = left % k.radix[i] * k.block;
             left /= k.radix[i];
         }
         for (int i = 0; i < WEFT_MAX_PARTS; i++)
@@ -609,7 +612,7 @@ weft_pipe_nodes *weft_pipe_flat_nodes_of(const weft_pipe_family *f, int most, we
         WEFT_PUSH(a, k.stages, key > 0);
     }
     for (int key = 0; key < n_keys; key++)
-        for (int c = 0; c < f->n_crews; c++)
+        for (int c = 0; c < f->n_groups; c++)
             (void)grow(&k, key, c);
     return finish_nodes(&k);
 }
@@ -665,33 +668,33 @@ bool weft_pipe_is_alike(const weft_pipe_costs *c, unsigned classes)
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
-weft_team_part weft_pipe_part_at(weft_pipe_layout layout, int class_id, int n_blocks, int used,
-                                 int all)
+weft_device_set_part weft_pipe_part_at(weft_pipe_layout layout, int class_id, int n_blocks,
+                                       int used, int all)
 {
-    bool is_near = layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
+    bool is_near = weft_pipe_is_near(layout);
     bool is_front = layout == WEFT_PIPE_WIDE_FRONT || layout == WEFT_PIPE_NEAR_FRONT;
     int before = is_front ? all - used - n_blocks : used; /* blocks handed out before */
 
-    return (weft_team_part){.class_id = class_id,
-                            .n_blocks = n_blocks,
-                            .first = is_near ? before / n_blocks : before,
-                            .step = is_near ? all / n_blocks : 1};
+    return (weft_device_set_part){.class_id = class_id,
+                                  .n_blocks = n_blocks,
+                                  .first = is_near ? before / n_blocks : before,
+                                  .step = is_near ? all / n_blocks : 1};
 }
 
-weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
+weft_stage weft_pipe_stage_at(const weft_train_problem *p, const weft_pipe_family *f,
                               const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                               int move, int mix)
 {
-    const weft_pipe_crew *crew = &f->crew[nodes->move[move].crew];
+    const weft_pipe_group *group = &f->group[nodes->move[move].group];
     const int *used = nodes->used + (size_t)nodes->move[move].next * WEFT_MAX_PARTS;
     const int *all = nodes->used + (size_t)(root < 0 ? 0 : root) * WEFT_MAX_PARTS;
-    weft_stage s = {.width = p->width[crew->width], .n_parts = crew->n_parts};
+    weft_stage s = {.width = p->width[group->width], .n_parts = group->n_parts};
 
-    for (int i = 0; i < crew->n_parts; i++) {
-        int k = crew->class_id[i];
+    for (int i = 0; i < group->n_parts; i++) {
+        int k = group->class_id[i];
 
-        s.part[i] = weft_pipe_part_at(layout, k, crew->count[i], used[k], all[k]);
-        s.part[i].samples = p->share[crew->mix[mix * crew->n_parts + i]];
+        s.part[i] = weft_pipe_part_at(layout, k, group->count[i], used[k], all[k]);
+        s.part[i].samples = p->share[group->mix[mix * group->n_parts + i]];
     }
     return s;
 }

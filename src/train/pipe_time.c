@@ -19,14 +19,15 @@
  * parameters, is left to the simulator itself. O(chunks * microbatches). */
 #include <math.h>
 
-#include "pipeline_draft.h"
 #include "space.h"
+#include "train_lowered.h"
 
-weft_pipe_beat weft_pipe_beat_new(int n_stages, int n_chunks, int n_shared, weft_arena *a)
+weft_pipe_stage_times weft_pipe_stage_times_new(int n_stages, int n_chunks, int n_shared,
+                                                weft_arena *a)
 {
     int n = n_stages * n_chunks;
 
-    return (weft_pipe_beat){
+    return (weft_pipe_stage_times){
         .n_stages = n_stages,
         .n_chunks = n_chunks,
         .forward_s = WEFT_NEW(a, double, n),
@@ -39,11 +40,11 @@ weft_pipe_beat weft_pipe_beat_new(int n_stages, int n_chunks, int n_shared, weft
     };
 }
 
-/* --- the end of a step ------------------------------------------------------------------------ */
+/* --- the end of a step ----------------------------------------------------------------------- */
 
 /* last_s: [n_stages] end of the last backward; chunk_s: [chunks] the same of each chunk, which may
  * have given its gradients before its stage is through. */
-static double finish(const weft_pipe_beat *b, const double *last_s, const double *chunk_s,
+static double finish(const weft_pipe_stage_times *b, const double *last_s, const double *chunk_s,
                      weft_arena *scratch)
 {
     double *ready_s = WEFT_NEW(scratch, double, b->n_stages), end_s = 0;
@@ -64,7 +65,7 @@ static double finish(const weft_pipe_beat *b, const double *last_s, const double
     return end_s;
 }
 
-/* --- one chunk a stage ------------------------------------------------------------------------ */
+/* --- one chunk a stage ----------------------------------------------------------------------- */
 
 /* A stage on its way. */
 typedef struct lane {
@@ -75,7 +76,7 @@ typedef struct lane {
     double gradient_s; /* arrival of the gradients of the microbatch at hand */
 } lane;
 
-static void run_forwards(const weft_pipe_beat *b, lane *l, int i, int64_t j)
+static void run_forwards(const weft_pipe_stage_times *b, lane *l, int i, int64_t j)
 {
     int64_t end = j + l[i].in_flight < b->n_microbatches ? j + l[i].in_flight : b->n_microbatches;
     lane *s = &l[i];
@@ -94,7 +95,7 @@ static void run_forwards(const weft_pipe_beat *b, lane *l, int i, int64_t j)
     }
 }
 
-static void run_backward(const weft_pipe_beat *b, lane *l, int i, int64_t j)
+static void run_backward(const weft_pipe_stage_times *b, lane *l, int i, int64_t j)
 {
     double start_s = l[i].free_s, out_s;
 
@@ -110,7 +111,7 @@ static void run_backward(const weft_pipe_beat *b, lane *l, int i, int64_t j)
     l[i - 1].returned_s = l[i - 1].gradient_s = out_s + b->return_s[i - 1];
 }
 
-static double plain_step(const weft_pipe_beat *b, weft_arena *scratch)
+static double plain_step(const weft_pipe_stage_times *b, weft_arena *scratch)
 {
     lane *l = WEFT_NEW(scratch, lane, b->n_stages);
     double *last_s = WEFT_NEW(scratch, double, b->n_stages);
@@ -130,10 +131,10 @@ static double plain_step(const weft_pipe_beat *b, weft_arena *scratch)
     return finish(b, last_s, last_s, scratch);
 }
 
-/* --- several chunks a stage ------------------------------------------------------------------- */
+/* --- several chunks a stage ------------------------------------------------------------------ */
 
 typedef struct weave {
-    const weft_pipe_beat *b;
+    const weft_pipe_stage_times *b;
     const int64_t **order; /* [n_stages] */
     int64_t n_order, *at;  /* length of an order; [n_stages] how far each stage is */
     double *free_s;        /* [n_stages] */
@@ -143,7 +144,7 @@ typedef struct weave {
 /* Runs the next job of a stage; false: what it waits for is not known. */
 static bool run_next(weave *w, int stage)
 {
-    const weft_pipe_beat *b = w->b;
+    const weft_pipe_stage_times *b = w->b;
     int64_t m = b->n_microbatches, job = w->order[stage][w->at[stage]] / 2, j = job % m;
     bool is_backward = w->order[stage][w->at[stage]] & 1;
     int64_t c = job / m * b->n_stages + stage, last = (int64_t)b->n_stages * b->n_chunks - 1;
@@ -163,7 +164,7 @@ static bool run_next(weave *w, int stage)
     return true;
 }
 
-static double woven_step(const weft_pipe_beat *b, weft_arena *scratch)
+static double woven_step(const weft_pipe_stage_times *b, weft_arena *scratch)
 {
     int64_t n_jobs = b->n_microbatches * b->n_stages * b->n_chunks;
     int n_chunks = b->n_stages * b->n_chunks;
@@ -195,7 +196,7 @@ static double woven_step(const weft_pipe_beat *b, weft_arena *scratch)
     return finish(b, w.free_s, chunk_s, scratch);
 }
 
-double weft_pipe_step_s(const weft_pipe_beat *b, weft_arena *scratch)
+double weft_pipe_step_s(const weft_pipe_stage_times *b, weft_arena *scratch)
 {
     size_t mark = weft_arena_mark(scratch);
     double step_s = b->n_chunks > 1 ? woven_step(b, scratch) : plain_step(b, scratch);
@@ -204,22 +205,23 @@ double weft_pipe_step_s(const weft_pipe_beat *b, weft_arena *scratch)
     return step_s;
 }
 
-/* --- of a plan -------------------------------------------------------------------------------- */
+/* --- of a plan ------------------------------------------------------------------------------- */
 
 /* By events: transfers of several kinds meet on the links. */
-static double simulated_s(const weft_training *p, const weft_pipeline *plan, weft_arena *scratch)
+static double simulated_s(const weft_train_problem *p, const weft_train_plan *plan,
+                          weft_arena *scratch)
 {
-    weft_pipeline_draft draft;
+    weft_train_lowered draft;
 
-    if (weft_pipeline_draft_new(p, plan, scratch, &draft) != WEFT_OK)
+    if (weft_train_lower(p, plan, scratch, &draft) != WEFT_OK)
         return INFINITY;
     return weft_run_jobs(draft.jobs, scratch).end_of_all_s;
 }
 
-static weft_pipe_beat beat_of(const weft_pipeline_draft *d, weft_arena *a)
+static weft_pipe_stage_times stage_times_of(const weft_train_lowered *d, weft_arena *a)
 {
     int n_stages = d->plan->n_stages;
-    weft_pipe_beat b = weft_pipe_beat_new(n_stages, d->plan->n_chunks, d->n_moves, a);
+    weft_pipe_stage_times b = weft_pipe_stage_times_new(n_stages, d->plan->n_chunks, d->n_moves, a);
 
     b.schedule = d->plan->schedule;
     b.n_microbatches = d->n_microbatches;
@@ -242,19 +244,20 @@ static weft_pipe_beat beat_of(const weft_pipeline_draft *d, weft_arena *a)
     return b;
 }
 
-double weft_pipe_plan_s(const weft_training *p, const weft_pipeline *plan, weft_arena *scratch)
+double weft_pipe_plan_s(const weft_train_problem *p, const weft_train_plan *plan,
+                        weft_arena *scratch)
 {
     size_t mark = weft_arena_mark(scratch);
-    weft_pipeline_draft draft;
-    weft_pipe_beat beat;
+    weft_train_lowered draft;
+    weft_pipe_stage_times stage_times;
     double step_s;
 
-    weft_pipeline_draft_figures(p, plan, scratch, &draft);
-    beat = beat_of(&draft, scratch);
-    if (beat.is_contend && (beat.n_chunks > 1 || beat.n_shared > 0))
+    weft_train_lower_figures(p, plan, scratch, &draft);
+    stage_times = stage_times_of(&draft, scratch);
+    if (stage_times.is_contend && (stage_times.n_chunks > 1 || stage_times.n_shared > 0))
         step_s = simulated_s(p, plan, scratch);
     else
-        step_s = weft_pipe_step_s(&beat, scratch);
+        step_s = weft_pipe_step_s(&stage_times, scratch);
     weft_arena_rewind(scratch, mark);
     return step_s;
 }

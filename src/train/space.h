@@ -4,9 +4,9 @@
 #ifndef WEFT_SPACE_H
 #define WEFT_SPACE_H
 
-#include "weft/train.h"
+#include "train.h"
 
-/* --- costs by cut (stage_cost.c) -------------------------------------------------------------- */
+/* --- costs by cut (stage_cost.c) ------------------------------------------------------------- */
 
 /* One table: a block of a class at a width with a share of samples. Sums over the units of cuts;
  * backward with what is computed again before it. */
@@ -28,7 +28,7 @@ typedef struct weft_pipe_store {
 } weft_pipe_store;
 
 typedef struct weft_pipe_costs {
-    const weft_training *p;
+    const weft_train_problem *p;
     int n_classes;          /* of the cluster, at most WEFT_MAX_PARTS: the first ones */
     weft_pipe_row *row;     /* [tables] */
     weft_pipe_store *store; /* [class * n_widths + width] */
@@ -42,19 +42,19 @@ typedef struct weft_pipe_costs {
 
 /* What a stage may be made of: blocks of one width, of one class or several, and the ways to share
  * a microbatch between them. */
-typedef struct weft_pipe_crew {
+typedef struct weft_pipe_group {
     int width; /* place in the list of widths */
     int n_parts, n_blocks;
     int class_id[WEFT_MAX_PARTS], count[WEFT_MAX_PARTS];
     int n_mixes;
     const int *mix; /* [n_mixes * n_parts] places in the list of shares */
-} weft_pipe_crew;
+} weft_pipe_group;
 
 /* The units of `outer` that are not in `inner`, with so many microbatches kept. */
-typedef struct weft_pipe_span {
+typedef struct weft_pipe_range {
     int inner, outer;
     int64_t in_flight;
-} weft_pipe_span;
+} weft_pipe_range;
 
 typedef struct weft_pipe_stage {
     double forward_s, backward_s;
@@ -62,22 +62,22 @@ typedef struct weft_pipe_stage {
     weft_recompute recompute;
 } weft_pipe_stage;
 
-void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs *out);
-/* The units between the cuts, shared by a mix of the crew, with the quickest recomputation that
- * fits: forward seconds do not depend on it, so no other gives a shorter step. Ties: less memory.
- * False: none fits and takes less than most_s, forward and backward. */
-bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const weft_pipe_span *span,
-                        int mix, double most_s, weft_pipe_stage *out);
+void weft_pipe_costs_new(const weft_train_problem *p, weft_arena *a, weft_pipe_costs *out);
+/* The units between the cuts, shared by a mix of the device group, with the quickest recomputation
+ * that fits: forward seconds do not depend on it, so no other gives a shorter step. Ties: less
+ * memory. False: none fits and takes less than most_s, forward and backward. */
+bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_group *group,
+                        const weft_pipe_range *range, int mix, double most_s, weft_pipe_stage *out);
 /* Bytes by which the stage is over at least, of the class *class_id; not positive: it fits. */
-double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
-                            int64_t in_flight, int *class_id);
+double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_group *group,
+                            const weft_pipe_range *range, int *class_id);
 /* Bytes that replicas of the stage sum, and the seconds of its update. */
-double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_crew *crew, int inner,
+double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
                             int outer);
-double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, int inner,
+double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
                           int outer);
 
-/* --- time of a plan (pipe_time.c) ------------------------------------------------------------- */
+/* --- time of a plan (pipe_time.c) ------------------------------------------------------------ */
 
 /* A parameter that two stages read. */
 typedef struct weft_pipe_shared {
@@ -86,7 +86,7 @@ typedef struct weft_pipe_shared {
 } weft_pipe_shared;
 
 /* All that the time of a step depends on; chunks by number, chunk c on stage c % n_stages. */
-typedef struct weft_pipe_beat {
+typedef struct weft_pipe_stage_times {
     weft_schedule schedule;
     int n_stages, n_chunks; /* chunks of each stage */
     int64_t n_microbatches;
@@ -98,24 +98,26 @@ typedef struct weft_pipe_beat {
     double *forward_at_s, *backward_at_s;
     int n_shared;
     weft_pipe_shared *shared;
-} weft_pipe_beat;
+} weft_pipe_stage_times;
 
-weft_pipe_beat weft_pipe_beat_new(int n_stages, int n_chunks, int n_shared, weft_arena *a);
+weft_pipe_stage_times weft_pipe_stage_times_new(int n_stages, int n_chunks, int n_shared,
+                                                weft_arena *a);
 /* Seconds of a step: what the simulator says, to rounding. */
-double weft_pipe_step_s(const weft_pipe_beat *b, weft_arena *scratch);
+double weft_pipe_step_s(const weft_pipe_stage_times *b, weft_arena *scratch);
 /* The same of a legal plan, its figures summed unit by unit. */
-double weft_pipe_plan_s(const weft_training *p, const weft_pipeline *plan, weft_arena *scratch);
+double weft_pipe_plan_s(const weft_train_problem *p, const weft_train_plan *plan,
+                        weft_arena *scratch);
 /* A stage with `left` stages from it to the end (gpipe, 1f1b, eager). */
 static inline int64_t weft_pipe_in_flight(weft_schedule schedule, int left, int64_t m)
 {
     return weft_in_flight(schedule, left, 0, m, 1);
 }
 
-/* --- the space (pipe_space.c) ----------------------------------------------------------------- */
+/* --- the space (pipe_space.c) ---------------------------------------------------------------- */
 
-/* A stage of `crew` in front of the suffix `next`. */
+/* A stage of `device group` in front of the suffix `next`. */
 typedef struct weft_pipe_move {
-    int crew, next;
+    int group, next;
 } weft_pipe_move;
 
 /* Suffixes of pipelines by what they use. Node 0 is the empty one; moves lead to lower numbers. */
@@ -130,12 +132,12 @@ typedef struct weft_pipe_nodes {
 /* Plans with one microbatch and one width for each class. */
 typedef struct weft_pipe_family {
     int64_t microbatch, n_microbatches;
-    int replicas;              /* uniform: of every stage; 0: teams */
-    bool is_row;               /* crew c is the stage with c behind it, and there is no other */
+    int replicas; /* uniform: of every stage; 0: device sets */
+    bool is_row;  /* device group c is the stage with c behind it, and there is no other */
     int width[WEFT_MAX_PARTS]; /* of each class, place in the list; -1: the class is not used */
     int n_blocks[WEFT_MAX_PARTS];
-    int n_crews;
-    weft_pipe_crew *crew;
+    int n_groups;
+    weft_pipe_group *group;
     int most_stages;
     double floor_s; /* no plan of the family takes less, whatever the schedule */
 } weft_pipe_family;
@@ -162,13 +164,18 @@ typedef enum weft_pipe_layout {
     WEFT_PIPE_N_LAYOUTS
 } weft_pipe_layout;
 
+static inline bool weft_pipe_is_near(weft_pipe_layout layout)
+{
+    return layout == WEFT_PIPE_NEAR || layout == WEFT_PIPE_NEAR_FRONT;
+}
+
 /* A part of a stage whose class has `used` blocks in later stages and `all` in the whole pipeline.
  */
-weft_team_part weft_pipe_part_at(weft_pipe_layout layout, int class_id, int n_blocks, int used,
-                                 int all);
+weft_device_set_part weft_pipe_part_at(weft_pipe_layout layout, int class_id, int n_blocks,
+                                       int used, int all);
 
 /* The stage of a move as it stands in a plan. `root`: node of the whole pipeline (wide: any). */
-weft_stage weft_pipe_stage_at(const weft_training *p, const weft_pipe_family *f,
+weft_stage weft_pipe_stage_at(const weft_train_problem *p, const weft_pipe_family *f,
                               const weft_pipe_nodes *nodes, weft_pipe_layout layout, int root,
                               int move, int mix);
 
@@ -180,18 +187,18 @@ typedef struct weft_pipe_order {
 int weft_pipe_orders_of(int n_classes, weft_arena *a, const weft_pipe_order **out);
 /* The stage with `after` stages behind it takes the next d blocks along the order; false: there are
  * too few. Parts in the order of classes, without samples. */
-bool weft_pipe_row_stage(const weft_training *p, const weft_pipe_order *order, int width, int d,
-                         int after, weft_stage *out);
-/* Few enough devices for teams, with these widths of classes (0: not used, as few blocks as any)?
+bool weft_pipe_row_stage(const weft_train_problem *p, const weft_pipe_order *order, int width,
+                         int d, int after, weft_stage *out);
+/* Few enough devices for device sets, with these widths of classes (0: not used, as few blocks as any)?
  */
-bool weft_pipe_are_teams(const weft_pipe_costs *c, const int *width);
+bool weft_pipe_are_device_sets(const weft_pipe_costs *c, const int *width);
 /* May the first n of so many stages of an interleaved plan have these classes? */
 bool weft_pipe_is_sequence(const int *class_id, int n_stages, int n);
 /* Are all blocks of these classes (bits) equally far from each other? Then it does not matter which
  * of them a stage has. */
 bool weft_pipe_is_alike(const weft_pipe_costs *c, unsigned classes);
 
-/* --- bounds (pipe_bound.c) -------------------------------------------------------------------- */
+/* --- bounds (pipe_bound.c) ------------------------------------------------------------------- */
 
 /* A pipeline of any cuts with l the seconds of all units takes at least this with s stages, from
  * the first forward to the last backward. */
@@ -204,7 +211,7 @@ double weft_pipe_own_s(weft_schedule schedule, int64_t m, int64_t in_flight, dou
  * compute_s, 2 memory_s. */
 double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int kind);
 
-/* --- links (pipe_links.c) --------------------------------------------------------------------- */
+/* --- links (pipe_links.c) -------------------------------------------------------------------- */
 
 /* Hops and sums of gradients of the moves of a family, for one layout. Pairs: move t and each move
  * of the node it leads to. */
@@ -223,14 +230,14 @@ weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_fam
                                    weft_arena *a);
 weft_pipe_links weft_pipe_links_free(const weft_pipe_nodes *nodes, weft_arena *a); /* no time */
 
-/* --- search (pipe_search.c, pipe_close.c) ----------------------------------------------------- */
+/* --- search (pipe_search.c, pipe_branch_bound.c) --------------------------------------------- */
 
 /* The best plan so far, and what the search may still do. */
 typedef struct weft_pipe_best {
     weft_pipe_costs *costs;
     weft_run *run;
     double value_s; /* INFINITY: none */
-    weft_pipeline plan;
+    weft_train_plan plan;
     weft_arena *a; /* of the plan */
     int64_t n_plans;
     int64_t n_steps, most_steps;
@@ -261,10 +268,11 @@ typedef struct weft_pipe_table {
 bool weft_pipe_suffixes(weft_pipe_best *best, weft_pipe_table *t, int root, weft_arena *a);
 /* Searches all plans of a root, at most `most_steps`; returns the least bound of what is left, or
  * INFINITY if nothing is. */
-double weft_pipe_close(weft_pipe_best *best, const weft_pipe_table *t, weft_pipe_layout layout,
-                       int root, int64_t most_steps, weft_arena *scratch);
+double weft_pipe_branch_bound(weft_pipe_best *best, const weft_pipe_table *t,
+                              weft_pipe_layout layout, int root, int64_t most_steps,
+                              weft_arena *scratch);
 
-/* --- solvers ---------------------------------------------------------------------------------- */
+/* --- solvers --------------------------------------------------------------------------------- */
 
 extern const weft_train_solver weft_train_equal;
 extern const weft_train_solver weft_train_dp;

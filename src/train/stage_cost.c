@@ -15,18 +15,18 @@
  * Sums of whole numbers of bytes below 2^53 are exact; seconds are off by the rounding of sums. */
 #include <math.h>
 
-#include "pipeline.h"
 #include "space.h"
+#include "train_plan.h"
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
 /* Stages may differ in what they compute again: the quickest for each unit, so that no cuts give
  * less. */
-static double row_least_s(const weft_pipe_costs *c, const weft_unit_cost *cost)
+static double row_least_s(const weft_pipe_costs *c, const weft_block_cost *cost)
 {
     double sum_s = 0;
 
-    for (int u = 0; u < c->p->units.n_units; u++) {
+    for (int u = 0; u < c->p->blocks.n_blocks; u++) {
         double again_s = INFINITY;
 
         for (int r = 0; r < c->n_recomputes; r++)
@@ -38,10 +38,10 @@ static double row_least_s(const weft_pipe_costs *c, const weft_unit_cost *cost)
 
 static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
 {
-    const weft_training *p = c->p;
-    const weft_unit_cost *sum = p->cost_sum[table];
+    const weft_train_problem *p = c->p;
+    const weft_block_cost *sum = p->cost_sum[table];
     weft_pipe_row *row = &c->row[table];
-    int n = p->units.n_cuts;
+    int n = p->blocks.n_cuts;
 
     row->is_there = sum != NULL;
     if (sum == NULL)
@@ -56,7 +56,7 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
             row->backward_s[r][i] = sum[i].backward_s + sum[i].again_s[r];
             row->stash_bytes[r][i] = sum[i].stash_bytes[r];
         }
-        for (int u = 0; u < p->units.n_units; u++)
+        for (int u = 0; u < p->blocks.n_blocks; u++)
             row->most_work_bytes[r] =
                 fmax(row->most_work_bytes[r], p->cost[table][u].work_bytes[r]);
     }
@@ -65,10 +65,10 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
 
 static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
 {
-    const weft_training *p = c->p;
-    const weft_unit_state *sum = p->state_sum[state];
+    const weft_train_problem *p = c->p;
+    const weft_block_state *sum = p->state_sum[state];
     weft_pipe_store *s = &c->store[state];
-    int n = p->units.n_cuts;
+    int n = p->blocks.n_cuts;
 
     s->is_there = sum != NULL;
     if (sum == NULL)
@@ -77,21 +77,21 @@ static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
     s->moment_bytes = WEFT_NEW(a, double, n);
     s->sync_bytes = WEFT_NEW(a, double, n);
     s->update_s = WEFT_NEW(a, double, n);
-    s->shared_bytes = WEFT_NEW(a, double, p->units.n_shared + 1);
+    s->shared_bytes = WEFT_NEW(a, double, p->blocks.n_shared + 1);
     for (int i = 0; i < n; i++) {
         s->held_bytes[i] = sum[i].weight_bytes + sum[i].gradient_bytes;
         s->moment_bytes[i] = sum[i].moment_bytes;
         s->sync_bytes[i] = sum[i].sync_bytes;
         s->update_s[i] = sum[i].update_s;
     }
-    for (int k = 0; k < p->units.n_shared; k++)
+    for (int k = 0; k < p->blocks.n_shared; k++)
         s->shared_bytes[k] = weft_shared_bytes(p, k, state);
 }
 
 /* For every cut the list of those that contain it. */
 static void list_outer(weft_pipe_costs *c, weft_arena *a)
 {
-    const weft_units *u = &c->p->units;
+    const weft_blocks *u = &c->p->blocks;
     int *at = WEFT_NEW(a, int, u->n_cuts + 1), *outer, n = 0;
 
     if (u->is_chain)
@@ -112,7 +112,7 @@ static void list_outer(weft_pipe_costs *c, weft_arena *a)
     c->outer = outer;
 }
 
-void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs *out)
+void weft_pipe_costs_new(const weft_train_problem *p, weft_arena *a, weft_pipe_costs *out)
 {
     int n_classes = p->cluster->n_classes;
     int n_states;
@@ -121,7 +121,7 @@ void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs 
     out->n_classes = n_classes < WEFT_MAX_PARTS ? n_classes : WEFT_MAX_PARTS;
     n_states = out->n_classes * p->n_widths;
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
-        if (p->ask.recomputes >> r & 1)
+        if (p->constraints.recomputes >> r & 1)
             out->recompute[out->n_recomputes++] = (weft_recompute)r;
     out->row = WEFT_NEW(a, weft_pipe_row, n_states * p->n_shares);
     out->store = WEFT_NEW(a, weft_pipe_store, n_states);
@@ -137,148 +137,87 @@ void weft_pipe_costs_new(const weft_training *p, weft_arena *a, weft_pipe_costs 
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* What one device of a part is asked for. */
-typedef struct holding {
+/* One way to run a stage. */
+typedef struct way {
     const weft_pipe_costs *c;
-    const weft_pipe_crew *crew;
-    int part, table, inner, outer;
+    const weft_pipe_group *group;
+    weft_pipe_range range;
+    int mix;
     weft_recompute recompute;
-    int64_t in_flight;
-} holding;
+} way;
 
-static bool is_inside(const weft_units *u, int unit, int inner, int outer)
+static int table_of(const way *w, int part)
 {
-    const uint64_t *i = u->cut + (size_t)inner * (size_t)u->n_words;
-    const uint64_t *o = u->cut + (size_t)outer * (size_t)u->n_words;
-
-    if (u->is_chain)
-        return unit >= inner && unit < outer;
-    return weft_bit_get(o, unit) && !weft_bit_get(i, unit);
+    return weft_train_problem_table(w->c->p, w->group->class_id[part], w->group->width,
+                                    w->group->mix[w->mix * w->group->n_parts + part]);
 }
 
 /* The largest work_bytes of a unit of the stage. */
-static double largest_work(const holding *h)
+static double largest_work(const way *w, int table)
 {
-    const weft_units *u = &h->c->p->units;
-    const weft_unit_cost *cost = h->c->p->cost[h->table];
-    const uint64_t *i = u->cut + (size_t)h->inner * (size_t)u->n_words;
-    const uint64_t *o = u->cut + (size_t)h->outer * (size_t)u->n_words;
+    const weft_blocks *u = &w->c->p->blocks;
+    const weft_block_cost *cost = w->c->p->cost[table];
+    int first = u->is_chain ? w->range.inner : 0, end = u->is_chain ? w->range.outer : u->n_blocks;
     double most = 0;
 
-    if (u->is_chain) {
-        for (int k = h->inner; k < h->outer; k++)
-            most = fmax(most, cost[k].work_bytes[h->recompute]);
-        return most;
-    }
-    for (int k = 0; k < u->n_units; k++)
-        if (weft_bit_get(o, k) && !weft_bit_get(i, k))
-            most = fmax(most, cost[k].work_bytes[h->recompute]);
+    for (int k = first; k < end; k++)
+        if (weft_block_between(u, k, w->range.inner, w->range.outer))
+            most = fmax(most, cost[k].work_bytes[w->recompute]);
     return most;
 }
 
-/* The other unit of entry k finds the parameter on its stage: the owner is there, or the other unit
- * of an earlier entry. */
-static bool is_copy(const holding *h, int k)
+/* What a device of a part holds, but the work. */
+static double kept_bytes(const way *w, int table)
 {
-    const weft_units *u = &h->c->p->units;
-    const weft_shared *s = &u->shared[k];
+    const weft_train_problem *p = w->c->p;
+    const weft_pipe_store *s = &w->c->store[table / p->n_shares];
+    const double *stash = w->c->row[table].stash_bytes[w->recompute];
+    int inner = w->range.inner, outer = w->range.outer;
+    double moments = s->moment_bytes[outer] - s->moment_bytes[inner];
+    double held = s->held_bytes[outer] - s->held_bytes[inner];
 
-    if (!is_inside(u, s->other, h->inner, h->outer))
-        return false;
-    if (is_inside(u, s->owner, h->inner, h->outer))
-        return true;
-    for (int i = 0; i < k && s->tensor >= 0; i++)
-        if (u->shared[i].owner == s->owner && u->shared[i].tensor == s->tensor &&
-            is_inside(u, u->shared[i].other, h->inner, h->outer))
-            return true;
-    return false;
-}
-
-/* All but the work. */
-static double kept_bytes(const holding *h)
-{
-    const weft_training *p = h->c->p;
-    const weft_pipe_row *row = &h->c->row[h->table];
-    const weft_pipe_store *s = &h->c->store[h->table / p->n_shares];
-    const double *stash = row->stash_bytes[h->recompute];
-    double moments = s->moment_bytes[h->outer] - s->moment_bytes[h->inner];
-    double held = s->held_bytes[h->outer] - s->held_bytes[h->inner];
-
-    for (int k = 0; k < p->units.n_shared; k++)
-        if (is_copy(h, k))
+    for (int k = 0; k < p->blocks.n_shared; k++)
+        if (weft_shared_is_copy(&p->blocks, k, inner, outer))
             held -= 2 * s->shared_bytes[k]; /* the weight and the gradient */
-    if (p->ask.is_split_moments)
-        moments /= h->crew->n_blocks;
-    return held + moments + (double)h->in_flight * (stash[h->outer] - stash[h->inner]);
+    if (p->constraints.is_split_moments)
+        moments /= w->group->n_blocks;
+    return held + moments + (double)w->range.in_flight * (stash[outer] - stash[inner]);
 }
 
-static double room_bytes(const holding *h)
+static double room_bytes(const way *w, int part)
 {
-    return h->c->p->cluster->classes[h->crew->class_id[h->part]].memory_bytes;
+    return w->c->p->cluster->classes[w->group->class_id[part]].memory_bytes;
 }
 
-static bool part_fits(const holding *h)
+/* Beside so many bytes that are kept. */
+static bool work_fits(const way *w, int table, double kept, double room)
 {
-    double room = room_bytes(h), kept = kept_bytes(h);
-    double work = h->c->row[h->table].most_work_bytes[h->recompute];
-
-    if (kept + work <= room)
-        return true;
-    return kept <= room && kept + largest_work(h) <= room;
-}
-
-static int table_of(const weft_pipe_costs *c, const weft_pipe_crew *crew, int part, int mix)
-{
-    return weft_training_table(c->p, crew->class_id[part], crew->width,
-                               crew->mix[mix * crew->n_parts + part]);
-}
-
-static holding part_of(const weft_pipe_costs *c, const weft_pipe_crew *crew, int part, int mix)
-{
-    return (holding){.c = c, .crew = crew, .part = part, .table = table_of(c, crew, part, mix)};
+    return kept <= room && (kept + w->c->row[table].most_work_bytes[w->recompute] <= room ||
+                            kept + largest_work(w, table) <= room);
 }
 
 /* --- a stage --------------------------------------------------------------------------------- */
 
-/* One way to run it. */
-typedef struct way {
-    int inner, outer, mix;
-    weft_recompute recompute;
-    int64_t in_flight;
-} way;
-
-static holding holding_of(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w,
-                          int part)
+static bool way_fits(const way *w)
 {
-    holding h = part_of(c, crew, part, w->mix);
+    for (int i = 0; i < w->group->n_parts; i++) {
+        int table = table_of(w, i);
 
-    h.inner = w->inner;
-    h.outer = w->outer;
-    h.recompute = w->recompute;
-    h.in_flight = w->in_flight;
-    return h;
-}
-
-static bool way_fits(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w)
-{
-    for (int i = 0; i < crew->n_parts; i++) {
-        holding h = holding_of(c, crew, w, i);
-
-        if (!part_fits(&h))
+        if (!work_fits(w, table, kept_bytes(w, table), room_bytes(w, i)))
             return false;
     }
     return true;
 }
 
-/* Bytes over room and share of room of the fullest device. */
-static double way_fullness(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w)
+/* Share of its room that the fullest device needs. */
+static double way_fullness(const way *w)
 {
     double most = 0;
 
-    for (int i = 0; i < crew->n_parts; i++) {
-        holding h = holding_of(c, crew, w, i);
+    for (int i = 0; i < w->group->n_parts; i++) {
+        int table = table_of(w, i);
 
-        most = fmax(most, (kept_bytes(&h) + largest_work(&h)) / room_bytes(&h));
+        most = fmax(most, (kept_bytes(w, table) + largest_work(w, table)) / room_bytes(w, i));
     }
     return most;
 }
@@ -289,46 +228,42 @@ static inline double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static void way_times(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w,
-                      double *forward_s, double *backward_s)
+static void way_times(const way *w, double *forward_s, double *backward_s)
 {
+    int inner = w->range.inner, outer = w->range.outer;
+
     *forward_s = *backward_s = 0;
-    for (int i = 0; i < crew->n_parts; i++) {
-        const weft_pipe_row *row = &c->row[table_of(c, crew, i, w->mix)];
+    for (int i = 0; i < w->group->n_parts; i++) {
+        const weft_pipe_row *row = &w->c->row[table_of(w, i)];
         const double *b = row->backward_s[w->recompute];
 
-        *forward_s = larger(*forward_s, row->forward_s[w->outer] - row->forward_s[w->inner]);
-        *backward_s = larger(*backward_s, b[w->outer] - b[w->inner]);
+        *forward_s = larger(*forward_s, row->forward_s[outer] - row->forward_s[inner]);
+        *backward_s = larger(*backward_s, b[outer] - b[inner]);
     }
 }
 
 /* One class: most stages are such. */
-static bool single_stage(const weft_pipe_costs *c, const weft_pipe_crew *crew, const way *w,
-                         double most_s, weft_pipe_stage *out)
+static bool single_stage(way *w, double most_s, weft_pipe_stage *out)
 {
-    holding h = part_of(c, crew, 0, w->mix);
-    const weft_pipe_row *row = &c->row[h.table];
-    double best_s = INFINITY, best_bytes = INFINITY, room = room_bytes(&h);
-    double forward_s = row->forward_s[w->outer] - row->forward_s[w->inner];
+    const weft_pipe_costs *c = w->c;
+    int table = table_of(w, 0), inner = w->range.inner, outer = w->range.outer;
+    const weft_pipe_row *row = &c->row[table];
+    double best_s = INFINITY, best_bytes = INFINITY, room = room_bytes(w, 0);
+    double forward_s = row->forward_s[outer] - row->forward_s[inner];
 
-    h.inner = w->inner;
-    h.outer = w->outer;
-    h.in_flight = w->in_flight;
     for (int r = 0; r < c->n_recomputes; r++) {
         const double *b = row->backward_s[c->recompute[r]];
-        double backward_s = b[w->outer] - b[w->inner], bytes;
+        double backward_s = b[outer] - b[inner], bytes;
 
         if (backward_s > best_s || forward_s + backward_s >= most_s)
             continue;
-        h.recompute = c->recompute[r];
-        bytes = kept_bytes(&h);
-        if (bytes > room ||
-            (bytes + row->most_work_bytes[h.recompute] > room && bytes + largest_work(&h) > room) ||
-            (backward_s == best_s && bytes >= best_bytes))
+        w->recompute = c->recompute[r];
+        bytes = kept_bytes(w, table);
+        if (!work_fits(w, table, bytes, room) || (backward_s == best_s && bytes >= best_bytes))
             continue;
         best_s = backward_s;
         best_bytes = bytes;
-        out->recompute = h.recompute;
+        out->recompute = w->recompute;
     }
     out->forward_s = forward_s;
     out->backward_s = best_s;
@@ -336,23 +271,22 @@ static bool single_stage(const weft_pipe_costs *c, const weft_pipe_crew *crew, c
     return best_s < INFINITY;
 }
 
-bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const weft_pipe_span *span,
-                        int mix, double most_s, weft_pipe_stage *out)
+bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_group *group,
+                        const weft_pipe_range *range, int mix, double most_s, weft_pipe_stage *out)
 {
-    way w = {.inner = span->inner, .outer = span->outer, .in_flight = span->in_flight, .mix = mix};
-    way best = w;
+    way w = {.c = c, .group = group, .range = *range, .mix = mix}, best = w;
     double best_s = INFINITY;
 
     c->n_tried++;
-    if (crew->n_parts == 1)
-        return single_stage(c, crew, &w, most_s, out);
+    if (group->n_parts == 1)
+        return single_stage(&w, most_s, out);
     for (int r = 0; r < c->n_recomputes; r++) {
         double forward_s, backward_s;
 
         w.recompute = c->recompute[r];
-        way_times(c, crew, &w, &forward_s, &backward_s);
-        if (forward_s + backward_s >= most_s || backward_s > best_s || !way_fits(c, crew, &w) ||
-            (backward_s == best_s && way_fullness(c, crew, &w) >= way_fullness(c, crew, &best)))
+        way_times(&w, &forward_s, &backward_s);
+        if (forward_s + backward_s >= most_s || backward_s > best_s || !way_fits(&w) ||
+            (backward_s == best_s && way_fullness(&w) >= way_fullness(&best)))
             continue;
         best_s = backward_s;
         best = w;
@@ -361,27 +295,27 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_crew *crew, const we
     return best_s < INFINITY;
 }
 
-double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int inner, int outer,
-                            int64_t in_flight, int *class_id)
+double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_group *group,
+                            const weft_pipe_range *range, int *class_id)
 {
-    way w = {.inner = inner, .outer = outer, .in_flight = in_flight};
+    way w = {.c = c, .group = group, .range = *range};
     double least = INFINITY;
 
     c->n_tried++;
-    for (w.mix = 0; w.mix < crew->n_mixes; w.mix++)
+    for (w.mix = 0; w.mix < group->n_mixes; w.mix++)
         for (int r = 0; r < c->n_recomputes; r++) {
             double most = -INFINITY;
             int fullest = -1;
 
             w.recompute = c->recompute[r];
-            for (int i = 0; i < crew->n_parts; i++) {
-                holding h = holding_of(c, crew, &w, i);
-                double over = kept_bytes(&h) - room_bytes(&h);
+            for (int i = 0; i < group->n_parts; i++) {
+                int table = table_of(&w, i);
+                double over = kept_bytes(&w, table) - room_bytes(&w, i);
 
-                over += over < least ? largest_work(&h) : 0;
+                over += over < least ? largest_work(&w, table) : 0;
                 if (over > most) {
                     most = over;
-                    fullest = crew->class_id[i];
+                    fullest = group->class_id[i];
                 }
             }
             if (most < least) {
@@ -392,28 +326,33 @@ double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_crew *crew, int 
     return least;
 }
 
-double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_crew *crew, int inner,
+static const weft_pipe_store *store_of(const weft_pipe_costs *c, const weft_pipe_group *g, int part)
+{
+    return &c->store[g->class_id[part] * c->p->n_widths + g->width];
+}
+
+double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
                             int outer)
 {
     double most = 0;
 
-    for (int i = 0; i < crew->n_parts; i++) {
-        const weft_pipe_store *s = &c->store[crew->class_id[i] * c->p->n_widths + crew->width];
+    for (int i = 0; i < group->n_parts; i++) {
+        const double *bytes = store_of(c, group, i)->sync_bytes;
 
-        most = fmax(most, s->sync_bytes[outer] - s->sync_bytes[inner]);
+        most = fmax(most, bytes[outer] - bytes[inner]);
     }
     return most;
 }
 
-double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_crew *crew, int inner,
+double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
                           int outer)
 {
     double most_s = 0;
 
-    for (int i = 0; i < crew->n_parts; i++) {
-        const weft_pipe_store *s = &c->store[crew->class_id[i] * c->p->n_widths + crew->width];
+    for (int i = 0; i < group->n_parts; i++) {
+        const double *update_s = store_of(c, group, i)->update_s;
 
-        most_s = fmax(most_s, s->update_s[outer] - s->update_s[inner]);
+        most_s = fmax(most_s, update_s[outer] - update_s[inner]);
     }
-    return c->p->ask.is_split_moments ? most_s / crew->n_blocks : most_s;
+    return c->p->constraints.is_split_moments ? most_s / group->n_blocks : most_s;
 }

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "misfit.h"
+#include "infeasibility.h"
 #include "pipe_solve.h"
 
 /* The second where blocks may have several devices: how operators are cut over them is an input
- * (unit_choose.c), and what is proved is proved for these cuts. */
+ * (block_choose.c), and what is proved is proved for these cuts. */
 static const char method[] = "pipeline search";
 static const char cut_method[] = "pipeline search, tensor cuts fixed as for 8 microbatches";
 
@@ -17,20 +17,21 @@ bool weft_train_method_is_search(const char *name)
     return name != NULL && (strcmp(name, method) == 0 || strcmp(name, cut_method) == 0);
 }
 
-const char *weft_train_search_method(const weft_training *p)
+const char *weft_train_search_method(const weft_train_problem *p)
 {
     for (int i = 0; i < p->cluster->n_classes * p->n_widths * p->n_shares; i++) {
         int width = p->width[i / p->n_shares % p->n_widths];
 
         if (p->cost[i] != NULL && width > 1 &&
-            (p->ask.most_width == 0 || width <= p->ask.most_width))
+            (p->constraints.most_width == 0 || width <= p->constraints.most_width))
             return cut_method;
     }
     return method;
 }
 
-static weft_status run_search(const weft_training *p, weft_run *run, const weft_pipe_effort *effort,
-                              weft_pipeline *plan, weft_proof *proof, weft_train_log *log)
+static weft_status run_search(const weft_train_problem *p, weft_run *run,
+                              const weft_pipe_effort *effort, weft_train_plan *plan,
+                              weft_proof *proof, weft_train_log *log)
 {
     weft_pipe_result r;
 
@@ -48,29 +49,30 @@ static weft_status run_search(const weft_training *p, weft_run *run, const weft_
         proof->reason = "the search ended before it found a plan";
     } else {
         proof->outcome = WEFT_INFEASIBLE;
-        proof->reason = weft_pipe_misfit(p, run, run->scratch);
+        proof->reason = weft_pipe_infeasibility(p, run, run->scratch);
     }
     return WEFT_OK;
 }
 
 /* Seconds of a plan that fits; INFINITY: it does not. */
-static double value_of(const weft_training *p, const weft_pipeline *plan, weft_arena *scratch)
+static double value_of(const weft_train_problem *p, const weft_train_plan *plan,
+                       weft_arena *scratch)
 {
     weft_train_measures m;
 
-    if (weft_pipeline_evaluate(p, plan, scratch, &m) != WEFT_OK || m.over_stage >= 0)
+    if (weft_train_plan_evaluate(p, plan, scratch, &m) != WEFT_OK || m.over_stage >= 0)
         return INFINITY;
     return m.step_s;
 }
 
 /* A search that is not through may not have seen what is found where devices count as equal: a
  * plan of the same space. */
-static weft_status try_equal(const weft_training *p, weft_run *run, double value_s,
-                             weft_pipeline *plan, weft_proof *proof, weft_train_log *log)
+static weft_status try_equal(const weft_train_problem *p, weft_run *run, double value_s,
+                             weft_train_plan *plan, weft_proof *proof, weft_train_log *log)
 {
     weft_train_log more = {0};
     weft_proof other = {.outcome = WEFT_UNKNOWN};
-    weft_pipeline equal;
+    weft_train_plan equal;
     double equal_s;
 
     WEFT_TRY(weft_train_equal.solve(p, run, &equal, &other, &more));
@@ -87,7 +89,7 @@ static weft_status try_equal(const weft_training *p, weft_run *run, double value
     return WEFT_OK;
 }
 
-static weft_status solve_auto(const weft_training *p, weft_run *run, weft_pipeline *plan,
+static weft_status solve_auto(const weft_train_problem *p, weft_run *run, weft_train_plan *plan,
                               weft_proof *proof, weft_train_log *log)
 {
     weft_pipe_effort effort = {.steps = run->steps};
@@ -102,7 +104,7 @@ static weft_status solve_auto(const weft_training *p, weft_run *run, weft_pipeli
     return try_equal(p, run, value_s, plan, proof, log);
 }
 
-static weft_status solve_dp(const weft_training *p, weft_run *run, weft_pipeline *plan,
+static weft_status solve_dp(const weft_train_problem *p, weft_run *run, weft_train_plan *plan,
                             weft_proof *proof, weft_train_log *log)
 {
     enum { STEPS = 1000000 }; /* fast, whatever the problem */
@@ -113,14 +115,14 @@ static weft_status solve_dp(const weft_training *p, weft_run *run, weft_pipeline
 
 const weft_train_solver weft_train_dp = {
     .name = "dp",
-    .summary = "first plans of the dynamic program, with its bounds",
+    .summary = "the first plans of the dynamic program, with its bounds",
     .solve = solve_dp,
     .search = weft_train_search_method,
 };
 
 const weft_train_solver weft_train_auto = {
     .name = "auto",
-    .summary = "search of all plans, by bounds of pipelines; proves what it returns",
+    .summary = "exact search over all plans with pipeline bounds; proves its answer",
     .solve = solve_auto,
     .search = weft_train_search_method,
 };

@@ -3,7 +3,7 @@
  *
  * 1. The solver returns decisions, perhaps a bound. Its scratch memory is dropped.
  * 2. The plan is checked, then simulated: its value is the simulator's. A plan that exceeds a
- *    memory is dropped: the outcome is unknown, the reason says by how much. Any other breach is
+ *    memory is dropped: the outcome is unknown, the reason says by how much. Any other violation is
  *    the solver's error and is reported as such.
  * 3. The larger of the solver's bound and the floor (weft_train_bound) is kept; what is certified
  *    is the floor, which anybody can compute again. Value = bound is a proof that the plan is
@@ -13,11 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "weft/train.h"
+#include "train.h"
+#include "train_plan.h"
 
 static void drop_plan(weft_train_solution *out)
 {
-    out->plan = (weft_pipeline){0};
+    out->plan = (weft_train_plan){0};
     out->proof.value = out->proof.gap = INFINITY;
 }
 
@@ -26,7 +27,7 @@ static bool has_plan(const weft_train_solution *s)
     return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
 }
 
-static const char *memory_reason(const weft_training *p, const weft_pipeline *plan,
+static const char *memory_reason(const weft_train_problem *p, const weft_train_plan *plan,
                                  const weft_train_measures *m, weft_arena *a)
 {
     int i = m->over_stage;
@@ -40,16 +41,16 @@ static const char *memory_reason(const weft_training *p, const weft_pipeline *pl
         peak, i + 1, p->cluster->classes[plan->stage[i].part[0].class_id].kind, has, over);
 }
 
-static weft_status judge(const weft_train_solver *s, const weft_training *p, weft_arena *a,
+static weft_status judge(const weft_train_solver *s, const weft_train_problem *p, weft_arena *a,
                          weft_train_solution *out)
 {
-    weft_breach breach = {NULL};
+    weft_violation violation = {NULL};
 
-    if (weft_pipeline_check(p, &out->plan, &breach, 1, a) != 0)
+    if (weft_train_plan_check(p, &out->plan, &violation, 1, a) != 0)
         return weft_fail(WEFT_E_INTERNAL,
                          "internal error: solver '%s' returned a plan that is not legal: %s",
-                         s->name, breach.what);
-    if (weft_pipeline_evaluate(p, &out->plan, a, &out->measures) != WEFT_OK) {
+                         s->name, violation.what);
+    if (weft_train_plan_evaluate(p, &out->plan, a, &out->measures) != WEFT_OK) {
         weft_fail_in(WEFT_E_INTERNAL, s->name);
         return weft_fail_in(WEFT_E_INTERNAL, "internal error: the plan of a solver cannot run");
     }
@@ -62,22 +63,11 @@ static weft_status judge(const weft_train_solver *s, const weft_training *p, wef
     return weft_proof_settle(&out->proof, out->measures.step_s, s->name);
 }
 
-/* A plan may lie in scratch memory. */
-static weft_pipeline copy_plan(const weft_pipeline *plan, weft_arena *a)
-{
-    weft_pipeline copy = *plan;
-    size_t n_cuts = (size_t)plan->n_stages * (size_t)plan->n_chunks + 1;
-
-    copy.cut = weft_arena_copy(a, plan->cut, n_cuts * sizeof *plan->cut);
-    copy.stage = weft_arena_copy(a, plan->stage, (size_t)plan->n_stages * sizeof *plan->stage);
-    return copy;
-}
-
-weft_status weft_train_solve(const weft_train_solver *s, const weft_training *p, weft_run *run,
+weft_status weft_train_solve(const weft_train_solver *s, const weft_train_problem *p, weft_run *run,
                              weft_arena *a, weft_train_solution *out)
 {
     size_t mark = weft_arena_mark(run->scratch);
-    weft_train_floor floor;
+    weft_train_bound_parts floor;
     weft_proof bound;
     weft_status status;
 
@@ -90,13 +80,13 @@ weft_status weft_train_solve(const weft_train_solver *s, const weft_training *p,
     if (status == WEFT_OK && out->proof.reason != NULL)
         out->proof.reason = weft_arena_text(a, out->proof.reason, strlen(out->proof.reason));
     if (status == WEFT_OK && has_plan(out))
-        out->plan = copy_plan(&out->plan, a);
+        out->plan = weft_train_plan_copy(&out->plan, a); /* it may lie in scratch memory */
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
     floor.pipeline_s = out->log.floor.pipeline_s;
     out->log.floor = floor;
-    weft_proof_take_floor(&out->proof, &bound);
+    weft_proof_take_bound(&out->proof, &bound);
     if (has_plan(out))
         return judge(s, p, a, out);
     drop_plan(out);

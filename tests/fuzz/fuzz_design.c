@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weft/api.h"
-#include "weft/report.h"
+#include "kind.h"
+#include "report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,11 +47,10 @@ static const char *make_folder(weft_arena *a)
     return name;
 }
 
-static void make_page(const weft_verdict *v, const weft_case *c, weft_arena *a)
+static void make_page(const weft_check_result *v, weft_arena *a)
 {
-    weft_page_more more = {.graph = v->is_mine ? c->mine.trained[0]->graph : NULL};
-    const weft_doc *page = v->is_mine ? weft_mine_report_page(&v->mine, &more, a)
-                                      : weft_fleet_report_page(&v->fleet, &more, a);
+    weft_page_more more = {.graph = v->problem.graph};
+    const weft_doc *page = weft_write_page(v->kind->facts(v->solution, &more, a));
 
     expect(weft_doc_get(page, "facts")->n > 0);
 }
@@ -60,18 +59,17 @@ static void make_page(const weft_verdict *v, const weft_case *c, weft_arena *a)
 static int judge(const char *path, const char *template_)
 {
     weft_arena *a = weft_arena_new();
-    weft_verdict v;
-    weft_case c;
+    weft_check_result v;
     int n = -1;
 
-    if (weft_verify(path, network, template_, a, &c, &v) == WEFT_OK) {
+    if (weft_verify(path, network, template_, a, &v) == WEFT_OK) {
         n = v.n_wrong;
         for (int i = 0; i < n && i < 100; i++)
             expect(v.wrong[i] != NULL && *v.wrong[i] != '\0');
         expect(n > 0 || v.has_solution);
         if (n == 0)
-            make_page(&v, &c, a);
-        weft_case_close(&c);
+            make_page(&v, a);
+        weft_check_result_close(&v);
     }
     weft_arena_free(a);
     return n;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weft/graph.h"
+#include "graph_text.h"
+#include "invariants.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

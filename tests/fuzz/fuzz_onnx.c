@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weft/plan.h"
+#include "invariants.h"
+#include "problem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "weft/train.h"
+#include "piper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

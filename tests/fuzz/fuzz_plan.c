@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weft/api.h"
+#include "kind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,23 +65,18 @@ static const char *make_folder(weft_arena *a)
 static int judge(const char *plan, const stand_in *x)
 {
     weft_arena *a = weft_arena_new();
-    weft_verdict v;
-    weft_breach breach;
-    weft_case c;
+    weft_check_result v;
+    weft_violation violation;
     int n = -1;
 
-    if (weft_verify(plan, x->model, x->platform, a, &c, &v) == WEFT_OK) {
+    if (weft_verify(plan, x->model, x->platform, a, &v) == WEFT_OK) {
         n = v.n_wrong;
         for (int i = 0; i < n && i < 100; i++)
             expect(v.wrong[i] != NULL && *v.wrong[i] != '\0');
         expect(n > 0 || v.has_solution);
-        if (n == 0 && v.is_shard)
-            expect(weft_shards_check(c.shard.sharding, &v.shards.plan, &breach, 1, a) == 0);
-        else if (n == 0 && v.is_train)
-            expect(weft_pipeline_check(c.train.training, &v.training.plan, &breach, 1, a) == 0);
-        else if (n == 0)
-            expect(weft_plan_check(c.problem, &v.solution.plan, &breach, 1, a) == 0);
-        weft_case_close(&c);
+        if (n == 0)
+            expect(v.kind->violations(&v.problem, v.solution, &violation, 1, a) == 0);
+        weft_check_result_close(&v);
     }
     weft_arena_free(a);
     return n;
@@ -93,11 +88,11 @@ static void try_plan(const char *plan, const stand_in *place, const stand_in *sh
 {
     weft_arena *a = weft_arena_new();
     weft_plan_file file;
-    weft_shards_file shards;
-    weft_pipeline_file pipeline;
+    weft_shard_plan_file shards;
+    weft_train_plan_file pipeline;
     bool is_place = weft_plan_read(plan, a, &file) == WEFT_OK;
-    bool is_shard = weft_shards_read(plan, a, &shards) == WEFT_OK;
-    bool is_train = weft_pipeline_read(plan, a, &pipeline) == WEFT_OK;
+    bool is_shard = weft_shard_plan_read(plan, a, &shards) == WEFT_OK;
+    bool is_train = weft_train_plan_read(plan, a, &pipeline) == WEFT_OK;
     const stand_in *x = is_shard ? shard : is_train ? train : place;
     int n = judge(plan, x);
 

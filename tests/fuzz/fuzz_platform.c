@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "weft/cost.h"
+#include "cost.h"
+#include "platform_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "weft/place.h"
+#include "invariants.h"
+#include "place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,12 +31,12 @@ static void try_solver(const weft_solver *solver, const weft_problem *p, const w
     weft_arena *a = weft_arena_new();
     weft_run run = {.seed = SEED, .n_threads = 1, .limit_s = INFINITY, .scratch = weft_arena_new()};
     weft_solution s;
-    weft_breach breach;
+    weft_violation violation;
 
     expect(weft_solve(solver, p, NULL, &run, bound, a, &s) == WEFT_OK);
     if (has_plan(&s)) {
         expect(bound->outcome != WEFT_INFEASIBLE);
-        expect(weft_plan_check(p, &s.plan, &breach, 1, a) == 0);
+        expect(weft_plan_check(p, &s.plan, &violation, 1, a) == 0);
         expect(s.proof.value >= 0 && s.proof.value < INFINITY);
         expect(s.proof.bound <= s.proof.value && s.proof.gap >= 0 && s.proof.gap <= 1);
     }
@@ -58,7 +59,7 @@ static void try_problem(const weft_doc *doc, bool is_msr, weft_goal goal)
 {
     weft_problem *p = NULL;
 
-    if (weft_problem_parse(doc, is_msr, &(weft_ask){.goal = goal}, &p) != WEFT_OK)
+    if (weft_problem_parse(doc, is_msr, &(weft_constraints){.goal = goal}, &p) != WEFT_OK)
         return;
     weft_problem_check(p);
     if (p->n_tasks <= MOST_TASKS && p->n_devices <= MOST_DEVICES)

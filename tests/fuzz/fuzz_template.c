@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weft/mine.h"
+#include "mine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +23,7 @@ static void expect(bool condition)
 
 static void check_sizes(const weft_template *t)
 {
-    for (int k = 0; k < WEFT_N_KNOBS; k++) {
+    for (int k = 0; k < WEFT_N_PARAMETERS; k++) {
         expect(t->n_sizes[k] >= 1 && t->n_sizes[k] <= WEFT_MOST_SIZES);
         for (int i = 0; i < t->n_sizes[k]; i++)
             expect(t->size[k][i] > 0 && (i == 0 || t->size[k][i] > t->size[k][i - 1]));
@@ -32,28 +32,28 @@ static void check_sizes(const weft_template *t)
         expect(t->constant[i].error >= 0 && !isnan(t->constant[i].value));
 }
 
-static void check_point(const weft_template *t, const weft_point *p)
+static void check_point(const weft_template *t, const weft_design_point *p)
 {
-    weft_point back = weft_point_at(t, weft_point_index(t, p));
+    weft_design_point back = weft_point_at(t, weft_point_index(t, p));
     char text[96];
 
     expect(memcmp(&back, p, sizeof back) == 0);
-    expect(weft_point_area_mm2(t, p) >= 0 && weft_point_tdp_w(t, p) >= 0);
+    expect(weft_design_point_area_mm2(t, p) >= 0 && weft_design_point_tdp_w(t, p) >= 0);
     expect(weft_point_print(t, p, text) == text && strlen(text) < sizeof text);
 }
 
 static void check_points(const weft_template *t)
 {
     int64_t n = weft_template_points(t);
-    weft_point first = weft_point_at(t, 0), last = weft_point_at(t, n - 1);
+    weft_design_point first = weft_point_at(t, 0), last = weft_point_at(t, n - 1);
 
     expect(n >= 1);
     check_point(t, &first);
     check_point(t, &last);
     for (int i = 0; i < t->n_landmarks; i++)
         check_point(t, &t->landmark[i].point);
-    expect(weft_point_area_mm2(t, &first) <= weft_point_area_mm2(t, &last));
-    expect(weft_point_tdp_w(t, &first) <= weft_point_tdp_w(t, &last));
+    expect(weft_design_point_area_mm2(t, &first) <= weft_design_point_area_mm2(t, &last));
+    expect(weft_design_point_tdp_w(t, &first) <= weft_design_point_tdp_w(t, &last));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

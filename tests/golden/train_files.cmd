@@ -3,7 +3,7 @@ cd "$TMP"
 "$WEFT" train gpt2:small --on mixed-fleet --dtype f16 --batch 64 --quiet -o plan.json --trace trace.json --time-limit 10min
 "$WEFT" check plan.json
 grep -c '"ph": "X"' trace.json
-grep -c '"memory of the fullest device"' trace.json
+grep -c '"ph": "C"' trace.json
 sed 's/"microbatch": 2,/"microbatch": 4,/' plan.json >other.json
 "$WEFT" check other.json
 echo "exit $?"

@@ -9,7 +9,7 @@
  *
  * One line a comparison, and "N passed, N failed" at the end. */
 #define _POSIX_C_SOURCE 200809L
-#include "weft/base.h"
+#include "base.h"
 
 #include <dirent.h>
 #include <stdlib.h>

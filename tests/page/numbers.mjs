@@ -3,7 +3,7 @@
 // they are shown as, and the sections that the data has.
 import {check, equal, parseShown} from "./browser.mjs";
 
-const IGNORED = new Set(["plan", "seconds", "peak_rss_bytes"]);
+const IGNORED = new Set(["plan", "end_s", "seconds", "peak_rss_bytes"]); // plan and ends are the timeline
 
 // Every number of the command's --json is on the page, and nothing else.
 function checkResult(result, onPage) {

@@ -150,7 +150,7 @@ export function placeData(n, nDevices = 3, seed = 1) {
             {key: "gap", label: "gap", text: "at most 6.38 %", note: "from the best possible plan"},
             {key: "speedup", label: "speed-up", text: "1.39x", note: "over the best single device (a6000: 2.644 ms); at most 1.39x is possible"},
             {key: "heft", label: "over HEFT", text: "1.11x", note: "the list scheduler: 2.099 ms"},
-            {key: "energy", label: "energy", text: "1.777 mJ", note: "of idle devices; that of the work is not given"},
+            {key: "energy", label: "energy", text: "1.777 mJ", note: "of idle devices; dynamic energy unknown"},
             {key: "sent", label: "sent", text: "13.0 MB", note: "in 62 transfers"},
         ],
         timeline, graph, memory: memoryOf(graph, timeline, next),

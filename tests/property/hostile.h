@@ -5,9 +5,10 @@
 #define WEFT_HOSTILE_H
 
 #include "check.h"
+#include "invariants.h"
 
 #include "onnx_fields.h"
-#include "weft/report.h"
+#include "report.h"
 #include "wire.h"
 
 #include <stdio.h>
@@ -194,8 +195,7 @@ static inline void put_ints(weft_wire_out *o, const char *name, const int64_t *v
     weft_wire_end(o, tensor);
 }
 
-/* --- attributes in a line of notation ------------------------------------------------------------
- */
+/* --- attributes in a line of notation -------------------------------------------------------- */
 
 enum { MOST_NUMBERS = 16 };
 

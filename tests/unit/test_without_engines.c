@@ -6,8 +6,8 @@
 #include "check.h"
 #include "fixtures.h"
 #include "layout.h"
-#include "milp_place.h"
-#include "weft/mine.h"
+#include "lp_bound.h"
+#include "mine.h"
 
 #include <stdbool.h>
 
@@ -60,11 +60,11 @@ TEST(a_linear_program_says_that_clp_is_missing)
 {
     weft_arena *a = weft_arena_new();
     weft_milp *m = weft_milp_new("one column");
-    weft_milp_options o = {.limit_s = INFINITY, .least_value = -INFINITY};
+    weft_milp_options o = {.limit_s = INFINITY};
     weft_milp_result r;
 
     weft_milp_column(m, NULL, 1, 2, 1, false);
-    CHECK_INT(weft_milp_solve(m, "cbc", &o, a, &r), WEFT_E_SYSTEM);
+    CHECK_INT(weft_milp_solve(m, &o, a, &r), WEFT_E_SYSTEM);
     CHECK(strstr(weft_message(), "Clp cannot be loaded") != NULL);
     CHECK(strstr(weft_message(), "coinor-libclp1") != NULL);
     weft_milp_free(m);
@@ -89,7 +89,7 @@ TEST(the_bound_of_the_relaxation_is_that_of_the_path)
     weft_domain *m = WEFT_NEW(a, weft_domain, 1);
 
     *m = weft_domain_new(p, a);
-    CHECK_NEAR(weft_lp_bound(weft_piece_of(m, a), INFINITY, a), 54.0);
+    CHECK_NEAR(lp_bound(weft_subproblem_of(m, a), INFINITY, a), 54.0);
     weft_arena_free(a);
     weft_problem_free(p);
 }
@@ -130,7 +130,7 @@ TEST(load_and_auto_go_on_for_throughput)
         weft_arena *a = weft_arena_new();
         weft_solution s;
 
-        p->ask = (weft_ask){.goal = WEFT_THROUGHPUT, .is_mixed = is_mixed};
+        p->constraints = (weft_constraints){.goal = WEFT_THROUGHPUT, .is_mixed = is_mixed};
         CHECK_OK(run_solver("load", p, a, &s));
         CHECK(has_plan(&s));
         CHECK(s.proof.bound > 0 && s.proof.bound <= s.proof.value * (1 + 1e-9));
@@ -148,14 +148,14 @@ TEST(legs_are_searched)
     weft_arena *a = weft_arena_new();
     weft_domain *m = WEFT_NEW(a, weft_domain, 1);
     weft_run run = {.limit_s = INFINITY};
-    weft_legs_effort e = {INFINITY, 100000, INT64_MAX, &run};
+    weft_between_barriers_effort e = {INFINITY, 100000, INT64_MAX, &run};
     int64_t steps;
     double bound;
 
     *m = weft_domain_new(p, a);
-    CHECK_NEAR(weft_legs_bound(weft_piece_of(m, a), &e, &steps), 73.0);
+    CHECK_NEAR(weft_between_barriers_bound(weft_subproblem_of(m, a), &e, &steps), 73.0);
     e.part_states = 1;
-    bound = weft_legs_bound(weft_piece_of(m, a), &e, &steps);
+    bound = weft_between_barriers_bound(weft_subproblem_of(m, a), &e, &steps);
     CHECK(bound >= 54 * (1 - 1e-9) && bound < 73);
     weft_arena_free(a);
     weft_problem_free(p);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_list.c: weft list models|platforms|templates|solvers|operators. */
+#include "command.h"
+#include "fields.h"
+#include "kind.h"
+
+#include <string.h>
+
+typedef struct list_options {
+    bool json;
+    const char *output;
+} list_options;
+
+static const weft_option list_table[] = {
+    {WEFT_FLAG(list_options, json),   0, 0, 1, "print the list as one JSON document", NULL, NULL},
+    {WEFT_TEXT(list_options, output), 0, 0, 0, "write the result to FILE",            "",   NULL},
+    WEFT_OPTIONS_END,
+};
+
+/* A name, and what it is beside it. */
+static void print_named(const char *name, int columns, const char *text, int width, FILE *to)
+{
+    fprintf(to, "  %-*s ", columns, name);
+    weft_print_wrapped(to, columns + 3, width, text);
+}
+
+/* --- models ---------------------------------------------------------------------------------- */
+
+enum { SETTING = 24, PRESET = 16, SOLVER = 14, OPERATOR = 38 }; /* columns of names */
+
+static const char *fallback_of(const weft_option *o, char to[32])
+{
+    if (o->kind == WEFT_OPTION_TEXT)
+        return o->text ? o->text : "";
+    if (o->kind == WEFT_OPTION_FLAG)
+        return o->fallback != 0 ? "1" : "0";
+    return weft_option_number(o->fallback, to);
+}
+
+static void models_text(int width, FILE *to)
+{
+    weft_arena *a = weft_arena_new();
+    const char *const *names;
+
+    weft_print_wrapped(to, 0, width,
+                       "Built-in models; use as NAME, NAME:VARIANT or NAME:PARAMETER=VALUE,...");
+    for (int i = 0, n = weft_zoo_list(a, &names); i < n; i++) {
+        weft_zoo_model z;
+
+        if (!weft_zoo_find(names[i], a, &z))
+            continue;
+        fputc('\n', to);
+        weft_print_wrapped(to, 0, width, weft_arena_print(a, "%s: %s", z.name, z.summary));
+        if (z.variants)
+            print_named("variants", SETTING, z.variants, width, to);
+        for (const weft_option *o = z.options; o->kind != WEFT_OPTION_END; o++) {
+            char number[32], setting[64];
+
+            snprintf(setting, sizeof setting, "%s=%s", o->name, fallback_of(o, number));
+            print_named(setting, SETTING,
+                        weft_arena_print(a, "%s%s%s%s", o->help, o->choices ? " (" : "",
+                                         o->choices ? o->choices : "", o->choices ? ")" : ""),
+                        width, to);
+        }
+    }
+    weft_arena_free(a);
+}
+
+static weft_doc *option_doc(const weft_option *o, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *fallback = o->kind == WEFT_OPTION_TEXT   ? weft_doc_new_text(a, o->text)
+                         : o->kind == WEFT_OPTION_FLAG ? weft_doc_new_bool(a, o->fallback != 0)
+                         : o->kind == WEFT_OPTION_INT  ? weft_doc_new_int(a, (int64_t)o->fallback)
+                                                       : weft_doc_new_real(a, o->fallback);
+
+    weft_doc_put(a, d, "name", weft_doc_new_text(a, o->name));
+    weft_doc_put(a, d, "default", fallback);
+    weft_doc_put(a, d, "help", weft_doc_new_text(a, o->help));
+    return d;
+}
+
+static weft_doc *models_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+    const char *const *names;
+
+    for (int i = 0, n = weft_zoo_list(a, &names); i < n; i++) {
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *options = weft_doc_new(a, WEFT_DOC_LIST);
+        weft_zoo_model z;
+
+        if (!weft_zoo_find(names[i], a, &z))
+            continue;
+        weft_doc_put(a, d, "name", weft_doc_new_text(a, z.name));
+        weft_doc_put(a, d, "summary", weft_doc_new_text(a, z.summary));
+        weft_doc_put(a, d, "variants", weft_doc_new_text(a, z.variants));
+        for (const weft_option *o = z.options; o->kind != WEFT_OPTION_END; o++)
+            weft_doc_add(a, options, option_doc(o, a));
+        weft_doc_put(a, d, "parameters", options);
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+static void operators_text(int width, FILE *to)
+{
+    int columns = width < 80 ? width - 37 : OPERATOR;
+
+    fprintf(to, "%-*s %5s  %-7s  %-8s %10s\n", columns, "operator", "opset", "fusion", "gradient",
+            "operations");
+    for (int i = 0; i < weft_op_count(); i++) {
+        const weft_op *o = weft_op_at(i);
+        char name[80], shown[WEFT_SHORT_BYTES], flops[16] = "";
+
+        snprintf(name, sizeof name, "%s%s%s", o->domain, *o->domain ? "." : "", o->name);
+        if (o->nests)
+            snprintf(flops, sizeof flops, "%d", o->fusion == WEFT_FUSE_TENSOR ? 2 : o->flops);
+        fprintf(to, "%-*s %5d  %-7s  %-8s %10s\n", columns,
+                width < 80 ? weft_shorten(name, columns, shown) : name, o->since,
+                weft_fusion_name(o->fusion), weft_grad_name(o->grad), flops);
+    }
+    fputc('\n', to);
+    weft_print_wrapped(to, 0, width, "operations: of one point of the loops of an operator");
+    fprintf(to, "%d operators\n", weft_op_count());
+}
+
+static weft_doc *operators_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_op_count(); i++) {
+        const weft_op *o = weft_op_at(i);
+        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+        weft_doc_put(a, d, "name", weft_doc_new_text(a, o->name));
+        weft_doc_put(a, d, "domain", weft_doc_new_text(a, o->domain));
+        weft_doc_put(a, d, "since", weft_doc_new_int(a, o->since));
+        weft_doc_put(a, d, "fusion", weft_doc_new_text(a, weft_fusion_name(o->fusion)));
+        weft_doc_put(a, d, "gradient", weft_doc_new_text(a, weft_grad_name(o->grad)));
+        weft_doc_add(a, list, d);
+    }
+    return list;
+}
+
+/* --- platforms and solvers ------------------------------------------------------------------- */
+
+static void platforms_text(int width, FILE *to)
+{
+    weft_print_wrapped(to, 0, width,
+                       "Platforms; use as --on NAME. To show one: weft inspect --platform NAME");
+    fputc('\n', to);
+    for (int i = 0; i < weft_preset_count(); i++)
+        print_named(weft_preset_at(i)->name, PRESET, weft_preset_at(i)->summary, width, to);
+}
+
+static void add_row(weft_arena *a, weft_doc *list, const char *name, const char *summary)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_doc_put(a, d, "name", weft_doc_new_text(a, name));
+    weft_doc_put(a, d, "summary", weft_doc_new_text(a, summary));
+    weft_doc_add(a, list, d);
+}
+
+static weft_doc *platforms_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_preset_count(); i++)
+        add_row(a, list, weft_preset_at(i)->name, weft_preset_at(i)->summary);
+    return list;
+}
+
+static void templates_text(int width, FILE *to)
+{
+    weft_print_wrapped(to, 0, width,
+                       "Templates of accelerators; use as weft mine MODEL --template NAME");
+    fputc('\n', to);
+    for (int i = 0; i < weft_template_preset_count(); i++)
+        print_named(weft_template_preset_at(i)->name, PRESET, weft_template_preset_at(i)->summary,
+                    width, to);
+}
+
+static weft_doc *templates_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_template_preset_count(); i++)
+        add_row(a, list, weft_template_preset_at(i)->name, weft_template_preset_at(i)->summary);
+    return list;
+}
+
+/* Rows that share a command share its solvers: those without any are left out. */
+static void solvers_text(int width, FILE *to)
+{
+    weft_solver_entry s;
+
+    for (int k = 0; k < weft_kind_count(); k++) {
+        const weft_kind *kind = weft_kind_at(k);
+
+        if (kind->solver == NULL)
+            continue;
+        fprintf(to, "%sweft %s --solver NAME:\n", k > 0 ? "\n" : "", kind->command);
+        for (int i = 0; kind->solver(i, &s); i++)
+            print_named(s.name, SOLVER, s.summary, width, to);
+    }
+}
+
+static weft_doc *solvers_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_solver_entry s;
+
+    for (int k = 0; k < weft_kind_count(); k++) {
+        const weft_kind *kind = weft_kind_at(k);
+
+        for (int i = 0; kind->solver != NULL && kind->solver(i, &s); i++) {
+            add_row(a, list, s.name, s.summary);
+            weft_put_text(a, list->item[list->n - 1], "task", kind->command);
+        }
+    }
+    return list;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+typedef struct listing {
+    const char *name;
+    void (*text)(int width, FILE *to);
+    weft_doc *(*doc)(weft_arena *a);
+} listing;
+
+static const listing listings[] = {
+    {"models",    models_text,    models_doc   },
+    {"platforms", platforms_text, platforms_doc},
+    {"templates", templates_text, templates_doc},
+    {"solvers",   solvers_text,   solvers_doc  },
+    {"operators", operators_text, operators_doc},
+};
+
+enum { N_LISTINGS = (int)(sizeof listings / sizeof listings[0]) };
+
+static weft_status print(const listing *l, const list_options *o)
+{
+    weft_arena *a = weft_arena_new();
+    weft_collect c;
+    weft_status status = weft_collect_begin(&c);
+
+    if (status == WEFT_OK) {
+        if (o->json)
+            fprintf(c.to, "%s\n", weft_doc_json(l->doc(a), 2, a));
+        else
+            l->text(weft_report_width(o->output), c.to);
+        status = weft_collect_emit(&c, o->output);
+    }
+    weft_arena_free(a);
+    return status;
+}
+
+static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
+{
+    *code = WEFT_EXIT_DONE;
+    (void)n_operands; /* one: the table says so */
+    for (int i = 0; i < N_LISTINGS; i++)
+        if (strcmp(operand[0], listings[i].name) == 0)
+            return print(&listings[i], options);
+    return weft_fail(WEFT_E_INPUT,
+                     "list: '%s' cannot be listed, expected models, platforms, templates, "
+                     "solvers or operators",
+                     operand[0]);
+}
+
+const weft_command weft_cmd_list = {
+    .name = "list",
+    .summary = "List models, platforms, templates, solvers, operators",
+    .operands = "models|platforms|templates|solvers|operators",
+    .description = "Lists the built-in models with their parameters and defaults, platforms,\n"
+                   "accelerator templates, solvers, and known operators.",
+    .examples = "  weft list models\n"
+                "  weft list platforms\n"
+                "  weft list templates\n"
+                "  weft list operators --json\n",
+    .options = list_table,
+    .options_size = sizeof(list_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

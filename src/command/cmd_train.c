@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_train.c: weft train MODEL --on PLATFORM, and weft train FILE.json --objective piper. */
+#include "command.h"
+#include "kind.h"
+
+#include <limits.h>
+#include <string.h>
+
+typedef struct train_options {
+    weft_model_flags flags;
+    weft_budget_flags effort;
+    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report;
+    int64_t microbatch, width, replicas, stages, chunks;
+    bool split_moments, json, quiet, verbose;
+    struct {
+        int64_t devices, microbatches, max_cuts;
+        const char *memory, *bandwidth;
+    } piper;
+} train_options;
+
+/* clang-format off */
+static const weft_option train_table[] = {
+    {WEFT_TEXT(train_options, on), 0, 0, 0, "platform: a file or a preset (see weft list platforms)", "", NULL},
+    {WEFT_INT(train_options, flags.batch), 512, 1, 1e9, "samples per training step", NULL, NULL},
+    {WEFT_INT(train_options, microbatch), 0, 0, 1e9, "samples per microbatch; 0: any divisor of the batch", NULL, NULL},
+    {WEFT_TEXT(train_options, schedule), 0, 0, 0, "pipeline schedule; auto: the best of all", "auto", "auto|gpipe|1f1b|eager|interleaved"},
+    {WEFT_TEXT(train_options, recompute), 0, 0, 0, "activations to recompute in the backward pass; auto: the best for each stage", "auto", "auto|none|selective|full"},
+    {WEFT_INT(train_options, width), 0, 0, 1e6, "maximum tensor-parallel width; 0: no limit", NULL, NULL},
+    {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
+    {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
+    {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
+    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas (ZeRO-1)", NULL, NULL},
+    {WEFT_TEXT(train_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
+    {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
+    {WEFT_TEXT(train_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
+    {WEFT_TEXT(train_options, solver), 0, 0, 0, "solver to use (see weft list solvers)", "auto", NULL},
+    WEFT_BUDGET_FLAGS(train_options, WEFT_TRAIN_LIMIT),
+    {WEFT_TEXT(train_options, output), 0, 0, 0, "write the plan to FILE (for weft check)", "", NULL},
+    {WEFT_TEXT(train_options, trace), 0, 0, 0, "write a timeline for Perfetto to FILE", "", NULL},
+    {WEFT_TEXT(train_options, report), 0, 0, 0, "write an HTML report to FILE (see weft report)", "", NULL},
+    {WEFT_FLAG(train_options, json), 0, 0, 1, "print the result as one JSON document", NULL, NULL},
+    {WEFT_FLAG(train_options, quiet), 0, 0, 1, "print errors only", NULL, NULL},
+    {WEFT_FLAG(train_options, verbose), 0, 0, 1, "show all stages with their devices (piper: with their nodes)", NULL, NULL},
+    {WEFT_TEXT(train_options, objective), 0, 0, 0, "minimise the step time or, for Piper inputs, Piper's own objective", "step", "step|piper"},
+    {WEFT_INT(train_options, piper.devices), 0, 0, 1e6, "piper: number of devices; 0: as in the file", NULL, NULL},
+    {WEFT_TEXT(train_options, piper.memory), 0, 0, 0, "piper: memory per device (8GiB); default: as in the file", "", NULL},
+    {WEFT_INT(train_options, piper.microbatches), 0, 0, INT_MAX / 2, "piper: microbatches per batch; 0: as in the file", NULL, NULL},
+    {WEFT_TEXT(train_options, piper.bandwidth), 0, 0, 0, "piper: bandwidth between devices (25GiB/s); default: as in the file", "", NULL},
+    {WEFT_INT(train_options, piper.max_cuts), 0, 0, 1e7, "piper: refuse networks with more cuts than N; 0: 40000", NULL, NULL},
+    WEFT_OPTIONS_END,
+};
+/* clang-format on */
+
+/* --- flags that belong to one objective ------------------------------------------------------ */
+
+/* Those that both know. */
+static const char *const common[] = {"effort.time_limit", "effort.steps", "effort.seed",
+                                     "effort.threads",    "json",         "quiet",
+                                     "verbose",           "objective",    NULL};
+
+static bool is_common(const char *name)
+{
+    for (int i = 0; common[i] != NULL; i++)
+        if (strcmp(common[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_piper(const char *name)
+{
+    return strncmp(name, "piper.", 6) == 0;
+}
+
+/* Is the value of a flag not the one it has without being given? */
+static bool is_given(const weft_option *o, const train_options *have, const train_options *usual)
+{
+    const char *x = (const char *)have + o->offset, *y = (const char *)usual + o->offset;
+
+    switch (o->kind) {
+    case WEFT_OPTION_TEXT:
+        return strcmp(*(const char *const *)(const void *)x, *(const char *const *)(const void *)y);
+    case WEFT_OPTION_INT:
+        return *(const int64_t *)(const void *)x != *(const int64_t *)(const void *)y;
+    case WEFT_OPTION_FLAG:
+        return *(const bool *)x != *(const bool *)y;
+    default:
+        return false;
+    }
+}
+
+/* Refuses flags of the other objective. */
+static weft_status check_flags(const train_options *have, bool wants_piper)
+{
+    train_options usual;
+
+    weft_options_default(train_table, &usual);
+    for (const weft_option *o = train_table; o->kind != WEFT_OPTION_END; o++) {
+        const char *dot = strrchr(o->name, '.');
+        char name[64];
+
+        if (is_common(o->name) || is_piper(o->name) == wants_piper || !is_given(o, have, &usual))
+            continue;
+        snprintf(name, sizeof name, "%s", dot ? dot + 1 : o->name);
+        for (char *c = name; *c; c++)
+            *c = *c == '_' ? '-' : *c;
+        return weft_fail(WEFT_E_INPUT, "--%s is not for --objective %s; see: weft train --help",
+                         name, have->objective);
+    }
+    return WEFT_OK;
+}
+
+/* --- the two objectives ---------------------------------------------------------------------- */
+
+static weft_status run_piper(const train_options *o, const char *model, weft_arena *a, int *code)
+{
+    weft_piper_flags f = {.model = model,
+                          .devices = o->piper.devices,
+                          .microbatches = o->piper.microbatches,
+                          .max_cuts = o->piper.max_cuts,
+                          .memory = o->piper.memory,
+                          .bandwidth = o->piper.bandwidth,
+                          .effort = &o->effort,
+                          .json = o->json,
+                          .quiet = o->quiet,
+                          .verbose = o->verbose};
+
+    WEFT_TRY(check_flags(o, true));
+    return weft_train_piper(&f, a, code);
+}
+
+static unsigned all_but_one(const char *text, const char *(*name)(int), int n)
+{
+    unsigned bits = 0;
+
+    for (int i = 0; i < n; i++)
+        if (strcmp(text, "auto") == 0 || strcmp(text, name(i)) == 0)
+            bits |= 1u << i;
+    return bits;
+}
+
+static const char *schedule_word(int i)
+{
+    return weft_schedule_name((weft_schedule)i);
+}
+
+static const char *recompute_word(int i)
+{
+    return weft_recompute_name((weft_recompute)i);
+}
+
+static weft_status read_constraints(const train_options *o, weft_train_constraints *out)
+{
+    *out = (weft_train_constraints){
+        .batch = o->flags.batch,
+        .microbatch = o->microbatch,
+        .schedules = all_but_one(o->schedule, schedule_word, WEFT_N_SCHEDULES),
+        .recomputes = all_but_one(o->recompute, recompute_word, WEFT_N_RECOMPUTES),
+        .most_width = (int)o->width,
+        .most_replicas = (int)o->replicas,
+        .most_stages = (int)o->stages,
+        .most_chunks = (int)o->chunks,
+        .is_split_moments = o->split_moments,
+    };
+    if (o->microbatch > 0 && o->flags.batch % o->microbatch != 0)
+        return weft_fail(WEFT_E_INPUT, "--microbatch %lld does not divide --batch %lld",
+                         (long long)o->microbatch, (long long)o->flags.batch);
+    return WEFT_OK;
+}
+
+static weft_status run_step(const train_options *o, const char *model, weft_arena *a, int *code)
+{
+    weft_train_request request = {.model = model, .platform = o->on};
+    weft_make m = {.kind = weft_kind_find("train"),
+                   .request = &request,
+                   .model = model,
+                   .platform = o->on,
+                   .options = &request.options,
+                   .solver = o->solver,
+                   .effort = &o->effort,
+                   .output = o->output,
+                   .trace = o->trace,
+                   .page = o->report,
+                   .json = o->json,
+                   .quiet = o->quiet,
+                   .is_long = o->verbose};
+
+    WEFT_TRY(check_flags(o, false));
+    WEFT_TRY(weft_model_flags_read(&o->flags, a, &request.options));
+    request.options.batch = 0; /* that of the step is not that of the network */
+    request.options.train = true;
+    WEFT_TRY(read_constraints(o, &request.constraints));
+    return weft_make_plan(&m, a, code);
+}
+
+static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
+{
+    const train_options *o = options;
+    weft_arena *a = weft_arena_new();
+    weft_status status = strcmp(o->objective, "piper") == 0 ? run_piper(o, operand[0], a, code)
+                                                            : run_step(o, operand[0], a, code);
+
+    (void)n_operands; /* one: the table says so */
+    weft_arena_free(a);
+    return status;
+}
+
+const weft_command weft_cmd_train = {
+    .name = "train",
+    .summary = "Plan training: pipeline stages, replicas, tensor-parallel widths",
+    .operands = "MODEL",
+    .description =
+        "Plans the training of a network on a cluster for the shortest step: pipeline\n"
+        "stages, replicas, tensor-parallel width, microbatch, schedule and recomputation.\n"
+        "Devices may differ. Simulates the step with the memory of every stage, and\n"
+        "proves an upper bound on the gap to the optimum, among plans that split\n"
+        "operators inside a block in the way that is best for eight microbatches. Ctrl-C\n"
+        "ends the search and keeps the best plan so far. With --objective piper, MODEL is\n"
+        "a JSON input file of the Piper project; weft then minimises the time per sample\n"
+        "under Piper's objective, and --on is not used.",
+    .examples = "  weft train gpt2:xl --on mixed-fleet --dtype f16\n"
+                "  weft train bert:large --on dgx-a100 --batch 1024 --schedule 1f1b -o plan.json\n"
+                "  weft train model.onnx --on cluster.yaml --width 4 --trace trace.json\n"
+                "  weft train bert.json --objective piper --devices 64 --memory 8GiB --json\n",
+    .options = train_table,
+    .options_size = sizeof(train_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

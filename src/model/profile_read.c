@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_read.c: times that were measured (weft.profile/1):
+ *
+ *   {"schema": "weft.profile/1", "times": [{"node": "conv1", "device": "gpu0", "seconds": 1.2e-4,
+ *    "spread": 3e-6, "samples": 50}]}
+ *
+ * They replace the times of the device's model for the nodes they name. */
+#include "profile.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "doc.h"
+
+struct weft_profile {
+    weft_map *index; /* "node\ndevice" -> time */
+    double *seconds;
+    weft_arena *arena;
+};
+
+static const char *key_of(weft_arena *a, const char *node, const char *device)
+{
+    return weft_arena_print(a, "%s\n%s", node, device);
+}
+
+static weft_status read_times(const weft_doc *times, weft_profile *p)
+{
+    static const char *const keys[] = {"node", "device", "seconds", "spread", "samples"};
+
+    p->seconds = WEFT_NEW(p->arena, double, times->n + 1);
+    for (int i = 0; i < times->n; i++) {
+        const weft_doc *t = times->item[i];
+        const char *node, *device, *key;
+
+        if (t->kind != WEFT_DOC_MAP)
+            return weft_doc_fail(t, "this is %s, expected a time: {node, device, seconds}",
+                                 weft_doc_kind_name(t->kind));
+        WEFT_TRY(weft_doc_known_keys(t, keys, 5));
+        WEFT_TRY(weft_doc_text(t, "node", &node));
+        WEFT_TRY(weft_doc_text(t, "device", &device));
+        WEFT_TRY(weft_doc_real(t, "seconds", 0, 1e9, &p->seconds[i]));
+        key = key_of(p->arena, node, device);
+        if (!weft_map_put(p->index, key, strlen(key), i))
+            return weft_doc_fail(t, "node '%s' has two times on device '%s'", node, device);
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_profile_read(const char *path, weft_arena *a, weft_profile **out)
+{
+    static const char *const keys[] = {"schema", "times"};
+    weft_profile *p = WEFT_NEW(a, weft_profile, 1);
+    const weft_doc *d, *times;
+    const char *schema;
+
+    p->arena = a;
+    p->index = weft_map_new(a);
+    WEFT_TRY(weft_doc_read(path, a, &d));
+    if (d->kind != WEFT_DOC_MAP)
+        return weft_doc_fail(d, "this is %s, expected a profile", weft_doc_kind_name(d->kind));
+    WEFT_TRY(weft_doc_text(d, "schema", &schema));
+    if (strcmp(schema, "weft.profile/1") != 0)
+        return weft_doc_fail(d, "schema is '%s', expected 'weft.profile/1'", schema);
+    WEFT_TRY(weft_doc_known_keys(d, keys, 2));
+    WEFT_TRY(weft_doc_need(d, "times", WEFT_DOC_LIST, &times));
+    WEFT_TRY(read_times(times, p));
+    *out = p;
+    return WEFT_OK;
+}
+
+double weft_profile_s(const weft_profile *p, const char *node, const char *device)
+{
+    const char *key = key_of(p->arena, node, device);
+    int i = weft_map_get(p->index, key, strlen(key));
+
+    return i < 0 ? NAN : p->seconds[i];
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of parameters that several device models have: key, place, unit, range and default stand only
+ * here, those of a single model in its file. */
+#ifndef WEFT_PLATFORM_PARAMS_H
+#define WEFT_PLATFORM_PARAMS_H
+
+#include "platform.h"
+
+/* Stands for "no limit" where a model divides by a bandwidth or compares with a buffer. */
+#define WEFT_UNLIMITED 1e30
+/* Lowest value of what must not be 0. */
+#define WEFT_POSITIVE 1e-9
+
+#define WEFT_ROW_FLOPS                                                                             \
+    {                                                                                              \
+        "peak_flops", WEFT_P_FLOPS, WEFT_UNIT_FLOPS, true, true, 0, WEFT_POSITIVE, WEFT_UNLIMITED, \
+            "peak operations per second (a multiply-add counts 2)"                                 \
+    }
+#define WEFT_ROW_BANDWIDTH                                                                         \
+    {                                                                                              \
+        "memory_bandwidth", WEFT_P_BANDWIDTH, WEFT_UNIT_BYTES_PER_S, true, true, 0, WEFT_POSITIVE, \
+            WEFT_UNLIMITED, "bytes per second between memory and device"                           \
+    }
+#define WEFT_ROW_ETA                                                                               \
+    {                                                                                              \
+        "memory_efficiency", WEFT_P_ETA, WEFT_UNIT_NONE, true, false, 1, WEFT_POSITIVE, 1,         \
+            "usable part of memory_bandwidth"                                                      \
+    }
+#define WEFT_ROW_OVERHEAD                                                                          \
+    {                                                                                              \
+        "overhead", WEFT_P_OVERHEAD, WEFT_UNIT_SECONDS, false, false, 0, 0, 1e6,                   \
+            "time before each operator that does work"                                             \
+    }
+#define WEFT_ROW_CLOCK                                                                             \
+    {                                                                                              \
+        "clock", WEFT_P_CLOCK, WEFT_UNIT_HERTZ, false, true, 0, WEFT_POSITIVE, 1e15,               \
+            "cycles per second"                                                                    \
+    }
+/* A buffer without limit moves every tensor once, which is what "not given" should mean. */
+#define WEFT_ROW_SRAM(is_required)                                                                 \
+    {                                                                                              \
+        "sram", WEFT_P_SRAM, WEFT_UNIT_BYTES, false, is_required, WEFT_UNLIMITED, WEFT_POSITIVE,   \
+            WEFT_UNLIMITED, "buffer on chip; if not given, large enough for every tensor"          \
+    }
+#define WEFT_ROW_COUNT(key, place, help)                                                           \
+    {                                                                                              \
+        key, place, WEFT_UNIT_NONE, true, true, 0, 1, 1e6, help                                    \
+    }
+#define WEFT_ROW_COUNT_OR_1(key, place, help)                                                      \
+    {                                                                                              \
+        key, place, WEFT_UNIT_NONE, true, false, 1, 1, 1e6, help                                   \
+    }
+#define WEFT_ROW_DATAFLOW                                                                          \
+    {                                                                                              \
+        "dataflow", WEFT_P_DATAFLOW, WEFT_UNIT_NONE, true, false, WEFT_DATAFLOW_BEST,              \
+            WEFT_DATAFLOW_BEST, WEFT_DATAFLOW_SIMD,                                                \
+            "what stays in the array: best, ws, os, is or simd"                                    \
+    }
+#define WEFT_ROWS_OF_ALL                                                                           \
+    {"energy_per_flop",        WEFT_P_PJ_FLOP, WEFT_UNIT_JOULES, false, false, 0, 0, 1,            \
+     "energy of one operation"},                                                                   \
+        {"energy_per_byte",                                                                        \
+         WEFT_P_PJ_BYTE,                                                                           \
+         WEFT_UNIT_JOULES,                                                                         \
+         false,                                                                                    \
+         false,                                                                                    \
+         0,                                                                                        \
+         0,                                                                                        \
+         1,                                                                                        \
+         "energy of one byte of memory traffic"},                                                  \
+    {                                                                                              \
+        "area", WEFT_P_AREA, WEFT_UNIT_MM2, false, false, 0, 0, 1e9,                               \
+            "area of the chip; 0: computed where the model can"                                    \
+    }
+
+#define WEFT_ROW_PEAK(key, place, help)                                                            \
+    {                                                                                              \
+        key, place, WEFT_UNIT_FLOPS, true, false, 0, 0, WEFT_UNLIMITED, help                       \
+    }
+#define WEFT_ROW_FLAG(key, place, help)                                                            \
+    {                                                                                              \
+        key, place, WEFT_UNIT_NONE, true, false, 0, 0, 1, help                                     \
+    }
+
+/* The members `param` and `n_params` of a row. */
+#define WEFT_PARAMS(table) .param = (table), .n_params = (int)(sizeof(table) / sizeof(table)[0])
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* problem_new.c: the problem of a network on a platform.
+ *
+ * Task u is node u and tensor t is tensor t of the graph. Weights and the optimizer's states are
+ * held where they are read and never sent. A directed link of the problem is a direction of a link
+ * of the platform; the two directions of a half-duplex link are one. Tasks that read a parameter
+ * which training changes share a colocation group. */
+#include "problem_spec.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const char *place_name(const weft_platform *p, int place)
+{
+    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
+}
+
+/* Parallel links between two places are told apart by a number. */
+static const char *new_link_name(weft_map *names, weft_arena *a, const char *name)
+{
+    const char *unique = name;
+
+    for (int k = 2; !weft_map_put(names, unique, strlen(unique), k); k++)
+        unique = weft_arena_print(a, "%s#%d", name, k);
+    return unique;
+}
+
+/* Numbers the directions of links: two for most links, one for a half-duplex link. of_hop[hop] is
+ * the number of a hop of a route. */
+static int *number_links(const weft_platform *p, weft_problem_extra *x, weft_arena *a)
+{
+    int *of_hop = WEFT_NEW(a, int, 2 * (size_t)p->n_links);
+    const char **name = WEFT_NEW(a, const char *, 2 * (size_t)p->n_links);
+    weft_map *names = weft_map_new(a);
+
+    for (int k = 0; k < p->n_links; k++) {
+        const weft_link *l = &p->link[k];
+        const char *one = place_name(p, l->a), *other = place_name(p, l->b);
+        const char *mark = l->is_half_duplex ? "-" : ">";
+
+        of_hop[2 * k] = of_hop[2 * k + 1] = x->n_links;
+        name[x->n_links++] =
+            new_link_name(names, a, weft_arena_print(a, "%s%s%s", one, mark, other));
+        if (l->is_half_duplex)
+            continue;
+        of_hop[2 * k + 1] = x->n_links;
+        name[x->n_links++] = new_link_name(names, a, weft_arena_print(a, "%s>%s", other, one));
+    }
+    x->link_name = name;
+    return of_hop;
+}
+
+static void use_routes(const weft_platform *p, weft_problem_spec *s, weft_problem_extra *x,
+                       weft_arena *a)
+{
+    int n_pairs = p->n_devices * p->n_devices;
+    const int *of_hop = number_links(p, x, a);
+    double *latency_s = WEFT_NEW(a, double, n_pairs);
+    double *second_per_byte = WEFT_NEW(a, double, n_pairs);
+    int *at = WEFT_NEW(a, int, n_pairs + 1), *hop = WEFT_NEW(a, int, 2 * p->n_links);
+    WEFT_VEC(int) route = {0};
+
+    for (int k = 0; k < n_pairs; k++) {
+        const weft_route *r = weft_platform_route(p, k / p->n_devices, k % p->n_devices);
+
+        second_per_byte[k] = r->n_hops < 0 ? INFINITY : 0;
+        if (r->n_hops > 0) {
+            latency_s[k] = r->latency_s;
+            second_per_byte[k] = 1 / r->bytes_per_s;
+        }
+        weft_platform_hops(p, k / p->n_devices, k % p->n_devices, hop);
+        for (int i = 0; i < r->n_hops; i++)
+            WEFT_PUSH(a, route, of_hop[hop[i]]);
+        at[k + 1] = route.n;
+    }
+    s->latency_s = latency_s;
+    s->second_per_byte = second_per_byte;
+    x->route_at = at;
+    x->route = route.at;
+}
+
+static void use_devices(const weft_platform *p, weft_problem_spec *s, weft_arena *a)
+{
+    const char **name = WEFT_NEW(a, const char *, p->n_devices);
+    double *capacity = WEFT_NEW(a, double, p->n_devices);
+    double *idle_w = WEFT_NEW(a, double, p->n_devices);
+
+    for (int d = 0; d < p->n_devices; d++) {
+        name[d] = p->device[d].name;
+        capacity[d] = p->device[d].memory_bytes;
+        idle_w[d] = p->device[d].idle_w;
+    }
+    s->n_devices = p->n_devices;
+    s->device_name = name;
+    s->capacity = capacity;
+    s->idle_w = idle_w;
+    s->host = p->host;
+    s->transfer = p->transfer;
+}
+
+static void use_nodes(const weft_graph *g, weft_problem_spec *s, weft_problem_extra *x,
+                      weft_arena *a)
+{
+    const char **name = WEFT_NEW(a, const char *, g->n_nodes);
+    const char **kind = WEFT_NEW(a, const char *, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        name[u] = g->node[u].name;
+        kind[u] = g->node[u].op;
+    }
+    s->n_tasks = g->n_nodes;
+    s->task_name = name;
+    x->task_kind = kind;
+}
+
+/* Weights and the optimizer's states are held, the rest is sent and held. */
+static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
+{
+    double *bytes = WEFT_NEW(a, double, g->n_tensors);
+    bool *is_weight = WEFT_NEW(a, bool, g->n_tensors);
+    bool *is_output = WEFT_NEW(a, bool, g->n_tensors);
+    int *producer = WEFT_NEW(a, int, g->n_tensors);
+
+    for (int t = 0; t < g->n_tensors; t++) {
+        const weft_tensor *x = &g->tensor[t];
+
+        bytes[t] = (double)x->bytes;
+        is_weight[t] = x->producer < 0 && (x->kind == WEFT_WEIGHT || x->kind == WEFT_STATE);
+        producer[t] = x->producer;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        is_output[g->output[i]] = true;
+    s->n_tensors = g->n_tensors;
+    s->amount = s->memory = bytes;
+    s->is_weight = is_weight;
+    s->is_output = is_output;
+    s->producer = producer;
+    s->reader_at = g->use_at;
+    s->reader = g->use;
+}
+
+/* The first task of a group of tasks that must share a device. */
+static int first_of(int *group, int u)
+{
+    while (group[u] != u)
+        u = group[u] = group[group[u]];
+    return u;
+}
+
+/* A parameter that training changes exists once: all that read it, and its update, share a device.
+ */
+static void use_updates(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
+{
+    int *group = WEFT_NEW(a, int, g->n_nodes), *colocation = WEFT_NEW(a, int, g->n_nodes);
+    bool *is_shared = WEFT_NEW(a, bool, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        group[u] = u;
+    for (int u = 0; u < g->n_nodes; u++) {
+        int w = g->node[u].phase == WEFT_UPDATE ? g->arg[g->arg_at[u]] : -1;
+
+        for (int k = w < 0 ? 0 : g->use_at[w]; w >= 0 && k < g->use_at[w + 1]; k++) {
+            int one = first_of(group, u), other = first_of(group, g->use[k]);
+
+            group[one < other ? other : one] = one < other ? one : other;
+            is_shared[u] = is_shared[g->use[k]] = true;
+        }
+    }
+    for (int u = 0; u < g->n_nodes; u++)
+        colocation[u] = is_shared[u] ? first_of(group, u) : -1;
+    s->colocation = colocation;
+}
+
+/* Whatever follows the forward pass. */
+static void use_phases(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
+{
+    bool *is_backward = WEFT_NEW(a, bool, g->n_nodes);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        is_backward[u] = g->node[u].phase != WEFT_FORWARD;
+    s->is_backward = is_backward;
+}
+
+weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const weft_platform *p,
+                             const weft_constraints *constraints, weft_problem **out)
+{
+    weft_arena *scratch;
+    weft_problem_spec s = {
+        .name = g->name, .seconds = c->seconds, .joules = c->joules, .constraints = *constraints};
+    weft_problem_extra x = {0};
+    weft_status status;
+
+    assert(c->n_nodes == g->n_nodes && c->n_devices == p->n_devices);
+    if (p->n_devices > WEFT_MOST_DEVICES)
+        return weft_fail(WEFT_E_INPUT, "platform '%s' has %d devices, expected at most %d", p->name,
+                         p->n_devices, WEFT_MOST_DEVICES);
+    scratch = weft_arena_new();
+    use_devices(p, &s, scratch);
+    use_nodes(g, &s, &x, scratch);
+    use_tensors(g, &s, scratch);
+    use_updates(g, &s, scratch);
+    use_phases(g, &s, scratch);
+    use_routes(p, &s, &x, scratch);
+    status = weft_problem_build(&s, &x, out);
+    weft_arena_free(scratch);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Pipelines of stages: what several files of plan and sim need (train_links.c). */
+#ifndef WEFT_PLAN_PIPELINE_H
+#define WEFT_PLAN_PIPELINE_H
+
+#include "problem.h"
+
+/* Places in the lists of the problem; -1: not there. */
+int weft_width_place(const weft_train_problem *p, int width);
+int weft_share_place(const weft_train_problem *p, int64_t samples);
+
+int weft_stage_blocks(const weft_stage *s); /* replicas */
+weft_train_plan weft_train_plan_copy(const weft_train_plan *plan, weft_arena *a);
+
+/* The blocks of a stage, first part first, one after the other: start with weft_walk_blocks, each
+ * weft_walk_next is the next one. The blocks must exist. */
+typedef struct weft_block_walk {
+    const weft_cluster *cluster;
+    const weft_stage *stage;
+    int part, number;           /* of the part; which of its blocks */
+    const int *member;          /* its devices, stage->width of them */
+    int64_t sample, end_sample; /* its samples of every microbatch */
+    int island, island_blocks;  /* where it is; blocks in earlier islands of the class */
+} weft_block_walk;
+
+weft_block_walk weft_walk_blocks(const weft_train_problem *p, const weft_stage *s);
+bool weft_walk_next(weft_block_walk *b);
+
+/* A parameter that two units read moves from the stage of one to the stage of the other: block k of
+ * the stage with the other unit has block k, counted round, of the owner's for a partner, member q
+ * has member q (counted round the narrower), and `bytes` go from one to the other. As weft_hop_s:
+ * the device whose transfers take longest, and the largest latency. */
+double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const weft_stage *other,
+                     bool is_to_owner, double bytes);
+/* Bytes of a shared parameter that a member of a block holds: what unit `other` has gradients of
+ * but does not sum with its replicas, in equal parts if it shares several. */
+double weft_shared_bytes(const weft_train_problem *p, int shared, int state);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* The planner of training against all plans of its space (brute_train.c), and its parts against the
+ * simulator. */
+#include "brute_train.h"
+#include "check.h"
+#include "draw_training.h"
+#include "space.h"
+
+static weft_status solve(const char *name, const weft_train_problem *p, int64_t steps,
+                         weft_arena *a, weft_train_solution *out)
+{
+    weft_run run = {.limit_s = INFINITY, .steps = steps, .scratch = a};
+
+    return weft_train_solve(weft_train_find(name), p, &run, a, out);
+}
+
+/* --- all plans ------------------------------------------------------------------------------- */
+
+typedef struct tally {
+    int n, n_infeasible, n_tight; /* tight: the best plan needs recomputation */
+} tally;
+
+static void compare(uint64_t seed, bool is_dag, int most_units, tally *t)
+{
+    weft_rng r = weft_rng_seed(seed);
+    small_training d = draw_small_training(is_dag, most_units, &r);
+    weft_arena *a = weft_arena_new();
+    double best_s = brute_train(d.training, a);
+    weft_train_solution s;
+
+    CHECK_OK(solve("auto", d.training, 0, a, &s));
+    t->n++;
+    if (best_s < INFINITY) {
+        if (s.proof.outcome != WEFT_OPTIMAL || fabs(s.proof.value - best_s) > 2e-9 * best_s)
+            fail_msg("seed %llu: %s %.12g, brute force %.12g (bound %.12g) %s",
+                     (unsigned long long)seed, weft_outcome_name(s.proof.outcome), s.proof.value,
+                     best_s, s.proof.bound, s.proof.reason ? s.proof.reason : "");
+        for (int i = 0; i < s.plan.n_stages; i++)
+            if (s.plan.stage[i].recompute != WEFT_KEEP_ALL) {
+                t->n_tight++;
+                break;
+            }
+    } else {
+        if (s.proof.outcome != WEFT_INFEASIBLE || s.proof.reason == NULL)
+            fail_msg("seed %llu: %s %.12g, brute force finds no plan", (unsigned long long)seed,
+                     weft_outcome_name(s.proof.outcome), s.proof.value);
+        t->n_infeasible++;
+    }
+    weft_arena_free(a);
+    drop_small_training(&d);
+}
+
+TEST(chains_are_solved_as_by_brute_force)
+{
+    tally t = {0};
+
+    for (uint64_t seed = 1; seed <= N_MANY(1000); seed++)
+        compare(seed, false, 6, &t);
+    CHECK(!IS_THOROUGH || (t.n_infeasible > N_MANY(30) && t.n_tight > N_MANY(100)));
+}
+
+TEST(graphs_are_solved_as_by_brute_force)
+{
+    tally t = {0};
+
+    for (uint64_t seed = 1; seed <= N_MANY(300); seed++)
+        compare(100000 + seed, true, 5, &t);
+    CHECK(!IS_THOROUGH || t.n_infeasible > N_MANY(5));
+}
+
+/* --- time of a plan -------------------------------------------------------------------------- */
+
+TEST(time_by_recurrence_is_that_of_the_simulator)
+{
+    weft_rng r = weft_rng_seed(7);
+    int n = 0;
+
+    for (int i = 0; i < N_DRAWN(1500); i++) {
+        draw_training_ask constraints = {.is_dag = i % 3 == 0,
+                                         .is_contend = i % 5 == 0,
+                                         .has_shared = i % 2 == 0,
+                                         .is_split_moments = i % 7 == 0};
+        drawn_training d = draw_training(&constraints, &r);
+        weft_arena *a = weft_arena_new();
+        weft_train_measures m;
+        weft_train_plan plan;
+
+        if (draw_pipeline(d.training, (weft_schedule)(i % WEFT_N_SCHEDULES), &r, a, &plan)) {
+            double step_s = weft_pipe_plan_s(d.training, &plan, a);
+
+            CHECK_OK(weft_train_plan_evaluate(d.training, &plan, a, &m));
+            if (fabs(step_s - m.step_s) > 1e-12 * m.step_s)
+                fail_msg("plan %d: %.17g s, the simulator says %.17g s", i, step_s, m.step_s);
+            n++;
+        }
+        weft_arena_free(a);
+        drop_training(&d);
+    }
+    CHECK(n > N_MANY(1000));
+}
+
+/* --- larger problems ------------------------------------------------------------------------- */
+
+TEST(bounds_hold_and_more_steps_never_hurt)
+{
+    weft_rng r = weft_rng_seed(11);
+
+    for (int i = 0; i < N_MANY(60); i++) {
+        draw_training_ask constraints = {.is_dag = i % 3 == 0, .has_shared = i % 4 == 0};
+        drawn_training d = draw_training(&constraints, &r);
+        double value = INFINITY, bound = 0;
+
+        for (int64_t steps = 200; steps <= 200000; steps *= 10) {
+            weft_arena *a = weft_arena_new();
+            weft_train_solution s, twice, equal;
+
+            CHECK_OK(solve("auto", d.training, steps, a, &s));
+            CHECK_OK(solve("auto", d.training, steps, a, &twice));
+            CHECK(s.proof.value == twice.proof.value && s.proof.bound == twice.proof.bound);
+            CHECK(s.log.n_stages_tried == twice.log.n_stages_tried);
+            CHECK_OK(solve("equal", d.training, steps, a, &equal));
+            CHECK(s.proof.outcome != WEFT_BOUNDED ||
+                  s.proof.value <= equal.proof.value * (1 + 1e-9));
+            value = fmin(value, s.proof.value);
+            bound = fmax(bound, s.proof.bound);
+            CHECK(s.proof.outcome == WEFT_INFEASIBLE || bound <= value * (1 + 1e-9));
+            weft_arena_free(a);
+        }
+        drop_training(&d);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_by_recurrence_is_that_of_the_simulator),
+        cmocka_unit_test(chains_are_solved_as_by_brute_force),
+        cmocka_unit_test(graphs_are_solved_as_by_brute_force),
+        cmocka_unit_test(bounds_hold_and_more_steps_never_hurt),
+    };
+
+    return RUN_TESTS(tests);
+}
