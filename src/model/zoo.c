@@ -380,7 +380,7 @@ static weft_status set_parameters(const weft_zoo *z, const char *text, void *fie
 static void publish(const weft_zoo *z, const void *fields)
 {
     for (const weft_option *o = z->option.at; o->kind != WEFT_OPTION_END; o++) {
-        const char *at = (const char *)fields + o->offset;
+        const void *at = (const char *)fields + o->offset;
         weft_script_value v = o->kind == WEFT_OPTION_INT    ? weft_script_int(*(const int64_t *)at)
                               : o->kind == WEFT_OPTION_REAL ? weft_script_real(*(const double *)at)
                               : o->kind == WEFT_OPTION_FLAG

@@ -146,10 +146,10 @@ static void decide(comparing *g, int from, int to)
     const weft_side_text *x = from < 0 ? NULL : &g->side[0].decisions.at[from];
     const weft_side_text *y = to < 0 ? NULL : &g->side[1].decisions.at[to];
     weft_diff_row row = {
-        x ? x->name : y->name, {x ? x->text : NULL, y ? y->text : NULL}
+        (x ? x : y)->name, {x ? x->text : NULL, y ? y->text : NULL}
     };
 
-    if (x != NULL && y != NULL && strcmp(x->name, y->name) != 0)
+    if (from >= 0 && to >= 0 && strcmp(x->name, y->name) != 0)
         row.name = weft_arena_print(g->a, "%s, %s", x->name, y->name);
     if (!is_same_text(row.text[0], row.text[1]))
         WEFT_PUSH(g->a, g->out->decisions, row);
