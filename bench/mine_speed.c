@@ -52,7 +52,7 @@ static designs all_within(const weft_template *t, weft_arena *a)
 typedef double (*question)(weft_workload_eval *m, const weft_design_point *p);
 
 /* Answers a second of processor time; every `stride`-th design is asked for. */
-static double rate(weft_workload_eval *m, const designs *d, question constraints, int stride,
+static double rate(weft_workload_eval *m, const designs *d, question step_s, int stride,
                    double *least_s)
 {
     double start_s = now_s();
@@ -60,7 +60,7 @@ static double rate(weft_workload_eval *m, const designs *d, question constraints
 
     *least_s = INFINITY;
     for (int i = 0; i < d->n; i += stride, n++)
-        *least_s = fmin(*least_s, ask(m, &d->at[i]));
+        *least_s = fmin(*least_s, step_s(m, &d->at[i]));
     return n / (now_s() - start_s);
 }
 
