@@ -46,8 +46,9 @@ static weft_status drop_batch(const weft_train_request *r, const weft_dim_bindin
     return WEFT_OK;
 }
 
-static weft_status hash_model(const weft_train_request *r, weft_arena *a, weft_model_options *o,
-                              uint64_t *out)
+/* The hash of the network; checks what flags and platform say about it. */
+static weft_status check_model(const weft_train_request *r, const weft_platform *on, weft_arena *a,
+                               weft_model_options *o, uint64_t *out)
 {
     weft_model *model;
     weft_status status;
@@ -59,7 +60,9 @@ static weft_status hash_model(const weft_train_request *r, weft_arena *a, weft_m
         WEFT_TRY(weft_model_open(r->model, &one, &model));
     }
     *out = weft_graph_hash(model->graph);
-    status = drop_batch(r, &model->batch_dim, a, o);
+    status = weft_only_check(on, model->graph);
+    if (status == WEFT_OK)
+        status = drop_batch(r, &model->batch_dim, a, o);
     weft_model_free(model);
     return status;
 }
@@ -71,7 +74,7 @@ static weft_status open_case(const weft_train_request *r, weft_arena *a, weft_tr
     options.train = false;
     WEFT_TRY(check_request(r));
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
-    WEFT_TRY(hash_model(r, a, &options, &out->model_hash));
+    WEFT_TRY(check_model(r, out->platform, a, &options, &out->model_hash));
     out->platform_hash = out->platform->hash;
     options.train = true;
     return weft_train_problem_new(r->model, &options, out->platform, &r->constraints,
