@@ -8,6 +8,7 @@
  * "a>b,c:8" is one tensor of 8 bytes read by b and c; in "a>b,c>d" both b and c have an edge to d.
  */
 #include "graph_text.h"
+#include "scan.h"
 
 #include <string.h>
 

@@ -19,6 +19,7 @@
 
 #include "machine.h"
 #include "platform_text.h"
+#include "scan.h"
 
 typedef struct parser {
     weft_scan scan;

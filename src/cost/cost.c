@@ -8,6 +8,7 @@
  *   seconds = 0                                                   for views
  *           = overhead + max(core_s, bytes / (bandwidth * eta))   else
  *   joules  = operations * energy_per_flop + bytes * energy_per_byte */
+#include "doc.h"
 #include "models.h"
 #include "profile.h"
 
@@ -69,6 +70,54 @@ bool weft_design_supports(const weft_design *d, const char *op, const char *doma
             (row && strcmp(d->only[i], weft_fusion_name(row->fusion)) == 0))
             return true;
     return d->n_only == 0;
+}
+
+typedef WEFT_VEC(const char *) word_list;
+
+/* Operators of the table and of a network, and families. */
+static word_list known_operators(const weft_graph *g, weft_arena *a)
+{
+    word_list list = {0};
+
+    for (int i = 0; i < weft_op_count(); i++)
+        WEFT_PUSH(a, list, weft_op_at(i)->name);
+    for (int f = WEFT_FUSE_TENSOR; f <= WEFT_FUSE_NONE; f++)
+        WEFT_PUSH(a, list, weft_fusion_name((weft_fusion)f));
+    for (int u = 0; u < g->n_nodes; u++)
+        WEFT_PUSH(a, list, g->node[u].op);
+    return list;
+}
+
+static weft_status check_only(const weft_design *d, const word_list *known)
+{
+    for (int i = 0; i < d->n_only; i++) {
+        const char *near;
+
+        if (weft_is_among(d->only[i], known->at, known->n))
+            continue;
+        near = weft_nearest(d->only[i], known->at, known->n);
+        if (near)
+            return weft_fail(WEFT_E_INPUT, "%s: no operator is called '%s' (did you mean '%s'?)",
+                             d->only_at[i], d->only[i], near);
+        return weft_fail(WEFT_E_INPUT,
+                         "%s: no operator is called '%s', expected one like 'Conv', or a family "
+                         "like 'tensor'",
+                         d->only_at[i], d->only[i]);
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_only_check(const weft_platform *p, const weft_graph *g)
+{
+    weft_arena *a = weft_arena_new();
+    word_list known = known_operators(g, a);
+    weft_status status = WEFT_OK;
+
+    for (int d = 0; d < p->n_devices; d++)
+        for (int k = 0; k < p->device[d].n_designs && status == WEFT_OK; k++)
+            status = check_only(&p->device[d].design[k], &known);
+    weft_arena_free(a);
+    return status;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -157,6 +206,7 @@ typedef struct filler {
     const weft_work_keys *keys;
     weft_arena *scratch;
     double *seconds, *joules, *bytes;
+    bool *is_measured;
 } filler;
 
 static bool same_values(const double *a, const double *b, int n)
@@ -212,11 +262,15 @@ static weft_status use_profile(filler *f, int d)
     if (device->design->profile == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_profile_read(device->design->profile, f->scratch, &profile));
+    WEFT_TRY(weft_profile_check(profile, f->g, f->p));
     for (int u = 0; u < f->g->n_nodes; u++) {
+        size_t at = (size_t)u * (size_t)f->p->n_devices + (size_t)d;
         double seconds = weft_profile_s(profile, f->g->node[u].name, device->name);
 
-        if (!isnan(seconds))
-            f->seconds[(size_t)u * (size_t)f->p->n_devices + (size_t)d] = seconds;
+        if (isnan(seconds))
+            continue;
+        f->seconds[at] = seconds;
+        f->is_measured[at] = true;
     }
     return WEFT_OK;
 }
@@ -253,6 +307,14 @@ static weft_status fill(filler *f)
     return WEFT_OK;
 }
 
+static bool has_profile(const weft_platform *p)
+{
+    for (int d = 0; d < p->n_devices; d++)
+        if (p->device[d].design->profile)
+            return true;
+    return false;
+}
+
 weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_costs **out)
 {
     size_t size = (size_t)k->graph->n_nodes * (size_t)p->n_devices;
@@ -264,13 +326,15 @@ weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_
                 .scratch = scratch,
                 .seconds = WEFT_NEW(a, double, size),
                 .joules = WEFT_NEW(a, double, size),
-                .bytes = WEFT_NEW(a, double, size)};
+                .bytes = WEFT_NEW(a, double, size),
+                .is_measured = has_profile(p) ? WEFT_NEW(a, bool, size) : NULL};
     weft_status status = check_peaks(k, p);
 
     if (status == WEFT_OK)
         status = fill(&f);
 
-    *c = (weft_costs){k->graph->n_nodes, p->n_devices, f.seconds, f.joules, f.bytes, k->n, a};
+    *c = (weft_costs){k->graph->n_nodes, p->n_devices, f.seconds,     f.joules,
+                      f.bytes,           k->n,         f.is_measured, a};
     weft_arena_free(scratch);
     if (status != WEFT_OK)
         weft_arena_free(a);

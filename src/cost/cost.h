@@ -60,6 +60,9 @@ double weft_design_peak_flops(const weft_design *d);
 /* Operations a second that no product on a device of model gpu exceeds: the largest peak of a type;
  * transformed convolutions count as the products they replace. */
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain);
+/* Whatever `only` of a device names is an operator of the table, a family, or an operator of the
+ * network; a misspelt one is an error. */
+WEFT_CHECKED weft_status weft_only_check(const weft_platform *p, const weft_graph *g);
 
 /* --- costs of all nodes on all devices ------------------------------------------------------- */
 
@@ -68,7 +71,8 @@ typedef struct weft_costs {
     const double *seconds; /* [node * n_devices + device]; INFINITY: not supported */
     const double *joules;
     const double *memory_bytes;
-    int n_keys; /* distinct work keys: what was computed; the rest was looked up */
+    int n_keys;              /* distinct work keys: what was computed; the rest was looked up */
+    const bool *is_measured; /* [node * n_devices + device]; NULL: no time is measured */
     weft_arena *arena;
 } weft_costs;
 

@@ -146,14 +146,29 @@ static int64_t smaller_batch(const weft_graph *g, const weft_template *t, int64_
     return batch;
 }
 
+/* The batch that a network is given, or 0: by --batch, or by --dim if its first dimension is symbolic
+ * (a file that cannot be opened without a batch has none from --dim). */
+static int64_t given_batch(const weft_mine_request *r, int i)
+{
+    int64_t batch = r->network[i].batch;
+    weft_model *m;
+
+    if (batch > 0 || r->options.n_dims == 0 || open_model(r, i, 0, false, &m) != WEFT_OK)
+        return batch;
+    batch = m->batch_dim.size;
+    weft_model_free(m);
+    return batch;
+}
+
 /* Opens the networks in training; their batches where none is given. */
 static weft_status open_trained(const weft_mine_request *r, const weft_template *t,
                                 weft_model **out, int64_t *batch)
 {
     for (int i = 0; i < r->n_networks; i++) {
-        bool is_given = r->network[i].batch > 0;
+        int64_t given = given_batch(r, i);
+        bool is_given = given > 0;
 
-        batch[i] = is_given ? r->network[i].batch : MOST_USUAL_BATCH;
+        batch[i] = is_given ? given : MOST_USUAL_BATCH;
         WEFT_TRY(open_model(r, i, batch[i], true, &out[i]));
         while (!is_given && batch[i] > 1 &&
                weft_train_problem_bytes(out[i]->graph, t) > t->hbm_bytes) {

@@ -55,6 +55,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
                          "no platform is given, expected --on PLATFORM (see: weft list platforms)");
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
+    WEFT_TRY(weft_only_check(out->platform, out->model->graph));
     status = weft_costs_new(out->model->graph, out->platform, &costs);
     if (status != WEFT_OK)
         return weft_fail_in(status, r->model);

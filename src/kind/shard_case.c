@@ -53,6 +53,7 @@ static weft_status open_case(const weft_shard_request *r, weft_shard_case *out)
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(read_semantics(r->semantics, out->platform, &constraints));
     WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
+    WEFT_TRY(weft_only_check(out->platform, out->model->graph));
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;
     status = weft_shard_problem_new(out->model->graph, out->platform, &constraints, &out->sharding);

@@ -54,6 +54,7 @@ typedef struct weft_import {
     weft_map *dim_names;    /* symbolic dimensions met -> index of a binding, or n_dims */
     int64_t file_batch;     /* first dimension of the first input; 0 if it is symbolic */
     const char *batch_name; /* of the symbolic first dimension that --batch binds, or NULL */
+    const weft_dim_binding *batch_dim; /* of --dim for that dimension, or NULL */
 } weft_import;
 
 /* Where names are looked up: one for each graph, sub-graph and function call. */

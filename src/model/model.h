@@ -40,6 +40,7 @@ typedef struct weft_model {
     int64_t n_constants;  /* elements in Constant nodes */
     int n_tensors;        /* graph inputs and every node's results */
     const weft_source_tensor *tensor;
+    weft_dim_binding batch_dim; /* the --dim that gives the batch; size 0: none does */
     int n_warnings;
     const char *const *warning;
     weft_arena *arena;

@@ -109,13 +109,10 @@ static weft_status read_head(const copy *c, weft_wire w, node_head *out)
 {
     weft_slice op = {"", 0}, domain = {"", 0}, name;
     weft_wire_field f;
-    bool more;
 
     *out = (node_head){-1, false};
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            break;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_NODE_OP_TYPE)
             WEFT_TRY(weft_onnx_field_text(&f, &op));
         if (f.number == ONNX_NODE_DOMAIN)
@@ -141,17 +138,15 @@ static weft_status read_head(const copy *c, weft_wire w, node_head *out)
 static weft_status add_rest(copy *c, weft_wire w, int field)
 {
     weft_wire_field f;
-    bool more;
 
-    while (true) {
+    while (weft_wire_more(&w)) {
         const uint8_t *from = w.at;
 
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number != field || !is_ours(&f))
             add_bytes(c, from, (size_t)(w.at - from));
     }
+    return WEFT_OK;
 }
 
 /* A node, from its tag on. */
@@ -183,14 +178,11 @@ static weft_status add_graph(copy *c, weft_wire w)
 {
     int begin = begin_message(c);
     weft_wire_field f;
-    bool more;
 
-    while (true) {
+    while (weft_wire_more(&w)) {
         const uint8_t *from = w.at;
 
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            break;
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_GRAPH_NODE && f.type == WEFT_WIRE_BYTES)
             WEFT_TRY(add_node(c, from, &f));
         else
@@ -203,14 +195,11 @@ static weft_status add_graph(copy *c, weft_wire w)
 static weft_status add_model(copy *c, weft_wire w)
 {
     weft_wire_field f;
-    bool more;
 
-    while (true) {
+    while (weft_wire_more(&w)) {
         const uint8_t *from = w.at;
 
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            break;
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_MODEL_GRAPH && f.type == WEFT_WIRE_BYTES)
             WEFT_TRY(add_graph(c, f.body));
         else if (f.number != ONNX_MODEL_METADATA || !is_ours(&f))

@@ -101,6 +101,21 @@ static weft_status count_run(weft_import *m, const weft_onnx_graph *g)
     return count_lists(m, g);
 }
 
+/* The scope of a sub-graph, which sees the values around it. */
+static weft_scope scope_inside(weft_import *m, weft_scope *outer, weft_net_builder *net)
+{
+    return (weft_scope){.net = net,
+                        .values = weft_map_new(m->arena),
+                        .outer = outer,
+                        .n_opsets = outer->n_opsets,
+                        .opset = outer->opset,
+                        .n_bound = outer->n_bound,
+                        .n_given = outer->n_given,
+                        .bound = outer->bound,
+                        .bound_in = outer->bound_in,
+                        .depth = outer->depth + 1};
+}
+
 /* Imports the body with the given values for its inputs (NULL: no inputs). The net is gone
  * afterwards; results, work and captured values stay. */
 static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_value *input)
@@ -111,17 +126,8 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
 
     WEFT_TRY(count_run(m, b->graph));
     net = weft_net_new("body");
-    b->scope = (weft_scope){.net = net,
-                            .values = weft_map_new(m->arena),
-                            .outer = s,
-                            .prefix = "",
-                            .n_opsets = s->n_opsets,
-                            .opset = s->opset,
-                            .n_bound = s->n_bound,
-                            .n_given = s->n_given,
-                            .bound = s->bound,
-                            .bound_in = s->bound_in,
-                            .depth = s->depth + 1};
+    b->scope = scope_inside(m, s, net);
+    b->scope.prefix = "";
     weft_import_declared(m, &b->scope, b->graph);
     weft_net_dtype(net, m->options->dtype);
     for (int i = 0; i < b->graph->n_inputs && status == WEFT_OK; i++) {
@@ -231,23 +237,13 @@ static weft_status add_control(weft_import *m, weft_scope *s, const weft_onnx_no
 static weft_status inline_branch(weft_import *m, weft_scope *s, const weft_onnx_node *n,
                                  const weft_onnx_graph *graph)
 {
-    weft_scope inner = {.net = s->net,
-                        .values = weft_map_new(m->arena),
-                        .outer = s,
-                        .shares_net = true,
-                        .n_opsets = s->n_opsets,
-                        .opset = s->opset,
-                        .n_bound = s->n_bound,
-                        .n_given = s->n_given,
-                        .bound = s->bound,
-                        .bound_in = s->bound_in,
-                        .depth = s->depth + 1};
+    weft_scope inner = scope_inside(m, s, s->net);
     int *results = WEFT_NEW(m->arena, int, n->n_outputs + 1);
-
     weft_slice *inside = WEFT_NEW(m->arena, weft_slice, n->n_outputs + 1);
 
     for (int i = 0; i < n->n_outputs; i++)
         inside[i] = graph->output[i].name;
+    inner.shares_net = true;
     WEFT_TRY(count_lists(m, graph));
     inner.prefix = weft_import_prefix(m, s, n->name, n->form->op_type);
     weft_import_rename(m, s, n, inside, &inner);

@@ -68,11 +68,10 @@ weft_status weft_onnx_explain(weft_status status, weft_wire w, const char *file)
 {
     const char *what = foreign_kind(w.at, (size_t)(w.end - w.at));
     weft_wire_field f;
-    bool more;
 
     if (what)
         return weft_fail(status, "%s: is %s, expected an ONNX model", file, what);
-    if (weft_wire_next(&w, &f, &more) != WEFT_OK)
+    if (weft_wire_more(&w) && weft_wire_next(&w, &f) != WEFT_OK)
         status = weft_fail_in(status, "not an ONNX model");
     return weft_fail_in(status, file);
 }

@@ -88,17 +88,25 @@ void weft_import_rename(weft_import *m, const weft_scope *s, const weft_onnx_nod
 
 /* --- dimensions ------------------------------------------------------------------------------ */
 
+/* What --dim says about a dimension, or NULL. */
+static const weft_dim_binding *binding_of(const weft_model_options *o, weft_slice name)
+{
+    for (int i = 0; i < o->n_dims; i++)
+        if (weft_slice_is(name, o->dim[i].name))
+            return &o->dim[i];
+    return NULL;
+}
+
 /* Size of a symbolic dimension, or -1. Remembers the name for the check of --dim. */
 static int64_t bound_size(weft_import *m, weft_slice name)
 {
-    const weft_model_options *o = m->options;
+    const weft_dim_binding *b = binding_of(m->options, name);
 
     weft_map_set(m->dim_names, name.at, name.n, 0);
-    for (int i = 0; i < o->n_dims; i++)
-        if (weft_slice_is(name, o->dim[i].name))
-            return o->dim[i].size;
+    if (b)
+        return b->size;
     if (m->batch_name && weft_slice_is(name, m->batch_name))
-        return o->batch;
+        return m->options->batch;
     return WEFT_UNKNOWN_DIM;
 }
 
@@ -185,18 +193,36 @@ static weft_status input_shape(weft_import *m, const weft_onnx_value_info *info,
     return WEFT_OK;
 }
 
+/* A symbolic first dimension is the batch: --dim and --batch may both say it, if they agree. */
+static weft_status choose_symbolic_batch(weft_import *m, const weft_onnx_value_info *first)
+{
+    weft_slice name = dim_name(m, first, 0);
+    int64_t batch = m->options->batch;
+
+    m->batch_dim = binding_of(m->options, name);
+    if (m->batch_dim && batch > 0 && m->batch_dim->size != batch)
+        return weft_fail(WEFT_E_INPUT,
+                         "dimension '%.*s' of input '%.*s' is the batch: --dim %s=%lld contradicts "
+                         "a batch of %lld, expected one of them or the same size",
+                         (int)name.n, name.at, (int)first->name.n, first->name.at,
+                         m->batch_dim->name, (long long)m->batch_dim->size, (long long)batch);
+    if (batch > 0)
+        m->batch_name = weft_import_text(m, name);
+    return WEFT_OK;
+}
+
 /* --batch: binds the symbolic first dimension of the first input, or replaces the fixed one. */
 static weft_status choose_batch(weft_import *m, const weft_onnx_value_info *first)
 {
+    if (first->has_shape && first->n_dims > 0 && first->dim[0].value < 0)
+        return choose_symbolic_batch(m, first);
     if (m->options->batch <= 0 || !first->has_shape)
         return WEFT_OK;
     if (first->n_dims == 0 || first->dim[0].value == 0)
         return weft_fail(WEFT_E_INPUT,
                          "input '%.*s' has no dimensions or no elements, so --batch does not apply",
                          (int)first->name.n, first->name.at);
-    if (first->dim[0].value < 0)
-        m->batch_name = weft_import_text(m, dim_name(m, first, 0));
-    else if (first->dim[0].value != m->options->batch)
+    if (first->dim[0].value != m->options->batch)
         m->file_batch = first->dim[0].value;
     return WEFT_OK;
 }

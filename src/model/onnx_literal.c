@@ -234,22 +234,20 @@ static weft_status take_external(const weft_onnx_entry *e, weft_onnx_tensor *out
 static weft_status read_external(weft_wire w, weft_onnx_tensor *out)
 {
     weft_wire_field f;
-    bool more;
 
-    while (true) {
+    while (weft_wire_more(&w)) {
         weft_onnx_entry entry = {
             {NULL, 0},
             {NULL, 0}
         };
 
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number != ONNX_TENSOR_EXTERNAL)
             continue;
         WEFT_TRY(weft_onnx_field_entry(&f, &entry));
         WEFT_TRY(take_external(&entry, out));
     }
+    return WEFT_OK;
 }
 
 static weft_status count_chunk(const weft_wire_field *f, weft_onnx_tensor *out)
@@ -407,13 +405,11 @@ weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_onnx_tensor *
     tensor_parts parts = {.arena = a};
     weft_wire whole = w;
     weft_wire_field f;
-    bool more = true;
 
     *out = (weft_onnx_tensor){.external_offset = -1, .external_length = -1, .like = -1};
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more)
-            WEFT_TRY(tensor_field(&f, out, &parts));
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        WEFT_TRY(tensor_field(&f, out, &parts));
     }
     out->dim = parts.dim.at;
     out->n_dims = parts.dim.n;

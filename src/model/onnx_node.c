@@ -29,16 +29,14 @@ static weft_status read_strings(weft_reader *r, weft_wire w, int number, int n,
 {
     weft_slice *to = WEFT_NEW(r->arena, weft_slice, n);
     weft_wire_field f;
-    bool more;
 
     *out = to;
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == number)
             WEFT_TRY(weft_onnx_field_bytes(&f, to++));
     }
+    return WEFT_OK;
 }
 
 /* Files older than IR version 3 do not say what an attribute holds. */
@@ -133,14 +131,12 @@ weft_status weft_onnx_attr_read(weft_reader *r, weft_wire w, weft_onnx_attr *out
     weft_wire whole = w;
     weft_wire_field f;
     int n[WEFT_WIRE_COUNTED];
-    bool more = true;
 
     out->raw = weft_wire_slice(w);
     WEFT_TRY(weft_wire_count(w, n));
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more)
-            WEFT_TRY(attr_field(&f, out, &parts));
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        WEFT_TRY(attr_field(&f, out, &parts));
     }
     if (out->kind == WEFT_ONNX_UNDEFINED)
         out->kind = deduce_kind(n);
@@ -211,14 +207,12 @@ static weft_status node_fields(weft_reader *r, weft_wire w, weft_onnx_node *out,
                                const node_parts *parts)
 {
     weft_wire_field f;
-    bool more;
 
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         WEFT_TRY(node_field(r, &f, out, parts));
     }
+    return WEFT_OK;
 }
 
 /* A form is kept if its bytes are few. Sub-graphs are read wherever they stand: how deep they may

@@ -69,18 +69,16 @@ weft_status weft_onnx_field_entry(const weft_wire_field *from, weft_onnx_entry *
 {
     weft_wire_field f;
     weft_wire w;
-    bool more;
 
     WEFT_TRY(weft_wire_body(from, &w));
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_ENTRY_KEY)
             WEFT_TRY(weft_onnx_field_text(&f, &out->key));
         if (f.number == ONNX_ENTRY_VALUE)
             WEFT_TRY(weft_onnx_field_bytes(&f, &out->value));
     }
+    return WEFT_OK;
 }
 
 /* --- types of values ------------------------------------------------------------------------- */
@@ -88,13 +86,10 @@ weft_status weft_onnx_field_entry(const weft_wire_field *from, weft_onnx_entry *
 static weft_status read_dim(weft_wire w, weft_onnx_dim *out)
 {
     weft_wire_field f;
-    bool more;
 
     out->value = -1;
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_DIM_VALUE) { /* one or the other: the last one counts */
             WEFT_TRY(weft_wire_int(&f, &out->value));
             out->value = out->value < 0 ? -1 : out->value; /* so some exporters say "unknown" */
@@ -104,6 +99,7 @@ static weft_status read_dim(weft_wire w, weft_onnx_dim *out)
             out->value = -1;
         }
     }
+    return WEFT_OK;
 }
 
 static weft_status read_shape(weft_reader *r, weft_wire w, weft_onnx_value_info *out)
@@ -112,32 +108,29 @@ static weft_status read_shape(weft_reader *r, weft_wire w, weft_onnx_value_info 
     weft_wire body;
     weft_onnx_dim *dim;
     int n[WEFT_WIRE_COUNTED];
-    bool more;
 
     WEFT_TRY(weft_wire_count(w, n));
     out->dim = dim = WEFT_NEW(r->arena, weft_onnx_dim, n[ONNX_SHAPE_DIM]);
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number != ONNX_SHAPE_DIM)
             continue;
         WEFT_TRY(weft_wire_body(&f, &body));
         WEFT_TRY(read_dim(body, &dim[out->n_dims++]));
     }
+    return WEFT_OK;
 }
 
 static weft_status read_tensor_type(weft_reader *r, weft_wire w, weft_onnx_value_info *out)
 {
     weft_wire shape = {NULL, NULL, NULL};
     weft_wire_field f;
-    bool more = true;
 
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more && f.number == ONNX_TENSOR_TYPE_ELEM)
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        if (f.number == ONNX_TENSOR_TYPE_ELEM)
             WEFT_TRY(weft_onnx_field_int32(&f, &out->elem_type));
-        if (more && f.number == ONNX_TENSOR_TYPE_SHAPE)
+        if (f.number == ONNX_TENSOR_TYPE_SHAPE)
             WEFT_TRY(weft_wire_body(&f, &shape));
     }
     out->has_shape = shape.at != NULL;
@@ -148,13 +141,10 @@ static weft_status read_type(weft_reader *r, weft_wire w, weft_onnx_value_info *
 {
     weft_wire tensor = {NULL, NULL, NULL};
     weft_wire_field f;
-    bool more = true;
 
     out->raw_type = weft_wire_slice(w);
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            break;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_TYPE_TENSOR)
             WEFT_TRY(weft_wire_body(&f, &tensor));
         else if (f.number == ONNX_TYPE_SEQUENCE || f.number == ONNX_TYPE_MAP ||
@@ -170,15 +160,14 @@ static weft_status read_value_info(weft_reader *r, weft_wire w, weft_onnx_value_
 {
     weft_wire type = {NULL, NULL, NULL};
     weft_wire_field f;
-    bool more = true;
 
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more && f.number == ONNX_VALUE_NAME)
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        if (f.number == ONNX_VALUE_NAME)
             WEFT_TRY(weft_onnx_field_text(&f, &out->name));
-        if (more && f.number == ONNX_VALUE_DOC)
+        if (f.number == ONNX_VALUE_DOC)
             WEFT_TRY(weft_onnx_field_bytes(&f, &out->doc));
-        if (more && f.number == ONNX_VALUE_TYPE)
+        if (f.number == ONNX_VALUE_TYPE)
             WEFT_TRY(weft_wire_body(&f, &type));
     }
     return type.at ? read_type(r, type, out) : WEFT_OK;
@@ -191,21 +180,19 @@ static weft_status read_sparse_name(weft_wire w, weft_slice *out)
 {
     static const int path[] = {ONNX_SPARSE_VALUES, ONNX_TENSOR_NAME};
     weft_wire_field f;
-    bool more = true;
     weft_wire values = {w.end, w.end, w.start};
 
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more && f.number == path[0])
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        if (f.number == path[0])
             WEFT_TRY(weft_wire_body(&f, &values));
     }
-    while (true) {
-        WEFT_TRY(weft_wire_next(&values, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&values)) {
+        WEFT_TRY(weft_wire_next(&values, &f));
         if (f.number == path[1])
             WEFT_TRY(weft_onnx_field_text(&f, out));
     }
+    return WEFT_OK;
 }
 
 enum { N_RECENT = 8 };
@@ -328,7 +315,6 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
     weft_history history = {0};
     recent seen = {0};
     weft_wire_field f;
-    bool more = true;
 
     if (r->depth == WEFT_ONNX_MAX_DEPTH)
         return weft_fail(WEFT_E_INPUT, "byte %zu: sub-graphs nest more than %d deep",
@@ -336,18 +322,18 @@ weft_status weft_onnx_graph_read(weft_reader *r, weft_wire w, weft_onnx_graph *o
     r->depth++;
     parts.history = &history;
     parts.recent = &seen;
-    while (more) {
+    while (true) {
         weft_wire rest;
 
         out->n_nodes =
             weft_onnx_nodes_repeat(r, &w, &history, parts.node, out->n_nodes, parts.n_room);
+        if (!weft_wire_more(&w))
+            break;
         rest = w;
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more && !parts.is_counted &&
-            (f.number != ONNX_GRAPH_NODE || out->n_nodes == parts.n_room))
+        WEFT_TRY(weft_wire_next(&w, &f));
+        if (!parts.is_counted && (f.number != ONNX_GRAPH_NODE || out->n_nodes == parts.n_room))
             WEFT_TRY(count_rest(r, rest, &parts, out));
-        if (more)
-            WEFT_TRY(graph_field(r, &f, out, &parts));
+        WEFT_TRY(graph_field(r, &f, out, &parts));
     }
     out->node = parts.node;
     r->depth--;
@@ -360,18 +346,16 @@ static weft_status read_opset(const weft_wire_field *from, weft_onnx_opset *out)
 {
     weft_wire_field f;
     weft_wire w;
-    bool more;
 
     WEFT_TRY(weft_wire_body(from, &w));
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == ONNX_OPSET_DOMAIN)
             WEFT_TRY(weft_onnx_field_text(&f, &out->domain));
         if (f.number == ONNX_OPSET_VERSION)
             WEFT_TRY(weft_wire_int(&f, &out->version));
     }
+    return WEFT_OK;
 }
 
 typedef struct function_parts {
@@ -445,18 +429,16 @@ static weft_status read_function(weft_reader *r, const weft_wire_field *from,
     weft_wire_field f;
     weft_wire w;
     int n[WEFT_WIRE_COUNTED];
-    bool more;
 
     WEFT_TRY(weft_wire_body(from, &w));
     WEFT_TRY(weft_wire_count(w, n));
     WEFT_TRY(check_opsets(n[ONNX_FUNCTION_OPSET]));
     parts = function_arrays(r, n, out);
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         WEFT_TRY(function_field(r, &f, out, &parts));
     }
+    return WEFT_OK;
 }
 
 typedef struct model_parts {
@@ -501,7 +483,6 @@ static weft_status read_model(weft_reader *r, weft_wire w, weft_onnx *out)
     weft_wire_field f;
     weft_onnx_graph *graph = WEFT_NEW(r->arena, weft_onnx_graph, 1);
     int n[WEFT_WIRE_COUNTED];
-    bool more = true;
 
     WEFT_TRY(weft_wire_count(w, n));
     if (n[ONNX_MODEL_GRAPH] == 0)
@@ -510,10 +491,9 @@ static weft_status read_model(weft_reader *r, weft_wire w, weft_onnx *out)
     out->opset = parts.opset = WEFT_NEW(r->arena, weft_onnx_opset, n[ONNX_MODEL_OPSET]);
     out->function = parts.function = WEFT_NEW(r->arena, weft_onnx_function, n[ONNX_MODEL_FUNCTION]);
     out->metadata = parts.metadata = WEFT_NEW(r->arena, weft_onnx_entry, n[ONNX_MODEL_METADATA]);
-    while (more) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (more)
-            WEFT_TRY(model_field(r, &f, out, &parts));
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        WEFT_TRY(model_field(r, &f, out, &parts));
     }
     out->graph = graph;
     return weft_onnx_graph_read(r, parts.graph, graph);

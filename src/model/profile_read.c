@@ -13,7 +13,8 @@
 #include "doc.h"
 
 struct weft_profile {
-    weft_map *index; /* "node\ndevice" -> time */
+    weft_map *index;       /* "node\ndevice" -> time */
+    const weft_doc *times; /* the list of the file */
     double *seconds;
     weft_arena *arena;
 };
@@ -27,6 +28,7 @@ static weft_status read_times(const weft_doc *times, weft_profile *p)
 {
     static const char *const keys[] = {"node", "device", "seconds", "spread", "samples"};
 
+    p->times = times;
     p->seconds = WEFT_NEW(p->arena, double, times->n + 1);
     for (int i = 0; i < times->n; i++) {
         const weft_doc *t = times->item[i];
@@ -74,4 +76,46 @@ double weft_profile_s(const weft_profile *p, const char *node, const char *devic
     int i = weft_map_get(p->index, key, strlen(key));
 
     return i < 0 ? NAN : p->seconds[i];
+}
+
+/* A name of the file that nothing has. */
+static weft_status fail_name(const weft_doc *time, const char *key, const char *const *known, int n)
+{
+    const weft_doc *at = weft_doc_get(time, key);
+    const char *near = weft_nearest(at->text, known, n);
+
+    if (near)
+        return weft_doc_fail(at, "no %s is called '%.*s' (did you mean '%s'?)", key,
+                             weft_shown_bytes(at->text), at->text, near);
+    return weft_doc_fail(at, "no %s is called '%.*s', expected a name like '%s'", key,
+                         weft_shown_bytes(at->text), at->text, n > 0 ? known[0] : "");
+}
+
+static weft_status check_names(const weft_profile *p, const char *key, const char *const *known,
+                               int n)
+{
+    weft_map *names = weft_map_new(p->arena);
+
+    for (int i = 0; i < n; i++)
+        weft_map_set(names, known[i], strlen(known[i]), i);
+    for (int i = 0; i < p->times->n; i++) {
+        const char *name = weft_doc_get(p->times->item[i], key)->text;
+
+        if (weft_map_get(names, name, strlen(name)) < 0)
+            return fail_name(p->times->item[i], key, known, n);
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_profile_check(const weft_profile *p, const weft_graph *g, const weft_platform *on)
+{
+    const char **node = WEFT_NEW(p->arena, const char *, g->n_nodes + 1);
+    const char **device = WEFT_NEW(p->arena, const char *, on->n_devices + 1);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        node[u] = g->node[u].name;
+    for (int d = 0; d < on->n_devices; d++)
+        device[d] = on->device[d].name;
+    WEFT_TRY(check_names(p, "device", device, on->n_devices));
+    return check_names(p, "node", node, g->n_nodes);
 }

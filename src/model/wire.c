@@ -191,14 +191,13 @@ static const uint8_t *count_usual(const uint8_t *at, const uint8_t *end,
 weft_status weft_wire_count(weft_wire w, int count[WEFT_WIRE_COUNTED])
 {
     weft_wire_field f;
-    bool more;
 
     memset(count, 0, WEFT_WIRE_COUNTED * sizeof *count);
     while (true) {
         w.at = count_usual(w.at, w.end, count);
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
+        if (!weft_wire_more(&w))
             return WEFT_OK;
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number >= WEFT_WIRE_COUNTED)
             continue;
         if (count[f.number] == INT_MAX)
@@ -249,62 +248,65 @@ weft_status weft_wire_count_values(const weft_wire_field *field, weft_wire_type 
 static weft_status count_list(weft_wire w, int number, weft_wire_type type, int *n)
 {
     weft_wire_field f;
-    bool more;
 
     *n = 0;
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number == number)
             WEFT_TRY(weft_wire_count_values(&f, type, n));
     }
+    return WEFT_OK;
+}
+
+/* Where values go: one of the two. */
+typedef struct value_list {
+    int64_t *ints;
+    double *floats;
+} value_list;
+
+static void put_value(value_list *to, uint64_t value)
+{
+    if (to->ints)
+        *to->ints++ = (int64_t)value;
+    else
+        *to->floats++ = float_of(value);
+}
+
+static weft_status take_values(weft_wire w, int number, weft_wire_type type, value_list to)
+{
+    weft_wire_field f;
+
+    while (weft_wire_more(&w)) {
+        WEFT_TRY(weft_wire_next(&w, &f));
+        if (f.number != number)
+            continue;
+        if (f.type == type)
+            put_value(&to, f.value);
+        while (f.type == WEFT_WIRE_BYTES && weft_wire_more(&f.body)) {
+            WEFT_TRY(type == WEFT_WIRE_VARINT ? weft_wire_varint(&f.body, &f.value)
+                                              : take_fixed(&f.body, 4, &f.value));
+            put_value(&to, f.value);
+        }
+    }
+    return WEFT_OK;
 }
 
 weft_status weft_wire_ints(weft_wire w, int number, weft_arena *a, const int64_t **out, int *n)
 {
-    weft_wire_field f;
     int64_t *to;
-    bool more;
 
     WEFT_TRY(count_list(w, number, WEFT_WIRE_VARINT, n));
     *out = to = WEFT_NEW(a, int64_t, *n);
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
-        if (f.number != number)
-            continue;
-        if (f.type == WEFT_WIRE_VARINT)
-            *to++ = (int64_t)f.value;
-        while (f.type == WEFT_WIRE_BYTES && f.body.at < f.body.end) {
-            WEFT_TRY(weft_wire_varint(&f.body, &f.value));
-            *to++ = (int64_t)f.value;
-        }
-    }
+    return take_values(w, number, WEFT_WIRE_VARINT, (value_list){.ints = to});
 }
 
 weft_status weft_wire_floats(weft_wire w, int number, weft_arena *a, const double **out, int *n)
 {
-    weft_wire_field f;
     double *to;
-    bool more;
 
     WEFT_TRY(count_list(w, number, WEFT_WIRE_FIXED32, n));
     *out = to = WEFT_NEW(a, double, *n);
-    while (true) {
-        WEFT_TRY(weft_wire_next(&w, &f, &more));
-        if (!more)
-            return WEFT_OK;
-        if (f.number != number)
-            continue;
-        if (f.type == WEFT_WIRE_FIXED32)
-            *to++ = float_of(f.value);
-        while (f.type == WEFT_WIRE_BYTES && f.body.at < f.body.end) {
-            WEFT_TRY(take_fixed(&f.body, 4, &f.value));
-            *to++ = float_of(f.value);
-        }
-    }
+    return take_values(w, number, WEFT_WIRE_FIXED32, (value_list){.floats = to});
 }
 
 /* --- writing --------------------------------------------------------------------------------- */

@@ -28,18 +28,19 @@ typedef struct weft_wire_field {
 /* Takes a field that is there, of any form. Truncated or overlong varints, lengths past the end,
  * field number 0, groups: an error with the byte offset. */
 WEFT_CHECKED weft_status weft_wire_take(weft_wire *w, weft_wire_field *field);
-/* Takes the next field. *more is false at the end of the message. Nearly all fields have a number
- * below 16 and are numbers, or bodies of a length, below 2^14: these are taken here, the rest by
- * weft_wire_take. */
-WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_field *field,
-                                                      bool *more)
+/* Is there another field? */
+static inline bool weft_wire_more(const weft_wire *w)
+{
+    return w->at < w->end;
+}
+
+/* Takes the next field, which is there. Nearly all fields have a number below 16 and are numbers,
+ * or bodies of a length, below 2^14: these are taken here, the rest by weft_wire_take. */
+WEFT_CHECKED static inline weft_status weft_wire_next(weft_wire *w, weft_wire_field *field)
 {
     const uint8_t *at = w->at, *end = w->end;
     unsigned tag, number;
 
-    *more = at < end;
-    if (!*more)
-        return WEFT_OK;
     if (end - at < 3)
         return weft_wire_take(w, field);
     tag = at[0];

@@ -94,7 +94,8 @@ typedef struct weft_design {
     double efficiency[WEFT_N_FAMILIES]; /* of the peak, by operator family; default 1 */
     int n_only;                         /* operators it supports; 0: all */
     const char *const *only;
-    const char *profile; /* path of a weft.profile/1 file with measured times, or NULL */
+    const char *const *only_at; /* where the file names each: "server.yaml:12" */
+    const char *profile;        /* path of a weft.profile/1 file with measured times, or NULL */
 } weft_design;
 
 typedef struct weft_device {

@@ -284,7 +284,7 @@ static weft_status read_efficiency(const weft_doc *map, weft_design *out)
 static weft_status read_only(const weft_doc *map, weft_design *out, weft_arena *a)
 {
     const weft_doc *d = NULL;
-    const char **only;
+    const char **only, **at;
 
     WEFT_TRY(read_list(map, "only", &d));
     if (d == NULL)
@@ -292,14 +292,17 @@ static weft_status read_only(const weft_doc *map, weft_design *out, weft_arena *
     if (d->n == 0)
         return weft_doc_fail(d, "'only' is an empty list, expected operators like 'Conv'");
     only = WEFT_NEW(a, const char *, d->n);
+    at = WEFT_NEW(a, const char *, d->n);
     for (int i = 0; i < d->n; i++) {
         if (d->item[i]->kind != WEFT_DOC_TEXT || *d->item[i]->text == '\0')
             return weft_doc_fail(d->item[i], "'only' has %s in it, expected operators like 'Conv'",
                                  weft_doc_kind_name(d->item[i]->kind));
         only[i] = weft_arena_text(a, d->item[i]->text, strlen(d->item[i]->text));
+        at[i] = weft_arena_print(a, "%s:%d", map->file, d->item[i]->line);
     }
     out->n_only = d->n;
     out->only = only;
+    out->only_at = at;
     return WEFT_OK;
 }
 

@@ -73,6 +73,7 @@ typedef struct weft_problem {
     const int *colocation;   /* [n_tasks] tasks of one colour >= 0 share a device; or -1 */
     const bool *is_backward; /* [n_tasks] of a training step: contiguity does not concern them */
     uint64_t hash;           /* of all the above */
+    const bool *is_measured; /* [task * n_devices + device] time of a profile; NULL: none is */
     weft_arena *arena;
 } weft_problem;
 

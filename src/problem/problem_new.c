@@ -203,6 +203,10 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     use_phases(g, &s, scratch);
     use_routes(p, &s, &x, scratch);
     status = weft_problem_build(&s, &x, out);
+    if (status == WEFT_OK && c->is_measured)
+        (*out)->is_measured =
+            weft_arena_copy((*out)->arena, c->is_measured,
+                            (size_t)g->n_nodes * (size_t)p->n_devices * sizeof *c->is_measured);
     weft_arena_free(scratch);
     return status;
 }

@@ -149,6 +149,20 @@ static void add_energy(placing *t)
                    t->m->energy_j);
 }
 
+/* How many times of the plan are of a profile, the others of the models of the devices. */
+static void add_measured(placing *t)
+{
+    int n = 0;
+
+    if (t->p->is_measured == NULL)
+        return;
+    for (int u = 0; u < t->p->n_tasks; u++)
+        n += t->p->is_measured[u * t->p->n_devices + t->plan.device[u]];
+    weft_page_fact(&t->g, "measured", "measured times",
+                   weft_arena_print(t->a, "%d of %d operators", n, t->p->n_tasks),
+                   n == t->p->n_tasks ? NULL : "the others are computed by the device models", n);
+}
+
 static void add_facts(placing *t)
 {
     int n = t->m->n_transfers;
@@ -161,6 +175,7 @@ static void add_facts(placing *t)
                    n == 0 ? "nothing" : weft_glued_amount(t->r, t->m->sent_bytes, t->a),
                    n == 0 ? NULL : weft_arena_print(t->a, "%d transfer%s", n, n == 1 ? "" : "s"),
                    t->m->sent_bytes);
+    add_measured(t);
 }
 
 /* --- timeline -------------------------------------------------------------------------------- */

@@ -516,20 +516,42 @@ TEST(measured_times_replace_the_model)
 
     write_profile(path, "{\"schema\": \"weft.profile/1\", \"times\": ["
                         "{\"node\": \"a\", \"device\": \"d0\", \"seconds\": 0.25},"
-                        "{\"node\": \"b\", \"device\": \"d9\", \"seconds\": 3, \"samples\": 5}]}");
+                        "{\"node\": \"b\", \"device\": \"d1\", \"seconds\": 7, \"samples\": 5}]}");
     CHECK_OK(weft_graph_parse("a:2 b:3; a>b:8", &g));
     machine_of(&on, designs, 2);
     CHECK_OK(weft_costs_new(g, &on.platform, &c));
     CHECK_NEAR(seconds_of(c, 0, 0), 0.25);
     CHECK(isinf(seconds_of(c, 1, 0))); /* measured on another device only */
-    CHECK_IS(seconds_of(c, 1, 1), 3);  /* flops at 1 flop/s */
+    CHECK_IS(seconds_of(c, 1, 1), 3);  /* flops at 1 flop/s: that device has no profile */
+    CHECK(c->is_measured[0] && !c->is_measured[1] && !c->is_measured[2] && !c->is_measured[3]);
     weft_costs_free(c);
     machine_of(&on, designs, 1);
-    CHECK_OK(weft_costs_new(g, &on.platform, &c));
-    CHECK(isinf(seconds_of(c, 1, 0)));
-    weft_costs_free(c);
+    CHECK_FAILS(weft_costs_new(g, &on.platform, &c), "no device is called 'd1'");
     weft_graph_free(g);
     remove(path);
+}
+
+TEST(operators_of_only_exist)
+{
+    static const char *const good[] = {"Conv", "element", "Task"}, *const bad[] = {"Conv", "Cnov"};
+    static const char *const at[] = {"x.yaml:3", "x.yaml:4", "x.yaml:5"};
+    weft_design design = roofline(1, 1);
+    weft_graph *g = NULL;
+    machine on;
+
+    CHECK_OK(weft_graph_parse("a:2", &g));
+    CHECK_TEXT(g->node[0].op, "Task"); /* in no table, but in this network */
+    design.only = good;
+    design.only_at = at;
+    design.n_only = 3;
+    machine_of(&on, &design, 1);
+    CHECK_OK(weft_only_check(&on.platform, g));
+    design.only = bad;
+    design.n_only = 2;
+    machine_of(&on, &design, 1);
+    CHECK_FAILS(weft_only_check(&on.platform, g),
+                "x.yaml:4: no operator is called 'Cnov' (did you mean 'Conv'?)");
+    weft_graph_free(g);
 }
 
 TEST(profiles_that_are_wrong)
@@ -537,18 +559,24 @@ TEST(profiles_that_are_wrong)
     static const struct {
         const char *text, *part;
     } cases[] = {
-        {"schema: weft.plan/1\ntimes: []",                                      "weft.profile/1" },
-        {"schema: weft.profile/1",                                              "times"          },
-        {"schema: weft.profile/1\ntimes: [3]",                                  "expected a time"},
-        {"schema: weft.profile/1\ntimes: [{node: a, device: d0}]",              "seconds"        },
-        {"schema: weft.profile/1\ntimes: [{node: a, device: d0, seconds: -1}]", "-1"             },
-        {"schema: weft.profile/1\ntimes: [{node: a, device: d0, time: 1}]",     "time"           },
+        {"schema: weft.plan/1\ntimes: []",                                              "weft.profile/1"                                        },
+        {"schema: weft.profile/1",                                                      "times"                                                 },
+        {"schema: weft.profile/1\ntimes: [3]",                                          "expected a time"                                       },
+        {"schema: weft.profile/1\ntimes: [{node: a, device: d0}]",                      "seconds"                                               },
+        {"schema: weft.profile/1\ntimes: [{node: a, device: d0, seconds: -1}]",         "-1"                                                    },
+        {"schema: weft.profile/1\ntimes: [{node: a, device: d0, time: 1}]",             "time"                                                  },
         {"schema: weft.profile/1\ntimes:\n- {node: a, device: d0, seconds: 1}\n"
-         "- {node: a, device: d0, seconds: 2}",                        "two times"      },
+         "- {node: a, device: d0, seconds: 2}",                                "two times"                                             },
+        {"schema: weft.profile/1\ntimes:\n- {node: a, device: d7, seconds: 1}",
+         ":3: no device is called 'd7' (did you mean 'd0'?)"                                                                                    },
+        {"schema: weft.profile/1\ntimes:\n- {node: a, device: d0, seconds: 1}\n"
+         "- {node: conv1, device: d0, seconds: 2}",                            ":4: no node is called 'conv1' (did you mean 'conv_1'?)"},
+        {"schema: weft.profile/1\ntimes:\n- {node: elsewhere, device: d0, seconds: 1}",
+         ":3: no node is called 'elsewhere', expected a name like 'a'"                                                                          },
     };
     weft_graph *g = NULL;
 
-    CHECK_OK(weft_graph_parse("a:2", &g));
+    CHECK_OK(weft_graph_parse("a:2 conv_1:3", &g));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[] = "/tmp/weft_profile_XXXXXX";
         weft_design d = {.model = WEFT_PROFILE, .profile = path};
@@ -659,6 +687,7 @@ int main(void)
         cmocka_unit_test(shapes_that_depend_on_data_have_no_cost),
         cmocka_unit_test(measured_times_replace_the_model),
         cmocka_unit_test(profiles_that_are_wrong),
+        cmocka_unit_test(operators_of_only_exist),
         cmocka_unit_test(transfers_by_hand),
         cmocka_unit_test(rings_by_hand),
         cmocka_unit_test(rings_use_neighbours_only),

@@ -174,6 +174,26 @@ TEST(a_symbolic_batch_is_bound_by_either_flag)
     weft_model_free(c);
 }
 
+TEST(a_symbolic_batch_has_one_size)
+{
+    const weft_dim_binding n8[] = {
+        {"N", 8}
+    };
+    weft_model_options same = {.n_dims = 1, .dim = n8, .batch = 8}, by_flag = {.batch = 8};
+    weft_model_options other = {.n_dims = 1, .dim = n8, .batch = 64};
+    weft_model *m = opened(MODEL("resnet50_dynN"), &same);
+    weft_model *n = opened(MODEL("resnet50_dynN"), &by_flag);
+
+    CHECK_INT(m->batch_dim.size, 8);
+    CHECK_TEXT(m->batch_dim.name, "N");
+    CHECK_INT(n->batch_dim.size, 0);
+    CHECK_INT(macs_of(m), macs_of(n));
+    weft_model_free(m);
+    weft_model_free(n);
+    CHECK_FAILS(weft_model_open(MODEL("resnet50_dynN"), &other, &m),
+                "--dim N=8 contradicts a batch of 64");
+}
+
 TEST(a_smaller_element_type_halves_the_bytes)
 {
     weft_model_options half = {.dtype = WEFT_F16};
@@ -300,6 +320,7 @@ int main(void)
         cmocka_unit_test(nodes_after_folding_cuts_and_barriers),
         cmocka_unit_test(work_grows_with_the_batch),
         cmocka_unit_test(a_symbolic_batch_is_bound_by_either_flag),
+        cmocka_unit_test(a_symbolic_batch_has_one_size),
         cmocka_unit_test(a_smaller_element_type_halves_the_bytes),
         cmocka_unit_test(spellings_of_a_network_give_the_same_graph),
         cmocka_unit_test(quantised_weights_stay_as_small_as_they_are_stored),

@@ -126,7 +126,6 @@ TEST(random_messages_survive_writing_and_reading)
         };
         weft_wire_field f;
         weft_wire w;
-        bool more;
 
         for (int i = 0; i < n; i++)
             plan[i] = plan_field(&r);
@@ -139,16 +138,15 @@ TEST(random_messages_survive_writing_and_reading)
         }
         CHECK_INT(out[0].n, out[1].n);
         w = wire_of(out[1].at, out[1].n);
-        CHECK_OK(weft_wire_next(&w, &f, &more));
-        CHECK(more && f.number == 9 && f.body.end == w.end && w.at == w.end);
+        CHECK_OK(weft_wire_next(&w, &f));
+        CHECK(f.number == 9 && f.body.end == w.end && w.at == w.end);
         w = f.body;
         for (int i = 0; i < n; i++) {
-            CHECK_OK(weft_wire_next(&w, &f, &more));
-            CHECK(more);
+            CHECK(weft_wire_more(&w));
+            CHECK_OK(weft_wire_next(&w, &f));
             check_planned(&f, &plan[i], text);
         }
-        CHECK_OK(weft_wire_next(&w, &f, &more));
-        CHECK(!more);
+        CHECK(!weft_wire_more(&w));
         weft_arena_free(a);
     }
 }
@@ -177,9 +175,8 @@ static void refuse_field(const char *bytes, size_t n, const char *message)
     char *copy = malloc(n); /* exact size: the sanitizer sees a byte too far */
     weft_wire w = wire_of(memcpy(copy, bytes, n), n);
     weft_wire_field f;
-    bool more;
 
-    CHECK_FAILS(weft_wire_next(&w, &f, &more), message);
+    CHECK_FAILS(weft_wire_next(&w, &f), message);
     free(copy);
 }
 

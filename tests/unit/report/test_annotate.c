@@ -72,11 +72,10 @@ static uint64_t hash_of(weft_bytes document)
 static bool find_field(weft_wire w, int number, int i, weft_wire *out)
 {
     weft_wire_field f;
-    bool more = true;
 
-    while (more) {
-        CHECK_OK(weft_wire_next(&w, &f, &more));
-        if (!more || f.number != number || i-- > 0)
+    while (weft_wire_more(&w)) {
+        CHECK_OK(weft_wire_next(&w, &f));
+        if (f.number != number || i-- > 0)
             continue;
         *out = f.body;
         return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* token.c: names, numbers and marks of the one-line notations. */
-#include "base.h"
+/* scan.c: names, numbers and marks of the one-line notations. */
+#include "scan.h"
 
 #include <string.h>
 
