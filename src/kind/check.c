@@ -216,13 +216,7 @@ static bool is_built_in(const char *name, weft_arena *a)
 {
     if (weft_zoo_has(weft_arena_text(a, name, strcspn(name, ":"))))
         return true;
-    for (int i = 0; i < weft_preset_count(); i++)
-        if (strcmp(weft_preset_at(i)->name, name) == 0)
-            return true;
-    for (int i = 0; i < weft_template_preset_count(); i++)
-        if (strcmp(weft_template_preset_at(i)->name, name) == 0)
-            return true;
-    return false;
+    return weft_preset_find(name, false) || weft_preset_find(name, true);
 }
 
 /* In the folder of the plan and those above it, as many as a path that leads out of them may need;

@@ -172,6 +172,9 @@ int weft_template_preset_count(void);
 const weft_preset *weft_template_preset_at(int i);
 int weft_network_preset_count(void);
 const weft_preset *weft_network_preset_at(int i);
+/* A built-in platform or template, or NULL; and the message about such a name. */
+const weft_preset *weft_preset_find(const char *name, bool is_template);
+weft_status weft_preset_unknown(const char *name, bool is_template);
 /* The text of a preset or of a file, as the user names it; *file must be closed after use. */
 WEFT_CHECKED weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
                                           weft_preset *out);
