@@ -145,10 +145,16 @@ typedef struct weft_platform {
     weft_arena *arena;
 } weft_platform;
 
-/* A preset by name, or a file (a '/' or an ending .yaml, .yml, .json). The caller owns *out. */
+/* A preset by name, or a file (a '/' or an ending .yaml, .yml, .json), with other counts where they
+ * are given: "cluster-a100:server=48,server.gpu=4" (counts.c). The caller owns *out. */
 WEFT_CHECKED weft_status weft_platform_open(const char *source, weft_platform **out);
 WEFT_CHECKED weft_status weft_platform_parse(const char *text, size_t n, const char *file,
                                              weft_platform **out);
+/* The document of a platform, with its counts. In `a`. */
+WEFT_CHECKED weft_status weft_platform_read(const char *source, weft_arena *a,
+                                            const weft_doc **out);
+/* The preset or file that a source names, without counts. */
+const char *weft_platform_bare(const char *source, weft_arena *a);
 void weft_platform_free(weft_platform *p);
 
 static inline const weft_route *weft_platform_route(const weft_platform *p, int from, int to)

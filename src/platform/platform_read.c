@@ -750,14 +750,27 @@ weft_status weft_platform_parse(const char *text, size_t n, const char *file, we
     return status;
 }
 
-weft_status weft_platform_open(const char *source, weft_platform **out)
+weft_status weft_platform_read(const char *source, weft_arena *a, const weft_doc **out)
 {
+    const char *bare = weft_platform_bare(source, a);
     weft_file f;
     weft_preset p;
     weft_status status;
 
-    WEFT_TRY(weft_preset_open(source, false, &f, &p));
-    status = weft_platform_parse(p.text, p.size, p.name, out);
+    WEFT_TRY(weft_preset_open(bare, false, &f, &p));
+    status = weft_doc_parse(p.text, p.size, bare, a, out);
     weft_file_close(&f);
+    return status == WEFT_OK ? weft_platform_set_counts(*out, source, a) : status;
+}
+
+weft_status weft_platform_open(const char *source, weft_platform **out)
+{
+    weft_arena *a = weft_arena_new();
+    const weft_doc *root = NULL;
+    weft_status status = weft_platform_read(source, a, &root);
+
+    if (status == WEFT_OK)
+        status = read_platform(root, source, out);
+    weft_arena_free(a);
     return status;
 }

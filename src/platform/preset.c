@@ -5,7 +5,7 @@
  * it knows the size of a file: a row is a weft_preset, four words without padding. Texts end with a
  * NUL that is not counted. tools/presets writes the rows, sorted by name, into files in the folder
  * that the build names: -DWEFT_PRESETS="<folder>". */
-#include "platform.h"
+#include "machine.h"
 
 #include <assert.h>
 #include <string.h>
@@ -45,17 +45,17 @@ TABLE(weft_network_preset, "networks.s")
 
 /* --- what a user names ----------------------------------------------------------------------- */
 
-static bool is_file(const char *source)
+bool weft_preset_has_ending(const char *source)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
-    bool is_one = strchr(source, '/') != NULL;
 
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(source), length = strlen(endings[i]);
 
-        is_one = is_one || (n >= length && strcmp(source + n - length, endings[i]) == 0);
+        if (n >= length && strcmp(source + n - length, endings[i]) == 0)
+            return true;
     }
-    return is_one;
+    return false;
 }
 
 weft_status weft_preset_unknown(const char *source, bool is_template)
@@ -100,7 +100,7 @@ weft_status weft_preset_open(const char *source, bool is_template, weft_file *fi
         *out = *preset;
         return WEFT_OK;
     }
-    if (!is_file(source))
+    if (strchr(source, '/') == NULL && !weft_preset_has_ending(source))
         return weft_preset_unknown(source, is_template);
     WEFT_TRY(weft_file_open(source, file));
     *out = (weft_preset){source, NULL, (const char *)file->data, file->size};
