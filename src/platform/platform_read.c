@@ -321,6 +321,20 @@ static weft_status read_profile(const weft_doc *map, weft_design *out, weft_aren
     return WEFT_OK;
 }
 
+/* What a model needs only where other parameters do not stand for it. */
+static weft_status check_needed(const weft_doc *map, const weft_design *d)
+{
+    const weft_device_row *model = weft_device_row_of(d->model);
+    int place = model->needed ? model->needed(d) : -1;
+
+    for (int i = 0; i < model->n_params; i++)
+        if (model->param[i].place == place)
+            return weft_doc_fail(map, "'%s' is %s, expected %s", model->param[i].key,
+                                 weft_doc_get(map, model->param[i].key) ? "0" : "missing",
+                                 model->param[i].help);
+    return WEFT_OK;
+}
+
 static weft_status read_design(const weft_doc *map, bool is_device, weft_machine *m,
                                weft_design *out)
 {
@@ -334,6 +348,7 @@ static weft_status read_design(const weft_doc *map, bool is_device, weft_machine
     p = weft_device_params(model, &n);
     for (int i = 0; i < n; i++)
         WEFT_TRY(read_row(map, &p[i], &out->value[p[i].place]));
+    WEFT_TRY(check_needed(map, out));
     WEFT_TRY(read_efficiency(map, out));
     WEFT_TRY(read_only(map, out, m->arena));
     return read_profile(map, out, m->arena);
