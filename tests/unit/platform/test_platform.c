@@ -339,6 +339,50 @@ TEST(a_wrong_source_is_explained)
     CHECK(p == NULL);
 }
 
+TEST(counts_of_groups_and_devices_can_be_set)
+{
+    weft_platform *p = NULL, *q = NULL;
+
+    CHECK_OK(weft_platform_open("cluster-32:server=3,server.gpu=2", &p));
+    CHECK_INT(p->n_devices, 3 * 2);
+    CHECK_TEXT(p->source, "cluster-32:server=3,server.gpu=2");
+    CHECK_TEXT(p->device[5].name, "server2.gpu1");
+    CHECK_OK(weft_platform_open("cluster-32:server=4", &q)); /* what the file says */
+    CHECK(p->hash != q->hash);
+    weft_platform_free(p);
+    CHECK_OK(weft_platform_open("cluster-32", &p));
+    CHECK(p->hash == q->hash);
+    weft_platform_free(p);
+    weft_platform_free(q);
+}
+
+TEST(wrong_counts_are_explained)
+{
+    static const char *const wrong[][2] = {
+        {"cluster-32:sever=3",                     "did you mean 'server'?"                        },
+        {"cluster-32:gpu=3",                       "did you mean 'server.gpu'?"                    },
+        {"cluster-32:elephant=3",                  "what has a 'count:': server, server.gpu"       },
+        {"dgx-a100:cpu=2",                         "'cpu' has no 'count:'"                         },
+        {"cluster-32:server",                      "'server' is no setting, expected NAME=COUNT"   },
+        {"cluster-32:server=2,",                   "'' is no setting"                              },
+        {"cluster-32:server=0",                    "server is '0', expected a whole number from 1" },
+        {"cluster-32:server=-1",                   "server is '-1', expected a whole number from 1"},
+        {"cluster-32:server=99999999999999999999", "expected a whole number from 1 to 4096"        },
+        {"cluster-32:server=2x",                   "server is '2x'"                                },
+        {"cluster-32:server=2,server=2",           "'server' is set twice"                         },
+        {"cluster-32:server=4096",                 "more than"                                     },
+        {"no-such:server=2",                       "no platform is called 'no-such'"               },
+        {"folder/file.yaml:server=2",              "folder/file.yaml: cannot be opened"            },
+        {"a:server=2.yaml",                        "a:server=2.yaml: cannot be opened"             },
+        {"a:b=2/file",                             "a:b=2/file: cannot be opened"                  },
+    };
+    weft_platform *p = NULL;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK_FAILS(weft_platform_open(wrong[i][0], &p), wrong[i][1]);
+    CHECK(p == NULL);
+}
+
 /* --- notation -------------------------------------------------------------------------------- */
 
 TEST(the_notation_makes_rooflines)
@@ -816,6 +860,8 @@ int main(void)
         cmocka_unit_test(an_adaptive_device_has_designs),
         cmocka_unit_test(bad_files_are_refused_with_file_line_and_reason),
         cmocka_unit_test(a_wrong_source_is_explained),
+        cmocka_unit_test(counts_of_groups_and_devices_can_be_set),
+        cmocka_unit_test(wrong_counts_are_explained),
         cmocka_unit_test(the_notation_makes_rooflines),
         cmocka_unit_test(the_notation_links_all_pairs_and_takes_settings),
         cmocka_unit_test(wrong_notations_are_refused),
