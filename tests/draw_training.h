@@ -17,6 +17,7 @@ typedef struct draw_training_ask {
     bool is_dag, is_contend, has_shared, is_split_moments;
     bool is_alone;    /* no bytes between units, no gradients, no update: stages only compute */
     bool has_no_zero; /* every time is positive */
+    double wider;     /* factor of the bandwidth between servers; 0: 1. Nothing else changes */
 } draw_training_ask;
 
 /* Two classes of one to three islands with one to four devices each, tensor widths 1, 2, 3, shares
