@@ -9,8 +9,8 @@
 typedef struct train_options {
     weft_model_flags flags;
     weft_budget_flags effort;
-    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report;
-    int64_t microbatch, width, replicas, stages, chunks;
+    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report, *exactly;
+    int64_t microbatch, width, replicas, stages, chunks, tp, pp, dp, mbs;
     bool split_moments, json, quiet, verbose;
     struct {
         int64_t devices, microbatches, max_cuts;
@@ -29,6 +29,11 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
+    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full[,chunks=3][,zero=1]; what is left out is searched", "", NULL},
+    {WEFT_INT(train_options, tp), 0, 0, 1e6, "exact tensor-parallel width of every stage; 0: any", NULL, NULL},
+    {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
+    {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
+    {WEFT_INT(train_options, mbs), 0, 0, 1e9, "exact samples per microbatch and replica (--microbatch is over all replicas); 0: any", NULL, NULL},
     {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas (ZeRO-1)", NULL, NULL},
     {WEFT_TEXT(train_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
     {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
@@ -148,6 +153,34 @@ static const char *recompute_word(int i)
     return weft_recompute_name((weft_recompute)i);
 }
 
+/* A number that a flag and --exactly give must be one. */
+static weft_status check_same(const char *name, int64_t flag, int64_t exact)
+{
+    if (flag == 0 || flag == exact)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "--%s %lld contradicts --exactly, which says %s=%lld", name,
+                     (long long)flag, name, (long long)exact);
+}
+
+static weft_status read_exactly(const train_options *o, weft_train_constraints *out)
+{
+    weft_train_constraints asked = *out;
+
+    WEFT_TRY(weft_train_exactly("--exactly", o->exactly, out));
+    WEFT_TRY(check_same("tp", asked.tp, out->tp));
+    WEFT_TRY(check_same("pp", asked.pp, out->pp));
+    WEFT_TRY(check_same("dp", asked.dp, out->dp));
+    WEFT_TRY(check_same("mbs", asked.mbs, out->mbs));
+    WEFT_TRY(check_same("zero", asked.zero, out->zero));
+    if (!(asked.schedules & out->schedules))
+        return weft_fail(WEFT_E_INPUT, "--schedule %s contradicts --exactly %s", o->schedule,
+                         o->exactly);
+    if (!(asked.recomputes & out->recomputes))
+        return weft_fail(WEFT_E_INPUT, "--recompute %s contradicts --exactly %s", o->recompute,
+                         o->exactly);
+    return WEFT_OK;
+}
+
 static weft_status read_constraints(const train_options *o, weft_train_constraints *out)
 {
     *out = (weft_train_constraints){
@@ -159,8 +192,14 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
         .most_replicas = (int)o->replicas,
         .most_stages = (int)o->stages,
         .most_chunks = (int)o->chunks,
-        .is_split_moments = o->split_moments,
+        .zero = o->split_moments,
+        .tp = (int)o->tp,
+        .pp = (int)o->pp,
+        .dp = (int)o->dp,
+        .mbs = o->mbs,
     };
+    if (*o->exactly != '\0')
+        WEFT_TRY(read_exactly(o, out));
     if (o->microbatch > 0 && o->flags.batch % o->microbatch != 0)
         return weft_fail(WEFT_E_INPUT, "--microbatch %lld does not divide --batch %lld",
                          (long long)o->microbatch, (long long)o->flags.batch);

@@ -185,8 +185,14 @@ const char *weft_remake_train(const void *report, const weft_remake *m, weft_are
     add_count(&l, "--replicas", constraints->most_replicas, 0);
     add_count(&l, "--stages", constraints->most_stages, 0);
     add_count(&l, "--chunks", constraints->most_chunks, 4);
-    if (constraints->is_split_moments)
+    if (constraints->zero == 1)
         add(&l, "--split-moments");
+    add_count(&l, "--tp", constraints->tp, 0);
+    add_count(&l, "--pp", constraints->pp, 0);
+    add_count(&l, "--dp", constraints->dp, 0);
+    add_count(&l, "--mbs", constraints->mbs, 0);
+    if (constraints->chunks > 0)
+        add_flag(&l, "--exactly", weft_arena_print(a, "chunks=%d", constraints->chunks));
     return end(&l, r->origin, m);
 }
 

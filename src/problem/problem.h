@@ -288,6 +288,8 @@ const char *weft_schedule_name(weft_schedule s); /* "gpipe", "1f1b", "eager", "i
  * of s) 2 (s - i - 1) + (chunks - 1) s + 1; never more than there are. */
 int64_t weft_in_flight(weft_schedule schedule, int s, int i, int64_t m, int n_chunks);
 
+enum { WEFT_MOST_ZERO = 1 }; /* levels of ZeRO */
+
 /* What is asked for besides network and machines. */
 typedef struct weft_train_constraints {
     int64_t batch;         /* samples of one step */
@@ -298,8 +300,25 @@ typedef struct weft_train_constraints {
     int most_replicas;     /* 0: any */
     int most_stages;       /* 0: any */
     int most_chunks;       /* of a stage, interleaved */
-    bool is_split_moments; /* each replica keeps its part of the optimizer's state only */
+    int zero;              /* what the replicas of a stage divide among them (ZeRO): 0 nothing, 1 the
+                              optimizer's state */
+    /* Exactly so many, in the words of Megatron; 0: any. */
+    int tp;      /* tensor width of every stage */
+    int pp;      /* stages */
+    int dp;      /* replicas of every stage */
+    int64_t mbs; /* samples that each replica gets of a microbatch */
+    int chunks;  /* of every stage; 1: not interleaved */
 } weft_train_constraints;
+
+/* Reads "tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full,chunks=3,zero=1" into `to`: each key at
+ * most once, what is left out stays as it is. `flag` names the text in messages. */
+WEFT_CHECKED weft_status weft_train_exactly(const char *flag, const char *text,
+                                            weft_train_constraints *to);
+/* What is wrong, contradictory, or impossible on this cluster with these units, is an error that
+ * says why. NULL: not looked at. */
+WEFT_CHECKED weft_status weft_train_constraints_check(const weft_train_constraints *constraints,
+                                                      const weft_cluster *cluster,
+                                                      const weft_blocks *blocks);
 
 /* A network to be trained on a cluster: numbers only. Immutable.
  *
@@ -322,7 +341,8 @@ typedef struct weft_train_problem {
     const weft_block_state *const *state; /* [class * n_widths + width][n_units]; NULL: as above */
     const weft_block_state *const *state_sum; /* [the same][n_cuts] */
     uint64_t hash;                            /* of all the above and of the platform */
-    int n_warnings;                           /* of reading the network */
+    int64_t tokens; /* of a sample, if its input is a sequence of numbers of words; else 0 */
+    int n_warnings; /* of reading the network */
     const char *const *warning;
     weft_arena *arena;
 } weft_train_problem;

@@ -70,7 +70,7 @@ static void add_state(const weft_train_lowered *d, int c, int part, weft_part_fi
 {
     int stage = weft_chunk_stage(d, c);
     int n_split =
-        d->p->constraints.is_split_moments ? weft_stage_blocks(&d->plan->stage[stage]) : 1;
+        d->p->constraints.zero >= 1 ? weft_stage_blocks(&d->plan->stage[stage]) : 1;
     const weft_block_state *state = d->p->state[state_of(d, stage, part)];
 
     for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {

@@ -102,7 +102,7 @@ static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch
         for (int inner = n_cuts - 2; inner >= 0; inner--)
             fill_cut(o, node, inner,
                      weft_pipe_in_flight(schedule, o->nodes->n_stages[node], o->f->n_microbatches));
-        if (o->over[whole] < o->least) {
+        if (o->over[whole] < o->least && weft_pipe_is_length(o->c->p, o->nodes->n_stages[node])) {
             o->least = o->over[whole];
             o->least_class = o->class_id[whole];
         }
@@ -142,7 +142,7 @@ static bool is_telling(const weft_train_problem *p, const telling *t, const weft
 {
     if (t->has_uniform && f->replicas == 0)
         return false;
-    if (p->constraints.is_split_moments || f->microbatch == t->least_microbatch)
+    if (p->constraints.zero >= 1 || f->microbatch == t->least_microbatch)
         return true;
     return f->microbatch == t->least_share * f->replicas &&
            weft_pipe_in_flight(schedule, f->most_stages, f->n_microbatches) <
@@ -201,7 +201,8 @@ static bool family_fits(trial *q, weft_pipe_best *best, const weft_pipe_family *
         return false;
     }
     for (int node = 1; node < nodes->n_nodes; node++)
-        if (t.bound_s[(size_t)node * (size_t)n_cuts] < INFINITY)
+        if (t.bound_s[(size_t)node * (size_t)n_cuts] < INFINITY &&
+            weft_pipe_is_length(best->costs->p, nodes->n_stages[node]))
             return true;
     return false;
 }
@@ -338,8 +339,8 @@ static const char *by_splitting(trial *q)
 {
     weft_train_problem changed = *q->p;
 
-    changed.constraints.is_split_moments = true;
-    if (q->p->constraints.is_split_moments || !fits(q, &changed))
+    changed.constraints.zero = 1;
+    if (q->p->constraints.zero >= 1 || !fits(q, &changed))
         return NULL;
     return "would fit with the optimizer's state split over replicas";
 }

@@ -373,6 +373,8 @@ static void try_sequence(weaving *w)
         if ((w->groups >> c & 1) && w->count[c] == 0)
             return; /* tried without it */
     for (int v = 2; v <= p->constraints.most_chunks && w->n_stages * v <= most; v++) {
+        if (p->constraints.chunks > 0 && v != p->constraints.chunks)
+            continue;
         if (w->k->best->is_over)
             w->open_s = fmin(w->open_s, least_step_s(w));
         else
@@ -448,7 +450,8 @@ double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsi
     w.is_alike = weft_pipe_is_alike(k->best->costs, classes);
     w.least_s = least_of(&w);
     for (w.n_stages = most; w.n_stages >= 2; w.n_stages--)
-        if (f->n_microbatches % w.n_stages == 0)
+        if (f->n_microbatches % w.n_stages == 0 &&
+            weft_pipe_is_length(k->best->costs->p, w.n_stages))
             weave_from(&w, 0);
     return w.open_s;
 }

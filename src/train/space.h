@@ -148,6 +148,12 @@ typedef struct weft_pipe_families {
     bool is_complete; /* else some were left out: too many */
 } weft_pipe_families;
 
+/* May a pipeline have so many stages? */
+static inline bool weft_pipe_is_length(const weft_train_problem *p, int n_stages)
+{
+    return p->constraints.pp == 0 || n_stages == p->constraints.pp;
+}
+
 /* All families; they live in `a`. */
 weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a);
 /* NULL: more than `most` nodes. */

@@ -36,6 +36,16 @@ static double row_least_s(const weft_pipe_costs *c, const weft_block_cost *cost)
     return sum_s;
 }
 
+/* Has the table the width and the samples that every stage must have? */
+static bool is_asked(const weft_pipe_costs *c, int table)
+{
+    const weft_train_problem *p = c->p;
+    const weft_train_constraints *x = &p->constraints;
+
+    return (x->tp == 0 || p->width[table / p->n_shares % p->n_widths] == x->tp) &&
+           (x->mbs == 0 || p->share[table % p->n_shares] == x->mbs);
+}
+
 static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
 {
     const weft_train_problem *p = c->p;
@@ -43,8 +53,8 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
     weft_pipe_row *row = &c->row[table];
     int n = p->blocks.n_cuts;
 
-    row->is_there = sum != NULL;
-    if (sum == NULL)
+    row->is_there = sum != NULL && is_asked(c, table);
+    if (!row->is_there)
         return;
     row->forward_s = WEFT_NEW(a, double, n);
     for (int i = 0; i < n; i++)
@@ -179,7 +189,7 @@ static double kept_bytes(const way *w, int table)
     for (int k = 0; k < p->blocks.n_shared; k++)
         if (weft_shared_is_copy(&p->blocks, k, inner, outer))
             held -= 2 * s->shared_bytes[k]; /* the weight and the gradient */
-    if (p->constraints.is_split_moments)
+    if (p->constraints.zero >= 1)
         moments /= w->group->n_blocks;
     return held + moments + (double)w->range.in_flight * (stash[outer] - stash[inner]);
 }
@@ -354,5 +364,5 @@ double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group
 
         most_s = fmax(most_s, update_s[outer] - update_s[inner]);
     }
-    return c->p->constraints.is_split_moments ? most_s / group->n_blocks : most_s;
+    return c->p->constraints.zero >= 1 ? most_s / group->n_blocks : most_s;
 }

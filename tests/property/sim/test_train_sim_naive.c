@@ -127,7 +127,7 @@ static void sum_stage(naive *x, int i)
         sync = fmax(sync, bytes);
         x->update_s[i] = fmax(x->update_s[i], update_s);
     }
-    if (x->p->constraints.is_split_moments)
+    if (x->p->constraints.zero >= 1)
         x->update_s[i] /= blocks_of(x, i);
     x->sync_s[i] = weft_sync_s(x->p, &x->plan->stage[i], sync);
 }
@@ -453,7 +453,7 @@ static void compare_bounds(const naive *x, double step_s)
 static double fixed_bytes(const naive *x, int i, int part)
 {
     const weft_block_state *state = state_of(x, i, part);
-    int n_split = x->p->constraints.is_split_moments ? blocks_of(x, i) : 1;
+    int n_split = x->p->constraints.zero >= 1 ? blocks_of(x, i) : 1;
     double bytes = 0;
 
     for (int c = i; c < x->n_chunks; c += x->s)
