@@ -49,7 +49,7 @@ static designs all_within(const weft_template *t, weft_arena *a)
     return d;
 }
 
-typedef double (*question)(weft_workload_eval *m, const weft_design_point *p);
+typedef double (*question)(void *eval, const weft_design_point *p);
 
 /* Answers a second of processor time; every `stride`-th design is asked for. */
 static double rate(weft_workload_eval *m, const designs *d, question step_s, int stride,
