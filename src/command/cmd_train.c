@@ -11,6 +11,7 @@ typedef struct train_options {
     weft_budget_flags effort;
     const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report, *exactly;
     int64_t microbatch, width, replicas, stages, chunks, tp, pp, dp, mbs;
+    const char *zero;
     bool split_moments, json, quiet, verbose;
     struct {
         int64_t devices, microbatches, max_cuts;
@@ -34,7 +35,8 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
     {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
     {WEFT_INT(train_options, mbs), 0, 0, 1e9, "exact samples per microbatch and replica (--microbatch is over all replicas); 0: any", NULL, NULL},
-    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas (ZeRO-1)", NULL, NULL},
+    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP)", "0", "0|1|2|3"},
+    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
     {WEFT_TEXT(train_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
     {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
     {WEFT_TEXT(train_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
@@ -192,7 +194,7 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
         .most_replicas = (int)o->replicas,
         .most_stages = (int)o->stages,
         .most_chunks = (int)o->chunks,
-        .zero = o->split_moments,
+        .zero = o->split_moments && *o->zero == '0' ? WEFT_ZERO_MOMENTS : *o->zero - '0',
         .tp = (int)o->tp,
         .pp = (int)o->pp,
         .dp = (int)o->dp,

@@ -60,6 +60,8 @@ static void put_exact(const weft_train_constraints *constraints, weft_doc *to, w
     }
     if (constraints->mbs > 0)
         weft_put_int(a, to, "mbs", constraints->mbs);
+    if (constraints->zero > WEFT_ZERO_MOMENTS)
+        weft_put_int(a, to, "zero", constraints->zero);
 }
 
 static weft_doc *constraints_doc(const weft_train_constraints *constraints, weft_arena *a)
@@ -237,12 +239,20 @@ static weft_status read_words(const weft_doc *map, const char *key, const char *
 
 static weft_status read_exact(const weft_doc *d, weft_train_constraints *out)
 {
+    int64_t zero = 0;
+
     for (int i = 0; i < N_EXACT; i++)
         if (weft_doc_get(d, exact[i].key) != NULL)
             WEFT_TRY(
                 read_count(d, exact[i].key, 1, (int *)(void *)((char *)out + exact[i].offset)));
     if (weft_doc_get(d, "mbs") != NULL)
         WEFT_TRY(weft_doc_int(d, "mbs", 1, MOST_COUNT, &out->mbs));
+    if (weft_doc_get(d, "zero") == NULL)
+        return WEFT_OK;
+    if (out->zero == WEFT_ZERO_NONE)
+        return weft_doc_fail(d, "'zero' is given, but 'split_moments' is false");
+    WEFT_TRY(weft_doc_int(d, "zero", WEFT_ZERO_GRADIENTS, WEFT_MOST_ZERO, &zero));
+    out->zero = (int)zero;
     return WEFT_OK;
 }
 
@@ -251,7 +261,7 @@ static weft_status read_constraints(const weft_doc *plan, weft_train_constraints
     static const char *const keys[] = {
         "batch",       "microbatch",  "schedules",     "recompute", "most_width", "most_replicas",
         "most_stages", "most_chunks", "split_moments", "tp",        "pp",         "dp",
-        "mbs",         "chunks"};
+        "mbs",         "chunks",      "zero"};
     const weft_doc *d, *split;
 
     WEFT_TRY(weft_doc_need(plan, "ask", WEFT_DOC_MAP, &d));

@@ -645,7 +645,12 @@ static void add_about(training *t)
     if (request->microbatch > 0)
         weft_about(&t->g, options, "samples of a microbatch", whole(t, request->microbatch));
     weft_about(&t->g, options, "optimizer state",
-               request->zero >= 1 ? "divided among the replicas" : "on every replica");
+               request->zero >= WEFT_ZERO_MOMENTS ? "divided among the replicas"
+                                                  : "on every replica");
+    if (request->zero >= WEFT_ZERO_GRADIENTS)
+        weft_about(&t->g, options, "gradients", "divided among the replicas");
+    if (request->zero >= WEFT_ZERO_WEIGHTS)
+        weft_about(&t->g, options, "weights", "divided among the replicas, gathered unit by unit");
     weft_about(&t->g, options, "units of the network", whole(t, t->p->blocks.n_blocks));
     weft_page_proof(&t->g, &t->r->solution->proof);
     weft_page_assume(&t->g, "A step is forward, backward and optimizer of all samples under the "

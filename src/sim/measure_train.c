@@ -107,7 +107,7 @@ static void measure_bytes(measuring *m)
     for (int i = 0; i < d->plan->n_stages; i++) {
         const weft_stage *s = &d->plan->stage[i];
 
-        *sent += 2.0 * (weft_stage_blocks(s) - 1) * s->width * d->sync_bytes[i];
+        *sent += (double)(weft_stage_blocks(s) - 1) * s->width * d->ring_bytes[i];
     }
     for (int k = 0; k < d->n_moves; k++) {
         const weft_shared_move *x = &d->move[k];
