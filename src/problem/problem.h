@@ -311,6 +311,8 @@ typedef struct weft_train_constraints {
     int dp;      /* replicas of every stage */
     int64_t mbs; /* samples that each replica gets of a microbatch */
     int chunks;  /* of every stage; 1: not interleaved */
+    weft_recipe recipe;
+    double memory_margin; /* share of the memory of every device that is left free */
 } weft_train_constraints;
 
 /* Reads "tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full,chunks=3,zero=1" into `to`: each key at
@@ -349,6 +351,12 @@ typedef struct weft_train_problem {
     const char *const *warning;
     weft_arena *arena;
 } weft_train_problem;
+
+/* What a plan may use of the memory of a device. */
+static inline double weft_train_room_bytes(const weft_train_problem *p, int class_id)
+{
+    return p->cluster->classes[class_id].memory_bytes * (1 - p->constraints.memory_margin);
+}
 
 static inline int weft_train_problem_table(const weft_train_problem *p, int class_id, int width,
                                            int share)

@@ -36,6 +36,12 @@ double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const
  * but does not sum with its replicas, in equal parts if it shares several. */
 double weft_shared_bytes(const weft_train_problem *p, int shared, int state);
 
+/* The weights of a shared parameter, of which weft_shared_bytes gives the gradients. */
+static inline double weft_shared_weight_bytes(const weft_train_problem *p, double gradient_bytes)
+{
+    return p->constraints.recipe == WEFT_RECIPE_18 ? gradient_bytes / 2 : gradient_bytes;
+}
+
 /* What one of n replicas holds of something that they divide from a level of ZeRO on. */
 static inline double weft_zero_bytes(const weft_train_problem *p, int level, int n, double bytes)
 {

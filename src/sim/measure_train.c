@@ -220,7 +220,7 @@ static void measure_stage(const measuring *m, int i, memory *to)
     tape *t = &to->spare;
 
     for (int k = 0; k < s->n_parts; k++) {
-        double room = m->d->p->cluster->classes[s->part[k].class_id].memory_bytes, peak;
+        double room = weft_train_room_bytes(m->d->p, s->part[k].class_id), peak;
 
         write_tape(m, i, k, to->count, t);
         peak = peak_of(t);

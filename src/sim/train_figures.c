@@ -222,7 +222,7 @@ static double copy_bytes(const weft_train_lowered *d, int stage, int part, int s
     double bytes = weft_shared_bytes(d->p, shared, state_of(d, stage, part));
     int n = weft_stage_blocks(&d->plan->stage[stage]);
 
-    return weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, bytes) +
+    return weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, weft_shared_weight_bytes(d->p, bytes)) +
            weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, bytes);
 }
 

@@ -418,6 +418,18 @@ static const char *interleaved_infeasibility(trial *q)
         change != NULL ? change : "no other schedule was found to fit either");
 }
 
+/* What the memory that is said to be too small was counted with. */
+static const char *assumptions(const weft_train_problem *p, weft_arena *a)
+{
+    const weft_train_constraints *x = &p->constraints;
+    const char *margin = x->memory_margin > 0
+                             ? weft_arena_print(a, "%g %% of it left free", 100 * x->memory_margin)
+                             : "all of it in use";
+
+    return weft_arena_print(a, "; counted with recipe %s, ZeRO level %d, %s",
+                            weft_recipe_name(x->recipe), x->zero, margin);
+}
+
 const char *weft_pipe_infeasibility(const weft_train_problem *p, weft_run *run, weft_arena *a)
 {
     trial q = {.p = p, .run = run, .a = a};
@@ -435,9 +447,9 @@ const char *weft_pipe_infeasibility(const weft_train_problem *p, weft_run *run, 
     if (!(over > 0))
         return "no plan fits memory under the schedules that are allowed";
     c = &p->cluster->classes[class_id];
-    weft_format_bytes(c->memory_bytes, room);
+    weft_format_bytes(weft_train_room_bytes(p, class_id), room);
     weft_format_bytes(over, more);
     return weft_arena_print(
-        a, "no plan fits memory: devices of '%s' have %s, the best plan needs %s more; %s", c->kind,
-        room, more, change_that_fits(&q, class_id));
+        a, "no plan fits memory: devices of '%s' have %s, the best plan needs %s more; %s%s",
+        c->kind, room, more, change_that_fits(&q, class_id), assumptions(p, a));
 }

@@ -214,7 +214,7 @@ static double kept_bytes(const way *w, int table)
 
     for (int k = 0; k < p->blocks.n_shared; k++)
         if (weft_shared_is_copy(&p->blocks, k, inner, outer)) {
-            weights -= s->shared_bytes[k];
+            weights -= weft_shared_weight_bytes(p, s->shared_bytes[k]);
             gradients -= s->shared_bytes[k];
         }
     return weft_zero_bytes(p, WEFT_ZERO_WEIGHTS, n, weights) +
@@ -225,7 +225,7 @@ static double kept_bytes(const way *w, int table)
 
 static double room_bytes(const way *w, int part)
 {
-    return w->c->p->cluster->classes[w->group->class_id[part]].memory_bytes;
+    return weft_train_room_bytes(w->c->p, w->group->class_id[part]);
 }
 
 /* Beside so many bytes that are kept. */
