@@ -123,11 +123,12 @@ static const weft_block_state *draw_state(const weft_blocks *u, int width, weft_
 static weft_train_constraints draw_ask(weft_rng *r)
 {
     static const int64_t batches[] = {2, 4, 6, 8};
-    weft_train_constraints constraints = {.batch = batches[weft_rng_below(r, 4)],
-                                          .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
-                                          .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
-                                          .most_chunks = 3,
-                                          .zero = weft_rng_below(r, 3) == 0};
+    weft_train_constraints constraints = {
+        .batch = batches[weft_rng_below(r, 4)],
+        .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
+        .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
+        .most_chunks = 3,
+        .zero = weft_rng_below(r, 3) == 0 ? 1 + weft_rng_below(r, 3) : 0};
 
     constraints.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
     constraints.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;

@@ -11,6 +11,8 @@ typedef struct train_options {
     weft_budget_flags effort;
     const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report, *exactly;
     int64_t microbatch, width, replicas, stages, chunks, tp, pp, dp, mbs;
+    const char *zero, *recipe;
+    double memory_margin;
     bool split_moments, json, quiet, verbose;
     struct {
         int64_t devices, microbatches, max_cuts;
@@ -34,7 +36,10 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
     {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
     {WEFT_INT(train_options, mbs), 0, 0, 1e9, "exact samples per microbatch and replica (--microbatch is over all replicas); 0: any", NULL, NULL},
-    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas (ZeRO-1)", NULL, NULL},
+    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP)", "0", "0|1|2|3"},
+    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
+    {WEFT_TEXT(train_options, recipe), 0, 0, 0, "bytes kept per 16-bit parameter with Adam: 16; 18: gradients of 32 bits; 20: gradients of 16 bits and a 32-bit copy", "16", "16|18|20"},
+    {WEFT_REAL(train_options, memory_margin), 0, 0, 0.99, "share of the memory of every device left free, e.g. 0.1 for fragmentation and libraries", NULL, NULL},
     {WEFT_TEXT(train_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
     {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
     {WEFT_TEXT(train_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
@@ -86,6 +91,9 @@ static bool is_given(const weft_option *o, const train_options *have, const trai
         return strcmp(*(const char *const *)(const void *)x, *(const char *const *)(const void *)y);
     case WEFT_OPTION_INT:
         return *(const int64_t *)(const void *)x != *(const int64_t *)(const void *)y;
+    case WEFT_OPTION_REAL:
+        return *(const double *)(const void *)x > *(const double *)(const void *)y ||
+               *(const double *)(const void *)x < *(const double *)(const void *)y;
     case WEFT_OPTION_FLAG:
         return *(const bool *)x != *(const bool *)y;
     default:
@@ -181,6 +189,15 @@ static weft_status read_exactly(const train_options *o, weft_train_constraints *
     return WEFT_OK;
 }
 
+static weft_recipe find_recipe(const char *name)
+{
+    int i = 0;
+
+    while (i + 1 < WEFT_N_RECIPES && strcmp(weft_recipe_name((weft_recipe)i), name) != 0)
+        i++; /* the table of flags knows all words */
+    return (weft_recipe)i;
+}
+
 static weft_status read_constraints(const train_options *o, weft_train_constraints *out)
 {
     *out = (weft_train_constraints){
@@ -192,7 +209,9 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
         .most_replicas = (int)o->replicas,
         .most_stages = (int)o->stages,
         .most_chunks = (int)o->chunks,
-        .zero = o->split_moments,
+        .zero = o->split_moments && *o->zero == '0' ? WEFT_ZERO_MOMENTS : *o->zero - '0',
+        .recipe = find_recipe(o->recipe),
+        .memory_margin = o->memory_margin,
         .tp = (int)o->tp,
         .pp = (int)o->pp,
         .dp = (int)o->dp,

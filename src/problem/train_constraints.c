@@ -165,6 +165,9 @@ static weft_status check_limits(const weft_train_constraints *x)
     WEFT_TRY(check_limit("pp", x->pp, "number of stages", x->most_stages));
     WEFT_TRY(check_limit("dp", x->dp, "number of replicas", x->most_replicas));
     WEFT_TRY(check_limit("chunks", x->chunks, "number of chunks", x->most_chunks));
+    if (!(x->memory_margin >= 0 && x->memory_margin < 1))
+        return weft_fail(WEFT_E_INPUT, "a memory margin of %g, expected 0 or more and less than 1",
+                         x->memory_margin);
     if (x->zero < 0 || x->zero > WEFT_MOST_ZERO)
         return weft_fail(WEFT_E_INPUT, "zero=%d, expected 0 to %d", x->zero, WEFT_MOST_ZERO);
     return WEFT_OK;

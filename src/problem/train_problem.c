@@ -252,6 +252,19 @@ static bool is_asked(const reader *r, int width, int64_t samples)
            (r->constraints->mbs == 0 || samples == r->constraints->mbs);
 }
 
+/* What the last unit of several makes, the logits of a language model, is never computed again: its
+ * backward begins where its forward ends. */
+static void keep_last(const weft_blocks *blocks, weft_block_cost *cost)
+{
+    weft_block_cost *last = &cost[blocks->n_blocks - 1];
+
+    if (blocks->n_blocks == 1)
+        return;
+    last->again_s[WEFT_KEEP_NONE] = last->again_s[WEFT_KEEP_ALL];
+    last->stash_bytes[WEFT_KEEP_NONE] = last->stash_bytes[WEFT_KEEP_ALL];
+    last->work_bytes[WEFT_KEEP_NONE] = last->work_bytes[WEFT_KEEP_ALL];
+}
+
 /* Tables of the share that comes next; *is_fitting: on some device. */
 static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *s, int64_t samples,
                         bool *is_fitting)
@@ -268,17 +281,21 @@ static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *
                                               .steps = s,
                                               .design = r->platform->device[k->device[0]].design,
                                               .width = r->width[w],
-                                              .inside = k->inside};
+                                              .inside = k->inside,
+                                              .recipe = r->constraints->recipe};
             weft_block_cost *cost = WEFT_NEW(r->a, weft_block_cost, r->blocks.n_blocks);
 
             if (!is_asked(r, r->width[w], samples) || weft_class_blocks(k, r->width[w]) == 0 ||
                 !weft_block_costs(&constraints, r->a, cost, state))
                 continue;
+            keep_last(&r->blocks, cost);
             r->cost[at * MOST_SHARES + r->n_shares] = cost;
             if (r->state[at] == NULL)
                 r->state[at] = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
             join_states(r->state[at], state, r->blocks.n_blocks);
-            *is_fitting = *is_fitting || fits(cost, r->blocks.n_blocks, k->memory_bytes);
+            *is_fitting =
+                *is_fitting || fits(cost, r->blocks.n_blocks,
+                                    k->memory_bytes * (1 - r->constraints->memory_margin));
         }
 }
 

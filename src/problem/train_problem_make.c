@@ -314,12 +314,12 @@ static uint64_t hash_reals(uint64_t h, const void *rows, size_t n)
 /* Only what is asked for: without, the hash is that of older plans. */
 static uint64_t hash_exact(uint64_t h, const weft_train_constraints *x)
 {
-    const int64_t value[] = {x->tp, x->pp, x->dp, x->mbs, x->chunks};
+    const int64_t value[] = {x->tp, x->pp, x->dp, x->mbs, x->chunks, x->recipe};
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         if (value[i] != 0)
             h = weft_hash_int(weft_hash_int(h, -1 - i), value[i]);
-    return h;
+    return x->memory_margin > 0 ? weft_hash_real(h, x->memory_margin) : h;
 }
 
 static uint64_t hash_constraints(uint64_t h, const weft_train_constraints *constraints)

@@ -158,6 +158,10 @@ static void add_shape(training *t)
             plan->n_chunks > 1 ? weft_arena_print(t->a, " of %d chunks", plan->n_chunks) : ""),
         NAN);
     add_split(t);
+    if (t->p->constraints.memory_margin > 0)
+        weft_page_fact(&t->g, "margin", "left free",
+                       weft_arena_print(t->a, "%g %%", 100 * t->p->constraints.memory_margin),
+                       "of the memory of every device", t->p->constraints.memory_margin);
     weft_page_fact(
         &t->g, "devices", "devices",
         weft_arena_print(t->a, "%s of %s", whole(t, used),
@@ -645,7 +649,16 @@ static void add_about(training *t)
     if (request->microbatch > 0)
         weft_about(&t->g, options, "samples of a microbatch", whole(t, request->microbatch));
     weft_about(&t->g, options, "optimizer state",
-               request->zero >= 1 ? "divided among the replicas" : "on every replica");
+               request->zero >= WEFT_ZERO_MOMENTS ? "divided among the replicas"
+                                                  : "on every replica");
+    weft_about(&t->g, options, "recipe", weft_recipe_name(request->recipe));
+    if (request->memory_margin > 0)
+        weft_about(&t->g, options, "memory left free",
+                   weft_arena_print(t->a, "%g %%", 100 * request->memory_margin));
+    if (request->zero >= WEFT_ZERO_GRADIENTS)
+        weft_about(&t->g, options, "gradients", "divided among the replicas");
+    if (request->zero >= WEFT_ZERO_WEIGHTS)
+        weft_about(&t->g, options, "weights", "divided among the replicas, gathered unit by unit");
     weft_about(&t->g, options, "units of the network", whole(t, t->p->blocks.n_blocks));
     weft_page_proof(&t->g, &t->r->solution->proof);
     weft_page_assume(&t->g, "A step is forward, backward and optimizer of all samples under the "

@@ -170,7 +170,7 @@ bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_train_plan *plan, wef
         int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d[0].n_microbatches,
                                         plan->n_chunks, a, &order);
         double best_s = INFINITY;
-        double room = c->p->cluster->classes[plan->stage[i].part[0].class_id].memory_bytes;
+        double room = weft_train_room_bytes(c->p, plan->stage[i].part[0].class_id);
 
         for (int r = 0; r < c->n_recomputes; r++)
             if (stage_s(&d[r], i) < best_s && peak_bytes(&d[r], i, order, n, room) <= room) {
