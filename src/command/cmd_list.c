@@ -28,7 +28,7 @@ static void print_named(const char *name, int columns, const char *text, int wid
 
 /* --- models ---------------------------------------------------------------------------------- */
 
-enum { SETTING = 24, PRESET = 16, SOLVER = 14, OPERATOR = 38 }; /* columns of names */
+enum { SETTING = 24, PRESET = 18, SOLVER = 14, OPERATOR = 38 }; /* columns of names */
 
 static const char *fallback_of(const weft_option *o, char to[32])
 {

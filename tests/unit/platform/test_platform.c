@@ -675,7 +675,7 @@ TEST(the_hash_sees_every_change)
 
 TEST(all_presets_load)
 {
-    CHECK_INT(weft_preset_count(), 12);
+    CHECK_INT(weft_preset_count(), 25);
     for (int i = 0; i < weft_preset_count(); i++) {
         const weft_preset *s = weft_preset_at(i);
         weft_platform *p = opened(s->name);
@@ -750,6 +750,43 @@ TEST(template_presets_reach_the_published_peaks)
         CHECK_INT(p->n_devices, 1);
         CHECK_INT(p->device[0].design[0].model, WEFT_TEMPLATE);
         CHECK(fabs(peak - tera[i] * 1e12) < 0.004 * peak);
+        weft_platform_free(p);
+    }
+}
+
+/* Peaks without sparsity, in TFLOP/s, and memories as the data sheets say. */
+TEST(gpu_presets_have_the_peaks_of_data_sheets)
+{
+    static const struct {
+        const char *source, *device;
+        double sms, f32, tf32, f16, int8, bytes_per_s, memory;
+    } sheet[] = {
+        {"cluster-a100:server=1", "server0.gpu0", 108, 19.5, 156,   312,   624,   2039e9, 80e9 },
+        {"cluster-h100",          "server3.gpu7", 132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
+        {"dgx-h100",              "gpu7",         132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
+        {"dgx-h200",              "gpu0",         132, 67,   494.7, 989.4, 1979,  4800e9, 141e9},
+        {"dgx-b200",              "gpu0",         148, 80,   1125,  2250,  4500,  8000e9, 180e9},
+        {"server-8xh100-pcie",    "gpu7",         114, 51,   378,   756,   1513,  2000e9, 80e9 },
+        {"server-l4:gpu=1",       "gpu0",         58,  30.3, 60.5,  121,   242.5, 300e9,  24e9 },
+        {"server-l40s",           "gpu3",         142, 91.6, 183,   362,   733,   864e9,  48e9 },
+        {"server-a10",            "gpu0",         72,  31.2, 62.5,  125,   250,   600e9,  24e9 },
+        {"server-rtx-4090",       "gpu0",         128, 82.6, 82.6,  165.2, 660.6, 1008e9, 24e9 },
+    };
+
+    for (size_t i = 0; i < sizeof sheet / sizeof sheet[0]; i++) {
+        weft_platform *p = opened(sheet[i].source);
+        const weft_device *d = &p->device[device(p, sheet[i].device)];
+        const double *v = d->design[0].value;
+
+        CHECK_INT(d->design[0].model, WEFT_GPU);
+        CHECK(v[WEFT_P_SMS] == sheet[i].sms && v[WEFT_P_USE_TF32] == 1);
+        CHECK_NEAR(v[WEFT_P_PEAK_F32] / 1e12, sheet[i].f32);
+        CHECK_NEAR(v[WEFT_P_PEAK_TF32] / 1e12, sheet[i].tf32);
+        CHECK_NEAR(v[WEFT_P_PEAK_F16] / 1e12, sheet[i].f16);
+        CHECK(v[WEFT_P_PEAK_BF16] == v[WEFT_P_PEAK_F16]);
+        CHECK_NEAR(v[WEFT_P_PEAK_INT8] / 1e12, sheet[i].int8);
+        CHECK(v[WEFT_P_BANDWIDTH] == sheet[i].bytes_per_s);
+        CHECK(d->memory_bytes == sheet[i].memory);
         weft_platform_free(p);
     }
 }
@@ -874,6 +911,7 @@ int main(void)
         cmocka_unit_test(the_adaptive_preset_has_the_constants_of_its_study),
         cmocka_unit_test(the_twelve_accelerators_cover_three_kinds_of_layers),
         cmocka_unit_test(template_presets_reach_the_published_peaks),
+        cmocka_unit_test(gpu_presets_have_the_peaks_of_data_sheets),
         cmocka_unit_test(gpus_talk_over_their_fastest_links),
         cmocka_unit_test(damaged_files_are_read_or_refused),
         cmocka_unit_test(damaged_notations_are_read_or_refused),
