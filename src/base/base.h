@@ -252,6 +252,11 @@ void weft_doc_set(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
 void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value);
 void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value);
 void weft_put_real(weft_arena *a, weft_doc *map, const char *key, double value);
+void weft_put_bool(weft_arena *a, weft_doc *map, const char *key, bool value);
+/* A new map at the end of a list. */
+weft_doc *weft_add_map(weft_arena *a, weft_doc *list);
+/* A list of texts, each of which may be NULL (null). */
+weft_doc *weft_texts_doc(const char *const *text, int n, weft_arena *a);
 /* A number that is whole, as a rule: then without a point. */
 void weft_put_size(weft_arena *a, weft_doc *map, const char *key, double value);
 weft_doc *weft_real_or_null(weft_arena *a, double value);

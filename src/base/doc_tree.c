@@ -322,6 +322,28 @@ void weft_put_int(weft_arena *a, weft_doc *map, const char *key, int64_t value)
     weft_doc_put(a, map, key, weft_doc_new_int(a, value));
 }
 
+void weft_put_bool(weft_arena *a, weft_doc *map, const char *key, bool value)
+{
+    weft_doc_put(a, map, key, weft_doc_new_bool(a, value));
+}
+
+weft_doc *weft_add_map(weft_arena *a, weft_doc *list)
+{
+    weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP);
+
+    weft_doc_add(a, list, map);
+    return map;
+}
+
+weft_doc *weft_texts_doc(const char *const *text, int n, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < n; i++)
+        weft_doc_add(a, list, weft_doc_new_text(a, text[i]));
+    return list;
+}
+
 void weft_put_text(weft_arena *a, weft_doc *map, const char *key, const char *value)
 {
     weft_doc_put(a, map, key, weft_doc_new_text(a, value));

@@ -122,24 +122,17 @@ static void verdict_text(const weft_check_result *v, const char *plan, const pag
 
 static weft_doc *verdict_doc(const weft_check_result *v, weft_arena *a)
 {
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
-    weft_doc *unchecked = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
-    weft_doc_put(a, d, "schema", weft_doc_new_text(a, "weft.verdict/1"));
-    weft_doc_put(a, d, "command", weft_doc_new_text(a, "check"));
-    weft_doc_put(a, d, "legal", weft_doc_new_bool(a, v->n_wrong == 0));
-    weft_doc_put(a, d, "bound_recomputed", weft_doc_new_bool(a, v->is_bound_checked));
+    weft_put_text(a, d, "schema", "weft.verdict/1");
+    weft_put_text(a, d, "command", "check");
+    weft_put_bool(a, d, "legal", v->n_wrong == 0);
+    weft_put_bool(a, d, "bound_recomputed", v->is_bound_checked);
     weft_doc_put(a, d, "bound_certified", weft_doc_new_real(a, v->certified));
     if (v->has_space)
-        weft_doc_put(a, d, "outside",
-                     v->outside ? weft_doc_new_text(a, v->outside)
-                                : weft_doc_new(a, WEFT_DOC_NULL));
-    for (int i = 0; i < v->n_wrong && i < 100; i++)
-        weft_doc_add(a, list, weft_doc_new_text(a, v->wrong[i]));
-    weft_doc_put(a, d, "wrong", list);
-    for (int i = 0; i < v->n_unchecked; i++)
-        weft_doc_add(a, unchecked, weft_doc_new_text(a, v->unchecked[i]));
-    weft_doc_put(a, d, "not_checked", unchecked);
+        weft_put_text(a, d, "outside", v->outside);
+    weft_doc_put(a, d, "wrong", weft_texts_doc(v->wrong, v->n_wrong < 100 ? v->n_wrong : 100, a));
+    weft_doc_put(a, d, "not_checked", weft_texts_doc(v->unchecked, v->n_unchecked, a));
     return d;
 }
 

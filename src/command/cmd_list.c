@@ -76,9 +76,9 @@ static weft_doc *option_doc(const weft_option *o, weft_arena *a)
                          : o->kind == WEFT_OPTION_INT  ? weft_doc_new_int(a, (int64_t)o->fallback)
                                                        : weft_doc_new_real(a, o->fallback);
 
-    weft_doc_put(a, d, "name", weft_doc_new_text(a, o->name));
+    weft_put_text(a, d, "name", o->name);
     weft_doc_put(a, d, "default", fallback);
-    weft_doc_put(a, d, "help", weft_doc_new_text(a, o->help));
+    weft_put_text(a, d, "help", o->help);
     return d;
 }
 
@@ -93,9 +93,9 @@ static weft_doc *models_doc(weft_arena *a)
 
         if (!weft_zoo_find(names[i], a, &z))
             continue;
-        weft_doc_put(a, d, "name", weft_doc_new_text(a, z.name));
-        weft_doc_put(a, d, "summary", weft_doc_new_text(a, z.summary));
-        weft_doc_put(a, d, "variants", weft_doc_new_text(a, z.variants));
+        weft_put_text(a, d, "name", z.name);
+        weft_put_text(a, d, "summary", z.summary);
+        weft_put_text(a, d, "variants", z.variants);
         for (const weft_option *o = z.options; o->kind != WEFT_OPTION_END; o++)
             weft_doc_add(a, options, option_doc(o, a));
         weft_doc_put(a, d, "parameters", options);
@@ -134,14 +134,13 @@ static weft_doc *operators_doc(weft_arena *a)
 
     for (int i = 0; i < weft_op_count(); i++) {
         const weft_op *o = weft_op_at(i);
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
-        weft_doc_put(a, d, "name", weft_doc_new_text(a, o->name));
-        weft_doc_put(a, d, "domain", weft_doc_new_text(a, o->domain));
-        weft_doc_put(a, d, "since", weft_doc_new_int(a, o->since));
-        weft_doc_put(a, d, "fusion", weft_doc_new_text(a, weft_fusion_name(o->fusion)));
-        weft_doc_put(a, d, "gradient", weft_doc_new_text(a, weft_grad_name(o->grad)));
-        weft_doc_add(a, list, d);
+        weft_put_text(a, d, "name", o->name);
+        weft_put_text(a, d, "domain", o->domain);
+        weft_put_int(a, d, "since", o->since);
+        weft_put_text(a, d, "fusion", weft_fusion_name(o->fusion));
+        weft_put_text(a, d, "gradient", weft_grad_name(o->grad));
     }
     return list;
 }
@@ -160,11 +159,10 @@ static void platforms_text(int width, FILE *to)
 
 static void add_row(weft_arena *a, weft_doc *list, const char *name, const char *summary)
 {
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_add_map(a, list);
 
-    weft_doc_put(a, d, "name", weft_doc_new_text(a, name));
-    weft_doc_put(a, d, "summary", weft_doc_new_text(a, summary));
-    weft_doc_add(a, list, d);
+    weft_put_text(a, d, "name", name);
+    weft_put_text(a, d, "summary", summary);
 }
 
 static weft_doc *platforms_doc(weft_arena *a)

@@ -326,14 +326,12 @@ static bool link_copies(weft_doc *scope, const renaming *r, weft_arena *a)
 {
     static const char *const kept[] = {"bandwidth", "latency", "duplex"};
     weft_doc *list = weft_doc_entry(scope, "links"), *link = weft_doc_new(a, WEFT_DOC_MAP);
-    weft_doc *ends = weft_doc_new(a, WEFT_DOC_LIST);
+    const char *const ends[2] = {r->from, r->to};
 
     for (int i = 0; list != NULL && i < list->n; i++) {
         if (!has_original(list->item[i], r, a))
             continue;
-        weft_doc_add(a, ends, weft_doc_new_text(a, r->from));
-        weft_doc_add(a, ends, weft_doc_new_text(a, r->to));
-        weft_doc_put(a, link, "between", ends);
+        weft_doc_put(a, link, "between", weft_texts_doc(ends, 2, a));
         for (size_t k = 0; k < sizeof kept / sizeof *kept; k++)
             if (weft_doc_get(list->item[i], kept[k]))
                 weft_doc_put(a, link, kept[k], weft_doc_entry(list->item[i], kept[k]));

@@ -76,7 +76,7 @@ static weft_doc *networks_doc(const weft_mine_report *r, weft_arena *a)
     for (int i = 0; i < r->objective->n_workloads; i++) {
         const weft_workload *w = &r->objective->workload[i];
         const weft_mine_figure *n = &r->figure[i];
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
         weft_put_text(a, d, "model", w->name);
         weft_put_size(a, d, "batch", w->batch);
@@ -84,13 +84,12 @@ static weft_doc *networks_doc(const weft_mine_report *r, weft_arena *a)
         weft_put_text(a, d, "hash", weft_arena_print(a, "%016" PRIx64, w->hash));
         weft_put_size(a, d, "macs", n->macs);
         weft_put_size(a, d, "memory_bytes", n->memory_bytes);
-        weft_doc_put(a, d, "fits", weft_doc_new_bool(a, n->fits));
+        weft_put_bool(a, d, "fits", n->fits);
         weft_put_real(a, d, "step_s", n->step_s);
         weft_put_real(a, d, "samples_per_s", w->batch / n->step_s);
         weft_put_real(a, d, "schedule_s", n->schedule_s);
         weft_put_real(a, d, "reference_s", n->reference_s);
         weft_put_real(a, d, "speed_up", n->reference_s / n->step_s);
-        weft_doc_add(a, list, d);
     }
     return list;
 }
@@ -132,7 +131,7 @@ static weft_doc *shift_doc(const weft_template *t, const weft_shift *s, weft_are
     weft_put_real(a, d, "value", s->winner_value);
     weft_put_real(a, d, "best_value", s->best_value);
     weft_doc_put(a, d, "best", s->best_value > 0 ? weft_sizes_doc(t, &s->best, a) : null(a));
-    weft_doc_put(a, d, "flips", weft_doc_new_bool(a, s->is_flip));
+    weft_put_bool(a, d, "flips", s->is_flip);
     return d;
 }
 
@@ -168,13 +167,13 @@ static void put_found(const weft_mine_report *r, bool is_file, weft_doc *map, we
     bool has = r->found->value > 0;
 
     weft_put_real(a, map, "throughput", has ? r->found->throughput : NAN);
-    weft_doc_put(a, map, "fits", weft_doc_new_bool(a, weft_mine_report_fits(r)));
+    weft_put_bool(a, map, "fits", weft_mine_report_fits(r));
     weft_doc_put(a, map, "design", has ? weft_sizes_doc(t, &r->found->point, a) : null(a));
     weft_doc_put(a, map, "reference", has ? reference_doc(r, a) : null(a));
     weft_doc_put(a, map, "search", search_doc(r, is_file, a));
     weft_doc_put(a, map, "networks", has ? networks_doc(r, a) : null(a));
     weft_doc_put(a, map, "front", front_doc(r, a));
-    weft_doc_put(a, map, "is_front_proved", weft_doc_new_bool(a, r->found->is_front_proved));
+    weft_put_bool(a, map, "is_front_proved", r->found->is_front_proved);
     weft_doc_put(a, map, "sensitivity", sensitivity_doc(r, a));
 }
 

@@ -43,7 +43,7 @@ static weft_doc *plans_doc(const weft_design_pipeline_report *r, weft_arena *a)
 
     for (int i = 0; i < r->objective->n_nets; i++) {
         const weft_design_pipeline_plan *p = &r->found->plan[i];
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *stages = weft_doc_new(a, WEFT_DOC_LIST);
+        weft_doc *d = weft_add_map(a, list), *stages = weft_doc_new(a, WEFT_DOC_LIST);
 
         weft_put_text(a, d, "model", r->objective->net[i]->name);
         weft_put_real(a, d, "weight", r->objective->net[i]->weight);
@@ -54,7 +54,6 @@ static weft_doc *plans_doc(const weft_design_pipeline_report *r, weft_arena *a)
         for (int k = 0; k < p->n_stages; k++)
             weft_doc_add(a, stages, stage_doc(r->objective, i, &p->stage[k], a));
         weft_doc_put(a, d, "stages", stages);
-        weft_doc_add(a, list, d);
     }
     return list;
 }

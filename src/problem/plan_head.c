@@ -39,7 +39,7 @@ static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
         weft_put_int(a, dims, m->dim[i].name, m->dim[i].size);
     weft_doc_put(a, d, "dims", dims);
     weft_put_text(a, d, "dtype", m->dtype ? weft_dtype_name(m->dtype) : NULL);
-    weft_doc_put(a, d, "train", weft_doc_new_bool(a, m->train));
+    weft_put_bool(a, d, "train", m->train);
     weft_put_text(a, d, "optimizer", optimizer_name[m->train ? m->optimizer : WEFT_ADAM]);
     return d;
 }

@@ -19,12 +19,11 @@ static weft_doc *decisions_doc(const weft_problem *p, const weft_plan *plan, int
     size_t first = (size_t)way * (size_t)p->n_tasks;
 
     for (int u = 0; u < p->n_tasks; u++) {
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
         weft_put_text(a, d, "task", p->task_name[u]);
         weft_put_text(a, d, "device", p->device_name[plan->device[first + (size_t)u]]);
         weft_put_real(a, d, "start_s", plan->start_s[first + (size_t)u]);
-        weft_doc_add(a, list, d);
     }
     return list;
 }
@@ -34,11 +33,10 @@ static weft_doc *ways_doc(const weft_problem *p, const weft_plan *plan, weft_are
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int w = 0; w < plan->n_variants; w++) {
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
         weft_put_real(a, d, "share", plan->share[w]);
         weft_doc_put(a, d, "decisions", decisions_doc(p, plan, w, a));
-        weft_doc_add(a, list, d);
     }
     return list;
 }
@@ -57,8 +55,8 @@ static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
                   constraints->most_latency_s > 0 ? constraints->most_latency_s : INFINITY);
     weft_put_real(a, d, "period_s",
                   constraints->most_period_s > 0 ? constraints->most_period_s : INFINITY);
-    weft_doc_put(a, d, "contiguous", weft_doc_new_bool(a, constraints->is_contiguous));
-    weft_doc_put(a, d, "mixed", weft_doc_new_bool(a, constraints->is_mixed));
+    weft_put_bool(a, d, "contiguous", constraints->is_contiguous);
+    weft_put_bool(a, d, "mixed", constraints->is_mixed);
     return d;
 }
 
@@ -69,7 +67,7 @@ static weft_doc *refuted_doc(const weft_proof *proof, weft_arena *a)
     if (!(proof->refuted_s > 0))
         return weft_doc_new(a, WEFT_DOC_NULL);
     weft_put_real(a, d, "value", proof->refuted_s);
-    weft_doc_put(a, d, "shaving", weft_doc_new_bool(a, proof->is_shaved));
+    weft_put_bool(a, d, "shaving", proof->is_shaved);
     return d;
 }
 

@@ -21,8 +21,8 @@ static weft_doc *constraints_doc(const weft_shard_constraints *constraints, weft
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "semantics", semantics_word(constraints->is_concurrent));
-    weft_doc_put(a, d, "contiguous", weft_doc_new_bool(a, constraints->is_contiguous));
-    weft_doc_put(a, d, "sharing", weft_doc_new_bool(a, !constraints->has_no_sharing));
+    weft_put_bool(a, d, "contiguous", constraints->is_contiguous);
+    weft_put_bool(a, d, "sharing", !constraints->has_no_sharing);
     return d;
 }
 
@@ -32,13 +32,12 @@ static weft_doc *sets_doc(const weft_shard_problem *p, const weft_shard_plan *s,
 
     for (int k = 0; k < s->n_sets; k++) {
         const weft_device_set *t = &s->set[k];
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *devices = weft_doc_new(a, WEFT_DOC_LIST);
+        weft_doc *d = weft_add_map(a, list), *devices = weft_doc_new(a, WEFT_DOC_LIST);
 
         for (int i = 0; i < t->n; i++)
             weft_doc_add(a, devices, weft_doc_new_text(a, p->platform->device[t->member[i]].name));
         weft_doc_put(a, d, "devices", devices);
         weft_put_text(a, d, "design", weft_device_set_design(p, t)->name);
-        weft_doc_add(a, list, d);
     }
     return list;
 }
@@ -48,7 +47,7 @@ static weft_doc *steps_doc(const weft_shard_problem *p, const weft_shard_plan *s
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int v = 0; v < s->n_steps; v++) {
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
         char text[128];
 
         weft_split_print(p->steps, v, &s->split[v], text);
@@ -56,7 +55,6 @@ static weft_doc *steps_doc(const weft_shard_problem *p, const weft_shard_plan *s
         weft_put_int(a, d, "set", s->set_of[v]);
         weft_put_text(a, d, "split", weft_arena_text(a, text, strlen(text)));
         weft_put_real(a, d, "start_s", s->start_s[v]);
-        weft_doc_add(a, list, d);
     }
     return list;
 }

@@ -49,11 +49,7 @@ weft_doc *weft_page_reals(const double *x, int n, weft_arena *a)
 
 weft_doc *weft_page_texts(const char *const *x, int n, weft_arena *a)
 {
-    weft_doc *list = weft_doc_new(a, x ? WEFT_DOC_LIST : WEFT_DOC_NULL);
-
-    for (int i = 0; x != NULL && i < n; i++)
-        weft_doc_add(a, list, x[i] ? weft_doc_new_text(a, x[i]) : weft_doc_new(a, WEFT_DOC_NULL));
-    return list;
+    return x ? weft_texts_doc(x, n, a) : weft_doc_new(a, WEFT_DOC_NULL);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -64,7 +60,7 @@ static weft_doc *memory_doc(const weft_page *g)
 
     for (int k = 0; k < g->memory.n; k++) {
         const weft_page_curve *c = &g->memory.at[k];
-        weft_doc *d = weft_doc_new(g->a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(g->a, list);
         weft_doc *at = weft_doc_new(g->a, WEFT_DOC_LIST);
         weft_doc *bytes = weft_doc_new(g->a, WEFT_DOC_LIST);
 
@@ -76,7 +72,6 @@ static weft_doc *memory_doc(const weft_page *g)
         weft_doc_put(g->a, d, "capacity", number_doc(c->capacity, g->a));
         weft_doc_put(g->a, d, "at", at);
         weft_doc_put(g->a, d, "bytes", bytes);
-        weft_doc_add(g->a, list, d);
     }
     return list;
 }
@@ -168,12 +163,11 @@ weft_doc *weft_page_rows(const weft_page *g, const char *table)
     columns = weft_doc_get(g->tables->item[i], "columns");
     rows = weft_doc_get(g->tables->item[i], "rows");
     for (int r = 0; r < rows->n; r++) {
-        weft_doc *d = weft_doc_new(g->a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(g->a, list);
 
         for (int c = 0; c < columns->n; c++)
             weft_doc_put(g->a, d, weft_doc_get(columns->item[c], "key")->text,
                          rows->item[r]->item[c]);
-        weft_doc_add(g->a, list, d);
     }
     return list;
 }
@@ -198,14 +192,13 @@ void weft_put_or_null(weft_page *g, weft_doc *map, const char *key, weft_doc *d)
 void weft_page_fact(weft_page *g, const char *key, const char *label, const char *text,
                     const char *note, double number)
 {
-    weft_doc *d = weft_doc_new(g->a, WEFT_DOC_MAP);
+    weft_doc *d = weft_add_map(g->a, g->facts);
 
     weft_put_text(g->a, d, "key", key);
     weft_put_text(g->a, d, "label", label);
     weft_put_text(g->a, d, "text", weft_unglued(g->a, text));
     weft_put_text(g->a, d, "note", note ? weft_unglued(g->a, note) : NULL);
     weft_put_real(g->a, d, "number", number);
-    weft_doc_add(g->a, g->facts, d);
 }
 
 static const char *gap_text(const weft_proof *proof, weft_arena *a)
@@ -254,11 +247,10 @@ void weft_page_warn(weft_page *g, const char *text)
 
 weft_doc *weft_page_about(weft_page *g, const char *title)
 {
-    weft_doc *d = weft_doc_new(g->a, WEFT_DOC_MAP), *rows = weft_doc_new(g->a, WEFT_DOC_LIST);
+    weft_doc *d = weft_add_map(g->a, g->about), *rows = weft_doc_new(g->a, WEFT_DOC_LIST);
 
     weft_put_text(g->a, d, "title", title);
     weft_doc_put(g->a, d, "rows", rows);
-    weft_doc_add(g->a, g->about, d);
     return rows;
 }
 
@@ -361,16 +353,15 @@ void weft_page_proof(weft_page *g, const weft_proof *proof)
 weft_doc *weft_page_table(weft_page *g, const weft_table *t)
 {
     weft_arena *a = g->a;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *columns = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *d = weft_add_map(a, g->tables), *columns = weft_doc_new(a, WEFT_DOC_LIST);
     weft_doc *rows = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int i = 0; i < t->n_columns; i++) {
-        weft_doc *c = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *c = weft_add_map(a, columns);
 
         weft_put_text(a, c, "key", t->column[i].key);
         weft_put_text(a, c, "name", t->column[i].name);
         weft_put_text(a, c, "unit", t->column[i].unit);
-        weft_doc_add(a, columns, c);
     }
     weft_put_text(a, d, "id", t->id);
     weft_put_text(a, d, "title", t->title);
@@ -380,10 +371,9 @@ weft_doc *weft_page_table(weft_page *g, const weft_table *t)
     weft_put_text(a, d, "more", t->more);
     if (t->n_shown != 0)
         weft_put_int(a, d, "n_shown", t->n_shown);
-    weft_doc_put(a, d, "is_detail", weft_doc_new_bool(a, t->is_detail));
+    weft_put_bool(a, d, "is_detail", t->is_detail);
     weft_doc_put(a, d, "columns", columns);
     weft_doc_put(a, d, "rows", rows);
-    weft_doc_add(a, g->tables, d);
     return rows;
 }
 
@@ -419,18 +409,17 @@ weft_doc *weft_page_bound(const weft_why *why, const weft_proof *proof, weft_are
 
     for (int i = 0; i < why->n_parts; i++) {
         const weft_why_part *p = &why->part[i];
-        weft_doc *part = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *part = weft_add_map(a, parts);
 
         weft_put_text(a, part, "key", p->key);
         weft_put_text(a, part, "name", p->name);
         weft_put_text(a, part, "text", p->text ? weft_unglued(a, p->text) : NULL);
         weft_put_real(a, part, "seconds", p->seconds);
         weft_doc_put(a, part, "nodes", weft_page_ints(p->task, p->n_tasks, a));
-        weft_doc_add(a, parts, part);
     }
     weft_put_real(a, d, "value", proof->bound);
     weft_put_text(a, d, "method", proof->method);
-    weft_doc_put(a, d, "is_explained", weft_doc_new_bool(a, why->is_explained));
+    weft_put_bool(a, d, "is_explained", why->is_explained);
     weft_put_text(a, d, "text", why->text ? weft_unglued(a, why->text) : NULL);
     weft_doc_put(a, d, "parts", parts);
     return d;

@@ -144,7 +144,7 @@ weft_doc *weft_page_draw(const weft_page_graph *g, weft_arena *a)
 
     weft_put_real(a, d, "width", tenth(l->width));
     weft_put_real(a, d, "height", tenth(l->height));
-    weft_doc_put(a, d, "is_graphviz", weft_doc_new_bool(a, l->is_graphviz));
+    weft_put_bool(a, d, "is_graphviz", l->is_graphviz);
     weft_doc_put(a, d, "devices", weft_page_texts(g->device, g->n_devices, a));
     weft_doc_put(a, d, "nodes", nodes_doc(g, &s, l, a));
     weft_doc_put(a, d, "edges", edges_doc(g, &s, l, a));

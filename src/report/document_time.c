@@ -43,12 +43,11 @@ static weft_doc *rows_doc(const weft_page_time *t)
     weft_doc *list = weft_doc_new(t->a, WEFT_DOC_LIST);
 
     for (int i = 0; i < t->rows.n; i++) {
-        weft_doc *d = weft_doc_new(t->a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(t->a, list);
 
         weft_put_text(t->a, d, "name", t->rows.at[i].name);
         weft_put_text(t->a, d, "kind", t->rows.at[i].kind);
         weft_put_int(t->a, d, "lanes", t->rows.at[i].n_lanes);
-        weft_doc_add(t->a, list, d);
     }
     return list;
 }
@@ -137,14 +136,13 @@ weft_doc *weft_page_chain(const weft_page *g)
     }
     for (int i = 0; i < g->n_links; i++) {
         const weft_page_link *part = &g->chain[i];
-        weft_doc *p = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *p = weft_add_map(a, parts);
 
         weft_put_text(a, p, "kind", part->kind);
         weft_put_text(a, p, "text", weft_unglued(a, part->text));
         weft_put_real(a, p, "start", part->start_s);
         weft_put_real(a, p, "end", part->end_s);
         weft_doc_put(a, p, "bars", weft_page_ints(part->bar, part->n, a));
-        weft_doc_add(a, parts, p);
     }
     weft_doc_put(a, d, "parts", parts);
     if (g->chain_note != NULL)

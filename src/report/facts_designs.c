@@ -163,15 +163,15 @@ static weft_doc *point_doc(const weft_plot_point *p, weft_arena *a)
     weft_put_real(a, d, "x", p->x);
     weft_put_real(a, d, "y", p->y);
     weft_put_text(a, d, "label", p->label);
-    weft_doc_put(a, d, "is_best", weft_doc_new_bool(a, p->is_best));
-    weft_doc_put(a, d, "is_front", weft_doc_new_bool(a, p->is_front));
+    weft_put_bool(a, d, "is_best", p->is_best);
+    weft_put_bool(a, d, "is_front", p->is_front);
     return d;
 }
 
 void weft_page_plot(weft_page *g, const weft_plot *p)
 {
     weft_arena *a = g->a;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *points = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *d = weft_add_map(a, g->plots), *points = weft_doc_new(a, WEFT_DOC_LIST);
     weft_doc *lines = weft_doc_new(a, WEFT_DOC_LIST), *line = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "id", p->id);
@@ -188,7 +188,6 @@ void weft_page_plot(weft_page *g, const weft_plot *p)
         weft_doc_add(a, lines, line);
     }
     weft_doc_put(a, d, "lines", lines);
-    weft_doc_add(a, g->plots, d);
 }
 
 /* --- about ----------------------------------------------------------------------------------- */

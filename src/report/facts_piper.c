@@ -248,9 +248,9 @@ static weft_doc *needs_doc(const weft_piper_needs *n, weft_arena *a)
     weft_doc_put(a, d, "devices",
                  n->n_devices > 0 ? weft_doc_new_int(a, n->n_devices)
                                   : weft_doc_new(a, WEFT_DOC_NULL));
-    weft_doc_put(a, d, "is_fewest", weft_doc_new_bool(a, n->is_fewest));
+    weft_put_bool(a, d, "is_fewest", n->is_fewest);
     weft_put_real(a, d, "memory_bytes", n->memory_bytes > 0 ? n->memory_bytes : NAN);
-    weft_doc_put(a, d, "is_least", weft_doc_new_bool(a, n->is_least));
+    weft_put_bool(a, d, "is_least", n->is_least);
     return d;
 }
 
@@ -262,7 +262,7 @@ static weft_doc *stages_doc(const weft_piper_report *r, weft_arena *a)
     for (int i = 0; i < plan->n_stages; i++) {
         int first = 0, last = 0, n = ends_of(r, i, &first, &last);
         int width = r->problem->width[plan->width[i]];
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
         weft_put_int(a, d, "nodes", n);
         weft_put_text(a, d, "first", r->problem->name[first]);
@@ -272,7 +272,6 @@ static weft_doc *stages_doc(const weft_piper_report *r, weft_arena *a)
         weft_put_int(a, d, "devices", (int64_t)plan->replicas[i] * width);
         weft_put_real(a, d, "sample_s", r->solution->measures.stage_s[i]);
         weft_put_real(a, d, "memory_bytes", r->solution->measures.stage_bytes[i]);
-        weft_doc_add(a, list, d);
     }
     return list;
 }

@@ -524,13 +524,12 @@ static void add_baseline_list(sharding *t)
 
     for (int i = 0; i < t->r->n_baselines; i++) {
         const weft_shard_baseline *b = &t->r->baseline[i];
-        weft_doc *d = weft_doc_new(t->a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(t->a, list);
 
         weft_put_text(t->a, d, "solver", b->solver);
         weft_put_text(t->a, d, "status", weft_outcome_name(b->outcome));
         weft_put_real(t->a, d, "value", b->value_s);
         weft_put_real(t->a, d, "reduction", weft_shard_reduction(t->r, b));
-        weft_doc_add(t->a, list, d);
     }
     weft_doc_put(t->a, t->g.result, "baselines", list);
 }

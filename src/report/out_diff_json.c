@@ -39,12 +39,11 @@ static weft_doc *rows_doc(const weft_diff_row *row, int n, weft_arena *a)
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int i = 0; i < n; i++) {
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
         weft_put_text(a, d, "name", row[i].name);
         weft_put_text(a, d, "a", row[i].text[0]);
         weft_put_text(a, d, "b", row[i].text[1]);
-        weft_doc_add(a, list, d);
     }
     return list;
 }
@@ -54,13 +53,12 @@ static weft_doc *figures_doc(const weft_diff_figure *f, int n, weft_arena *a)
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int i = 0; i < n; i++) {
-        weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *d = weft_add_map(a, list);
 
         weft_put_text(a, d, "name", f[i].key);
         weft_put_text(a, d, "unit", f[i].unit);
         weft_put_real(a, d, "a", f[i].value[0]);
         weft_put_real(a, d, "b", f[i].value[1]);
-        weft_doc_add(a, list, d);
     }
     return list;
 }
@@ -71,7 +69,7 @@ static weft_doc *places_doc(const weft_diff *d, weft_arena *a)
 
     for (int i = 0; i < d->places.n; i++) {
         const weft_diff_place *p = &d->places.at[i];
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_text(a, row, "name", p->name);
         for (int k = 0; k < d->side->n_columns; k++)
@@ -84,7 +82,6 @@ static weft_doc *places_doc(const weft_diff *d, weft_arena *a)
             put_pair(a, row, "stayed_s", p->stay_s);
             put_pair(a, row, "only_s", p->only_s);
         }
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -103,7 +100,7 @@ static weft_doc *moves_doc(const weft_diff *d, weft_arena *a)
 
     for (int i = 0; i < d->n_moves; i++) {
         const weft_diff_move *m = &d->move[i];
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_text(a, row, "name", m->name);
         weft_put_text(a, row, "kind", m->kind);
@@ -114,7 +111,6 @@ static weft_doc *moves_doc(const weft_diff *d, weft_arena *a)
         weft_put_int(a, row, "stretch", m->stretch);
         if (d->has_parts)
             put_transfers(a, row, m->n_transfers, m->bytes);
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -126,7 +122,7 @@ static weft_doc *stretches_doc(const weft_diff *d, weft_arena *a)
     for (int i = 0; i < d->n_stretches; i++) {
         const weft_diff_stretch *s = &d->stretch[i];
         const weft_diff_move *first = &d->move[s->first];
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_int(a, row, "count", s->n);
         weft_put_text(a, row, "first", first->name);
@@ -137,31 +133,21 @@ static weft_doc *stretches_doc(const weft_diff *d, weft_arena *a)
         weft_put_real(a, row, "effect_s", s->effect_s);
         if (d->has_parts)
             put_transfers(a, row, s->n_transfers, s->bytes);
-        weft_doc_add(a, list, row);
     }
-    return list;
-}
-
-static weft_doc *names_doc(const char *const *name, int n, weft_arena *a)
-{
-    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
-
-    for (int i = 0; i < n; i++)
-        weft_doc_add(a, list, weft_doc_new_text(a, name[i]));
     return list;
 }
 
 static void put_comparison(const weft_diff *d, weft_doc *map, weft_arena *a)
 {
-    weft_doc_put(a, map, "same_problem", weft_doc_new_bool(a, d->is_same_problem));
-    weft_doc_put(a, map, "same_plan", weft_doc_new_bool(a, d->is_same_plan));
+    weft_put_bool(a, map, "same_problem", d->is_same_problem);
+    weft_put_bool(a, map, "same_plan", d->is_same_plan);
     weft_put_text(a, map, "compared",
                   !d->is_comparable  ? NULL
                   : d->is_per_sample ? "value per sample"
                                      : "value");
     weft_put_real(a, map, "ratio", d->ratio);
     weft_put_text(a, map, "better", d->better < 0 ? NULL : d->better == 0 ? "a" : "b");
-    weft_doc_put(a, map, "proved", weft_doc_new_bool(a, d->is_proved));
+    weft_put_bool(a, map, "proved", d->is_proved);
     weft_put_text(a, map, "claim", d->claim);
 }
 
@@ -188,8 +174,8 @@ weft_doc *weft_diff_doc(const weft_diff *d, weft_arena *a)
     weft_put_int(a, map, "stayed", d->n_stay);
     weft_put_int(a, map, "shifted", d->n_shifted);
     put_pair(a, map, "stayed_s", d->stay_s);
-    weft_doc_put(a, map, "only_a", names_doc(d->only[0], d->n_only[0], a));
-    weft_doc_put(a, map, "only_b", names_doc(d->only[1], d->n_only[1], a));
+    weft_doc_put(a, map, "only_a", weft_texts_doc(d->only[0], d->n_only[0], a));
+    weft_doc_put(a, map, "only_b", weft_texts_doc(d->only[1], d->n_only[1], a));
     if (d->has_parts) {
         weft_put_int(a, map, "transfers_gained", d->n_transfers[1]);
         weft_put_int(a, map, "transfers_lost", d->n_transfers[0]);

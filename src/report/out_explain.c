@@ -204,7 +204,7 @@ static weft_doc *why_doc(const weft_explanation *e, weft_arena *a)
     weft_put_real(a, chain, "wait_s", w->wait_s);
     weft_put_text(a, d, "text", w->text);
     weft_doc_put(a, d, "chain", chain);
-    weft_doc_put(a, d, "is_explained", weft_doc_new_bool(a, w->is_explained));
+    weft_put_bool(a, d, "is_explained", w->is_explained);
     for (int i = 0; i < w->n_parts; i++)
         weft_doc_add(a, parts, part_doc(e, &w->part[i], a));
     weft_doc_put(a, d, "parts", parts);
@@ -226,7 +226,7 @@ static weft_doc *priced_doc(const weft_upgrade_value *p, weft_arena *a)
     weft_put_text(a, d, "method", p->method);
     weft_put_real(a, d, "gain", p->gain);
     weft_put_real(a, d, "most_gain", p->most_gain);
-    weft_doc_put(a, d, "cannot_help", weft_doc_new_bool(a, p->is_useless));
+    weft_put_bool(a, d, "cannot_help", p->is_useless);
     weft_put_real(a, d, "solved_value", p->solved);
     weft_put_real(a, d, "old_plan_value", p->kept);
     weft_put_text(a, d, "reason", p->reason);
@@ -250,7 +250,7 @@ static weft_doc *range_doc(const weft_range *r, weft_arena *a)
     weft_put_text(a, d, "kind", r->is_link ? "link" : "device");
     weft_put_real(a, d, "least", r->least);
     weft_put_real(a, d, "most", r->most);
-    weft_doc_put(a, d, "proved", weft_doc_new_bool(a, r->is_proved));
+    weft_put_bool(a, d, "proved", r->is_proved);
     return d;
 }
 

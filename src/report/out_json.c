@@ -36,14 +36,13 @@ static weft_doc *operators_doc(const weft_summary *s, weft_arena *a)
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int i = 0; i < s->n_ops; i++) {
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_text(a, row, "op", s->op[i].op);
         weft_put_text(a, row, "domain", s->op[i].domain);
         weft_put_int(a, row, "nodes", s->op[i].n_nodes);
         put_work(a, row, &s->op[i].work);
-        weft_doc_put(a, row, "known", weft_doc_new_bool(a, !s->op[i].is_opaque));
-        weft_doc_add(a, list, row);
+        weft_put_bool(a, row, "known", !s->op[i].is_opaque);
     }
     return list;
 }
@@ -55,7 +54,7 @@ static weft_doc *layers_doc(const weft_summary *s, weft_arena *a)
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int u = 0; u < g->n_nodes; u++) {
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP), *outputs = weft_doc_new(a, WEFT_DOC_LIST);
+        weft_doc *row = weft_add_map(a, list), *outputs = weft_doc_new(a, WEFT_DOC_LIST);
 
         weft_put_text(a, row, "name", g->node[u].name);
         weft_put_text(a, row, "op", g->node[u].op);
@@ -65,7 +64,6 @@ static weft_doc *layers_doc(const weft_summary *s, weft_arena *a)
                 weft_doc_add(a, outputs, weft_doc_new_text(a, g->tensor[g->res[i]].name));
         weft_doc_put(a, row, "outputs", outputs);
         put_work(a, row, &s->node[u]);
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -128,7 +126,7 @@ static void put_totals(weft_arena *a, weft_doc *d, const weft_summary *s)
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a)
 {
     const weft_model *m = s->model;
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *warnings = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "schema", "weft.inspect/1");
     weft_put_text(a, d, "command", "inspect");
@@ -144,8 +142,6 @@ weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *
     if (with_layers)
         weft_doc_put(a, d, "layers", layers_doc(s, a));
     weft_doc_put(a, d, "tensors", tensors_doc(m, a));
-    for (int i = 0; i < m->n_warnings; i++)
-        weft_doc_add(a, warnings, weft_doc_new_text(a, m->warning[i]));
-    weft_doc_put(a, d, "warnings", warnings);
+    weft_doc_put(a, d, "warnings", weft_texts_doc(m->warning, m->n_warnings, a));
     return d;
 }

@@ -411,7 +411,6 @@ static weft_doc *parameters_doc(const weft_design *d, weft_arena *a)
 static weft_doc *design_doc(const weft_design *d, weft_arena *a)
 {
     weft_doc *map = weft_doc_new(a, WEFT_DOC_MAP), *efficiency = weft_doc_new(a, WEFT_DOC_MAP);
-    weft_doc *only = weft_doc_new(a, d->n_only > 0 ? WEFT_DOC_LIST : WEFT_DOC_NULL);
 
     weft_put_text(a, map, "name", d->name);
     weft_put_text(a, map, "model", weft_device_model_name(d->model));
@@ -419,9 +418,9 @@ static weft_doc *design_doc(const weft_design *d, weft_arena *a)
     for (int f = 0; f < WEFT_N_FAMILIES; f++)
         weft_put_real(a, efficiency, weft_fusion_name((weft_fusion)f), d->efficiency[f]);
     weft_doc_put(a, map, "efficiency", efficiency);
-    for (int i = 0; i < d->n_only; i++)
-        weft_doc_add(a, only, weft_doc_new_text(a, d->only[i]));
-    weft_doc_put(a, map, "only", only);
+    weft_doc_put(a, map, "only",
+                 d->n_only > 0 ? weft_texts_doc(d->only, d->n_only, a)
+                               : weft_doc_new(a, WEFT_DOC_NULL));
     weft_put_text(a, map, "profile", d->profile);
     return map;
 }
@@ -432,7 +431,7 @@ static weft_doc *devices_doc(const weft_platform *p, weft_arena *a)
 
     for (int d = 0; d < p->n_devices; d++) {
         const weft_device *x = &p->device[d];
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP), *designs = weft_doc_new(a, WEFT_DOC_LIST);
+        weft_doc *row = weft_add_map(a, list), *designs = weft_doc_new(a, WEFT_DOC_LIST);
 
         weft_put_text(a, row, "name", x->name);
         weft_put_text(a, row, "kind", x->kind);
@@ -442,7 +441,6 @@ static weft_doc *devices_doc(const weft_platform *p, weft_arena *a)
         for (int i = 0; i < x->n_designs; i++)
             weft_doc_add(a, designs, design_doc(&x->design[i], a));
         weft_doc_put(a, row, "designs", designs);
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -453,15 +451,13 @@ static weft_doc *links_doc(const weft_platform *p, weft_arena *a)
 
     for (int k = 0; k < p->n_links; k++) {
         const weft_link *l = &p->link[k];
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP), *between = weft_doc_new(a, WEFT_DOC_LIST);
+        const char *const ends[2] = {place_name(p, l->a), place_name(p, l->b)};
+        weft_doc *row = weft_add_map(a, list);
 
-        weft_doc_add(a, between, weft_doc_new_text(a, place_name(p, l->a)));
-        weft_doc_add(a, between, weft_doc_new_text(a, place_name(p, l->b)));
-        weft_doc_put(a, row, "between", between);
+        weft_doc_put(a, row, "between", weft_texts_doc(ends, 2, a));
         weft_put_real(a, row, "bytes_per_s", l->bytes_per_s);
         weft_put_real(a, row, "latency_s", l->latency_s);
         weft_put_text(a, row, "duplex", l->is_half_duplex ? "half" : "full");
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -491,19 +487,17 @@ static weft_doc *matrix_doc(const weft_platform *p, bool is_latency, weft_arena 
 
 weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a)
 {
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *switches = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "schema", "weft.platform-summary/1");
     weft_put_text(a, d, "name", p->name);
     weft_put_text(a, d, "source", p->source);
     weft_put_text(a, d, "host", p->host < 0 ? NULL : p->device[p->host].name);
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
-    weft_doc_put(a, d, "overlap", weft_doc_new_bool(a, p->hides));
+    weft_put_bool(a, d, "overlap", p->hides);
     weft_put_text(a, d, "hash", weft_arena_print(a, "%016llx", (unsigned long long)p->hash));
     weft_doc_put(a, d, "devices", devices_doc(p, a));
-    for (int i = 0; i < p->n_switches; i++)
-        weft_doc_add(a, switches, weft_doc_new_text(a, p->switch_name[i]));
-    weft_doc_put(a, d, "switches", switches);
+    weft_doc_put(a, d, "switches", weft_texts_doc(p->switch_name, p->n_switches, a));
     weft_doc_put(a, d, "links", links_doc(p, a));
     weft_doc_put(a, d, "bandwidth_bytes_per_s", matrix_doc(p, false, a));
     weft_doc_put(a, d, "latency_s", matrix_doc(p, true, a));

@@ -134,11 +134,10 @@ static weft_doc *part_doc(const weft_study_part *p, weft_arena *a)
 
     weft_put_text(a, d, "template", p->template_name);
     for (int i = 0; i < p->n_workloads; i++) {
-        weft_doc *network = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *network = weft_add_map(a, networks);
 
         weft_put_text(a, network, "model", p->workload[i]);
         weft_put_size(a, network, "batch", p->batch[i]);
-        weft_doc_add(a, networks, network);
     }
     weft_doc_put(a, d, "networks", networks);
     weft_put_int(a, d, "designs", p->n_designs);

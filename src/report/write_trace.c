@@ -29,13 +29,12 @@ static double nanoseconds(double seconds)
 
 static weft_doc *add_event(tracing *t, const char *phase, const char *name, int pid, int tid)
 {
-    weft_doc *e = weft_doc_new(t->a, WEFT_DOC_MAP);
+    weft_doc *e = weft_add_map(t->a, t->events);
 
     weft_put_text(t->a, e, "ph", phase);
     weft_put_text(t->a, e, "name", name);
     weft_put_int(t->a, e, "pid", pid);
     weft_put_int(t->a, e, "tid", tid);
-    weft_doc_add(t->a, t->events, e);
     return e;
 }
 

@@ -288,7 +288,7 @@ static weft_doc *stages_doc(const weft_train_plan *plan, const weft_train_measur
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int i = 0; i < plan->n_stages; i++) {
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
         double busy_s = m->stage_busy_s[i];
 
         weft_put_int(a, row, "replicas", weft_stage_blocks(&plan->stage[i]));
@@ -298,7 +298,6 @@ static weft_doc *stages_doc(const weft_train_plan *plan, const weft_train_measur
         weft_put_real(a, row, "utilisation", m->step_s > 0 ? fmin(1.0, busy_s / m->step_s) : 0);
         weft_put_real(a, row, "peak_bytes", m->stage_peak_bytes[i]);
         weft_put_real(a, row, "capacity_bytes", m->stage_room_bytes[i]);
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -310,7 +309,7 @@ static weft_doc *chunks_doc(const weft_train_plan *plan, const weft_train_measur
 
     for (int c = 0; c < plan->n_stages * plan->n_chunks; c++) {
         const weft_chunk_figures *f = &m->figures[c];
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_int(a, row, "stage", c % plan->n_stages);
         weft_put_real(a, row, "forward_s", f->forward_s);
@@ -319,7 +318,6 @@ static weft_doc *chunks_doc(const weft_train_plan *plan, const weft_train_measur
         weft_put_real(a, row, "collective_s", f->collective_s);
         weft_put_real(a, row, "send_s", f->send_s);
         weft_put_real(a, row, "return_s", f->return_s);
-        weft_doc_add(a, list, row);
     }
     return list;
 }

@@ -48,7 +48,7 @@ static weft_doc *devices_doc(const weft_problem *p, const weft_measures *m, weft
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int d = 0; d < p->n_devices; d++) {
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_text(a, row, "name", p->device_name[d]);
         weft_put_real(a, row, "busy_s", m->busy_s[d]);
@@ -56,7 +56,6 @@ static weft_doc *devices_doc(const weft_problem *p, const weft_measures *m, weft
         weft_put_real(a, row, "utilisation", weft_utilisation(p, m, d));
         weft_put_real(a, row, "peak_bytes", m->peak_bytes[d]);
         weft_put_real(a, row, "capacity_bytes", p->capacity[d]);
-        weft_doc_add(a, list, row);
     }
     return list;
 }
@@ -119,13 +118,12 @@ static weft_doc *ways_doc(const weft_measures *m, weft_arena *a)
     weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     for (int w = 0; w < m->n_variants; w++) {
-        weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);
+        weft_doc *row = weft_add_map(a, list);
 
         weft_put_real(a, row, "makespan_s", m->way[w].makespan_s);
         weft_put_real(a, row, "period_s", m->way[w].period_s);
         weft_put_real(a, row, "sent_bytes", m->way[w].sent_bytes);
         weft_put_int(a, row, "transfers", m->way[w].n_transfers);
-        weft_doc_add(a, list, row);
     }
     return list;
 }

@@ -67,12 +67,9 @@ static weft_doc *case_doc(const weft_contest *x, const weft_claim *const both[2]
                           const char *message, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
-    weft_doc *words = weft_doc_new(a, WEFT_DOC_LIST);
 
     weft_put_text(a, d, "schema", "weft.contradiction/1");
-    for (int i = 0; i < n_command; i++)
-        weft_doc_add(a, words, weft_doc_new_text(a, command[i]));
-    weft_doc_put(a, d, "command", words);
+    weft_doc_put(a, d, "command", weft_texts_doc(command, n_command, a));
     weft_put_text(a, d, "message", message);
     weft_put_text(a, d, "sense", x->is_max ? "max" : "min");
     weft_put_text(a, d, "machine", x->machine);
