@@ -31,7 +31,7 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
-    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full[,chunks=3][,zero=1]; what is left out is searched", "", NULL},
+    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero; what is left out is searched (see the examples)", "", NULL},
     {WEFT_INT(train_options, tp), 0, 0, 1e6, "exact tensor-parallel width of every stage; 0: any", NULL, NULL},
     {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
     {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
@@ -278,6 +278,8 @@ const weft_command weft_cmd_train = {
     .examples = "  weft train gpt2:xl --on mixed-fleet --dtype f16\n"
                 "  weft train bert:large --on dgx-a100 --batch 1024 --schedule 1f1b -o plan.json\n"
                 "  weft train model.onnx --on cluster.yaml --width 4 --trace trace.json\n"
+                "  weft train gpt3 --on cluster-32:server=8 --dtype f16 --batch 64 --exactly \\\n"
+                "      tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full\n"
                 "  weft train bert.json --objective piper --devices 64 --memory 8GiB --json\n",
     .options = train_table,
     .options_size = sizeof(train_options),

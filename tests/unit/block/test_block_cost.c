@@ -633,7 +633,7 @@ TEST(shares_and_widths_are_those_asked_for)
         problem(networks[0], "cluster-32",
                 (weft_train_constraints){.batch = 12, .microbatch = 6, .most_width = 3}, &p);
 
-    check_list(t->share, t->n_shares, (const int64_t[]){1, 2, 4}, 3);
+    check_list(t->share, t->n_shares, (const int64_t[]){1, 2, 3, 6}, 4);
     CHECK_INT(t->n_widths, 2);
     CHECK_INT(t->n_warnings, 0);
     CHECK(t->blocks.of_node != NULL);
