@@ -31,6 +31,7 @@ typedef struct weft_machine {
     const char *name, *source;
     int host; /* device, or -1 */
     weft_transfer transfer;
+    weft_software software;
     bool hides;
 } weft_machine;
 
