@@ -12,9 +12,9 @@
  *    that makes its gradient: between the two lies the sum over replicas.
  * 4. Operators are put in topological order, by their last nodes where there is a choice.
  *
- * A graph whose kernels are marked (--software fused or flash, ops/fuse.c) has these as operators
- * instead of 2.; their bytes are those of the keys already. The rules differ: those of 2. are the ones of the
- * searches that are compared with, and never take in rows that are reduced and used again.
+ * With --software flash the nodes of an attention (ops/fuse_attention.c), forward and backward, are
+ * one operator each, instead of 2.; their bytes are those of the keys already. The other kernels of
+ * ops/fuse.c are not used here: the rules of 2. are those of the searches that are compared with.
  *
  * An inner tensor is not read from memory, and not written either unless a later phase reads it
  * (or the user). Time is the larger of the two cores' (eval_time.c).
@@ -265,9 +265,9 @@ static void add_to_kernel(fuser *f, int v, int *of_kernel)
     if (*group == 0) {
         start_group(f, v);
         *group = 1 + f->group[v];
-        return;
-    }
-    add_member(f, *group - 1, v);
+    } else
+        add_member(f, *group - 1, v);
+    f->is_closed[*group - 1] = true;
     f->kind[*group - 1] = both_kinds(f->kind[*group - 1], kind_of(key_of(f, v)));
 }
 
@@ -288,7 +288,7 @@ static void group_nodes(fuser *f)
             add_update(f, v);
             continue;
         }
-        if (f->g->kernel) {
+        if (f->g->kernel && f->g->attention[v] >= 0) {
             add_to_kernel(f, v, of_kernel);
             continue;
         }
