@@ -127,7 +127,12 @@ bool weft_fuse_is_softmax(const weft_graph *g, int u)
 /* Leading dimensions stay, the others are reduced to one element or left out. */
 static bool is_along_rows(const weft_shape *from, const weft_shape *to)
 {
+    enum { LONGEST_ROW = 1 << 16 }; /* elements: what fits on a chip */
+    int64_t n = weft_shape_elements(to);
     int d = 0;
+
+    if (n < 1 || weft_shape_elements(from) / n > LONGEST_ROW)
+        return false;
 
     while (d < from->rank && d < to->rank && from->dim[d] == to->dim[d])
         d++;
