@@ -8,7 +8,8 @@
  *
  * The hash covers what results depend on: devices in order with their names, models, parameters and
  * limits; switches; links; host; transfer model. Not the platform's name, not the spelling: two
- * devices written out equal one with `count: 2`. It is the same on every machine. */
+ * devices written out equal one with `count: 2`. Software and host time, which came later, are part
+ * of it where they are given. It is the same on every machine. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -55,6 +56,27 @@ const char *weft_transfer_name(weft_transfer t)
     };
 
     return name[t];
+}
+
+static const char *const softwares[WEFT_N_SOFTWARES] = {
+    [WEFT_SOFTWARE_GRAPH] = "graph",
+    [WEFT_SOFTWARE_EAGER] = "eager",
+    [WEFT_SOFTWARE_FUSED] = "fused",
+    [WEFT_SOFTWARE_FLASH] = "flash",
+};
+
+const char *weft_software_name(weft_software s)
+{
+    return softwares[s];
+}
+
+weft_software weft_software_find(const char *name)
+{
+    int i = 0;
+
+    while (i < WEFT_N_SOFTWARES && strcmp(name, softwares[i]) != 0)
+        i++;
+    return (weft_software)i;
 }
 
 weft_design weft_design_default(weft_device_model model)
@@ -306,7 +328,7 @@ static bool is_late(weft_device_model model, int place)
 {
     bool is_peak = place >= WEFT_P_PEAK_F64 && place <= WEFT_P_PEAK_INT8;
 
-    return place == WEFT_P_MEMORY_HALF ||
+    return place == WEFT_P_MEMORY_HALF || place == WEFT_P_HOST_TIME || place == WEFT_P_BLOCKING ||
            (model == WEFT_ROOFLINE && (is_peak || place == WEFT_P_USE_TF32));
 }
 
@@ -368,6 +390,8 @@ static uint64_t hash_of(const weft_platform *p)
     mix(&h, (uint64_t)(p->host + 1));
     mix_text(&h, weft_transfer_name(p->transfer));
     mix(&h, p->hides);
+    if (p->software != WEFT_SOFTWARE_GRAPH)
+        mix_text(&h, weft_software_name(p->software));
     return h;
 }
 
@@ -412,6 +436,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->link = numbered_links(m);
     p->host = m->host;
     p->transfer = m->transfer;
+    p->software = m->software;
     p->hides = m->hides;
     p->arena = a;
     p->hash = hash_of(p);
