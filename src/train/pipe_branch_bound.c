@@ -187,11 +187,8 @@ static double bound_of(const branching *k, const place *x)
 static double sync_s(const branching *k, int move, double bytes)
 {
     const weft_pipe_links *l = k->t->links;
-    double seconds = l->n_lines[move] > 0 ? weft_affine_s(&l->line[2 * move], bytes) : 0;
 
-    if (l->n_lines[move] > 1)
-        seconds = fmin(seconds, weft_affine_s(&l->line[2 * move + 1], bytes));
-    return seconds;
+    return weft_ways_s(&l->way[2 * move], l->n_ways[move], bytes);
 }
 
 static void set_before(const branching *k, place *x)
