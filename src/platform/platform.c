@@ -92,7 +92,7 @@ weft_design weft_design_default(weft_device_model model)
 
 bool weft_param_is_whole(const weft_param *p)
 {
-    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA;
+    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA && p->place != WEFT_P_TILE_COST;
 }
 
 weft_status weft_param_check(const weft_param *p, double value)
