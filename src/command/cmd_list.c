@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c: weft list models|platforms|templates|solvers|operators. */
+/* cmd_list.c: weft list models|platforms|templates|sets|solvers|operators. */
 #include "command.h"
 #include "fields.h"
 #include "kind.h"
@@ -192,6 +192,23 @@ static weft_doc *templates_doc(weft_arena *a)
     return list;
 }
 
+static void sets_text(int width, FILE *to)
+{
+    weft_print_wrapped(to, 0, width, "Published measurements; use as weft validate NAME");
+    fputc('\n', to);
+    for (int i = 0; i < weft_set_preset_count(); i++)
+        print_named(weft_set_preset_at(i)->name, PRESET, weft_set_preset_at(i)->summary, width, to);
+}
+
+static weft_doc *sets_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_set_preset_count(); i++)
+        add_row(a, list, weft_set_preset_at(i)->name, weft_set_preset_at(i)->summary);
+    return list;
+}
+
 /* Rows that share a command share its solvers: those without any are left out. */
 static void solvers_text(int width, FILE *to)
 {
@@ -236,6 +253,7 @@ static const listing listings[] = {
     {"models",    models_text,    models_doc   },
     {"platforms", platforms_text, platforms_doc},
     {"templates", templates_text, templates_doc},
+    {"sets",      sets_text,      sets_doc     },
     {"solvers",   solvers_text,   solvers_doc  },
     {"operators", operators_text, operators_doc},
 };
@@ -268,16 +286,16 @@ static weft_status run(const void *options, const char *const *operand, int n_op
             return print(&listings[i], options);
     return weft_fail(WEFT_E_INPUT,
                      "list: '%s' cannot be listed, expected models, platforms, templates, "
-                     "solvers or operators",
+                     "sets, solvers or operators",
                      operand[0]);
 }
 
 const weft_command weft_cmd_list = {
     .name = "list",
-    .summary = "List models, platforms, templates, solvers, operators",
-    .operands = "models|platforms|templates|solvers|operators",
+    .summary = "List models, platforms, templates, measurements, solvers, operators",
+    .operands = "models|platforms|templates|sets|solvers|operators",
     .description = "Lists the built-in models with their parameters and defaults, platforms,\n"
-                   "accelerator templates, solvers, and known operators.",
+                   "accelerator templates, published measurements, solvers, and known operators.",
     .examples = "  weft list models\n"
                 "  weft list platforms\n"
                 "  weft list templates\n"

@@ -126,33 +126,71 @@ static double product_s(const engine *g, const product *p, double bytes)
     return best;
 }
 
-static bool has_winograd(const weft_design *d, const weft_work_key *k, const weft_layer *l)
+/* The three products of a convolution, whichever of them a layer is: M places, N filters, K summed. */
+static product conv_product(const weft_layer *l, const weft_sliding *w)
 {
-    return d->value[WEFT_P_USE_WINOGRAD] > 0 && k->type == WEFT_F32 && l->kh == 3 && l->kw == 3 &&
-           l->stride == 1 && l->groups == 1;
+    double kernel = (double)w->kernel;
+
+    if (l->kh * l->kw == 1 && l->r > 0 && l->m % w->kernel == 0 && l->c == 1 && l->batch == 1)
+        return (product){(double)l->r, (double)l->m / kernel, (double)l->n * kernel,
+                         (double)l->groups}; /* gradient of the picture */
+    return (product){(double)l->batch * (double)l->r * (double)l->c, (double)l->m,
+                     (double)l->n * (double)l->kh * (double)l->kw, (double)l->groups};
 }
 
-static double winograd_s(const engine *g, const weft_work_key *k, const weft_layer *l, double bytes)
+static bool has_winograd(const weft_design *d, const weft_work_key *k, int i)
 {
-    double places =
-        (double)l->batch * ceil((double)l->r / WINOGRAD_OUT) * ceil((double)l->c / WINOGRAD_OUT);
-    product p = {places, (double)l->m, (double)l->n, WINOGRAD_PRODUCTS};
-    double moved = (double)k->element_bytes * WINOGRAD_PRODUCTS * places * (p.n + p.k);
+    const weft_layer *l = &k->layer[i];
 
-    return product_s(g, &p, bytes) + moved / g->bytes_per_s;
+    return d->value[WEFT_P_USE_WINOGRAD] > 0 && k->type == WEFT_F32 && k->window[i].kernel == 9 &&
+           k->window[i].stride == 1 && l->groups == 1;
+}
+
+/* Tiles of 4 x 4 places become 36 numbers a channel: so many products with a ninth of the summed
+ * kernel, or, for the gradient of weights, a ninth of its places. */
+static double winograd_s(const engine *g, const weft_work_key *k, const product *p, double bytes)
+{
+    double per_tile = WINOGRAD_OUT * WINOGRAD_OUT, all = p->m * p->n * p->k / 9;
+    bool is_weight = p->k > p->m; /* summed over places */
+    double places = ceil((is_weight ? p->k : p->m) / per_tile);
+    double channels = is_weight ? p->m / 9 : p->k / 9;
+    product q = is_weight ? (product){channels, p->n, places, WINOGRAD_PRODUCTS}
+                          : (product){places, p->n, channels, WINOGRAD_PRODUCTS};
+    double moved = (double)k->element_bytes * WINOGRAD_PRODUCTS * places * (p->n + channels);
+
+    (void)all;
+    return product_s(g, &q, bytes) + moved / g->bytes_per_s;
+}
+
+/* Steps of a recurrent layer wait for each other, and each reads the weights again. */
+static double steps_s(const engine *g, const weft_design *d, const weft_work_key *k, int i,
+                      double bytes)
+{
+    const weft_layer *l = &k->layer[i];
+    double steps = (double)k->steps[i];
+    double weights = (double)k->element_bytes * (double)l->groups * (double)l->m * (double)l->n;
+    product p = {(double)l->batch * (double)l->r * (double)l->c / steps, (double)l->m,
+                 (double)l->n * (double)l->kh * (double)l->kw, (double)l->groups};
+    double step = d->value[WEFT_P_STEP] > 0 ? d->value[WEFT_P_STEP] : d->value[WEFT_P_OVERHEAD];
+
+    return steps * (product_s(g, &p, fmax(bytes - weights, 0) / steps + weights) + step) - step;
 }
 
 static double layer_s(const engine *g, const weft_design *d, const weft_work_key *k, int i)
 {
-    const weft_layer *l = &k->layer[i];
     double bytes = k->n_layers == 1 ? weft_compulsory_bytes(k) : 0; /* else shared by all */
-    double steps = fmax(1, (double)k->steps[i]);
-    product p = {(double)l->batch * (double)l->r * (double)l->c / steps, (double)l->m,
-                 (double)l->n * (double)l->kh * (double)l->kw, (double)l->groups};
-    double direct =
-        steps * product_s(g, &p, bytes / steps) + (steps - 1) * d->value[WEFT_P_OVERHEAD];
+    weft_sliding none = {1, 1};
+    bool is_conv = k->window[i].kernel > 0;
+    product p = conv_product(&k->layer[i], is_conv ? &k->window[i] : &none);
+    engine conv = *g;
+    double direct;
 
-    return has_winograd(d, k, l) ? fmin(direct, winograd_s(g, k, l, bytes)) : direct;
+    if (k->steps[i] > 1)
+        return steps_s(g, d, k, i, bytes);
+    if (is_conv)
+        conv.flops_per_s *= d->value[WEFT_P_CONV_EFFICIENCY];
+    direct = product_s(&conv, &p, bytes);
+    return has_winograd(d, k, i) ? fmin(direct, winograd_s(g, k, &p, bytes)) : direct;
 }
 
 static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
@@ -189,6 +227,10 @@ static const weft_param params[] = {
                                                                                       "cost of loading a tile, in rows and columns of it"},
     {"fill",      WEFT_P_FILL,      WEFT_UNIT_SECONDS, false, false, 0,  0, 1e6,
                                                                                       "time before each wave of tiles"                   },
+    {"conv_efficiency", WEFT_P_CONV_EFFICIENCY, WEFT_UNIT_NONE, true, false, 1, WEFT_POSITIVE, 1,
+     "speed of convolutions as a part of that of products"},
+    {"step", WEFT_P_STEP, WEFT_UNIT_SECONDS, false, false, 0, 0, 1e6,
+     "time of each step of a recurrent layer beside its product; 0: as overhead"},
     WEFT_ROW_FLAG("use_tf32", WEFT_P_USE_TF32, "1: f32 products run as tf32"),
     WEFT_ROW_FLAG("use_winograd", WEFT_P_USE_WINOGRAD,
                   "1: 3 x 3 convolutions of f32 are transformed"),

@@ -32,6 +32,7 @@ typedef struct weft_machine {
     int host; /* device, or -1 */
     weft_transfer transfer;
     bool hides;
+    weft_calibrated calibrated;
 } weft_machine;
 
 void weft_machine_init(weft_machine *m);

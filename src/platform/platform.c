@@ -70,7 +70,8 @@ weft_design weft_design_default(weft_device_model model)
 
 bool weft_param_is_whole(const weft_param *p)
 {
-    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA;
+    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA && p->place != WEFT_P_TILE_COST &&
+           p->place != WEFT_P_CONV_EFFICIENCY;
 }
 
 weft_status weft_param_check(const weft_param *p, double value)
@@ -398,6 +399,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->host = m->host;
     p->transfer = m->transfer;
     p->hides = m->hides;
+    p->calibrated = m->calibrated;
     p->arena = a;
     p->hash = hash_of(p);
     weft_platform_find_routes(p);

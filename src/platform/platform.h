@@ -66,6 +66,8 @@ enum {                   /* several models */
        WEFT_P_PEAK_VECTOR,  /* gpu: of all other arithmetic; 0: no limit */
        WEFT_P_TILE_COST,    /* gpu: loading of a tile, in units of its rows and columns */
        WEFT_P_FILL,         /* gpu: seconds before each wave of tiles */
+       WEFT_P_CONV_EFFICIENCY, /* gpu: of convolutions, beside that of products */
+       WEFT_P_STEP,         /* gpu: seconds of each step of a recurrent layer */
        WEFT_P_USE_TF32,     /* gpu: 1 if products of f32 run as tf32 */
        WEFT_P_USE_WINOGRAD, /* gpu: 1 if convolutions of f32 may be transformed */
        WEFT_P_PJ_FLOP,      /* energy_per_flop, joules (written pJ) */
@@ -128,6 +130,13 @@ typedef struct weft_route {
     double latency_s, bytes_per_s; /* sum; smallest */
 } weft_route;
 
+/* What constants were fitted to (`calibrated:`, written by weft calibrate). It changes no cost. */
+typedef struct weft_calibrated {
+    int64_t rows; /* measurements; 0: the platform says nothing */
+    const char *device, *what;                   /* kind of device; "products", ... */
+    double held_out_median, held_out_p90, rho; /* errors of rows that the fit had not seen */
+} weft_calibrated;
+
 typedef struct weft_platform {
     const char *name, *source; /* source: preset name or file as the user gave it */
     int n_devices, n_switches, n_links;
@@ -141,6 +150,7 @@ typedef struct weft_platform {
     int host;                 /* device, or -1 */
     weft_transfer transfer;
     bool hides;    /* `overlap: true`: sharding may hide communication behind computation */
+    weft_calibrated calibrated;
     uint64_t hash; /* of the content, not of the spelling */
     weft_arena *arena;
 } weft_platform;
@@ -172,6 +182,8 @@ int weft_template_preset_count(void);
 const weft_preset *weft_template_preset_at(int i);
 int weft_network_preset_count(void);
 const weft_preset *weft_network_preset_at(int i);
+int weft_set_preset_count(void); /* published measurements (validate/measured.h) */
+const weft_preset *weft_set_preset_at(int i);
 /* The text of a preset or of a file, as the user names it; *file must be closed after use. */
 WEFT_CHECKED weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
                                           weft_preset *out);
