@@ -12,12 +12,18 @@ typedef struct calibrate_options {
 } calibrate_options;
 
 static const weft_option calibrate_table[] = {
-    {WEFT_TEXT(calibrate_options, on),      0, 0, 0,    "platform whose constants are fitted: a file or a preset", "", NULL  },
-    {WEFT_TEXT(calibrate_options, output),  0, 0, 0,    "write the platform with the fitted constants to FILE",  "",   NULL},
-    {WEFT_INT(calibrate_options,  folds),   5, 2, 100,  "parts of the groups that are held out in turn",         NULL, NULL},
-    {WEFT_INT(calibrate_options,  seed),    1, 0, 1e15, "seed of the starts of the search and of the folds",     NULL, NULL},
-    {WEFT_INT(calibrate_options,  threads), 1, 1, 1024, "number of threads; the answer does not depend on it",   NULL, NULL},
-    {WEFT_FLAG(calibrate_options, json),    0, 0, 1,    "print the result as one JSON document",                 NULL, NULL},
+    {WEFT_TEXT(calibrate_options, on),      0, 0, 0,
+     "platform whose constants are fitted: a file or a preset",                                          "",   NULL},
+    {WEFT_TEXT(calibrate_options, output),  0, 0, 0,
+     "write the platform with the fitted constants to FILE",                                             "",   NULL},
+    {WEFT_INT(calibrate_options,  folds),   5, 2, 100,  "parts of the groups that are held out in turn",
+     NULL,                                                                                                     NULL},
+    {WEFT_INT(calibrate_options,  seed),    1, 0, 1e15,
+     "seed of the starts of the search and of the folds",                                                NULL, NULL},
+    {WEFT_INT(calibrate_options,  threads), 1, 1, 1024,
+     "number of threads; the answer does not depend on it",                                              NULL, NULL},
+    {WEFT_FLAG(calibrate_options, json),    0, 0, 1,    "print the result as one JSON document",         NULL,
+     NULL                                                                                                          },
     WEFT_OPTIONS_END,
 };
 
@@ -56,7 +62,8 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     (void)n_operands;
     *code = WEFT_EXIT_DONE;
     if (*o->on == '\0')
-        return weft_fail(WEFT_E_INPUT, "calibrate: --on PLATFORM is missing; see: weft calibrate --help");
+        return weft_fail(WEFT_E_INPUT,
+                         "calibrate: --on PLATFORM is missing; see: weft calibrate --help");
     a = weft_arena_new();
     status = calibrate(o, operand[0], a);
     weft_arena_free(a);

@@ -11,13 +11,15 @@ typedef struct validate_options {
 } validate_options;
 
 static const weft_option validate_table[] = {
-    {WEFT_TEXT(validate_options, on),       0, 0, 0, "platform of all rows, instead of the one each row names",
-     "",                                                                                                                         NULL},
-    {WEFT_FLAG(validate_options, json),     0, 0, 1, "print the result as one JSON document",                            NULL, NULL},
-    {WEFT_FLAG(validate_options, markdown), 0, 0, 1, "print the result as the tables of docs/validation.md",             NULL, NULL},
-    {WEFT_FLAG(validate_options, check),    0, 0, 1, "exit with 1 if a set is worse than the figures recorded in it", NULL,
-     NULL                                                                                                                            },
-    {WEFT_TEXT(validate_options, output),   0, 0, 0, "write the result to FILE",                                         "",   NULL},
+    {WEFT_TEXT(validate_options, on),       0, 0, 0,
+     "platform of all rows, instead of the one each row names",                               "",   NULL},
+    {WEFT_FLAG(validate_options, json),     0, 0, 1, "print the result as one JSON document", NULL,
+     NULL                                                                                               },
+    {WEFT_FLAG(validate_options, markdown), 0, 0, 1,
+     "print the result as the tables of docs/validation.md",                                  NULL, NULL},
+    {WEFT_FLAG(validate_options, check),    0, 0, 1,
+     "exit with 1 if a set is worse than the figures recorded in it",                         NULL, NULL},
+    {WEFT_TEXT(validate_options, output),   0, 0, 0, "write the result to FILE",              "",   NULL},
     WEFT_OPTIONS_END,
 };
 

@@ -36,7 +36,7 @@ typedef struct weft_work_key {
     weft_layer layer[WEFT_MAX_NESTS];
     int64_t
         steps[WEFT_MAX_NESTS]; /* of recurrent layers, one after the other: parts of r; else 1 */
-    weft_sliding window[WEFT_MAX_NESTS];
+    weft_sliding sliding[WEFT_MAX_NESTS];
     weft_dtype type; /* of its results */
     int element_bytes;
     int64_t flops;  /* of the other nests */

@@ -269,7 +269,7 @@ bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
 
 /* Along a dimension behind batch and channels a place, times the stride, and a place in the kernel
  * make an index; gradients have the same indices, of other operands and results. */
-static weft_sliding window_of(const weft_nest *n)
+static weft_sliding sliding_of(const weft_nest *n)
 {
     weft_sliding w = {0, 1};
 
@@ -326,7 +326,7 @@ static void fill_key(const weft_graph *g, int u, const weft_nest *nest, int n, w
     for (int i = 0; i < n; i++) {
         if (nest[i].is_mac) {
             out->steps[out->n_layers] = steps_of(&nest[i]);
-            out->window[out->n_layers] = window_of(&nest[i]);
+            out->sliding[out->n_layers] = sliding_of(&nest[i]);
             (void)weft_layer_of_nest(&nest[i], &out->layer[out->n_layers++]);
         } else
             out->points += weft_nest_points(&nest[i]);

@@ -63,17 +63,18 @@ enum {                   /* several models */
        WEFT_P_PEAK_BF16,
        WEFT_P_PEAK_FP8,
        WEFT_P_PEAK_INT8,
-       WEFT_P_PEAK_VECTOR,  /* gpu: of all other arithmetic; 0: no limit */
-       WEFT_P_TILE_COST,    /* gpu: loading of a tile, in units of its rows and columns */
-       WEFT_P_FILL,         /* gpu: seconds before each wave of tiles */
+       WEFT_P_PEAK_VECTOR,     /* gpu: of all other arithmetic; 0: no limit */
+       WEFT_P_TILE_COST,       /* gpu: loading of a tile, in units of its rows and columns */
+       WEFT_P_FILL,            /* gpu: seconds before each wave of tiles */
        WEFT_P_CONV_EFFICIENCY, /* gpu: of convolutions, beside that of products */
-       WEFT_P_STEP,         /* gpu: seconds of each step of a recurrent layer */
-       WEFT_P_USE_TF32,     /* gpu: 1 if products of f32 run as tf32 */
-       WEFT_P_USE_WINOGRAD, /* gpu: 1 if convolutions of f32 may be transformed */
-       WEFT_P_PJ_FLOP,      /* energy_per_flop, joules (written pJ) */
-       WEFT_P_PJ_BYTE,      /* energy_per_byte of memory traffic, joules */
-       WEFT_P_AREA,         /* area, mm2; 0: computed where the model has one */
-       WEFT_P_OWN,          /* parameters of a single model; its file names them */
+       WEFT_P_STEP,            /* gpu: seconds of each step of a recurrent layer */
+       WEFT_P_ALIGN,           /* gpu: sizes of 16-bit products that run at their peak */
+       WEFT_P_USE_TF32,        /* gpu: 1 if products of f32 run as tf32 */
+       WEFT_P_USE_WINOGRAD,    /* gpu: 1 if convolutions of f32 may be transformed */
+       WEFT_P_PJ_FLOP,         /* energy_per_flop, joules (written pJ) */
+       WEFT_P_PJ_BYTE,         /* energy_per_byte of memory traffic, joules */
+       WEFT_P_AREA,            /* area, mm2; 0: computed where the model has one */
+       WEFT_P_OWN,             /* parameters of a single model; its file names them */
        WEFT_N_PARAMS = WEFT_P_OWN + 8
 };
 
@@ -132,8 +133,8 @@ typedef struct weft_route {
 
 /* What constants were fitted to (`calibrated:`, written by weft calibrate). It changes no cost. */
 typedef struct weft_calibrated {
-    int64_t rows; /* measurements; 0: the platform says nothing */
-    const char *device, *what;                   /* kind of device; "products", ... */
+    int64_t rows;                              /* measurements; 0: the platform says nothing */
+    const char *device, *what;                 /* kind of device; "products", ... */
     double held_out_median, held_out_p90, rho; /* errors of rows that the fit had not seen */
 } weft_calibrated;
 
@@ -149,7 +150,7 @@ typedef struct weft_platform {
                                  -1: none; see weft_platform_hops */
     int host;                 /* device, or -1 */
     weft_transfer transfer;
-    bool hides;    /* `overlap: true`: sharding may hide communication behind computation */
+    bool hides; /* `overlap: true`: sharding may hide communication behind computation */
     weft_calibrated calibrated;
     uint64_t hash; /* of the content, not of the spelling */
     weft_arena *arena;

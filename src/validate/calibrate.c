@@ -297,8 +297,8 @@ static void finish(const fitter *f, const weft_design *design, int n_folds, weft
 
     out->design = design[n_folds];
     for (int p = 0; p < f->n_params; p++)
-        fitted[p] = (weft_fitted){f->param[p], get(f->given, f->param[p]),
-                                  get(&out->design, f->param[p])};
+        fitted[p] =
+            (weft_fitted){f->param[p], get(f->given, f->param[p]), get(&out->design, f->param[p])};
     out->param = fitted;
     out->n_params = f->n_params;
     out->before = score_of(f, f->given, false, a);

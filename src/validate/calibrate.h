@@ -34,7 +34,7 @@ typedef struct weft_fit {
     const weft_fitted *param;
     weft_design design;
     weft_score before, fitted; /* all rows with the old and with the new constants */
-    weft_score held_out;       /* each row by a fit that has not seen its group; n 0: one group only */
+    weft_score held_out; /* each row by a fit that has not seen its group; n 0: one group only */
 } weft_fit;
 
 /* All rows must run on the same kind of device. Everything lives in `a`. */

@@ -49,12 +49,12 @@ static const weft_option conv_params[] = {
 };
 
 static const weft_option rnn_params[] = {
-    {WEFT_TEXT(weft_rnn_shape, cell), 0, 0, 0, "kind of the layer", "lstm", "rnn|gru|lstm"},
+    {WEFT_TEXT(weft_rnn_shape, cell),  0, 0, 0, "kind of the layer",              "lstm",    "rnn|gru|lstm"},
     SIZE(weft_rnn_shape, hidden, "elements of the state"),
     SIZE(weft_rnn_shape, batch, "sequences"),
     SIZE(weft_rnn_shape, steps, "length of a sequence"),
-    {WEFT_FLAG(weft_rnn_shape, input), 1, 0, 1, "with the product of the inputs", NULL, NULL},
-    {WEFT_TEXT(weft_rnn_shape, pass), 0, 0, 0, "which product", "forward", PASSES},
+    {WEFT_FLAG(weft_rnn_shape, input), 1, 0, 1, "with the product of the inputs", NULL,      NULL          },
+    {WEFT_TEXT(weft_rnn_shape, pass),  0, 0, 0, "which product",                  "forward", PASSES        },
     WEFT_OPTIONS_END,
 };
 
@@ -277,8 +277,7 @@ static weft_status read_names(const reader *r, const weft_csv_row *row, weft_mea
                           kind->has_model ? "a network like resnet50 or model.onnx"
                                           : "nothing: this row has no network");
     if (*out->platform == '\0' && r->on == NULL)
-        return fail_field(r, row, C_PLATFORM,
-                          "a platform (or --on PLATFORM for rows without one)");
+        return fail_field(r, row, C_PLATFORM, "a platform (or --on PLATFORM for rows without one)");
     return WEFT_OK;
 }
 

@@ -130,7 +130,7 @@ static weft_work_key key_of(const weft_measured_row *r, weft_layer layer, int64_
     k.n_layers = 1;
     k.layer[0] = layer;
     k.steps[0] = steps;
-    k.window[0].stride = 1;
+    k.sliding[0].stride = 1;
     k.type = r->type;
     k.element_bytes = weft_dtype_bits(r->type) < 8 ? 1 : weft_dtype_bits(r->type) / 8;
     return k;
@@ -151,6 +151,14 @@ static int64_t places(int64_t size, int64_t pad, int64_t kernel, int64_t stride)
     return size + 2 * pad < kernel ? 0 : (size + 2 * pad - kernel) / stride + 1;
 }
 
+/* Elements of a row or column that some place reads. */
+static int64_t read_along(int64_t size, int64_t n_places, int64_t kernel, int64_t stride)
+{
+    int64_t touched = stride > kernel ? n_places * kernel : (n_places - 1) * stride + kernel;
+
+    return touched < size ? touched : size;
+}
+
 static weft_status conv_key(const weft_measured_row *r, weft_work_key *out)
 {
     const weft_conv_shape *s = r->shape;
@@ -158,6 +166,8 @@ static weft_status conv_key(const weft_measured_row *r, weft_work_key *out)
             q = places(s->width, s->pad_w, s->kernel_w, s->stride_w),
             stride = s->stride_h > s->stride_w ? s->stride_h : s->stride_w;
     int64_t in = s->batch * s->channels * s->height * s->width, to = s->batch * s->filters * p * q,
+            seen = s->batch * s->channels * read_along(s->height, p, s->kernel_h, s->stride_h) *
+                   read_along(s->width, q, s->kernel_w, s->stride_w),
             weights = s->filters * s->channels * s->kernel_h * s->kernel_w;
 
     if (p < 1 || q < 1)
@@ -169,7 +179,7 @@ static weft_status conv_key(const weft_measured_row *r, weft_work_key *out)
                       (weft_layer){s->batch, 1, s->filters, s->channels, p, q, s->kernel_h,
                                    s->kernel_w, stride},
                       1);
-        out->read_bytes = in + weights;
+        out->read_bytes = seen + weights;
         out->write_bytes = to;
     } else if (strcmp(s->pass, "data") == 0) {
         *out = key_of(r,
@@ -179,14 +189,14 @@ static weft_status conv_key(const weft_measured_row *r, weft_work_key *out)
         out->read_bytes = to + weights;
         out->write_bytes = in;
     } else {
-        *out = key_of(r,
-                      (weft_layer){s->channels, 1, s->filters, s->batch, s->kernel_h, s->kernel_w,
-                                   p, q, 1},
-                      1);
-        out->read_bytes = in + to;
+        *out = key_of(
+            r,
+            (weft_layer){s->channels, 1, s->filters, s->batch, s->kernel_h, s->kernel_w, p, q, 1},
+            1);
+        out->read_bytes = seen + to;
         out->write_bytes = weights;
     }
-    out->window[0] = (weft_sliding){s->kernel_h * s->kernel_w, stride};
+    out->sliding[0] = (weft_sliding){s->kernel_h * s->kernel_w, stride};
     out->read_bytes *= out->element_bytes;
     out->write_bytes *= out->element_bytes;
     return WEFT_OK;
@@ -209,7 +219,7 @@ static weft_work_key rnn_key(const weft_measured_row *r)
     k.n_layers = (int)products;
     k.layer[1] = s->input ? l : k.layer[1];
     k.steps[1] = s->input ? 1 : 0;
-    k.window[1].stride = s->input ? 1 : 0;
+    k.sliding[1].stride = s->input ? 1 : 0;
     k.read_bytes = k.element_bytes * (places_all * (is_forward ? h : wide) +
                                       products * (is_weight ? places_all * h : wide * h));
     k.write_bytes = k.element_bytes * (is_weight ? products * wide * h : places_all * h);
@@ -244,8 +254,7 @@ static weft_status make_work(const weft_measured_row *r, weft_ready *out)
         if (sum->ranks > out->platform->n_devices)
             return weft_fail(WEFT_E_INPUT,
                              "column 'params': ranks is %lld, but platform '%s' has %d devices",
-                             (long long)sum->ranks, out->platform->name,
-                             out->platform->n_devices);
+                             (long long)sum->ranks, out->platform->name, out->platform->n_devices);
         return WEFT_OK;
     }
 }
@@ -319,10 +328,10 @@ weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, d
     }
     missing = model->missing ? model->missing(design, &r->key) : -1;
     if (missing >= 0)
-        return weft_fail(WEFT_E_INPUT, "device '%s' has no '%s', which %s of %s need",
-                         r->platform->device[r->device].name,
-                         weft_param_key(design->model, missing),
-                         weft_measured_kind_of(r->row->what)->plural, weft_dtype_name(r->row->type));
+        return weft_fail(
+            WEFT_E_INPUT, "device '%s' has no '%s', which %s of %s need",
+            r->platform->device[r->device].name, weft_param_key(design->model, missing),
+            weft_measured_kind_of(r->row->what)->plural, weft_dtype_name(r->row->type));
     *out = weft_design_cost(design, &r->key).seconds;
     return WEFT_OK;
 }

@@ -17,8 +17,7 @@ static void add_regrets(weft_score *s, weft_arena *a)
         int n = 0;
 
         for (int k = i; k < s->n; k++) {
-            if (is_done[k] ||
-                strcmp(s->measured->row[k].group, s->measured->row[i].group) != 0)
+            if (is_done[k] || strcmp(s->measured->row[k].group, s->measured->row[i].group) != 0)
                 continue;
             published[n] = s->published_s[k];
             predicted[n++] = s->predicted_s[k];
@@ -86,9 +85,9 @@ typedef struct recorded_percent {
 } recorded_percent;
 
 static const weft_option recorded_table[] = {
-    {WEFT_REAL(recorded_percent, median), 1e9, 0, 1e9, "median of |error|, percent",      NULL, NULL},
+    {WEFT_REAL(recorded_percent, median), 1e9, 0, 1e9, "median of |error|, percent",       NULL, NULL},
     {WEFT_REAL(recorded_percent, p90),    1e9, 0, 1e9, "90 % of rows are nearer, percent", NULL, NULL},
-    {WEFT_REAL(recorded_percent, regret), 1e9, 0, 1e9, "largest regret, percent",         NULL, NULL},
+    {WEFT_REAL(recorded_percent, regret), 1e9, 0, 1e9, "largest regret, percent",          NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -123,7 +122,7 @@ const char *weft_score_worse(const weft_score *s, const weft_recorded *r, weft_a
         return weft_arena_print(a, "%s: 90 %% of rows within %.1f %%, recorded %.1f %%", s->name,
                                 100 * s->errors.p90, 100 * r->p90);
     if (!(s->regret <= r->regret + forgiven))
-        return weft_arena_print(a, "%s: regret %.1f %%, recorded %.1f %%", s->name,
-                                100 * s->regret, 100 * r->regret);
+        return weft_arena_print(a, "%s: regret %.1f %%, recorded %.1f %%", s->name, 100 * s->regret,
+                                100 * r->regret);
     return NULL;
 }

@@ -85,7 +85,8 @@ weft_doc *weft_fit_doc(const weft_fit *f, weft_arena *a)
 /* A scalar that YAML reads back as what it is: plain if it is a word or number, else quoted. */
 static void print_scalar(const weft_doc *d, weft_arena *a, FILE *to)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-";
 
     if (d->kind == WEFT_DOC_TEXT && *d->text != '\0' && strspn(d->text, plain) == strlen(d->text) &&
         strchr("-.", *d->text) == NULL)

@@ -83,7 +83,8 @@ void weft_score_markdown(const weft_score *s, FILE *to)
 
     fprintf(to, "### %s\n\n%s\n\n", s->name,
             s->measured->summary ? s->measured->summary : "Measurements.");
-    fputs("| case | published | predicted | unit | error of the time |\n|---|---|---|---|---|\n", to);
+    fputs("| case | published | predicted | unit | error of the time |\n|---|---|---|---|---|\n",
+          to);
     for (int i = 0; i < s->n; i++) {
         const weft_measured_row *r = &s->measured->row[i];
 
@@ -120,8 +121,8 @@ static void print_regret(const weft_score *s, const char *none, FILE *to)
 
 void weft_scores_text(const weft_score *s, int n, FILE *to)
 {
-    fprintf(to, "%-24s %5s %9s %9s %9s %9s %9s\n", "set", "rows", "median", "90 %", "bias",
-            "rank", "regret");
+    fprintf(to, "%-24s %5s %9s %9s %9s %9s %9s\n", "set", "rows", "median", "90 %", "bias", "rank",
+            "regret");
     for (int i = 0; i < n; i++) {
         const weft_errors *e = &s[i].errors;
 
