@@ -86,7 +86,7 @@ static bool device_of(const weft_design *d, weft_h2h_kind kind, weft_h2h_device 
         return true;
     }
     if (kind == WEFT_H2H_FC && d->model == WEFT_ROOFLINE) {
-        *out = (weft_h2h_device){.gop_per_s = v[WEFT_P_FLOPS] / 1e9,
+        *out = (weft_h2h_device){.gop_per_s = weft_design_peak_flops(d) / 1e9,
                                  .clock_mhz = 1, /* a port as wide as the memory is fast */
                                  .port_bits = 8 * v[WEFT_P_BANDWIDTH] / 1e6};
         return true;

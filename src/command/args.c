@@ -163,6 +163,7 @@ static const char *value_word(const weft_option *o, const char *name)
         {"dtype",       "TYPE"    },
         {"solver",      "NAME"    },
         {"template",    "NAME"    },
+        {"show",        "NAME"    },
         {"time-limit",  "TIME"    },
         {"deadline",    "TIME"    },
         {"area",        "AREA"    },

@@ -13,7 +13,8 @@ static const weft_option inspect_table[] = {
     WEFT_MODEL_FLAGS(inspect_options),
     {WEFT_FLAG(inspect_options, layers),   0, 0, 1, "one line per node",                     NULL, NULL},
     {WEFT_TEXT(inspect_options, platform), 0, 0, 0,
-                       "show a platform instead of a network: a file or a preset",                             "",   NULL},
+                       "show a platform instead of a network: a file or a preset; NAME:server=4 sets a count", "",
+                       NULL                                                                                              },
     {WEFT_FLAG(inspect_options, json),     0, 0, 1, "print the result as one JSON document", NULL,
                        NULL                                                                                              },
     {WEFT_TEXT(inspect_options, output),   0, 0, 0, "write the result to FILE",              "",   NULL},
@@ -105,7 +106,8 @@ const weft_command weft_cmd_inspect = {
                 "  weft inspect model.onnx --dim N=8 --layers\n"
                 "  weft inspect bert:large --train --optimizer adam\n"
                 "  weft inspect model.onnx --json -o model.json\n"
-                "  weft inspect --platform server-cpu-2gpu\n",
+                "  weft inspect --platform server-cpu-2gpu\n"
+                "  weft inspect --platform cluster-32:server=16\n",
     .options = inspect_table,
     .options_size = sizeof(inspect_options),
     .min_operands = 0,

@@ -8,11 +8,13 @@
 
 typedef struct list_options {
     bool json;
-    const char *output;
+    const char *show, *output;
 } list_options;
 
 static const weft_option list_table[] = {
     {WEFT_FLAG(list_options, json),   0, 0, 1, "print the list as one JSON document", NULL, NULL},
+    {WEFT_TEXT(list_options, show),   0, 0, 0,
+     "print the file of this platform or template, to be edited and read back",       "",   NULL},
     {WEFT_TEXT(list_options, output), 0, 0, 0, "write the result to FILE",            "",   NULL},
     WEFT_OPTIONS_END,
 };
@@ -26,7 +28,7 @@ static void print_named(const char *name, int columns, const char *text, int wid
 
 /* --- models ---------------------------------------------------------------------------------- */
 
-enum { SETTING = 24, PRESET = 16, SOLVER = 14, OPERATOR = 38 }; /* columns of names */
+enum { SETTING = 24, PRESET = 18, SOLVER = 14, OPERATOR = 38 }; /* columns of names */
 
 static const char *fallback_of(const weft_option *o, char to[32])
 {
@@ -149,7 +151,8 @@ static weft_doc *operators_doc(weft_arena *a)
 static void platforms_text(int width, FILE *to)
 {
     weft_print_wrapped(to, 0, width,
-                       "Platforms; use as --on NAME. To show one: weft inspect --platform NAME");
+                       "Platforms; use as --on NAME. To see the machine: weft inspect --platform "
+                       "NAME. To get its file: weft list platforms --show NAME");
     fputc('\n', to);
     for (int i = 0; i < weft_preset_count(); i++)
         print_named(weft_preset_at(i)->name, PRESET, weft_preset_at(i)->summary, width, to);
@@ -247,18 +250,42 @@ typedef struct listing {
     const char *name;
     void (*text)(int width, FILE *to);
     weft_doc *(*doc)(weft_arena *a);
+    bool has_files, is_template; /* --show prints one */
 } listing;
 
 static const listing listings[] = {
-    {"models",    models_text,    models_doc   },
-    {"platforms", platforms_text, platforms_doc},
-    {"templates", templates_text, templates_doc},
-    {"sets",      sets_text,      sets_doc     },
-    {"solvers",   solvers_text,   solvers_doc  },
-    {"operators", operators_text, operators_doc},
+    {"models",    models_text,    models_doc,    false, false},
+    {"platforms", platforms_text, platforms_doc, true,  false},
+    {"templates", templates_text, templates_doc, true,  true },
+    {"sets",      sets_text,      sets_doc,      false, false},
+    {"solvers",   solvers_text,   solvers_doc,   false, false},
+    {"operators", operators_text, operators_doc, false, false},
 };
 
 enum { N_LISTINGS = (int)(sizeof listings / sizeof listings[0]) };
+
+/* The file of a preset; as JSON it is a platform or template file as well. */
+static weft_status show(const char *name, bool is_template, const list_options *o)
+{
+    const weft_preset *p = weft_preset_find(name, is_template);
+    weft_arena *a = weft_arena_new();
+    const weft_doc *doc = NULL;
+    weft_collect c;
+    weft_status status = p ? weft_doc_parse(p->text, p->size, p->name, a, &doc)
+                           : weft_preset_unknown(name, is_template);
+
+    if (status == WEFT_OK)
+        status = weft_collect_begin(&c);
+    if (status == WEFT_OK) {
+        if (o->json)
+            fprintf(c.to, "%s\n", weft_doc_json(doc, 2, a));
+        else
+            fwrite(p->text, 1, p->size, c.to);
+        status = weft_collect_emit(&c, o->output);
+    }
+    weft_arena_free(a);
+    return status;
+}
 
 static weft_status print(const listing *l, const list_options *o)
 {
@@ -279,11 +306,23 @@ static weft_status print(const listing *l, const list_options *o)
 
 static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
+    const list_options *o = options;
+
     *code = WEFT_EXIT_DONE;
     (void)n_operands; /* one: the table says so */
-    for (int i = 0; i < N_LISTINGS; i++)
-        if (strcmp(operand[0], listings[i].name) == 0)
-            return print(&listings[i], options);
+    for (int i = 0; i < N_LISTINGS; i++) {
+        const listing *l = &listings[i];
+
+        if (strcmp(operand[0], l->name) != 0)
+            continue;
+        if (*o->show == '\0')
+            return print(l, o);
+        if (l->has_files)
+            return show(o->show, l->is_template, o);
+        return weft_fail(WEFT_E_INPUT,
+                         "list: --show prints files of platforms and templates, not of %s",
+                         l->name);
+    }
     return weft_fail(WEFT_E_INPUT,
                      "list: '%s' cannot be listed, expected models, platforms, templates, "
                      "sets, solvers or operators",
@@ -294,10 +333,14 @@ const weft_command weft_cmd_list = {
     .name = "list",
     .summary = "List models, platforms, templates, measurements, solvers, operators",
     .operands = "models|platforms|templates|sets|solvers|operators",
-    .description = "Lists the built-in models with their parameters and defaults, platforms,\n"
-                   "accelerator templates, published measurements, solvers, and known operators.",
+    .description =
+        "Lists the built-in models with their parameters and defaults, platforms,\n"
+        "accelerator templates, published measurements, solvers, and known operators.\n"
+        "--show NAME prints the file of a platform or template; edited, it is read by --on or\n"
+        "--template.",
     .examples = "  weft list models\n"
                 "  weft list platforms\n"
+                "  weft list platforms --show dgx-a100 -o mine.yaml\n"
                 "  weft list templates\n"
                 "  weft list operators --json\n",
     .options = list_table,

@@ -12,7 +12,8 @@ typedef struct shard_options {
 
 static const weft_option shard_table[] = {
     {WEFT_TEXT(shard_options, on),         0, 0, 0,
-     "platform: a file or a preset (see weft list platforms)",                                        "",     NULL                      },
+     "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count",            "",
+     NULL                                                                                                                               },
     {WEFT_TEXT(shard_options, solver),     0, 0, 0, "solver to use (see weft list solvers)",          "auto",
      NULL                                                                                                                               },
     {WEFT_TEXT(shard_options, semantics),  0, 0, 0,

@@ -20,7 +20,7 @@ typedef struct train_options {
 
 /* clang-format off */
 static const weft_option train_table[] = {
-    {WEFT_TEXT(train_options, on), 0, 0, 0, "platform: a file or a preset (see weft list platforms)", "", NULL},
+    {WEFT_TEXT(train_options, on), 0, 0, 0, "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count", "", NULL},
     {WEFT_INT(train_options, flags.batch), 512, 1, 1e9, "samples per training step", NULL, NULL},
     {WEFT_INT(train_options, microbatch), 0, 0, 1e9, "samples per microbatch; 0: any divisor of the batch", NULL, NULL},
     {WEFT_TEXT(train_options, schedule), 0, 0, 0, "pipeline schedule; auto: the best of all", "auto", "auto|gpipe|1f1b|eager|interleaved"},

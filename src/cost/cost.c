@@ -6,7 +6,7 @@
  * 3. Everything else is a look-up.
  *
  *   seconds = 0                                                   for views
- *           = overhead + max(core_s, bytes / (bandwidth * eta))   else
+ *           = overhead + max(core_s, (bytes + half) / (bandwidth * eta))   else
  *   joules  = operations * energy_per_flop + bytes * energy_per_byte */
 #include "models.h"
 #include "profile.h"
@@ -30,7 +30,8 @@ weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k)
     if (model->core_cost == NULL)
         return (weft_cost){INFINITY, 0, 0};
     e = model->core_cost(d, k);
-    memory_s = e.memory_bytes / (d->value[WEFT_P_BANDWIDTH] * d->value[WEFT_P_ETA]);
+    memory_s = (e.memory_bytes + (e.memory_bytes > 0 ? d->value[WEFT_P_MEMORY_HALF] : 0)) /
+               (d->value[WEFT_P_BANDWIDTH] * d->value[WEFT_P_ETA]);
     return (weft_cost){d->value[WEFT_P_OVERHEAD] + fmax(e.core_s, memory_s),
                        weft_operations(k) * d->value[WEFT_P_PJ_FLOP] +
                            e.memory_bytes * d->value[WEFT_P_PJ_BYTE],
@@ -129,24 +130,69 @@ static const weft_node *named(const weft_graph *g, int u)
     return n->phase == WEFT_BACKWARD && n->forward >= 0 ? &g->node[n->forward] : n;
 }
 
-/* A type of products for which a device has no peak is an error: no other type's speed is taken. */
-static weft_status check_peaks(const weft_work_keys *keys, const weft_platform *p)
+/* The peak that a node needs and no design of a device that could run it has, or -1. */
+static int missing_peak(const weft_device *d, int n_designs, const weft_work_key *k,
+                        const weft_node *n)
 {
-    for (int d = 0; d < p->n_devices; d++) {
-        const weft_design *design = p->device[d].design;
-        const weft_device_row *model = weft_device_row_of(design->model);
+    int missing = -1;
 
-        for (int u = 0; u < keys->graph->n_nodes && model->missing; u++) {
-            const weft_work_key *k = &keys->key[keys->of_node[u]];
-            const weft_node *n = named(keys->graph, u);
-            int missing = model->missing(design, k);
+    for (int i = 0; i < n_designs; i++) {
+        const weft_device_row *model = weft_device_row_of(d->design[i].model);
 
-            if (missing >= 0 && weft_design_supports(design, n->op, n->domain))
-                return weft_fail(WEFT_E_INPUT,
-                                 "device '%s' has no '%s', which node '%s' (%s of %s) needs",
-                                 p->device[d].name, weft_param_key(design->model, missing),
-                                 keys->graph->node[u].name, n->op, weft_dtype_name(k->type));
-        }
+        if (!weft_design_supports(&d->design[i], n->op, n->domain))
+            continue;
+        missing = model->missing ? model->missing(&d->design[i], k) : -1;
+        if (missing < 0)
+            return -1;
+    }
+    return missing;
+}
+
+static weft_status fail_peak(const weft_device *d, int missing, const weft_graph *g, int u,
+                             const weft_work_key *k)
+{
+    const char *key = NULL;
+
+    for (int i = 0; i < d->n_designs && key == NULL; i++)
+        key = weft_param_key(d->design[i].model, missing);
+    return weft_fail(WEFT_E_INPUT, "device '%s' has no '%s', which node '%s' (%s of %s) needs",
+                     d->name, key, g->node[u].name, named(g, u)->op, weft_dtype_name(k->type));
+}
+
+/* One node on all devices; copies share their designs and are looked at once. */
+static weft_status check_peak(const weft_graph *g, int u, const weft_work_key *k,
+                              const weft_platform *p, bool is_sharded)
+{
+    for (int d = 0; d < p->n_devices && k->n_layers > 0; d++) {
+        const weft_device *device = &p->device[d];
+        int missing;
+
+        if ((d > 0 && device->design == p->device[d - 1].design) ||
+            (is_sharded && d == p->host && p->n_devices > 1))
+            continue;
+        missing = missing_peak(device, is_sharded ? device->n_designs : 1, k, named(g, u));
+        if (missing >= 0)
+            return fail_peak(device, missing, g, u, k);
+    }
+    return WEFT_OK;
+}
+
+static weft_status check_known_peaks(const weft_work_keys *keys, const weft_platform *p)
+{
+    for (int u = 0; u < keys->graph->n_nodes; u++)
+        WEFT_TRY(check_peak(keys->graph, u, &keys->key[keys->of_node[u]], p, false));
+    return WEFT_OK;
+}
+
+weft_status weft_check_peaks(const weft_graph *g, const weft_platform *p)
+{
+    weft_work_key k;
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        if (!weft_node_is_static(g, u))
+            continue;
+        weft_work_key_of(g, u, &k);
+        WEFT_TRY(check_peak(g, u, &k, p, true));
     }
     return WEFT_OK;
 }
@@ -265,7 +311,7 @@ weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_
                 .seconds = WEFT_NEW(a, double, size),
                 .joules = WEFT_NEW(a, double, size),
                 .bytes = WEFT_NEW(a, double, size)};
-    weft_status status = check_peaks(k, p);
+    weft_status status = check_known_peaks(k, p);
 
     if (status == WEFT_OK)
         status = fill(&f);

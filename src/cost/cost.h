@@ -63,8 +63,6 @@ double weft_design_area(const weft_design *d);
 /* Operations a second that no product exceeds: the largest peak of a type; transformed convolutions
  * count as the products they replace. 0: not known. */
 double weft_design_peak_flops(const weft_design *d);
-/* Operations a second that no product on a device of model gpu exceeds: the largest peak of a type;
- * transformed convolutions count as the products they replace. */
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain);
 
 /* --- costs of all nodes on all devices ------------------------------------------------------- */
@@ -95,7 +93,12 @@ void weft_work_keys_free(weft_work_keys *k);
 WEFT_CHECKED weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p,
                                        weft_costs **out);
 
-/* A shape that depends on the data is an error naming the node. The
+/* For networks that are sharded or trained, where the host does nothing and a device has the best of
+ * its designs: a type of products for which a device has no peak is an error that names device, key
+ * and node, as below. No other type's speed is taken. */
+WEFT_CHECKED weft_status weft_check_peaks(const weft_graph *g, const weft_platform *p);
+
+/* A shape that depends on the data is an error naming the node, and so is a type without a peak. The
  * caller owns *out. Each device costs as its first design. */
 WEFT_CHECKED weft_status weft_costs_new(const weft_graph *g, const weft_platform *p,
                                         weft_costs **out);

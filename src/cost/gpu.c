@@ -15,10 +15,11 @@
  * three sizes, all at p e `conv_efficiency`; with `use_winograd` those of f32 with a 3 x 3 kernel and
  * stride 1 may also be 36 products over tiles of 4 x 4 results (Lavin, Gray, CVPR 2016), whose
  * transformed tiles are written and read. With `align`, 16-bit convolutions whose channels are no
- * multiples of it run at the peak of f32: cuDNN did not use matrix units for them before 7.6.3. The
- * gradient of the picture with stride s is s^2 products of a part of the kernel each. A recurrent layer runs its steps one by one;
- * each reads the weights again and takes `step` (or `overhead`) beside its product. Other arithmetic
- * runs at `peak_vector`, if given, else at the speed of memory.
+ * multiples of it run at the peak of f32: cuDNN did not use matrix units for them before 7.6.3. A
+ * recurrent layer runs its steps one by one; each reads the weights again and takes `step` (or
+ * `overhead`) beside its product. Other arithmetic runs at `peak_vector`, if given, else at the
+ * speed of memory. Small amounts move slower: with `memory_half` h, b bytes take (b + h) /
+ * (bandwidth memory_efficiency), so that h bytes reach half of the speed.
  *
  * The form of the model follows the description of tile and wave quantisation in NVIDIA's "Matrix
  * Multiplication Background User's Guide"; tests/unit/cost/test_gpu.c sets it beside
@@ -53,54 +54,17 @@ typedef struct product {
 /* The device, as products of one element type see it. */
 typedef struct engine {
     double flops_per_s, sms, tile_cost, fill_s, bytes_per_s;
+    double half_bytes; /* added to what moves at once */
 } engine;
-
-/* Parameter that holds the peak of products of a type, or -1. */
-static int peak_place(const weft_design *d, weft_dtype type)
-{
-    switch (type) {
-    case WEFT_F64:
-        return WEFT_P_PEAK_F64;
-    case WEFT_F32:
-        return d->value[WEFT_P_USE_TF32] > 0 ? WEFT_P_PEAK_TF32 : WEFT_P_PEAK_F32;
-    case WEFT_F16:
-        return WEFT_P_PEAK_F16;
-    case WEFT_BF16:
-        return WEFT_P_PEAK_BF16;
-    case WEFT_F8E4M3FN:
-    case WEFT_F8E4M3FNUZ:
-    case WEFT_F8E5M2:
-    case WEFT_F8E5M2FNUZ:
-        return WEFT_P_PEAK_FP8;
-    case WEFT_I8:
-    case WEFT_U8:
-    case WEFT_I32: /* results of integer products */
-        return WEFT_P_PEAK_INT8;
-    default:
-        return -1;
-    }
-}
-
-static int missing_peak(const weft_design *d, const weft_work_key *k)
-{
-    int place = peak_place(d, k->type);
-
-    if (k->n_layers == 0 || place < 0)
-        return k->n_layers > 0 ? WEFT_P_PEAK_F32 : -1;
-    return d->value[place] > 0 ? -1 : place;
-}
 
 static double peak_flops(const weft_design *d)
 {
     const double *v = d->value;
     double saved =
         v[WEFT_P_USE_WINOGRAD] > 0 ? 9.0 * WINOGRAD_OUT * WINOGRAD_OUT / WINOGRAD_PRODUCTS : 1;
-    double peak =
-        fmax(v[WEFT_P_PEAK_VECTOR], saved * fmax(v[WEFT_P_PEAK_F32], v[WEFT_P_PEAK_TF32]));
+    double f32 = saved * fmax(v[WEFT_P_PEAK_F32], v[WEFT_P_PEAK_TF32]);
 
-    for (int i = WEFT_P_PEAK_F64; i <= WEFT_P_PEAK_INT8; i++)
-        peak = fmax(peak, v[i]);
-    return peak;
+    return fmax(v[WEFT_P_PEAK_VECTOR], fmax(f32, weft_largest_peak(d)));
 }
 
 static double tile_s(const engine *g, const product *p, const int tile[2], double split)
@@ -121,10 +85,11 @@ static double product_s(const engine *g, const product *p, double bytes)
         for (int s = 0; s < N_SPLITS; s++) {
             double split = (double)(1 << s);
             double sums = s > 0 ? 8 * p->count * p->m * p->n * split : 0;
+            double moved = bytes + sums + (bytes + sums > 0 ? g->half_bytes : 0);
 
             if (s > 0 && p->k / split < LEAST_INNER)
                 break;
-            best = fmin(best, fmax(tile_s(g, p, tiles[i], split), (bytes + sums) / g->bytes_per_s));
+            best = fmin(best, fmax(tile_s(g, p, tiles[i], split), moved / g->bytes_per_s));
         }
     return best;
 }
@@ -173,7 +138,7 @@ static double winograd_s(const engine *g, const weft_work_key *k, const conv *c,
                              : (product){places, c->p.n, c->channels, WINOGRAD_PRODUCTS};
     double moved = (double)k->element_bytes * WINOGRAD_PRODUCTS * places * (c->p.n + c->channels);
 
-    return product_s(g, &p, bytes) + moved / g->bytes_per_s;
+    return product_s(g, &p, bytes) + (moved + g->half_bytes) / g->bytes_per_s;
 }
 
 /* Matrix units want channels in multiples of `align`; what has others runs without them. */
@@ -233,13 +198,17 @@ static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
 {
     const double *v = d->value;
     weft_core_cost c = {0, weft_compulsory_bytes(k)};
-    engine g = {0, v[WEFT_P_SMS], v[WEFT_P_TILE_COST], v[WEFT_P_FILL],
-                v[WEFT_P_BANDWIDTH] * v[WEFT_P_ETA]};
+    engine g = {0,
+                v[WEFT_P_SMS],
+                v[WEFT_P_TILE_COST],
+                v[WEFT_P_FILL],
+                v[WEFT_P_BANDWIDTH] * v[WEFT_P_ETA],
+                v[WEFT_P_MEMORY_HALF]};
 
-    if (missing_peak(d, k) >= 0)
+    if (weft_missing_peak(d, k) >= 0)
         return (weft_core_cost){INFINITY, 0};
     if (k->n_layers > 0)
-        g.flops_per_s = v[peak_place(d, k->type)] * d->efficiency[k->family];
+        g.flops_per_s = v[weft_peak_place(d, k->type)] * d->efficiency[k->family];
     for (int i = 0; i < k->n_layers; i++)
         c.core_s += layer_s(&g, d, k, i);
     if (v[WEFT_P_PEAK_VECTOR] > 0)
@@ -251,13 +220,7 @@ static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
 
 static const weft_param params[] = {
     WEFT_ROW_COUNT("sms", WEFT_P_SMS, "multiprocessors"),
-    WEFT_ROW_PEAK("peak_f64", WEFT_P_PEAK_F64, "peak of f64 products"),
-    WEFT_ROW_PEAK("peak_f32", WEFT_P_PEAK_F32, "peak of f32 products"),
-    WEFT_ROW_PEAK("peak_tf32", WEFT_P_PEAK_TF32, "peak of f32 products run as tf32"),
-    WEFT_ROW_PEAK("peak_f16", WEFT_P_PEAK_F16, "peak of f16 products"),
-    WEFT_ROW_PEAK("peak_bf16", WEFT_P_PEAK_BF16, "peak of bf16 products"),
-    WEFT_ROW_PEAK("peak_fp8", WEFT_P_PEAK_FP8, "peak of 8-bit floating-point products"),
-    WEFT_ROW_PEAK("peak_int8", WEFT_P_PEAK_INT8, "peak of 8-bit integer products"),
+    WEFT_ROWS_OF_PEAKS,
     WEFT_ROW_PEAK("peak_vector", WEFT_P_PEAK_VECTOR, "peak of all other arithmetic; 0: no limit"),
     {"tile_cost",       WEFT_P_TILE_COST,       WEFT_UNIT_NONE,    true,  false, 11, 0,             1e6,
                                                                                       "cost of loading a tile, in rows and columns of it"                        },
@@ -270,11 +233,11 @@ static const weft_param params[] = {
     WEFT_ROW_COUNT_OR_1(
         "align", WEFT_P_ALIGN,
         "16-bit convolutions with channels that are no multiples of it run at peak_f32"),
-    WEFT_ROW_FLAG("use_tf32", WEFT_P_USE_TF32, "1: f32 products run as tf32"),
     WEFT_ROW_FLAG("use_winograd", WEFT_P_USE_WINOGRAD,
                   "1: 3 x 3 convolutions of f32 are transformed"),
     WEFT_ROW_BANDWIDTH,
     WEFT_ROW_ETA,
+    WEFT_ROW_MEMORY_HALF,
     WEFT_ROW_OVERHEAD,
     WEFT_ROWS_OF_ALL,
 };
@@ -284,5 +247,5 @@ const weft_device_row weft_device_gpu = {
     WEFT_PARAMS(params),
     .core_cost = core_cost,
     .peak_flops = peak_flops,
-    .missing = missing_peak,
+    .missing = weft_missing_peak,
 };

@@ -19,6 +19,12 @@ double weft_tensor_cycles(const weft_work_key *k, const weft_tensor_cores *t);
 /* Bytes of the products through the port at least, however they are cut. */
 double weft_tensor_port_bytes(const weft_work_key *k, const weft_tensor_cores *t);
 
+/* Parameter that holds the peak of products of a type (peaks.c). */
+int weft_peak_place(const weft_design *d, weft_dtype type);
+/* The peak that the products of an operator need and that is not given, or -1. */
+int weft_missing_peak(const weft_design *d, const weft_work_key *k);
+double weft_largest_peak(const weft_design *d); /* of all types; 0: none is given */
+
 /* Constants of the area of a chip; see template.c. */
 typedef struct weft_area_model {
     double fixed_mm2, pe_mm2, lane_mm2;

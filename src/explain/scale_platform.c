@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* scale_platform.c: a platform file whose devices and links take longer, or less long, by factors.
  *
- * The times of a device are proportional to 1 / its rates (peak_flops, memory_bandwidth, clock) and
- * to its overhead, in all models of devices: with rates divided and the overhead multiplied by a
- * factor every operator takes that many times as long. Measured times stay. The same for links,
+ * The times of a device are proportional to 1 / its rates (peaks, memory_bandwidth, clock) and to
+ * its overhead and fill, in all models of devices: with rates divided and these times multiplied by
+ * a factor every operator takes that many times as long. Measured times stay. The same for links,
  * with bandwidth and latency. */
 #include "sensitivity.h"
 #include "upgrade.h"
@@ -28,6 +28,12 @@ static bool scale_key(weft_doc *map, const char *key, double factor, weft_arena 
     return after != NULL;
 }
 
+static void scale_times(weft_doc *map, double factor, weft_arena *a)
+{
+    scale_key(map, "overhead", factor, a);
+    scale_key(map, "fill", factor, a);
+}
+
 /* True if it has rates. */
 static bool scale_design(weft_doc *map, double factor, weft_arena *a)
 {
@@ -36,7 +42,7 @@ static bool scale_design(weft_doc *map, double factor, weft_arena *a)
     for (int i = 0; weft_rates[i] != NULL; i++)
         has_rates |= scale_key(map, weft_rates[i], 1 / factor, a);
     if (has_rates)
-        scale_key(map, "overhead", factor, a);
+        scale_times(map, factor, a);
     return has_rates;
 }
 

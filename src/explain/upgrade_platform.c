@@ -27,7 +27,9 @@ typedef struct place {
     int group, entry;
 } place;
 
-const char *const weft_rates[] = {"peak_flops", "memory_bandwidth", "clock", NULL};
+const char *const weft_rates[] = {"peak_flops",  "peak_f64",         "peak_f32", "peak_tf32",
+                                  "peak_f16",    "peak_bf16",        "peak_fp8", "peak_int8",
+                                  "peak_vector", "memory_bandwidth", "clock",    NULL};
 
 /* --- entries --------------------------------------------------------------------------------- */
 

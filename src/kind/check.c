@@ -216,13 +216,7 @@ static bool is_built_in(const char *name, weft_arena *a)
 {
     if (weft_zoo_has(weft_arena_text(a, name, strcspn(name, ":"))))
         return true;
-    for (int i = 0; i < weft_preset_count(); i++)
-        if (strcmp(weft_preset_at(i)->name, name) == 0)
-            return true;
-    for (int i = 0; i < weft_template_preset_count(); i++)
-        if (strcmp(weft_template_preset_at(i)->name, name) == 0)
-            return true;
-    return false;
+    return weft_preset_find(name, false) || weft_preset_find(name, true);
 }
 
 /* In the folder of the plan and those above it, as many as a path that leads out of them may need;
@@ -264,26 +258,19 @@ const char *weft_model_beside(const weft_plan_origin *o, const weft_named *by, w
 
 const char *weft_platform_beside(const weft_plan_origin *o, const weft_named *by, weft_arena *a)
 {
+    const char *bare;
+
     if (by->platform || o->platform == NULL)
         return by->platform;
-    return weft_beside(by->plan_path, o->platform, a);
+    bare = weft_platform_bare(o->platform, a);
+    return weft_arena_print(a, "%s%s", weft_beside(by->plan_path, bare, a),
+                            o->platform + strlen(bare));
 }
 
 weft_status weft_machine_open(const char *source, const char *text, weft_platform **out)
 {
     return text == NULL ? weft_platform_open(source, out)
                         : weft_platform_parse(text, strlen(text), source, out);
-}
-
-weft_status weft_machine_read(const char *platform, weft_arena *a, const weft_doc **out)
-{
-    for (int i = 0; i < weft_preset_count(); i++) {
-        const weft_preset *p = weft_preset_at(i);
-
-        if (strcmp(p->name, platform) == 0)
-            return weft_doc_parse(p->text, p->size, p->name, a, out);
-    }
-    return weft_doc_read(platform, a, out);
 }
 
 /* Built-in models are made for one sample unless something else was asked for; how many a file is
@@ -306,7 +293,7 @@ weft_status weft_explain_missing(weft_status status, const weft_named *by,
     if (by->model == NULL && o->model != NULL && strncmp(message, o->model, strlen(o->model)) == 0)
         flag = "--model";
     else if (by->platform == NULL && o->platform != NULL &&
-             strncmp(message, o->platform, strlen(o->platform)) == 0)
+             strncmp(message, o->platform, strlen(weft_platform_bare(o->platform, a))) == 0)
         flag = "--on";
     if (flag == NULL)
         return status;

@@ -60,9 +60,6 @@ double weft_samples_of(const weft_plan_origin *o, weft_arena *a);
 /* text NULL: the platform that `source` names. The caller owns *out. */
 WEFT_CHECKED weft_status weft_machine_open(const char *source, const char *text,
                                            weft_platform **out);
-/* The document of a platform: a preset or a file. In `a`. */
-WEFT_CHECKED weft_status weft_machine_read(const char *platform, weft_arena *a,
-                                           const weft_doc **out);
 
 /* The commands that make a plan and its page again, as a user would type them (remake.c). */
 const char *weft_remake_place(const void *report, const weft_remake *m, weft_arena *a);

@@ -62,7 +62,7 @@ static weft_status machine(const void *of, weft_arena *a, const weft_doc **out)
     const weft_request *r = of;
 
     if (r->platform != NULL && *r->platform)
-        return weft_machine_read(r->platform, a, out);
+        return weft_platform_read(r->platform, a, out);
     if (r->format != NULL && *r->format)
         return weft_fail(WEFT_E_INPUT,
                          "%s is of the format %s, whose machines are not edited: upgrades are for "

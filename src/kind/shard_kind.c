@@ -63,7 +63,7 @@ static void close(void *c)
 
 static weft_status machine(const void *of, weft_arena *a, const weft_doc **out)
 {
-    return weft_machine_read(((const weft_shard_request *)of)->platform, a, out);
+    return weft_platform_read(((const weft_shard_request *)of)->platform, a, out);
 }
 
 static const char *value_name(const weft_opened *p)

@@ -58,6 +58,12 @@ WEFT_CHECKED weft_status weft_machine_finish(weft_machine *m, weft_platform **ou
 /* Fills the routes from devices, switches, links and host. */
 void weft_platform_find_routes(weft_platform *p);
 
+/* The name ends as that of a file. */
+bool weft_preset_has_ending(const char *source);
+/* Puts the counts of "NAME:key=value,.." into the document of NAME. */
+WEFT_CHECKED weft_status weft_platform_set_counts(const weft_doc *root, const char *source,
+                                                  weft_arena *a);
+
 /* A design with the defaults of its model. */
 weft_design weft_design_default(weft_device_model model);
 /* True if the parameter counts something: it must be a whole number. */

@@ -11,11 +11,6 @@
 /* Lowest value of what must not be 0. */
 #define WEFT_POSITIVE 1e-9
 
-#define WEFT_ROW_FLOPS                                                                             \
-    {                                                                                              \
-        "peak_flops", WEFT_P_FLOPS, WEFT_UNIT_FLOPS, true, true, 0, WEFT_POSITIVE, WEFT_UNLIMITED, \
-            "peak operations per second (a multiply-add counts 2)"                                 \
-    }
 #define WEFT_ROW_BANDWIDTH                                                                         \
     {                                                                                              \
         "memory_bandwidth", WEFT_P_BANDWIDTH, WEFT_UNIT_BYTES_PER_S, true, true, 0, WEFT_POSITIVE, \
@@ -25,6 +20,12 @@
     {                                                                                              \
         "memory_efficiency", WEFT_P_ETA, WEFT_UNIT_NONE, true, false, 1, WEFT_POSITIVE, 1,         \
             "usable part of memory_bandwidth"                                                      \
+    }
+/* Half of the efficiency at this size: (b + half) / (bandwidth efficiency) seconds for b bytes. */
+#define WEFT_ROW_MEMORY_HALF                                                                       \
+    {                                                                                              \
+        "memory_half", WEFT_P_MEMORY_HALF, WEFT_UNIT_BYTES, false, false, 0, 0, 1e12,              \
+            "bytes of an operator at which memory reaches half of memory_efficiency"               \
     }
 #define WEFT_ROW_OVERHEAD                                                                          \
     {                                                                                              \
@@ -81,6 +82,17 @@
     {                                                                                              \
         key, place, WEFT_UNIT_NONE, true, false, 0, 0, 1, help                                     \
     }
+
+/* Peaks by element type, for models whose products have them (src/cost/peaks.c). */
+#define WEFT_ROWS_OF_PEAKS                                                                         \
+    WEFT_ROW_PEAK("peak_f64", WEFT_P_PEAK_F64, "peak of f64 products"),                            \
+        WEFT_ROW_PEAK("peak_f32", WEFT_P_PEAK_F32, "peak of f32 products"),                        \
+        WEFT_ROW_PEAK("peak_tf32", WEFT_P_PEAK_TF32, "peak of f32 products run as tf32"),          \
+        WEFT_ROW_PEAK("peak_f16", WEFT_P_PEAK_F16, "peak of f16 products"),                        \
+        WEFT_ROW_PEAK("peak_bf16", WEFT_P_PEAK_BF16, "peak of bf16 products"),                     \
+        WEFT_ROW_PEAK("peak_fp8", WEFT_P_PEAK_FP8, "peak of 8-bit floating-point products"),       \
+        WEFT_ROW_PEAK("peak_int8", WEFT_P_PEAK_INT8, "peak of 8-bit integer products"),            \
+        WEFT_ROW_FLAG("use_tf32", WEFT_P_USE_TF32, "1: f32 products run as tf32")
 
 /* The members `param` and `n_params` of a row. */
 #define WEFT_PARAMS(table) .param = (table), .n_params = (int)(sizeof(table) / sizeof(table)[0])

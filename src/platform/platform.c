@@ -301,6 +301,15 @@ static void mix_real(uint64_t *h, double value)
     mix(h, bits);
 }
 
+/* Does a platform without it have the hash it had before the model got this parameter? */
+static bool is_late(weft_device_model model, int place)
+{
+    bool is_peak = place >= WEFT_P_PEAK_F64 && place <= WEFT_P_PEAK_INT8;
+
+    return place == WEFT_P_MEMORY_HALF ||
+           (model == WEFT_ROOFLINE && (is_peak || place == WEFT_P_USE_TF32));
+}
+
 static void mix_design(uint64_t *h, const weft_design *d)
 {
     const weft_device_row *model = models[d->model];
@@ -309,8 +318,12 @@ static void mix_design(uint64_t *h, const weft_design *d)
     mix_text(h, d->name);
     mix_text(h, model->name);
     for (int i = 0; i < model->n_params; i++) {
-        mix_text(h, model->param[i].key);
-        mix_real(h, d->value[model->param[i].place]);
+        const weft_param *p = &model->param[i];
+
+        if (is_late(d->model, p->place) && d->value[p->place] == p->fallback)
+            continue;
+        mix_text(h, p->key);
+        mix_real(h, d->value[p->place]);
     }
     for (int f = 0; f < WEFT_N_FAMILIES; f++)
         mix_real(h, d->efficiency[f]);

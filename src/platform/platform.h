@@ -56,7 +56,7 @@ enum {                   /* several models */
        WEFT_P_VECTOR_CORES,
        WEFT_P_PORT,     /* template: bytes a cycle between buffer and all cores; 0: no limit */
        WEFT_P_SMS,      /* gpu: multiprocessors */
-       WEFT_P_PEAK_F64, /* gpu: operations a second of products, by element type; 0: none */
+       WEFT_P_PEAK_F64, /* gpu, roofline: operations a second of products, by type; 0: none */
        WEFT_P_PEAK_F32,
        WEFT_P_PEAK_TF32,
        WEFT_P_PEAK_F16,
@@ -69,8 +69,9 @@ enum {                   /* several models */
        WEFT_P_CONV_EFFICIENCY, /* gpu: of convolutions, beside that of products */
        WEFT_P_STEP,            /* gpu: seconds of each step of a recurrent layer */
        WEFT_P_ALIGN,           /* gpu: sizes of 16-bit products that run at their peak */
-       WEFT_P_USE_TF32,        /* gpu: 1 if products of f32 run as tf32 */
+       WEFT_P_USE_TF32,        /* gpu, roofline: 1 if products of f32 run as tf32 */
        WEFT_P_USE_WINOGRAD,    /* gpu: 1 if convolutions of f32 may be transformed */
+       WEFT_P_MEMORY_HALF,     /* gpu: bytes at which memory reaches half of its efficiency */
        WEFT_P_PJ_FLOP,         /* energy_per_flop, joules (written pJ) */
        WEFT_P_PJ_BYTE,         /* energy_per_byte of memory traffic, joules */
        WEFT_P_AREA,            /* area, mm2; 0: computed where the model has one */
@@ -156,10 +157,16 @@ typedef struct weft_platform {
     weft_arena *arena;
 } weft_platform;
 
-/* A preset by name, or a file (a '/' or an ending .yaml, .yml, .json). The caller owns *out. */
+/* A preset by name, or a file (a '/' or an ending .yaml, .yml, .json), with other counts where they
+ * are given: "cluster-a100:server=48,server.gpu=4" (counts.c). The caller owns *out. */
 WEFT_CHECKED weft_status weft_platform_open(const char *source, weft_platform **out);
 WEFT_CHECKED weft_status weft_platform_parse(const char *text, size_t n, const char *file,
                                              weft_platform **out);
+/* The document of a platform, with its counts. In `a`. */
+WEFT_CHECKED weft_status weft_platform_read(const char *source, weft_arena *a,
+                                            const weft_doc **out);
+/* The preset or file that a source names, without counts. */
+const char *weft_platform_bare(const char *source, weft_arena *a);
 void weft_platform_free(weft_platform *p);
 
 static inline const weft_route *weft_platform_route(const weft_platform *p, int from, int to)
@@ -185,6 +192,9 @@ int weft_network_preset_count(void);
 const weft_preset *weft_network_preset_at(int i);
 int weft_set_preset_count(void); /* published measurements (validate/measured.h) */
 const weft_preset *weft_set_preset_at(int i);
+/* A built-in platform or template, or NULL; and the message about such a name. */
+const weft_preset *weft_preset_find(const char *name, bool is_template);
+weft_status weft_preset_unknown(const char *name, bool is_template);
 /* The text of a preset or of a file, as the user names it; *file must be closed after use. */
 WEFT_CHECKED weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
                                           weft_preset *out);
@@ -240,6 +250,8 @@ typedef struct weft_device_row {
     double (*area_mm2)(const weft_design *d);
     /* The parameter that this work needs and the device does not have, or -1. */
     int (*missing)(const weft_design *d, const struct weft_work_key *k);
+    /* The parameter that a file must give beside those it has, or -1. */
+    int (*needed)(const weft_design *d);
 } weft_device_row;
 
 #define WEFT_DECLARATION(NAME, name) extern const weft_device_row weft_device_##name;

@@ -322,6 +322,20 @@ static weft_status read_profile(const weft_doc *map, weft_design *out, weft_aren
     return WEFT_OK;
 }
 
+/* What a model needs only where other parameters do not stand for it. */
+static weft_status check_needed(const weft_doc *map, const weft_design *d)
+{
+    const weft_device_row *model = weft_device_row_of(d->model);
+    int place = model->needed ? model->needed(d) : -1;
+
+    for (int i = 0; i < model->n_params; i++)
+        if (model->param[i].place == place)
+            return weft_doc_fail(map, "'%s' is %s, expected %s", model->param[i].key,
+                                 weft_doc_get(map, model->param[i].key) ? "0" : "missing",
+                                 model->param[i].help);
+    return WEFT_OK;
+}
+
 static weft_status read_design(const weft_doc *map, bool is_device, weft_machine *m,
                                weft_design *out)
 {
@@ -335,6 +349,7 @@ static weft_status read_design(const weft_doc *map, bool is_device, weft_machine
     p = weft_device_params(model, &n);
     for (int i = 0; i < n; i++)
         WEFT_TRY(read_row(map, &p[i], &out->value[p[i].place]));
+    WEFT_TRY(check_needed(map, out));
     WEFT_TRY(read_efficiency(map, out));
     WEFT_TRY(read_only(map, out, m->arena));
     return read_profile(map, out, m->arena);
@@ -772,14 +787,27 @@ weft_status weft_platform_parse(const char *text, size_t n, const char *file, we
     return status;
 }
 
-weft_status weft_platform_open(const char *source, weft_platform **out)
+weft_status weft_platform_read(const char *source, weft_arena *a, const weft_doc **out)
 {
+    const char *bare = weft_platform_bare(source, a);
     weft_file f;
     weft_preset p;
     weft_status status;
 
-    WEFT_TRY(weft_preset_open(source, false, &f, &p));
-    status = weft_platform_parse(p.text, p.size, p.name, out);
+    WEFT_TRY(weft_preset_open(bare, false, &f, &p));
+    status = weft_doc_parse(p.text, p.size, bare, a, out);
     weft_file_close(&f);
+    return status == WEFT_OK ? weft_platform_set_counts(*out, source, a) : status;
+}
+
+weft_status weft_platform_open(const char *source, weft_platform **out)
+{
+    weft_arena *a = weft_arena_new();
+    const weft_doc *root = NULL;
+    weft_status status = weft_platform_read(source, a, &root);
+
+    if (status == WEFT_OK)
+        status = read_platform(root, source, out);
+    weft_arena_free(a);
     return status;
 }

@@ -5,7 +5,7 @@
  * it knows the size of a file: a row is a weft_preset, four words without padding. Texts end with a
  * NUL that is not counted. tools/presets writes the rows, sorted by name, into files in the folder
  * that the build names: -DWEFT_PRESETS="<folder>". */
-#include "platform.h"
+#include "machine.h"
 
 #include <assert.h>
 #include <string.h>
@@ -46,22 +46,24 @@ TABLE(weft_set_preset, "sets.s")
 
 /* --- what a user names ----------------------------------------------------------------------- */
 
-static bool is_file(const char *source)
+bool weft_preset_has_ending(const char *source)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
-    bool is_one = strchr(source, '/') != NULL;
 
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(source), length = strlen(endings[i]);
 
-        is_one = is_one || (n >= length && strcmp(source + n - length, endings[i]) == 0);
+        if (n >= length && strcmp(source + n - length, endings[i]) == 0)
+            return true;
     }
-    return is_one;
+    return false;
 }
 
-static weft_status fail_source(const char *source, const char *what, const weft_preset *preset,
-                               int n)
+weft_status weft_preset_unknown(const char *source, bool is_template)
 {
+    const weft_preset *preset = is_template ? weft_template_preset_table : weft_preset_table;
+    int n = is_template ? weft_template_preset_count() : weft_preset_count();
+    const char *what = is_template ? "template" : "platform";
     weft_arena *a = weft_arena_new();
     const char **name = WEFT_NEW(a, const char *, n), *near;
 
@@ -78,20 +80,29 @@ static weft_status fail_source(const char *source, const char *what, const weft_
                      what, source, what);
 }
 
-weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
-                             weft_preset *out)
+const weft_preset *weft_preset_find(const char *name, bool is_template)
 {
     const weft_preset *preset = is_template ? weft_template_preset_table : weft_preset_table;
     int n = is_template ? weft_template_preset_count() : weft_preset_count();
 
-    *file = (weft_file){0};
     for (int i = 0; i < n; i++)
-        if (strcmp(preset[i].name, source) == 0) {
-            *out = preset[i];
-            return WEFT_OK;
-        }
-    if (!is_file(source))
-        return fail_source(source, is_template ? "template" : "platform", preset, n);
+        if (strcmp(preset[i].name, name) == 0)
+            return &preset[i];
+    return NULL;
+}
+
+weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
+                             weft_preset *out)
+{
+    const weft_preset *preset = weft_preset_find(source, is_template);
+
+    *file = (weft_file){0};
+    if (preset) {
+        *out = *preset;
+        return WEFT_OK;
+    }
+    if (strchr(source, '/') == NULL && !weft_preset_has_ending(source))
+        return weft_preset_unknown(source, is_template);
     WEFT_TRY(weft_file_open(source, file));
     *out = (weft_preset){source, NULL, (const char *)file->data, file->size};
     return WEFT_OK;

@@ -109,6 +109,7 @@ static weft_status fill(const weft_graph *g, weft_shard_problem *p)
         return weft_fail(WEFT_E_INPUT, "one stretch for each set (--contiguous) needs one step "
                                        "after the other (--semantics sequential)");
     WEFT_TRY(list_accelerators(p));
+    WEFT_TRY(weft_check_peaks(g, p->platform));
     WEFT_TRY(weft_steps_new(g, &steps));
     p->steps = steps;
     scratch = weft_arena_new();

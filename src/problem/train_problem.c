@@ -349,6 +349,7 @@ static weft_status read_network(reader *r, weft_train_problem **out)
     weft_block_options o;
 
     WEFT_TRY(open_first(r));
+    WEFT_TRY(weft_check_peaks(r->first->graph, r->platform));
     WEFT_TRY(weft_cluster_new(r->platform, &r->cluster));
     weft_options_default(weft_block_table, &o);
     WEFT_TRY(weft_blocks_of(r->first->graph, &o, r->a, &r->blocks));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The model gpu: products computed by hand, relations that hold for every product, and published
+/* The model gpu, and peaks by type of roofline: products computed by hand, relations that hold for every product, and published
  * times of DeepBench (skipped where the folder of measurements is not there). */
 #include "check.h"
 
@@ -102,6 +102,63 @@ TEST(each_type_has_its_own_peak)
     d.value[WEFT_P_PEAK_TF32] = 62.8e12;
     half.read_bytes = half.write_bytes = full.read_bytes = full.write_bytes = 0;
     CHECK_SAME(seconds(&d, &full) * 62.8, seconds(&d, &half) * 112);
+}
+
+TEST(rooflines_have_peaks_by_type_too)
+{
+    weft_design d = {.name = "cpu", .model = WEFT_ROOFLINE};
+    weft_work_key half = product(WEFT_F16, 1024, 1024, 1024), full = half, brain = half, other;
+    double flops = 2.0 * 1024 * 1024 * 1024;
+
+    full.type = WEFT_F32;
+    brain.type = WEFT_BF16;
+    d.value[WEFT_P_BANDWIDTH] = 1e18;
+    d.value[WEFT_P_ETA] = 1;
+    for (int f = 0; f < WEFT_N_FAMILIES; f++)
+        d.efficiency[f] = 0.5;
+    CHECK_INT(weft_device_roofline.needed(&d), WEFT_P_FLOPS);
+    d.value[WEFT_P_FLOPS] = 1e12; /* alone: of all types */
+    CHECK_SAME(seconds(&d, &brain), flops / 0.5e12);
+    CHECK_INT(weft_device_roofline.missing(&d, &brain), -1);
+    d.value[WEFT_P_PEAK_F16] = 8e12;
+    d.value[WEFT_P_PEAK_F32] = 2e12;
+    CHECK_SAME(seconds(&d, &half), flops / 4e12);
+    CHECK_SAME(seconds(&d, &full), flops / 1e12);
+    CHECK_INT(weft_device_roofline.missing(&d, &brain), WEFT_P_PEAK_BF16);
+    CHECK(isinf(seconds(&d, &brain)));
+    CHECK_SAME(weft_design_peak_flops(&d), 8e12);
+    d.value[WEFT_P_USE_TF32] = 1;
+    CHECK_INT(weft_device_roofline.missing(&d, &full), WEFT_P_PEAK_TF32);
+    d.value[WEFT_P_PEAK_TF32] = 4e12;
+    CHECK_SAME(seconds(&d, &full), flops / 2e12);
+    /* Arithmetic that is no product: peak_flops, else peak_f32, else the largest. */
+    half.flops = 1000000000;
+    other = (weft_work_key){.family = WEFT_FUSE_ELEMENT, .type = WEFT_BF16, .flops = half.flops};
+    CHECK_INT(weft_device_roofline.missing(&d, &other), -1);
+    CHECK_SAME(seconds(&d, &half), flops / 4e12 + 1e9 / 0.5e12);
+    CHECK_SAME(seconds(&d, &other), 1e9 / 0.5e12);
+    d.value[WEFT_P_FLOPS] = 0;
+    CHECK_INT(weft_device_roofline.needed(&d), -1);
+    CHECK_SAME(seconds(&d, &other), 1e9 / 1e12);
+    d.value[WEFT_P_PEAK_F32] = 0;
+    CHECK_SAME(seconds(&d, &other), 1e9 / 4e12);
+}
+
+TEST(small_amounts_move_slower)
+{
+    weft_design d = v100();
+    weft_work_key k = {
+        .family = WEFT_FUSE_ELEMENT, .type = WEFT_F16, .read_bytes = 600000, .write_bytes = 300000};
+    weft_work_key thin = product(WEFT_F16, 1, 4096, 4096), empty = {.family = WEFT_FUSE_ELEMENT};
+    double bytes = (double)(thin.read_bytes + thin.write_bytes);
+
+    CHECK_SAME(seconds(&d, &k), 1e-6);
+    d.value[WEFT_P_MEMORY_HALF] = 900000; /* as many bytes: half of the speed */
+    CHECK_SAME(seconds(&d, &k), 2e-6);
+    CHECK_SAME(seconds(&d, &thin), (bytes + 900000) / 900e9);
+    CHECK(seconds(&d, &empty) == 0); /* what moves nothing waits for nothing */
+    k.read_bytes = 900000000;
+    CHECK(seconds(&d, &k) < 1.002 * 900.3e6 / 900e9); /* large amounts hardly notice */
 }
 
 TEST(recurrent_steps_wait_for_each_other)
@@ -239,6 +296,8 @@ int main(void)
         cmocka_unit_test(few_results_are_shared_by_split_k),
         cmocka_unit_test(memory_limits_thin_products),
         cmocka_unit_test(each_type_has_its_own_peak),
+        cmocka_unit_test(rooflines_have_peaks_by_type_too),
+        cmocka_unit_test(small_amounts_move_slower),
         cmocka_unit_test(recurrent_steps_wait_for_each_other),
         cmocka_unit_test(winograd_speeds_small_kernels_of_f32_only),
         cmocka_unit_test(no_product_exceeds_the_peak_and_more_speed_never_hurts),

@@ -339,6 +339,50 @@ TEST(a_wrong_source_is_explained)
     CHECK(p == NULL);
 }
 
+TEST(counts_of_groups_and_devices_can_be_set)
+{
+    weft_platform *p = NULL, *q = NULL;
+
+    CHECK_OK(weft_platform_open("cluster-32:server=3,server.gpu=2", &p));
+    CHECK_INT(p->n_devices, 3 * 2);
+    CHECK_TEXT(p->source, "cluster-32:server=3,server.gpu=2");
+    CHECK_TEXT(p->device[5].name, "server2.gpu1");
+    CHECK_OK(weft_platform_open("cluster-32:server=4", &q)); /* what the file says */
+    CHECK(p->hash != q->hash);
+    weft_platform_free(p);
+    CHECK_OK(weft_platform_open("cluster-32", &p));
+    CHECK(p->hash == q->hash);
+    weft_platform_free(p);
+    weft_platform_free(q);
+}
+
+TEST(wrong_counts_are_explained)
+{
+    static const char *const wrong[][2] = {
+        {"cluster-32:sever=3",                     "did you mean 'server'?"                        },
+        {"cluster-32:gpu=3",                       "did you mean 'server.gpu'?"                    },
+        {"cluster-32:elephant=3",                  "what has a 'count:': server, server.gpu"       },
+        {"dgx-a100:cpu=2",                         "'cpu' has no 'count:'"                         },
+        {"cluster-32:server",                      "'server' is no setting, expected NAME=COUNT"   },
+        {"cluster-32:server=2,",                   "'' is no setting"                              },
+        {"cluster-32:server=0",                    "server is '0', expected a whole number from 1" },
+        {"cluster-32:server=-1",                   "server is '-1', expected a whole number from 1"},
+        {"cluster-32:server=99999999999999999999", "expected a whole number from 1 to 4096"        },
+        {"cluster-32:server=2x",                   "server is '2x'"                                },
+        {"cluster-32:server=2,server=2",           "'server' is set twice"                         },
+        {"cluster-32:server=4096",                 "more than"                                     },
+        {"no-such:server=2",                       "no platform is called 'no-such'"               },
+        {"folder/file.yaml:server=2",              "folder/file.yaml: cannot be opened"            },
+        {"a:server=2.yaml",                        "a:server=2.yaml: cannot be opened"             },
+        {"a:b=2/file",                             "a:b=2/file: cannot be opened"                  },
+    };
+    weft_platform *p = NULL;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK_FAILS(weft_platform_open(wrong[i][0], &p), wrong[i][1]);
+    CHECK(p == NULL);
+}
+
 /* --- notation -------------------------------------------------------------------------------- */
 
 TEST(the_notation_makes_rooflines)
@@ -631,7 +675,7 @@ TEST(the_hash_sees_every_change)
 
 TEST(all_presets_load)
 {
-    CHECK_INT(weft_preset_count(), 12);
+    CHECK_INT(weft_preset_count(), 25);
     for (int i = 0; i < weft_preset_count(); i++) {
         const weft_preset *s = weft_preset_at(i);
         weft_platform *p = opened(s->name);
@@ -706,6 +750,43 @@ TEST(template_presets_reach_the_published_peaks)
         CHECK_INT(p->n_devices, 1);
         CHECK_INT(p->device[0].design[0].model, WEFT_TEMPLATE);
         CHECK(fabs(peak - tera[i] * 1e12) < 0.004 * peak);
+        weft_platform_free(p);
+    }
+}
+
+/* Peaks without sparsity, in TFLOP/s, and memories as the data sheets say. */
+TEST(gpu_presets_have_the_peaks_of_data_sheets)
+{
+    static const struct {
+        const char *source, *device;
+        double sms, f32, tf32, f16, int8, bytes_per_s, memory;
+    } sheet[] = {
+        {"cluster-a100:server=1", "server0.gpu0", 108, 19.5, 156,   312,   624,   2039e9, 80e9 },
+        {"cluster-h100",          "server3.gpu7", 132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
+        {"dgx-h100",              "gpu7",         132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
+        {"dgx-h200",              "gpu0",         132, 67,   494.7, 989.4, 1979,  4800e9, 141e9},
+        {"dgx-b200",              "gpu0",         148, 80,   1125,  2250,  4500,  8000e9, 180e9},
+        {"server-8xh100-pcie",    "gpu7",         114, 51,   378,   756,   1513,  2000e9, 80e9 },
+        {"server-l4:gpu=1",       "gpu0",         58,  30.3, 60.5,  121,   242.5, 300e9,  24e9 },
+        {"server-l40s",           "gpu3",         142, 91.6, 183,   362,   733,   864e9,  48e9 },
+        {"server-a10",            "gpu0",         72,  31.2, 62.5,  125,   250,   600e9,  24e9 },
+        {"server-rtx-4090",       "gpu0",         128, 82.6, 82.6,  165.2, 660.6, 1008e9, 24e9 },
+    };
+
+    for (size_t i = 0; i < sizeof sheet / sizeof sheet[0]; i++) {
+        weft_platform *p = opened(sheet[i].source);
+        const weft_device *d = &p->device[device(p, sheet[i].device)];
+        const double *v = d->design[0].value;
+
+        CHECK_INT(d->design[0].model, WEFT_GPU);
+        CHECK(v[WEFT_P_SMS] == sheet[i].sms && v[WEFT_P_USE_TF32] == 1);
+        CHECK_NEAR(v[WEFT_P_PEAK_F32] / 1e12, sheet[i].f32);
+        CHECK_NEAR(v[WEFT_P_PEAK_TF32] / 1e12, sheet[i].tf32);
+        CHECK_NEAR(v[WEFT_P_PEAK_F16] / 1e12, sheet[i].f16);
+        CHECK(v[WEFT_P_PEAK_BF16] == v[WEFT_P_PEAK_F16]);
+        CHECK_NEAR(v[WEFT_P_PEAK_INT8] / 1e12, sheet[i].int8);
+        CHECK(v[WEFT_P_BANDWIDTH] == sheet[i].bytes_per_s);
+        CHECK(d->memory_bytes == sheet[i].memory);
         weft_platform_free(p);
     }
 }
@@ -816,6 +897,8 @@ int main(void)
         cmocka_unit_test(an_adaptive_device_has_designs),
         cmocka_unit_test(bad_files_are_refused_with_file_line_and_reason),
         cmocka_unit_test(a_wrong_source_is_explained),
+        cmocka_unit_test(counts_of_groups_and_devices_can_be_set),
+        cmocka_unit_test(wrong_counts_are_explained),
         cmocka_unit_test(the_notation_makes_rooflines),
         cmocka_unit_test(the_notation_links_all_pairs_and_takes_settings),
         cmocka_unit_test(wrong_notations_are_refused),
@@ -828,6 +911,7 @@ int main(void)
         cmocka_unit_test(the_adaptive_preset_has_the_constants_of_its_study),
         cmocka_unit_test(the_twelve_accelerators_cover_three_kinds_of_layers),
         cmocka_unit_test(template_presets_reach_the_published_peaks),
+        cmocka_unit_test(gpu_presets_have_the_peaks_of_data_sheets),
         cmocka_unit_test(gpus_talk_over_their_fastest_links),
         cmocka_unit_test(damaged_files_are_read_or_refused),
         cmocka_unit_test(damaged_notations_are_read_or_refused),
