@@ -123,11 +123,12 @@ static const weft_block_state *draw_state(const weft_blocks *u, int width, weft_
 static weft_train_constraints draw_ask(weft_rng *r)
 {
     static const int64_t batches[] = {2, 4, 6, 8};
-    weft_train_constraints constraints = {.batch = batches[weft_rng_below(r, 4)],
-                                          .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
-                                          .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
-                                          .most_chunks = 3,
-                                          .is_split_moments = weft_rng_below(r, 3) == 0};
+    weft_train_constraints constraints = {
+        .batch = batches[weft_rng_below(r, 4)],
+        .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
+        .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
+        .most_chunks = 3,
+        .zero = weft_rng_below(r, 3) == 0 ? 1 + weft_rng_below(r, 3) : 0};
 
     constraints.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
     constraints.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
@@ -138,6 +139,25 @@ static weft_train_constraints draw_ask(weft_rng *r)
     if (weft_rng_below(r, 8) == 0)
         constraints.most_stages = 1 + weft_rng_below(r, 3);
     return constraints;
+}
+
+/* A third of the problems ask for exact numbers, if these do not contradict what there is. */
+static void draw_exact(weft_train_problem_spec *s, weft_rng *r)
+{
+    weft_train_constraints usual = s->constraints, *x = &s->constraints;
+    weft_cluster *cluster;
+
+    if (weft_rng_below(r, 3) != 0)
+        return;
+    x->tp = weft_rng_below(r, 3);
+    x->pp = weft_rng_below(r, 4);
+    x->dp = weft_rng_below(r, 3);
+    x->mbs = weft_rng_below(r, 4);
+    x->chunks = weft_rng_below(r, 4);
+    CHECK_OK(weft_cluster_new(s->platform, &cluster));
+    if (weft_train_constraints_check(x, cluster, &s->blocks) != WEFT_OK)
+        *x = usual;
+    weft_cluster_free(cluster);
 }
 
 small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
@@ -166,6 +186,7 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
         if (t == 0 || weft_rng_below(r, 8))
             cost[t] = draw_cost(s.blocks.n_blocks, t < N_WIDTHS * N_SHARES ? 2 : 1,
                                 widths[t / N_SHARES % N_WIDTHS], shares[t % N_SHARES], r, a);
+    draw_exact(&s, r);
     CHECK_OK(weft_train_problem_make(&s, &d.training));
     return d;
 }
@@ -287,12 +308,36 @@ static double seconds_of(const weft_train_problem *p, const weft_stage *s, int i
 
 /* --- complete plans -------------------------------------------------------------------------- */
 
+/* Has the plan the numbers that are asked for? */
+static bool is_exact(const brute *b)
+{
+    const weft_train_constraints *x = &b->p->constraints;
+    const weft_train_plan *plan = &b->plan;
+
+    if ((x->pp > 0 && plan->n_stages != x->pp) || (x->chunks > 0 && plan->n_chunks != x->chunks))
+        return false;
+    for (int i = 0; i < plan->n_stages; i++) {
+        int n = 0;
+
+        for (int k = 0; k < plan->stage[i].n_parts; k++) {
+            n += plan->stage[i].part[k].n_blocks;
+            if (x->mbs > 0 && plan->stage[i].part[k].samples != x->mbs)
+                return false;
+        }
+        if ((x->dp > 0 && n != x->dp) || (x->tp > 0 && plan->stage[i].width != x->tp))
+            return false;
+    }
+    return true;
+}
+
 static void judge(brute *b)
 {
     size_t mark = weft_arena_mark(b->a);
     weft_train_measures measures;
     weft_violation violation;
 
+    if (!is_exact(b))
+        return;
     if (weft_train_plan_check(b->p, &b->plan, &violation, 1, b->a) != 0)
         fail_msg("brute force makes a plan that is not legal: %s", violation.what);
     CHECK_OK(weft_train_plan_evaluate(b->p, &b->plan, b->a, &measures));
@@ -485,6 +530,8 @@ static bool settle_recomputes(brute *b)
     weft_recompute choice[MOST_STAGES];
     int n = b->plan.n_stages;
 
+    if (!is_exact(b))
+        return false;
     for (int i = 0; i < n; i++)
         best_s[i] = INFINITY;
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++) {

@@ -170,7 +170,7 @@ drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
                                              .schedules = (1u << WEFT_N_SCHEDULES) - 1,
                                              .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
                                              .most_chunks = 4,
-                                             .is_split_moments = constraints->is_split_moments};
+                                             .zero = constraints->zero};
     for (int i = 0; i < 2 * N_WIDTHS; i++)
         state[i] = draw_states(constraints, &s.blocks, r, a);
     for (int t = 0; t < 2 * N_WIDTHS * N_SHARES; t++)

@@ -14,7 +14,8 @@ typedef struct drawn_training {
 
 /* What a random problem is like; all zero: a chain, everything allowed. */
 typedef struct draw_training_ask {
-    bool is_dag, is_contend, has_shared, is_split_moments;
+    bool is_dag, is_contend, has_shared;
+    int zero;
     bool is_alone;    /* no bytes between units, no gradients, no update: stages only compute */
     bool has_no_zero; /* every time is positive */
 } draw_training_ask;

@@ -165,6 +165,19 @@ bool weft_blocks_dag(int n, int n_edges, const int *from, const int *to, int64_t
  * for forward, backward and update. False: the units cannot be cut this way (steps as made by
  * weft_steps_within can), or an operator is not supported. cost, state: [n_units], state may be
  * NULL. */
+/* What training keeps of a parameter of less than 32 bits, by the bytes that this is with 2 bytes a
+ * parameter and Adam: 2 for the parameter, 12 for a copy of 4 bytes and two moments, and gradients
+ * of 2 bytes; of 4 bytes, which replicas sum so; of 2 bytes, and a copy of 4 bytes in the
+ * optimizer. Larger parameters have gradients of their own size, and no copies. */
+typedef enum weft_recipe {
+    WEFT_RECIPE_16,
+    WEFT_RECIPE_18,
+    WEFT_RECIPE_20,
+    WEFT_N_RECIPES
+} weft_recipe;
+
+const char *weft_recipe_name(weft_recipe r); /* "16", "18", "20" */
+
 typedef struct weft_block_request {
     const weft_blocks *blocks;
     const weft_graph *graph;
@@ -172,6 +185,7 @@ typedef struct weft_block_request {
     const weft_design *design;
     int width;
     weft_link_cost inside;
+    weft_recipe recipe;
 } weft_block_request;
 
 bool weft_block_costs(const weft_block_request *request, weft_arena *scratch, weft_block_cost *cost,

@@ -460,14 +460,27 @@ void weft_block_memory(const weft_block_part *p, const int *state, weft_block_co
 
 /* --- state ----------------------------------------------------------------------------------- */
 
-/* Moments have 4 bytes each, whatever the parameter's type; parameters of less than 32 bits have a
- * copy of 4 bytes besides. */
-static double moment_bytes(const weft_graph *g, int tensor, int update)
+enum { FULL_BYTES = 4, FULL_BITS = 32 };
+
+static bool is_small(const weft_graph *g, int tensor)
 {
-    enum { FULL_BYTES = 4, FULL_BITS = 32 };
+    return weft_dtype_bits(g->tensor[tensor].type) < FULL_BITS;
+}
+
+/* Moments have 4 bytes each, whatever the parameter's type; parameters of less than 32 bits have a
+ * copy of 4 bytes besides, and, as the recipe says, one of their gradients. */
+static double moment_bytes(const weft_graph *g, int tensor, int update, weft_recipe recipe)
+{
     int n_states = g->arg_at[update + 1] - g->arg_at[update] - 2;
 
-    return FULL_BYTES * (n_states + (weft_dtype_bits(g->tensor[tensor].type) < FULL_BITS));
+    return FULL_BYTES * (n_states + is_small(g, tensor) * (recipe == WEFT_RECIPE_20 ? 2 : 1));
+}
+
+const char *weft_recipe_name(weft_recipe r)
+{
+    static const char *const names[WEFT_N_RECIPES] = {"16", "18", "20"};
+
+    return names[r];
 }
 
 /* The first layout of a weight counts, and those of later readers that are not within it. */
@@ -477,14 +490,17 @@ static void hold_weight(const weft_block_part *p, int tensor, const weft_layout 
     double elements = (double)weft_layout_most(l);
     int update = p->net->update[tensor];
     double bytes = elements * weft_block_element_bytes(p, tensor);
+    weft_recipe recipe = p->net->request->recipe;
 
     out->weight_bytes += bytes;
     if (update < 0 || !is_first)
         return;
+    if (recipe == WEFT_RECIPE_18 && is_small(p->net->graph, tensor))
+        bytes = elements * FULL_BYTES;
     out->gradient_bytes += bytes;
     if (weft_block_borrows(p->net, p->block, tensor))
         return;
-    out->moment_bytes += elements * moment_bytes(p->net->graph, tensor, update);
+    out->moment_bytes += elements * moment_bytes(p->net->graph, tensor, update, recipe);
     out->sync_bytes += bytes;
 }
 

@@ -9,8 +9,10 @@
 typedef struct train_options {
     weft_model_flags flags;
     weft_budget_flags effort;
-    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report;
-    int64_t microbatch, width, replicas, stages, chunks;
+    const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report, *exactly;
+    int64_t microbatch, width, replicas, stages, chunks, tp, pp, dp, mbs;
+    const char *zero, *recipe;
+    double memory_margin;
     bool split_moments, json, quiet, verbose;
     struct {
         int64_t devices, microbatches, max_cuts;
@@ -29,7 +31,15 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
-    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas (ZeRO-1)", NULL, NULL},
+    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full[,chunks=3][,zero=1]; what is left out is searched", "", NULL},
+    {WEFT_INT(train_options, tp), 0, 0, 1e6, "exact tensor-parallel width of every stage; 0: any", NULL, NULL},
+    {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
+    {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
+    {WEFT_INT(train_options, mbs), 0, 0, 1e9, "exact samples per microbatch and replica (--microbatch is over all replicas); 0: any", NULL, NULL},
+    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP)", "0", "0|1|2|3"},
+    {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
+    {WEFT_TEXT(train_options, recipe), 0, 0, 0, "bytes kept per 16-bit parameter with Adam: 16; 18: gradients of 32 bits; 20: gradients of 16 bits and a 32-bit copy", "16", "16|18|20"},
+    {WEFT_REAL(train_options, memory_margin), 0, 0, 0.99, "share of the memory of every device left free, e.g. 0.1 for fragmentation and libraries", NULL, NULL},
     {WEFT_TEXT(train_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
     {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
     {WEFT_TEXT(train_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
@@ -81,6 +91,9 @@ static bool is_given(const weft_option *o, const train_options *have, const trai
         return strcmp(*(const char *const *)(const void *)x, *(const char *const *)(const void *)y);
     case WEFT_OPTION_INT:
         return *(const int64_t *)(const void *)x != *(const int64_t *)(const void *)y;
+    case WEFT_OPTION_REAL:
+        return *(const double *)(const void *)x > *(const double *)(const void *)y ||
+               *(const double *)(const void *)x < *(const double *)(const void *)y;
     case WEFT_OPTION_FLAG:
         return *(const bool *)x != *(const bool *)y;
     default:
@@ -148,6 +161,43 @@ static const char *recompute_word(int i)
     return weft_recompute_name((weft_recompute)i);
 }
 
+/* A number that a flag and --exactly give must be one. */
+static weft_status check_same(const char *name, int64_t flag, int64_t exact)
+{
+    if (flag == 0 || flag == exact)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "--%s %lld contradicts --exactly, which says %s=%lld", name,
+                     (long long)flag, name, (long long)exact);
+}
+
+static weft_status read_exactly(const train_options *o, weft_train_constraints *out)
+{
+    weft_train_constraints asked = *out;
+
+    WEFT_TRY(weft_train_exactly("--exactly", o->exactly, out));
+    WEFT_TRY(check_same("tp", asked.tp, out->tp));
+    WEFT_TRY(check_same("pp", asked.pp, out->pp));
+    WEFT_TRY(check_same("dp", asked.dp, out->dp));
+    WEFT_TRY(check_same("mbs", asked.mbs, out->mbs));
+    WEFT_TRY(check_same("zero", asked.zero, out->zero));
+    if (!(asked.schedules & out->schedules))
+        return weft_fail(WEFT_E_INPUT, "--schedule %s contradicts --exactly %s", o->schedule,
+                         o->exactly);
+    if (!(asked.recomputes & out->recomputes))
+        return weft_fail(WEFT_E_INPUT, "--recompute %s contradicts --exactly %s", o->recompute,
+                         o->exactly);
+    return WEFT_OK;
+}
+
+static weft_recipe find_recipe(const char *name)
+{
+    int i = 0;
+
+    while (i + 1 < WEFT_N_RECIPES && strcmp(weft_recipe_name((weft_recipe)i), name) != 0)
+        i++; /* the table of flags knows all words */
+    return (weft_recipe)i;
+}
+
 static weft_status read_constraints(const train_options *o, weft_train_constraints *out)
 {
     *out = (weft_train_constraints){
@@ -159,8 +209,16 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
         .most_replicas = (int)o->replicas,
         .most_stages = (int)o->stages,
         .most_chunks = (int)o->chunks,
-        .is_split_moments = o->split_moments,
+        .zero = o->split_moments && *o->zero == '0' ? WEFT_ZERO_MOMENTS : *o->zero - '0',
+        .recipe = find_recipe(o->recipe),
+        .memory_margin = o->memory_margin,
+        .tp = (int)o->tp,
+        .pp = (int)o->pp,
+        .dp = (int)o->dp,
+        .mbs = o->mbs,
     };
+    if (*o->exactly != '\0')
+        WEFT_TRY(read_exactly(o, out));
     if (o->microbatch > 0 && o->flags.batch % o->microbatch != 0)
         return weft_fail(WEFT_E_INPUT, "--microbatch %lld does not divide --batch %lld",
                          (long long)o->microbatch, (long long)o->flags.batch);

@@ -185,8 +185,20 @@ const char *weft_remake_train(const void *report, const weft_remake *m, weft_are
     add_count(&l, "--replicas", constraints->most_replicas, 0);
     add_count(&l, "--stages", constraints->most_stages, 0);
     add_count(&l, "--chunks", constraints->most_chunks, 4);
-    if (constraints->is_split_moments)
+    if (constraints->zero == WEFT_ZERO_MOMENTS)
         add(&l, "--split-moments");
+    else
+        add_count(&l, "--zero", constraints->zero, 0);
+    if (constraints->recipe != WEFT_RECIPE_16)
+        add_flag(&l, "--recipe", weft_recipe_name(constraints->recipe));
+    if (constraints->memory_margin > 0)
+        add_flag(&l, "--memory-margin", weft_arena_print(a, "%.15g", constraints->memory_margin));
+    add_count(&l, "--tp", constraints->tp, 0);
+    add_count(&l, "--pp", constraints->pp, 0);
+    add_count(&l, "--dp", constraints->dp, 0);
+    add_count(&l, "--mbs", constraints->mbs, 0);
+    if (constraints->chunks > 0)
+        add_flag(&l, "--exactly", weft_arena_print(a, "chunks=%d", constraints->chunks));
     return end(&l, r->origin, m);
 }
 

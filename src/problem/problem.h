@@ -287,18 +287,43 @@ const char *weft_schedule_name(weft_schedule s); /* "gpipe", "1f1b", "eager", "i
  * of s) 2 (s - i - 1) + (chunks - 1) s + 1; never more than there are. */
 int64_t weft_in_flight(weft_schedule schedule, int s, int i, int64_t m, int n_chunks);
 
+/* What the replicas of a stage divide among them (ZeRO). Each level has those before it. Weights
+ * that are divided (as FSDP does) are gathered unit by unit, for forward and again for backward of
+ * every microbatch, and gradients that are divided are summed and scattered after the backward of
+ * every microbatch, beside computation: a chunk takes the larger of the two. */
+enum { WEFT_ZERO_NONE, WEFT_ZERO_MOMENTS, WEFT_ZERO_GRADIENTS, WEFT_ZERO_WEIGHTS };
+enum { WEFT_MOST_ZERO = WEFT_ZERO_WEIGHTS };
+
 /* What is asked for besides network and machines. */
 typedef struct weft_train_constraints {
-    int64_t batch;         /* samples of one step */
-    int64_t microbatch;    /* samples that enter the pipeline at once; 0: any that divides batch */
-    unsigned schedules;    /* allowed: bits 1 << weft_schedule */
-    unsigned recomputes;   /* allowed: bits 1 << weft_recompute */
-    int most_width;        /* tensor width; 0: any */
-    int most_replicas;     /* 0: any */
-    int most_stages;       /* 0: any */
-    int most_chunks;       /* of a stage, interleaved */
-    bool is_split_moments; /* each replica keeps its part of the optimizer's state only */
+    int64_t batch;       /* samples of one step */
+    int64_t microbatch;  /* samples that enter the pipeline at once; 0: any that divides batch */
+    unsigned schedules;  /* allowed: bits 1 << weft_schedule */
+    unsigned recomputes; /* allowed: bits 1 << weft_recompute */
+    int most_width;      /* tensor width; 0: any */
+    int most_replicas;   /* 0: any */
+    int most_stages;     /* 0: any */
+    int most_chunks;     /* of a stage, interleaved */
+    int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS */
+    /* Exactly so many, in the words of Megatron; 0: any. */
+    int tp;      /* tensor width of every stage */
+    int pp;      /* stages */
+    int dp;      /* replicas of every stage */
+    int64_t mbs; /* samples that each replica gets of a microbatch */
+    int chunks;  /* of every stage; 1: not interleaved */
+    weft_recipe recipe;
+    double memory_margin; /* share of the memory of every device that is left free */
 } weft_train_constraints;
+
+/* Reads "tp=8,pp=8,dp=1,mbs=1,schedule=1f1b,recompute=full,chunks=3,zero=1" into `to`: each key at
+ * most once, what is left out stays as it is. `flag` names the text in messages. */
+WEFT_CHECKED weft_status weft_train_exactly(const char *flag, const char *text,
+                                            weft_train_constraints *to);
+/* What is wrong, contradictory, or impossible on this cluster with these units, is an error that
+ * says why. NULL: not looked at. */
+WEFT_CHECKED weft_status weft_train_constraints_check(const weft_train_constraints *constraints,
+                                                      const weft_cluster *cluster,
+                                                      const weft_blocks *blocks);
 
 /* A network to be trained on a cluster: numbers only. Immutable.
  *
@@ -321,10 +346,17 @@ typedef struct weft_train_problem {
     const weft_block_state *const *state; /* [class * n_widths + width][n_units]; NULL: as above */
     const weft_block_state *const *state_sum; /* [the same][n_cuts] */
     uint64_t hash;                            /* of all the above and of the platform */
-    int n_warnings;                           /* of reading the network */
+    int64_t tokens; /* of a sample, if its input is a sequence of numbers of words; else 0 */
+    int n_warnings; /* of reading the network */
     const char *const *warning;
     weft_arena *arena;
 } weft_train_problem;
+
+/* What a plan may use of the memory of a device. */
+static inline double weft_train_room_bytes(const weft_train_problem *p, int class_id)
+{
+    return p->cluster->classes[class_id].memory_bytes * (1 - p->constraints.memory_margin);
+}
 
 static inline int weft_train_problem_table(const weft_train_problem *p, int class_id, int width,
                                            int share)

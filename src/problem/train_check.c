@@ -29,7 +29,7 @@ typedef struct checker {
 static bool check_size(checker *c)
 {
     const weft_train_plan *plan = c->plan;
-    int most = c->p->constraints.most_stages;
+    int most = c->p->constraints.most_stages, pp = c->p->constraints.pp;
 
     if (plan->n_stages < 1 || plan->n_chunks < 1 ||
         plan->n_stages > c->p->blocks.n_blocks / plan->n_chunks) {
@@ -41,6 +41,8 @@ static bool check_size(checker *c)
     }
     if (most > 0 && plan->n_stages > most)
         weft_violate(&c->v, "%d stages, at most %d are allowed", plan->n_stages, most);
+    if (pp > 0 && plan->n_stages != pp)
+        weft_violate(&c->v, "%d stages, %d are asked for", plan->n_stages, pp);
     return true;
 }
 
@@ -63,6 +65,9 @@ static void check_interleaving(checker *c)
     int most = c->p->constraints.most_chunks;
     long long m = plan->microbatch > 0 ? c->p->constraints.batch / plan->microbatch : 0;
 
+    if (c->p->constraints.chunks > 0 && plan->n_chunks != c->p->constraints.chunks)
+        weft_violate(&c->v, "%d chunks of each stage, %d are asked for", plan->n_chunks,
+                     c->p->constraints.chunks);
     if (plan->schedule != WEFT_INTERLEAVED) {
         if (plan->n_chunks != 1)
             weft_violate(&c->v, "%d chunks of each stage, schedule '%s' has one", plan->n_chunks,
@@ -137,7 +142,7 @@ static void check_recompute(checker *c, int i)
 static bool check_width(checker *c, int i)
 {
     const weft_stage *s = &c->plan->stage[i];
-    int most = c->p->constraints.most_width;
+    int most = c->p->constraints.most_width, tp = c->p->constraints.tp;
 
     if (s->n_parts < 1 || s->n_parts > WEFT_MAX_PARTS) {
         weft_violate(&c->v, "stage %d has %d groups of devices, expected 1 to %d", i, s->n_parts,
@@ -151,6 +156,8 @@ static bool check_width(checker *c, int i)
     if (most > 0 && s->width > most)
         weft_violate(&c->v, "stage %d has tensor width %d, at most %d is allowed", i, s->width,
                      most);
+    if (tp > 0 && s->width != tp)
+        weft_violate(&c->v, "stage %d has tensor width %d, %d is asked for", i, s->width, tp);
     return true;
 }
 
@@ -184,8 +191,12 @@ static void check_samples(checker *c, int i, const weft_device_set_part *part)
 {
     const weft_stage *s = &c->plan->stage[i];
     int share = weft_share_place(c->p, part->samples);
+    long long mbs = c->p->constraints.mbs;
     int table;
 
+    if (mbs > 0 && part->samples != mbs)
+        weft_violate(&c->v, "stage %d: replicas get %lld samples, %lld are asked for", i,
+                     (long long)part->samples, mbs);
     if (share < 0) {
         weft_violate(&c->v, "stage %d: there are no costs of %lld samples", i,
                      (long long)part->samples);
@@ -219,7 +230,7 @@ static void take_devices(checker *c, int i, int *stage_of)
 static void check_sums(checker *c, int i)
 {
     const weft_stage *s = &c->plan->stage[i];
-    int most = c->p->constraints.most_replicas;
+    int most = c->p->constraints.most_replicas, dp = c->p->constraints.dp;
     int64_t n_blocks = 0;
     double samples = 0; /* no sum of samples overflows */
 
@@ -233,6 +244,9 @@ static void check_sums(checker *c, int i)
     if (most > 0 && n_blocks > most)
         weft_violate(&c->v, "stage %d has %lld replicas, at most %d are allowed", i,
                      (long long)n_blocks, most);
+    if (dp > 0 && n_blocks != dp)
+        weft_violate(&c->v, "stage %d has %lld replicas, %d are asked for", i, (long long)n_blocks,
+                     dp);
 }
 
 static void check_stage(checker *c, int i, int *stage_of)

@@ -38,6 +38,36 @@ static weft_doc *words_doc(unsigned bits, const char *(*name)(int), int n, weft_
     return list;
 }
 
+/* Numbers that are asked for exactly: only those that are. */
+static const struct {
+    const char *key;
+    size_t offset;
+} exact[] = {
+    {"tp",     offsetof(weft_train_constraints, tp)    },
+    {"pp",     offsetof(weft_train_constraints, pp)    },
+    {"dp",     offsetof(weft_train_constraints, dp)    },
+    {"chunks", offsetof(weft_train_constraints, chunks)},
+};
+enum { N_EXACT = sizeof exact / sizeof *exact };
+
+static void put_exact(const weft_train_constraints *constraints, weft_doc *to, weft_arena *a)
+{
+    for (int i = 0; i < N_EXACT; i++) {
+        int value = *(const int *)(const void *)((const char *)constraints + exact[i].offset);
+
+        if (value > 0)
+            weft_put_int(a, to, exact[i].key, value);
+    }
+    if (constraints->mbs > 0)
+        weft_put_int(a, to, "mbs", constraints->mbs);
+    if (constraints->zero > WEFT_ZERO_MOMENTS)
+        weft_put_int(a, to, "zero", constraints->zero);
+    if (constraints->recipe != WEFT_RECIPE_16)
+        weft_put_text(a, to, "recipe", weft_recipe_name(constraints->recipe));
+    if (constraints->memory_margin > 0)
+        weft_put_real(a, to, "memory_margin", constraints->memory_margin);
+}
+
 static weft_doc *constraints_doc(const weft_train_constraints *constraints, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
@@ -52,7 +82,8 @@ static weft_doc *constraints_doc(const weft_train_constraints *constraints, weft
     weft_put_int(a, d, "most_replicas", constraints->most_replicas);
     weft_put_int(a, d, "most_stages", constraints->most_stages);
     weft_put_int(a, d, "most_chunks", constraints->most_chunks);
-    weft_doc_put(a, d, "split_moments", weft_doc_new_bool(a, constraints->is_split_moments));
+    weft_doc_put(a, d, "split_moments", weft_doc_new_bool(a, constraints->zero >= 1));
+    put_exact(constraints, d, a);
     return d;
 }
 
@@ -210,11 +241,49 @@ static weft_status read_words(const weft_doc *map, const char *key, const char *
     return WEFT_OK;
 }
 
+static const char *recipe_word(int i)
+{
+    return weft_recipe_name((weft_recipe)i);
+}
+
+static weft_status read_memory(const weft_doc *d, weft_train_constraints *out)
+{
+    int recipe = WEFT_RECIPE_16;
+
+    if (weft_doc_get(d, "recipe") != NULL)
+        WEFT_TRY(weft_plan_read_word(d, "recipe", recipe_word, WEFT_N_RECIPES, &recipe));
+    out->recipe = (weft_recipe)recipe;
+    if (weft_doc_get(d, "memory_margin") != NULL)
+        WEFT_TRY(weft_doc_real(d, "memory_margin", 0, 1, &out->memory_margin));
+    return WEFT_OK;
+}
+
+static weft_status read_exact(const weft_doc *d, weft_train_constraints *out)
+{
+    int64_t zero = 0;
+
+    for (int i = 0; i < N_EXACT; i++)
+        if (weft_doc_get(d, exact[i].key) != NULL)
+            WEFT_TRY(
+                read_count(d, exact[i].key, 1, (int *)(void *)((char *)out + exact[i].offset)));
+    if (weft_doc_get(d, "mbs") != NULL)
+        WEFT_TRY(weft_doc_int(d, "mbs", 1, MOST_COUNT, &out->mbs));
+    WEFT_TRY(read_memory(d, out));
+    if (weft_doc_get(d, "zero") == NULL)
+        return WEFT_OK;
+    if (out->zero == WEFT_ZERO_NONE)
+        return weft_doc_fail(d, "'zero' is given, but 'split_moments' is false");
+    WEFT_TRY(weft_doc_int(d, "zero", WEFT_ZERO_GRADIENTS, WEFT_MOST_ZERO, &zero));
+    out->zero = (int)zero;
+    return WEFT_OK;
+}
+
 static weft_status read_constraints(const weft_doc *plan, weft_train_constraints *out)
 {
-    static const char *const keys[] = {"batch",       "microbatch",  "schedules",
-                                       "recompute",   "most_width",  "most_replicas",
-                                       "most_stages", "most_chunks", "split_moments"};
+    static const char *const keys[] = {
+        "batch",       "microbatch",  "schedules",     "recompute", "most_width",   "most_replicas",
+        "most_stages", "most_chunks", "split_moments", "tp",        "pp",           "dp",
+        "mbs",         "chunks",      "zero",          "recipe",    "memory_margin"};
     const weft_doc *d, *split;
 
     WEFT_TRY(weft_doc_need(plan, "ask", WEFT_DOC_MAP, &d));
@@ -228,8 +297,8 @@ static weft_status read_constraints(const weft_doc *plan, weft_train_constraints
     WEFT_TRY(read_count(d, "most_stages", 0, &out->most_stages));
     WEFT_TRY(read_count(d, "most_chunks", 0, &out->most_chunks));
     WEFT_TRY(weft_doc_need(d, "split_moments", WEFT_DOC_BOOL, &split));
-    out->is_split_moments = split->truth;
-    return WEFT_OK;
+    out->zero = split->truth;
+    return read_exact(d, out);
 }
 
 /* What a file says of a group of devices. */

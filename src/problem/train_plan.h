@@ -36,4 +36,43 @@ double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const
  * but does not sum with its replicas, in equal parts if it shares several. */
 double weft_shared_bytes(const weft_train_problem *p, int shared, int state);
 
+/* The weights of a shared parameter, of which weft_shared_bytes gives the gradients. */
+static inline double weft_shared_weight_bytes(const weft_train_problem *p, double gradient_bytes)
+{
+    return p->constraints.recipe == WEFT_RECIPE_18 ? gradient_bytes / 2 : gradient_bytes;
+}
+
+/* What one of n replicas holds of something that they divide from a level of ZeRO on. */
+static inline double weft_zero_bytes(const weft_train_problem *p, int level, int n, double bytes)
+{
+    return p->constraints.zero >= level ? bytes / n : bytes;
+}
+
+/* What it holds beside that while a unit runs: all its gradients, and all its weights twice, as
+ * those of the next unit come meanwhile. */
+static inline double weft_zero_work_bytes(const weft_train_problem *p, int n,
+                                          const weft_block_state *unit)
+{
+    double bytes = p->constraints.zero >= WEFT_ZERO_GRADIENTS ? unit->gradient_bytes : 0;
+
+    bytes += p->constraints.zero >= WEFT_ZERO_WEIGHTS ? 2 * unit->weight_bytes : 0;
+    return n > 1 ? bytes : 0;
+}
+
+/* Gathering, or scattering, as many bytes in n messages of equal size takes half of the time in
+ * which weft_sync_s sums them, one after the other. */
+static inline double weft_half_sync_s(double message_sync_s, double n)
+{
+    return n > 0 ? n * message_sync_s / 2 : 0;
+}
+
+/* The part of a sum of gradients that is left for the end of a step: all; the gathering of new
+ * weights; nothing. */
+static inline double weft_sync_part(const weft_train_problem *p)
+{
+    return p->constraints.zero >= WEFT_ZERO_WEIGHTS     ? 0
+           : p->constraints.zero >= WEFT_ZERO_GRADIENTS ? 0.5
+                                                        : 1;
+}
+
 #endif

@@ -2,12 +2,14 @@
 /* train_problem.c: a network to be trained on a platform, as numbers.
  *
  * 1. The network with one sample gives the units and their cuts.
- * 2. Widths: 1, 2, 4, ... up to the largest island, 16, and what is asked for.
+ * 2. Widths: 1, 2, 4, ... up to the largest island, 16, and what is asked for; exactly asked for:
+ *    that one. (Lists begin with 1; what is not asked for has no tables.)
  * 3. Shares, the samples that a block gets of a microbatch: 1, 2, 4, 8, 16; where devices differ
  *    also 3, 6, 12, so that unequal ones can share a microbatch. None is larger than a microbatch
  *    may be. Shares that fit no device, even if every unit were alone there and its results were
  *    computed again, are left out: memory grows with the samples, so the first that does not fit is
- *    the last to be looked at.
+ *    the last to be looked at. Of one class, with a microbatch that is given: its divisors, the
+ *    smallest MOST_SHARES of them. Exactly asked for: that one.
  * 4. For each share the network is read with that batch; its forward nodes must be the same,
  *    but for some that repeat what all samples have in common. For each class and width that its
  * islands have room for, weft_block_costs fills a table. How operators are cut may differ between
@@ -52,8 +54,29 @@ static void list_widths(reader *r)
     }
     if (r->constraints->most_width > 0 && most > r->constraints->most_width)
         most = r->constraints->most_width;
+    if (r->constraints->tp > 0) {
+        r->width[r->n_widths++] = 1;
+        if (r->constraints->tp > 1)
+            r->width[r->n_widths++] = r->constraints->tp;
+        return;
+    }
     for (int w = 1; w <= most && w <= MOST_WIDTH; w *= 2)
         r->width[r->n_widths++] = w;
+}
+
+/* 1 and what is asked for exactly, or the divisors of a microbatch. */
+static int list_asked(const reader *r, int64_t to[MOST_SHARES])
+{
+    const weft_train_constraints *x = r->constraints;
+    int k = 1;
+
+    to[0] = 1;
+    if (x->mbs > 1)
+        to[k++] = x->mbs;
+    for (int64_t b = 2; x->mbs == 0 && b <= x->microbatch && k < MOST_SHARES; b++)
+        if (x->microbatch % b == 0)
+            to[k++] = b;
+    return k;
 }
 
 static int list_shares(const reader *r, int64_t to[MOST_SHARES])
@@ -67,6 +90,8 @@ static int list_shares(const reader *r, int64_t to[MOST_SHARES])
 
     if (r->is_fixed)
         n = 1;
+    else if (r->constraints->mbs > 0 || (!is_mixed && r->constraints->microbatch > 0))
+        return list_asked(r, to);
     for (int i = 0; i < n; i++)
         if (i == 0 || list[i] <= most)
             to[k++] = list[i];
@@ -221,8 +246,28 @@ static bool fits(const weft_block_cost *cost, int n_blocks, double memory_bytes)
     return true;
 }
 
+static bool is_asked(const reader *r, int width, int64_t samples)
+{
+    return (r->constraints->tp == 0 || width == r->constraints->tp) &&
+           (r->constraints->mbs == 0 || samples == r->constraints->mbs);
+}
+
+/* What the last unit of several makes, the logits of a language model, is never computed again: its
+ * backward begins where its forward ends. */
+static void keep_last(const weft_blocks *blocks, weft_block_cost *cost)
+{
+    weft_block_cost *last = &cost[blocks->n_blocks - 1];
+
+    if (blocks->n_blocks == 1)
+        return;
+    last->again_s[WEFT_KEEP_NONE] = last->again_s[WEFT_KEEP_ALL];
+    last->stash_bytes[WEFT_KEEP_NONE] = last->stash_bytes[WEFT_KEEP_ALL];
+    last->work_bytes[WEFT_KEEP_NONE] = last->work_bytes[WEFT_KEEP_ALL];
+}
+
 /* Tables of the share that comes next; *is_fitting: on some device. */
-static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *s, bool *is_fitting)
+static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *s, int64_t samples,
+                        bool *is_fitting)
 {
     weft_block_state *state = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
 
@@ -236,17 +281,21 @@ static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *
                                               .steps = s,
                                               .design = r->platform->device[k->device[0]].design,
                                               .width = r->width[w],
-                                              .inside = k->inside};
+                                              .inside = k->inside,
+                                              .recipe = r->constraints->recipe};
             weft_block_cost *cost = WEFT_NEW(r->a, weft_block_cost, r->blocks.n_blocks);
 
-            if (weft_class_blocks(k, r->width[w]) == 0 ||
+            if (!is_asked(r, r->width[w], samples) || weft_class_blocks(k, r->width[w]) == 0 ||
                 !weft_block_costs(&constraints, r->a, cost, state))
                 continue;
+            keep_last(&r->blocks, cost);
             r->cost[at * MOST_SHARES + r->n_shares] = cost;
             if (r->state[at] == NULL)
                 r->state[at] = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
             join_states(r->state[at], state, r->blocks.n_blocks);
-            *is_fitting = *is_fitting || fits(cost, r->blocks.n_blocks, k->memory_bytes);
+            *is_fitting =
+                *is_fitting || fits(cost, r->blocks.n_blocks,
+                                    k->memory_bytes * (1 - r->constraints->memory_margin));
         }
 }
 
@@ -261,9 +310,9 @@ static weft_status add_share(reader *r, const weft_graph *g, int64_t samples, bo
         return WEFT_OK;
     }
     WEFT_TRY(weft_steps_within(g, blocks.of_node, &s));
-    fill_tables(r, &blocks, s, is_fitting);
+    fill_tables(r, &blocks, s, samples, is_fitting);
     weft_steps_free(s);
-    if (*is_fitting || r->n_shares == 0)
+    if (*is_fitting || r->n_shares == 0 || samples == r->constraints->mbs)
         r->share[r->n_shares++] = samples;
     return WEFT_OK;
 }
@@ -277,7 +326,7 @@ static weft_status add_shares(reader *r)
     r->cost = WEFT_NEW(r->a, weft_block_cost *, n_tables * MOST_SHARES);
     r->state = WEFT_NEW(r->a, weft_block_state *, n_tables);
     WEFT_TRY(add_share(r, r->first->graph, 1, &is_fitting));
-    for (int i = 1; i < n && is_fitting; i++) {
+    for (int i = 1; i < n && (is_fitting || r->constraints->mbs > 0); i++) {
         weft_model *m;
         weft_status status;
 
@@ -318,6 +367,19 @@ static void add_warnings(const reader *r, weft_train_problem *p)
     p->warning = warning;
 }
 
+/* The first input that is a row of whole numbers for each sample. */
+static int64_t tokens_of(const weft_graph *g)
+{
+    for (int i = 0; i < g->n_inputs; i++) {
+        const weft_tensor *t = &g->tensor[g->input[i]];
+
+        if (weft_dtype_is_integer(t->type) && t->type != WEFT_BOOL && t->shape->rank == 2 &&
+            t->elements > 1)
+            return t->elements;
+    }
+    return 0;
+}
+
 static weft_status make(const reader *r, weft_train_problem **out)
 {
     int n_tables = r->cluster->n_classes * r->n_widths;
@@ -340,8 +402,26 @@ static weft_status make(const reader *r, weft_train_problem **out)
     (*out)->blocks.of_node =
         weft_arena_copy((*out)->arena, r->blocks.of_node,
                         (size_t)r->first->graph->n_nodes * sizeof *r->blocks.of_node);
+    (*out)->tokens = r->is_fixed ? 0 : tokens_of(r->first->graph);
     add_warnings(r, *out);
     return WEFT_OK;
+}
+
+/* What is asked for exactly has tables, or it cannot be. */
+static weft_status check_asked(const reader *r)
+{
+    const weft_train_constraints *x = r->constraints;
+
+    if (x->mbs > 1 && r->share[r->n_shares - 1] != x->mbs)
+        return weft_fail(WEFT_E_INPUT, "mbs=%lld: '%s' cannot be given a batch of %lld samples",
+                         (long long)x->mbs, r->source, (long long)x->mbs);
+    if (x->tp == 0 && x->mbs == 0)
+        return WEFT_OK;
+    for (int i = 0; i < r->cluster->n_classes * r->n_widths; i++)
+        if (r->state[i] != NULL)
+            return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT, "tp=%d, mbs=%lld: no device of '%s' can run '%s' so", x->tp,
+                     (long long)x->mbs, r->platform->name, r->source);
 }
 
 static weft_status read_network(reader *r, weft_train_problem **out)
@@ -353,8 +433,10 @@ static weft_status read_network(reader *r, weft_train_problem **out)
     WEFT_TRY(weft_cluster_new(r->platform, &r->cluster));
     weft_options_default(weft_block_table, &o);
     WEFT_TRY(weft_blocks_of(r->first->graph, &o, r->a, &r->blocks));
+    WEFT_TRY(weft_train_constraints_check(r->constraints, r->cluster, &r->blocks));
     list_widths(r);
     WEFT_TRY(add_shares(r));
+    WEFT_TRY(check_asked(r));
     return make(r, out);
 }
 

@@ -19,42 +19,7 @@ enum { N_STATE = sizeof(weft_block_state) / sizeof(double) };
 _Static_assert(sizeof(weft_block_cost) == N_COST * sizeof(double), "costs are doubles");
 _Static_assert(sizeof(weft_block_state) == N_STATE * sizeof(double), "states are doubles");
 
-/* --- what is asked --------------------------------------------------------------------------- */
-
-static weft_status check_counts(const weft_train_constraints *constraints)
-{
-    if (constraints->batch < 1)
-        return weft_fail(WEFT_E_INPUT, "the batch has %lld samples, expected one or more",
-                         (long long)constraints->batch);
-    if (constraints->microbatch < 0 ||
-        (constraints->microbatch > 0 && constraints->batch % constraints->microbatch != 0))
-        return weft_fail(WEFT_E_INPUT, "microbatches of %lld samples do not divide a batch of %lld",
-                         (long long)constraints->microbatch, (long long)constraints->batch);
-    if (constraints->most_width < 0 || constraints->most_replicas < 0 ||
-        constraints->most_stages < 0 || constraints->most_chunks < 0)
-        return weft_fail(
-            WEFT_E_INPUT,
-            "limits (width %d, replicas %d, stages %d, chunks %d) must not be negative",
-            constraints->most_width, constraints->most_replicas, constraints->most_stages,
-            constraints->most_chunks);
-    return WEFT_OK;
-}
-
-static weft_status check_constraints(const weft_train_constraints *constraints)
-{
-    WEFT_TRY(check_counts(constraints));
-    if (constraints->schedules == 0 || constraints->schedules >> WEFT_N_SCHEDULES != 0)
-        return weft_fail(WEFT_E_INPUT,
-                         "no schedule is allowed, or one that does not exist (bits "
-                         "0x%x)",
-                         constraints->schedules);
-    if (constraints->recomputes == 0 || constraints->recomputes >> WEFT_N_RECOMPUTES != 0)
-        return weft_fail(WEFT_E_INPUT,
-                         "no kind of recomputation is allowed, or one that does not "
-                         "exist (bits 0x%x)",
-                         constraints->recomputes);
-    return WEFT_OK;
-}
+/* --- lists ----------------------------------------------------------------------------------- */
 
 static weft_status check_platform(const weft_platform *p)
 {
@@ -346,6 +311,17 @@ static uint64_t hash_reals(uint64_t h, const void *rows, size_t n)
     return h;
 }
 
+/* Only what is asked for: without, the hash is that of older plans. */
+static uint64_t hash_exact(uint64_t h, const weft_train_constraints *x)
+{
+    const int64_t value[] = {x->tp, x->pp, x->dp, x->mbs, x->chunks, x->recipe};
+
+    for (int i = 0; i < 6; i++)
+        if (value[i] != 0)
+            h = weft_hash_int(weft_hash_int(h, -1 - i), value[i]);
+    return x->memory_margin > 0 ? weft_hash_real(h, x->memory_margin) : h;
+}
+
 static uint64_t hash_constraints(uint64_t h, const weft_train_constraints *constraints)
 {
     h = weft_hash_int(h, constraints->batch);
@@ -356,7 +332,8 @@ static uint64_t hash_constraints(uint64_t h, const weft_train_constraints *const
     h = weft_hash_int(h, constraints->most_replicas);
     h = weft_hash_int(h, constraints->most_stages);
     h = weft_hash_int(h, constraints->most_chunks);
-    return weft_hash_int(h, constraints->is_split_moments);
+    h = weft_hash_int(h, constraints->zero);
+    return hash_exact(h, constraints);
 }
 
 static uint64_t hash_units(uint64_t h, const weft_blocks *u)
@@ -417,7 +394,6 @@ static weft_status check_spec(const weft_train_problem_spec *s, int n_classes)
 
     weft_arena_free(scratch);
     WEFT_TRY(status);
-    WEFT_TRY(check_constraints(&s->constraints));
     WEFT_TRY(check_platform(s->platform));
     WEFT_TRY(check_lists(s));
     return check_tables(s, n_classes);
@@ -433,6 +409,10 @@ static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
     WEFT_TRY(weft_cluster_new(s->platform, &cluster));
     p->cluster = cluster;
     WEFT_TRY(check_spec(s, cluster->n_classes));
+    WEFT_TRY(weft_train_constraints_check(&s->constraints, cluster, &s->blocks));
+    if (s->constraints.chunks > 0) /* only interleaved plans have several */
+        p->constraints.schedules &=
+            s->constraints.chunks > 1 ? 1u << WEFT_INTERLEAVED : ~(1u << WEFT_INTERLEAVED);
     p->name = weft_arena_text(p->arena, s->name, strlen(s->name));
     p->blocks = copy_units(&s->blocks, p->arena);
     p->width = weft_arena_copy(p->arena, s->width, (size_t)s->n_widths * sizeof *s->width);

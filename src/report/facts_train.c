@@ -98,6 +98,51 @@ static void add_equal(training *t)
                        speed_up);
 }
 
+/* Tensor width, stages, replicas and samples of each, where these are the same for all stages;
+ * false: they are not. */
+static bool find_split(const training *t, weft_train_constraints *out)
+{
+    const weft_train_plan *plan = t->plan;
+
+    *out = (weft_train_constraints){.tp = plan->stage[0].width,
+                                    .pp = plan->n_stages,
+                                    .dp = weft_stage_blocks(&plan->stage[0]),
+                                    .mbs = plan->stage[0].part[0].samples};
+    for (int i = 0; i < plan->n_stages; i++) {
+        const weft_stage *s = &plan->stage[i];
+
+        if (s->width != out->tp || weft_stage_blocks(s) != out->dp)
+            return false;
+        for (int k = 0; k < s->n_parts; k++)
+            if (s->part[k].samples != out->mbs)
+                return false;
+    }
+    return true;
+}
+
+static void add_split(training *t)
+{
+    weft_train_constraints x;
+
+    if (find_split(t, &x))
+        weft_page_fact(
+            &t->g, "split", "split",
+            weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64, x.tp, x.pp, x.dp, x.mbs),
+            "as --exactly takes it", NAN);
+}
+
+/* Of networks that read words, words count. */
+static const char *token_rate(training *t)
+{
+    char rate[32];
+
+    if (t->p->tokens == 0)
+        return NULL;
+    return weft_arena_print(t->a, "%s tokens/s, sequences of %s",
+                            weft_format_count(t->m->samples_per_s * (double)t->p->tokens, rate),
+                            whole(t, t->p->tokens));
+}
+
 static void add_shape(training *t)
 {
     const weft_train_plan *plan = t->plan;
@@ -112,6 +157,11 @@ static void add_shape(training *t)
             plan->n_stages == 1 ? "" : "s",
             plan->n_chunks > 1 ? weft_arena_print(t->a, " of %d chunks", plan->n_chunks) : ""),
         NAN);
+    add_split(t);
+    if (t->p->constraints.memory_margin > 0)
+        weft_page_fact(&t->g, "margin", "left free",
+                       weft_arena_print(t->a, "%g %%", 100 * t->p->constraints.memory_margin),
+                       "of the memory of every device", t->p->constraints.memory_margin);
     weft_page_fact(
         &t->g, "devices", "devices",
         weft_arena_print(t->a, "%s of %s", whole(t, used),
@@ -129,8 +179,8 @@ static void add_facts(training *t)
     weft_page_proof_facts(&t->g, "step", seconds(t, t->m->step_s), &t->r->solution->proof);
     weft_page_fact(
         &t->g, "samples_per_s", "throughput",
-        weft_arena_print(t->a, "%s samples/s", weft_format_count(t->m->samples_per_s, rate)), NULL,
-        t->m->samples_per_s);
+        weft_arena_print(t->a, "%s samples/s", weft_format_count(t->m->samples_per_s, rate)),
+        token_rate(t), t->m->samples_per_s);
     add_floors(t);
     add_equal(t);
     add_shape(t);
@@ -599,7 +649,16 @@ static void add_about(training *t)
     if (request->microbatch > 0)
         weft_about(&t->g, options, "samples of a microbatch", whole(t, request->microbatch));
     weft_about(&t->g, options, "optimizer state",
-               request->is_split_moments ? "divided among the replicas" : "on every replica");
+               request->zero >= WEFT_ZERO_MOMENTS ? "divided among the replicas"
+                                                  : "on every replica");
+    weft_about(&t->g, options, "recipe", weft_recipe_name(request->recipe));
+    if (request->memory_margin > 0)
+        weft_about(&t->g, options, "memory left free",
+                   weft_arena_print(t->a, "%g %%", 100 * request->memory_margin));
+    if (request->zero >= WEFT_ZERO_GRADIENTS)
+        weft_about(&t->g, options, "gradients", "divided among the replicas");
+    if (request->zero >= WEFT_ZERO_WEIGHTS)
+        weft_about(&t->g, options, "weights", "divided among the replicas, gathered unit by unit");
     weft_about(&t->g, options, "units of the network", whole(t, t->p->blocks.n_blocks));
     weft_page_proof(&t->g, &t->r->solution->proof);
     weft_page_assume(&t->g, "A step is forward, backward and optimizer of all samples under the "
@@ -666,6 +725,18 @@ static weft_doc *equal_doc(training *t)
     return d;
 }
 
+/* null where stages differ. */
+static void put_split(training *t, weft_doc *d)
+{
+    weft_train_constraints x;
+    bool is_even = find_split(t, &x);
+
+    put_count(t, d, "tp", is_even ? x.tp : -1);
+    put_count(t, d, "pp", t->plan->n_stages);
+    put_count(t, d, "dp", is_even ? x.dp : -1);
+    put_count(t, d, "mbs", is_even ? x.mbs : -1);
+}
+
 static weft_doc *step_doc(training *t)
 {
     weft_doc *d = weft_doc_new(t->a, WEFT_DOC_MAP);
@@ -674,7 +745,10 @@ static weft_doc *step_doc(training *t)
     weft_put_int(t->a, d, "microbatch", t->plan->microbatch);
     weft_put_text(t->a, d, "schedule", weft_schedule_name(t->plan->schedule));
     weft_put_int(t->a, d, "chunks", t->plan->n_chunks);
+    put_split(t, d);
     weft_put_real(t->a, d, "samples_per_s", t->m->samples_per_s);
+    weft_put_real(t->a, d, "tokens_per_s",
+                  t->p->tokens > 0 ? t->m->samples_per_s * (double)t->p->tokens : NAN);
     weft_put_real(t->a, d, "bubble", t->m->bubble);
     weft_put_times(&t->g, d);
     weft_put_real(t->a, d, "sent_bytes", t->m->sent_bytes);

@@ -183,7 +183,11 @@ static void add_settings(trained *g)
     weft_side_count(out, "replicas, at most", x->most_replicas, "any");
     weft_side_count(out, "stages, at most", x->most_stages, "any");
     weft_side_count(out, "chunks, at most", x->most_chunks, "any");
-    weft_side_yes(out, "optimizer's state split", x->is_split_moments);
+    weft_side_yes(out, "optimizer's state split", x->zero >= WEFT_ZERO_MOMENTS);
+    if (x->zero >= WEFT_ZERO_GRADIENTS)
+        weft_side_yes(out, "gradients split", true);
+    if (x->zero >= WEFT_ZERO_WEIGHTS)
+        weft_side_yes(out, "weights split", true);
     weft_side_setting(out, "transfers", weft_transfer_name(g->p->transfer));
 }
 

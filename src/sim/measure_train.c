@@ -107,7 +107,7 @@ static void measure_bytes(measuring *m)
     for (int i = 0; i < d->plan->n_stages; i++) {
         const weft_stage *s = &d->plan->stage[i];
 
-        *sent += 2.0 * (weft_stage_blocks(s) - 1) * s->width * d->sync_bytes[i];
+        *sent += (double)(weft_stage_blocks(s) - 1) * s->width * d->ring_bytes[i];
     }
     for (int k = 0; k < d->n_moves; k++) {
         const weft_shared_move *x = &d->move[k];
@@ -220,7 +220,7 @@ static void measure_stage(const measuring *m, int i, memory *to)
     tape *t = &to->spare;
 
     for (int k = 0; k < s->n_parts; k++) {
-        double room = m->d->p->cluster->classes[s->part[k].class_id].memory_bytes, peak;
+        double room = weft_train_room_bytes(m->d->p, s->part[k].class_id), peak;
 
         write_tape(m, i, k, to->count, t);
         peak = peak_of(t);

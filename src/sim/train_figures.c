@@ -2,9 +2,12 @@
 /* train_figures.c: what the chunks and stages of a plan take and hold, unit by unit.
  *
  * chunk       forward, and backward with what is computed again, of the part that takes longest (of
- *             each of the two; the first of several).
+ *             each of the two; the first of several). Where replicas divide gradients or weights
+ *             not less than moving these takes: the weights of all its units, once for each of the
+ *             two, the gradients for backward. As messages of equal size, one for each unit.
  * stage       sync: the most bytes of any part. update: the part that takes longest, over the
- *             number of blocks if moments are split.
+ *             number of blocks if moments are split. With gradients split, sync is the gathering of
+ *             new weights alone, half of it; with weights split, nothing.
  * device      weights + gradients + moments (over the number of blocks if these are split). Of a
  *             parameter that two units of the stage read, the second has neither weights nor
  *             gradients of its own.
@@ -51,6 +54,8 @@ static weft_part_chunk sum_chunk(const weft_train_lowered *d, int c, int part)
     int stage = weft_chunk_stage(d, c);
     weft_recompute r = d->plan->stage[stage].recompute;
     const weft_block_cost *cost = d->p->cost[table_of(d, stage, part)];
+    const weft_block_state *state = d->p->state[state_of(d, stage, part)];
+    int n = weft_stage_blocks(&d->plan->stage[stage]);
     weft_part_chunk sum = {0};
 
     for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {
@@ -61,7 +66,8 @@ static weft_part_chunk sum_chunk(const weft_train_lowered *d, int c, int part)
         sum.backward_collective_s += cost[u].backward_collective_s;
         sum.compute_s += cost[u].compute_s;
         sum.stash_bytes += cost[u].stash_bytes[r];
-        sum.work_bytes = fmax(sum.work_bytes, cost[u].work_bytes[r]);
+        sum.work_bytes =
+            fmax(sum.work_bytes, cost[u].work_bytes[r] + weft_zero_work_bytes(d->p, n, &state[u]));
     }
     return sum;
 }
@@ -69,16 +75,65 @@ static weft_part_chunk sum_chunk(const weft_train_lowered *d, int c, int part)
 static void add_state(const weft_train_lowered *d, int c, int part, weft_part_figures *to)
 {
     int stage = weft_chunk_stage(d, c);
-    int n_split =
-        d->p->constraints.is_split_moments ? weft_stage_blocks(&d->plan->stage[stage]) : 1;
+    int n = weft_stage_blocks(&d->plan->stage[stage]);
     const weft_block_state *state = d->p->state[state_of(d, stage, part)];
 
     for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {
-        to->static_bytes +=
-            state[u].weight_bytes + state[u].gradient_bytes + state[u].moment_bytes / n_split;
+        to->static_bytes += weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, state[u].weight_bytes) +
+                            weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, state[u].gradient_bytes) +
+                            weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].moment_bytes);
         to->sync_bytes += state[u].sync_bytes;
-        to->update_s += state[u].update_s / n_split;
+        to->update_s += weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].update_s);
     }
+}
+
+/* Messages of units that have something to send, and all their bytes. */
+typedef struct messages {
+    double n, bytes;
+} messages;
+
+static void add_message(messages *to, double bytes)
+{
+    to->n += bytes > 0;
+    to->bytes += bytes;
+}
+
+static messages more(messages a, messages b)
+{
+    return (messages){fmax(a.n, b.n), fmax(a.bytes, b.bytes)};
+}
+
+static double half_sync_s(const weft_train_lowered *d, int stage, messages x)
+{
+    return weft_half_sync_s(weft_sync_s(d->p, &d->plan->stage[stage], x.n > 0 ? x.bytes / x.n : 0),
+                            x.n);
+}
+
+/* A chunk waits for weights and gradients that its replicas divide, if these take longer. */
+static void hold_up(weft_train_lowered *d, int c)
+{
+    int stage = weft_chunk_stage(d, c);
+    weft_chunk_figures *f = &d->figures[c];
+    messages weights = {0}, gradients = {0};
+    double gather_s;
+
+    for (int k = 0; k < d->plan->stage[stage].n_parts; k++) {
+        const weft_block_state *state = d->p->state[state_of(d, stage, k)];
+        messages w = {0}, g = {0};
+
+        for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {
+            if (d->p->constraints.zero >= WEFT_ZERO_WEIGHTS)
+                add_message(&w, state[u].weight_bytes);
+            add_message(&g, state[u].sync_bytes);
+        }
+        weights = more(weights, w);
+        gradients = more(gradients, g);
+    }
+    gather_s = half_sync_s(d, stage, weights);
+    f->forward_s = fmax(f->forward_s, gather_s);
+    f->backward_s =
+        fmax(f->backward_s + f->again_s, gather_s + half_sync_s(d, stage, gradients)) - f->again_s;
+    d->ring_bytes[stage] += (double)d->n_microbatches * (2 * weights.bytes + gradients.bytes);
 }
 
 static void fill_chunk(weft_train_lowered *d, int c)
@@ -103,6 +158,8 @@ static void fill_chunk(weft_train_lowered *d, int c)
         add_state(d, c, k, &d->state[stage * WEFT_MAX_PARTS + k]);
     }
     f->collective_s += backward_collective_s;
+    if (d->p->constraints.zero >= WEFT_ZERO_GRADIENTS)
+        hold_up(d, c);
 }
 
 static void fill_hops(weft_train_lowered *d, int c)
@@ -159,6 +216,16 @@ static void add_move(weft_train_lowered *d, int i, int owner_chunk, int other_ch
                                                weft_shared_s(d->p, owner, other, false, bytes)};
 }
 
+/* Weights and gradients of a parameter that a device holds twice. */
+static double copy_bytes(const weft_train_lowered *d, int stage, int part, int shared)
+{
+    double bytes = weft_shared_bytes(d->p, shared, state_of(d, stage, part));
+    int n = weft_stage_blocks(&d->plan->stage[stage]);
+
+    return weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, weft_shared_weight_bytes(d->p, bytes)) +
+           weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, bytes);
+}
+
 static void fill_shared(weft_train_lowered *d, weft_arena *a)
 {
     const weft_blocks *u = &d->p->blocks;
@@ -179,8 +246,7 @@ static void fill_shared(weft_train_lowered *d, weft_arena *a)
             continue;
         }
         for (int k = 0; k < d->plan->stage[stage].n_parts; k++) /* weights and gradients */
-            d->state[stage * WEFT_MAX_PARTS + k].static_bytes -=
-                2 * weft_shared_bytes(d->p, i, state_of(d, stage, k));
+            d->state[stage * WEFT_MAX_PARTS + k].static_bytes -= copy_bytes(d, stage, k, i);
     }
 }
 
@@ -194,7 +260,8 @@ static void fill_stage(weft_train_lowered *d, int i)
         d->sync_bytes[i] = fmax(d->sync_bytes[i], f->sync_bytes);
         d->update_s[i] = fmax(d->update_s[i], f->update_s);
     }
-    d->sync_s[i] = weft_sync_s(d->p, &d->plan->stage[i], d->sync_bytes[i]);
+    d->sync_s[i] = weft_sync_part(d->p) * weft_sync_s(d->p, &d->plan->stage[i], d->sync_bytes[i]);
+    d->ring_bytes[i] += 2 * weft_sync_part(d->p) * d->sync_bytes[i];
 }
 
 void weft_train_lower_figures(const weft_train_problem *p, const weft_train_plan *plan,
@@ -213,6 +280,7 @@ void weft_train_lower_figures(const weft_train_problem *p, const weft_train_plan
         .sync_s = WEFT_NEW(a, double, plan->n_stages),
         .update_s = WEFT_NEW(a, double, plan->n_stages),
         .sync_bytes = WEFT_NEW(a, double, plan->n_stages),
+        .ring_bytes = WEFT_NEW(a, double, plan->n_stages),
     };
     for (int c = 0; c < n; c++)
         fill_chunk(out, c);

@@ -38,6 +38,8 @@ typedef struct weft_train_lowered {
     weft_part_figures *state;    /* [n_stages * WEFT_MAX_PARTS + part] */
     double *sync_s, *update_s;   /* [n_stages] */
     double *sync_bytes;          /* [n_stages] of a device */
+    double *
+        ring_bytes; /* [n_stages] of a device, in a step: gathered or scattered; sums count twice */
     int n_moves;
     weft_shared_move *move;
     const int64_t **order; /* [n_stages] weft_schedule_order; its length: */

@@ -6,8 +6,8 @@
  *    least over uniform plans of the most bytes that a stage is over. Stages that are over by more
  *    than the least so far are not looked at.
  * 2. Changes are tried in this order, and the first that fits is named: a recomputation, then a
- *    schedule, that was not allowed; a smaller microbatch than the one asked for; moments split
- *    over replicas; more devices of the class that is over, in islands like the largest it has,
+ *    schedule, that was not allowed; a smaller microbatch than the one asked for; moments, then
+ *    gradients, then weights split over replicas; more devices of the class that is over, in islands like the largest it has,
  *    their number found by doubling and bisection. With a change the problem is the same but for
  *    the numbers changed; there is a plan if the suffix tables without hops reach the empty cut
  *    (pipe_search.c).
@@ -102,7 +102,7 @@ static void overflow_of(overflow *o, weft_schedule schedule, weft_arena *scratch
         for (int inner = n_cuts - 2; inner >= 0; inner--)
             fill_cut(o, node, inner,
                      weft_pipe_in_flight(schedule, o->nodes->n_stages[node], o->f->n_microbatches));
-        if (o->over[whole] < o->least) {
+        if (o->over[whole] < o->least && weft_pipe_is_length(o->c->p, o->nodes->n_stages[node])) {
             o->least = o->over[whole];
             o->least_class = o->class_id[whole];
         }
@@ -142,7 +142,7 @@ static bool is_telling(const weft_train_problem *p, const telling *t, const weft
 {
     if (t->has_uniform && f->replicas == 0)
         return false;
-    if (p->constraints.is_split_moments || f->microbatch == t->least_microbatch)
+    if (p->constraints.zero >= 1 || f->microbatch == t->least_microbatch)
         return true;
     return f->microbatch == t->least_share * f->replicas &&
            weft_pipe_in_flight(schedule, f->most_stages, f->n_microbatches) <
@@ -201,7 +201,8 @@ static bool family_fits(trial *q, weft_pipe_best *best, const weft_pipe_family *
         return false;
     }
     for (int node = 1; node < nodes->n_nodes; node++)
-        if (t.bound_s[(size_t)node * (size_t)n_cuts] < INFINITY)
+        if (t.bound_s[(size_t)node * (size_t)n_cuts] < INFINITY &&
+            weft_pipe_is_length(best->costs->p, nodes->n_stages[node]))
             return true;
     return false;
 }
@@ -334,15 +335,39 @@ static const char *by_microbatch(trial *q)
     return NULL;
 }
 
+/* The lowest level of what replicas divide. */
 static const char *by_splitting(trial *q)
 {
-    weft_train_problem changed = *q->p;
+    static const char *const what[] = {
+        [WEFT_ZERO_MOMENTS] = "the optimizer's state",
+        [WEFT_ZERO_GRADIENTS] = "the optimizer's state and gradients",
+        [WEFT_ZERO_WEIGHTS] = "the optimizer's state, gradients and weights",
+    };
 
-    changed.constraints.is_split_moments = true;
-    if (q->p->constraints.is_split_moments || !fits(q, &changed))
-        return NULL;
-    return "would fit with the optimizer's state split over replicas";
+    for (int zero = q->p->constraints.zero + 1; zero <= WEFT_MOST_ZERO; zero++) {
+        weft_train_problem changed = *q->p;
+
+        changed.constraints.zero = zero;
+        if (fits(q, &changed))
+            return weft_arena_print(q->a, "would fit with %s split over replicas (--zero %d)",
+                                    what[zero], zero);
+    }
+    return NULL;
 }
+
+static const char *by_recomputing(trial *q)
+{
+    return by_allowing(q, false);
+}
+
+static const char *by_scheduling(trial *q)
+{
+    return by_allowing(q, true);
+}
+
+/* What may lift it, in the order in which it is tried: each gives "would fit with ...", or NULL. */
+static const char *(*const remedies[])(trial *) = {by_recomputing, by_scheduling, by_microbatch,
+                                                   by_splitting};
 
 static const char *by_devices(trial *q, int class_id)
 {
@@ -362,15 +387,11 @@ static const char *by_devices(trial *q, int class_id)
 /* The first change that fits, or that none is known. */
 static const char *change_that_fits(trial *q, int class_id)
 {
-    const char *text = by_allowing(q, false);
+    const char *text = NULL;
     bool is_cut;
 
-    if (text == NULL)
-        text = by_allowing(q, true);
-    if (text == NULL)
-        text = by_microbatch(q);
-    if (text == NULL)
-        text = by_splitting(q);
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies && text == NULL; i++)
+        text = remedies[i](q);
     is_cut = q->is_cut;
     if (text == NULL)
         text = by_devices(q, class_id);
@@ -397,6 +418,18 @@ static const char *interleaved_infeasibility(trial *q)
         change != NULL ? change : "no other schedule was found to fit either");
 }
 
+/* What the memory that is said to be too small was counted with. */
+static const char *assumptions(const weft_train_problem *p, weft_arena *a)
+{
+    const weft_train_constraints *x = &p->constraints;
+    const char *margin = x->memory_margin > 0
+                             ? weft_arena_print(a, "%g %% of it left free", 100 * x->memory_margin)
+                             : "all of it in use";
+
+    return weft_arena_print(a, "; counted with recipe %s, ZeRO level %d, %s",
+                            weft_recipe_name(x->recipe), x->zero, margin);
+}
+
 const char *weft_pipe_infeasibility(const weft_train_problem *p, weft_run *run, weft_arena *a)
 {
     trial q = {.p = p, .run = run, .a = a};
@@ -414,9 +447,9 @@ const char *weft_pipe_infeasibility(const weft_train_problem *p, weft_run *run, 
     if (!(over > 0))
         return "no plan fits memory under the schedules that are allowed";
     c = &p->cluster->classes[class_id];
-    weft_format_bytes(c->memory_bytes, room);
+    weft_format_bytes(weft_train_room_bytes(p, class_id), room);
     weft_format_bytes(over, more);
     return weft_arena_print(
-        a, "no plan fits memory: devices of '%s' have %s, the best plan needs %s more; %s", c->kind,
-        room, more, change_that_fits(&q, class_id));
+        a, "no plan fits memory: devices of '%s' have %s, the best plan needs %s more; %s%s",
+        c->kind, room, more, change_that_fits(&q, class_id), assumptions(p, a));
 }

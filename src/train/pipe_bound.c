@@ -82,7 +82,8 @@ static double value_of(const weft_block_cost *u, int kind, const weft_pipe_costs
 static void take_table(const weft_pipe_costs *c, int kind, int class_id, int w, int x, pool *out)
 {
     const weft_train_problem *p = c->p;
-    const weft_block_cost *cost = p->cost[weft_train_problem_table(p, class_id, w, x)];
+    int table = weft_train_problem_table(p, class_id, w, x);
+    const weft_block_cost *cost = c->row[table].is_there ? p->cost[table] : NULL;
     double factor = (double)p->width[w] / (double)p->share[x];
 
     for (int u = 0; cost != NULL && u < out->n_blocks; u++) {
@@ -90,6 +91,12 @@ static void take_table(const weft_pipe_costs *c, int kind, int class_id, int w, 
 
         *least = fmin(*least, factor * value_of(&cost[u], kind, c));
     }
+}
+
+/* Devices of a plan, where all that it takes is given. */
+static double most_devices(const weft_train_constraints *x)
+{
+    return x->tp > 0 && x->pp > 0 && x->dp > 0 ? (double)x->tp * x->pp * x->dp : INFINITY;
 }
 
 /* Widths and shares of a family; f NULL: all that are allowed. */
@@ -102,7 +109,7 @@ static pool pool_of(const weft_pipe_costs *c, const weft_pipe_family *f, int kin
     for (int i = 0; i < out.n_classes * out.n_blocks; i++)
         out.c[i] = INFINITY;
     for (int k = 0; k < c->n_classes; k++) {
-        out.n_devices[k] = p->cluster->classes[k].n_devices;
+        out.n_devices[k] = fmin(p->cluster->classes[k].n_devices, most_devices(&p->constraints));
         if (f != NULL)
             out.n_devices[k] = f->width[k] < 0 ? 0 : (double)f->n_blocks[k] * p->width[f->width[k]];
         for (int w = 0; w < p->n_widths; w++)

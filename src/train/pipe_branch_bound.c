@@ -187,11 +187,8 @@ static double bound_of(const branching *k, const place *x)
 static double sync_s(const branching *k, int move, double bytes)
 {
     const weft_pipe_links *l = k->t->links;
-    double seconds = l->n_lines[move] > 0 ? weft_affine_s(&l->line[2 * move], bytes) : 0;
 
-    if (l->n_lines[move] > 1)
-        seconds = fmin(seconds, weft_affine_s(&l->line[2 * move + 1], bytes));
-    return seconds;
+    return weft_sync_part(k->p) * weft_pipe_lines_s(&l->line[2 * move], l->n_lines[move], bytes);
 }
 
 static void set_before(const branching *k, place *x)
@@ -242,6 +239,8 @@ static void add_way(branching *k, place x, double parent_s, child_list *out)
     const weft_pipe_group *group = &t->family->group[t->nodes->move[x.move].group];
     double bound_s, target_s = weft_pipe_target_s(k->best);
 
+    weft_pipe_hold_up(k->best->costs, group, &(weft_pipe_range){x.inner, x.outer, x.in_flight},
+                      &t->links->line[2 * x.move], t->links->n_lines[x.move], &x.stage);
     x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, group, x.inner, x.outer));
     x.update_s = weft_pipe_update_s(k->best->costs, group, x.inner, x.outer);
     set_hops(k, &x);

@@ -170,7 +170,7 @@ bool weft_pipe_choose_again(const weft_pipe_costs *c, weft_train_plan *plan, wef
         int64_t n = weft_schedule_order(plan->schedule, plan->n_stages, i, d[0].n_microbatches,
                                         plan->n_chunks, a, &order);
         double best_s = INFINITY;
-        double room = c->p->cluster->classes[plan->stage[i].part[0].class_id].memory_bytes;
+        double room = weft_train_room_bytes(c->p, plan->stage[i].part[0].class_id);
 
         for (int r = 0; r < c->n_recomputes; r++)
             if (stage_s(&d[r], i) < best_s && peak_bytes(&d[r], i, order, n, room) <= room) {
@@ -373,6 +373,8 @@ static void try_sequence(weaving *w)
         if ((w->groups >> c & 1) && w->count[c] == 0)
             return; /* tried without it */
     for (int v = 2; v <= p->constraints.most_chunks && w->n_stages * v <= most; v++) {
+        if (p->constraints.chunks > 0 && v != p->constraints.chunks)
+            continue;
         if (w->k->best->is_over)
             w->open_s = fmin(w->open_s, least_step_s(w));
         else
@@ -448,7 +450,8 @@ double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsi
     w.is_alike = weft_pipe_is_alike(k->best->costs, classes);
     w.least_s = least_of(&w);
     for (w.n_stages = most; w.n_stages >= 2; w.n_stages--)
-        if (f->n_microbatches % w.n_stages == 0)
+        if (f->n_microbatches % w.n_stages == 0 &&
+            weft_pipe_is_length(k->best->costs->p, w.n_stages))
             weave_from(&w, 0);
     return w.open_s;
 }

@@ -226,7 +226,8 @@ static open_list nodes_below(searcher *s, const task *t, const weft_pipe_nodes *
         open_node n = {.family = t->family, .root = root, .schedule = t->schedule};
 
         n.bound_s = fmax(t->floor_s, table->bound_s[(size_t)root * (size_t)n_cuts]);
-        if (n.bound_s >= weft_pipe_target_s(&s->best))
+        if (n.bound_s >= weft_pipe_target_s(&s->best) ||
+            !weft_pipe_is_length(s->best.costs->p, nodes->n_stages[root]))
             continue;
         for (int layout = 0; layout < WEFT_PIPE_N_LAYOUTS; layout++) {
             n.layout = (weft_pipe_layout)layout;
@@ -453,6 +454,8 @@ static void run_singles(searcher *s)
 {
     int64_t most_steps = s->best.most_steps;
 
+    if (!weft_pipe_is_length(s->best.costs->p, 1))
+        return;
     for (int i = 0; i < s->n_tasks && !s->best.is_over; i++) {
         weft_pipe_family *f = &s->families.at[s->task[i].family];
         int most_stages = f->most_stages;

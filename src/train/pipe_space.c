@@ -23,7 +23,7 @@
  *  - interleaved only: uniform stages, chunks as in pipe_chunks.c; with more than MOST_MIXED stages
  *    those of one class follow each other.
  * Parts of a stage stand in the order of classes. Limits on width, replicas (blocks of a stage) and
- * stages are kept; microbatches times stages are at most what can be simulated
+ * stages are kept, and exact numbers of these, of chunks and of samples of a block; microbatches times stages are at most what can be simulated
  * (weft_train_plan_most_chunks). pipe_member.c tells whether a plan is one of these.
  *
  * A family is what shares B, the widths, and d (or device sets). Suffixes of its pipelines are nodes of a
@@ -117,6 +117,8 @@ static void limit_stages(const maker *k, weft_pipe_family *f, int64_t n_blocks, 
         n = k->p->constraints.most_stages;
     if (n > weft_train_plan_most_chunks(k->p, f->microbatch))
         n = weft_train_plan_most_chunks(k->p, f->microbatch);
+    if (k->p->constraints.pp > 0)
+        n = n >= k->p->constraints.pp ? k->p->constraints.pp : 0;
     f->most_stages = (int)n;
 }
 
@@ -128,6 +130,14 @@ static void add_family(maker *k, weft_pipe_family *f, const weft_pipe_group *gro
     f->group = weft_arena_copy(k->a, group, (size_t)n_groups * sizeof *group);
     f->n_microbatches = k->p->constraints.batch / f->microbatch;
     WEFT_PUSH(k->a, k->list, *f);
+}
+
+static bool are_replicas(const maker *k, int d)
+{
+    const weft_train_constraints *constraints = &k->p->constraints;
+
+    return (constraints->most_replicas == 0 || d <= constraints->most_replicas) &&
+           (constraints->dp == 0 || d == constraints->dp);
 }
 
 static bool is_microbatch(const maker *k, int64_t samples)
@@ -186,7 +196,7 @@ static void add_uniforms(maker *k, const int *at)
         most = k->p->constraints.most_replicas;
     for (int x = 0; x < k->p->n_shares; x++)
         for (int d = 1; d <= most && d * k->p->share[x] <= k->p->constraints.batch; d++)
-            if (is_microbatch(k, d * k->p->share[x]))
+            if (are_replicas(k, d) && is_microbatch(k, d * k->p->share[x]))
                 add_uniform(k, at, d, x);
 }
 
@@ -232,8 +242,7 @@ static void add_device_group(const maker *k, const weft_pipe_family *f, const in
         group.count[group.n_parts++] = count[i];
         group.n_blocks += count[i];
     }
-    if (group.n_parts == 0 ||
-        (k->p->constraints.most_replicas > 0 && group.n_blocks > k->p->constraints.most_replicas))
+    if (group.n_parts == 0 || !are_replicas(k, group.n_blocks))
         return;
     add_mixes(k, &group, 0, f->microbatch, share, &mixes);
     group.n_mixes = mixes.n / group.n_parts;
@@ -455,7 +464,7 @@ static void add_rows_of(maker *k, const weft_pipe_order *order, int w, int x)
     if (k->p->constraints.most_replicas > 0 && most > k->p->constraints.most_replicas)
         most = k->p->constraints.most_replicas;
     for (int d = 2; d <= most && d * k->p->share[x] <= k->p->constraints.batch; d++)
-        if (is_microbatch(k, d * k->p->share[x]))
+        if (are_replicas(k, d) && is_microbatch(k, d * k->p->share[x]))
             add_row(k, order, w, d, x);
 }
 

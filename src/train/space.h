@@ -22,9 +22,10 @@ typedef struct weft_pipe_row {
 /* What a device of a class holds at a width: sums over the units of cuts. */
 typedef struct weft_pipe_store {
     bool is_there;
-    double *held_bytes; /* weights and gradients */
-    double *moment_bytes, *sync_bytes, *update_s;
-    double *shared_bytes; /* [n_shared] of a parameter that two units read */
+    double *weight_bytes, *gradient_bytes, *moment_bytes, *sync_bytes, *update_s;
+    double *n_weights, *n_syncs; /* units that have some */
+    double most_zero_bytes;      /* weft_zero_work_bytes of several replicas */
+    double *shared_bytes;        /* [n_shared] of a parameter that two units read */
 } weft_pipe_store;
 
 typedef struct weft_pipe_costs {
@@ -71,7 +72,14 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_group *group,
 /* Bytes by which the stage is over at least, of the class *class_id; not positive: it fits. */
 double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_group *group,
                             const weft_pipe_range *range, int *class_id);
-/* Bytes that replicas of the stage sum, and the seconds of its update. */
+/* Raises the times of a stage to those of what its replicas divide and must move, if these are
+ * longer; n_lines and line as in weft_pipe_links. */
+void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
+                       const weft_pipe_range *range, const weft_affine *line, int n_lines,
+                       weft_pipe_stage *s);
+/* The least of the lines; none: 0. */
+double weft_pipe_lines_s(const weft_affine *line, int n_lines, double bytes);
+/* Bytes that replicas of the stage sum at the end, and the seconds of its update. */
 double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
                             int outer);
 double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
@@ -147,6 +155,12 @@ typedef struct weft_pipe_families {
     weft_pipe_family *at;
     bool is_complete; /* else some were left out: too many */
 } weft_pipe_families;
+
+/* May a pipeline have so many stages? */
+static inline bool weft_pipe_is_length(const weft_train_problem *p, int n_stages)
+{
+    return p->constraints.pp == 0 || n_stages == p->constraints.pp;
+}
 
 /* All families; they live in `a`. */
 weft_pipe_families weft_pipe_families_of(weft_pipe_costs *c, weft_arena *a);

@@ -36,6 +36,16 @@ static double row_least_s(const weft_pipe_costs *c, const weft_block_cost *cost)
     return sum_s;
 }
 
+/* Has the table the width and the samples that every stage must have? */
+static bool is_asked(const weft_pipe_costs *c, int table)
+{
+    const weft_train_problem *p = c->p;
+    const weft_train_constraints *x = &p->constraints;
+
+    return (x->tp == 0 || p->width[table / p->n_shares % p->n_widths] == x->tp) &&
+           (x->mbs == 0 || p->share[table % p->n_shares] == x->mbs);
+}
+
 static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
 {
     const weft_train_problem *p = c->p;
@@ -43,8 +53,8 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
     weft_pipe_row *row = &c->row[table];
     int n = p->blocks.n_cuts;
 
-    row->is_there = sum != NULL;
-    if (sum == NULL)
+    row->is_there = sum != NULL && is_asked(c, table);
+    if (!row->is_there)
         return;
     row->forward_s = WEFT_NEW(a, double, n);
     for (int i = 0; i < n; i++)
@@ -63,6 +73,24 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
     row->least_s = row_least_s(c, p->cost[table]);
 }
 
+static void count_messages(weft_pipe_costs *c, int state, weft_arena *a)
+{
+    const weft_blocks *b = &c->p->blocks;
+    const weft_block_state *unit = c->p->state[state];
+    weft_pipe_store *s = &c->store[state];
+
+    s->n_weights = WEFT_NEW(a, double, b->n_cuts);
+    s->n_syncs = WEFT_NEW(a, double, b->n_cuts);
+    for (int i = 0; i < b->n_cuts; i++)
+        for (int u = 0; u < b->n_blocks; u++)
+            if (weft_bit_get(weft_cut_bits(b, i), u)) {
+                s->n_weights[i] += unit[u].weight_bytes > 0;
+                s->n_syncs[i] += unit[u].sync_bytes > 0;
+            }
+    for (int u = 0; u < b->n_blocks; u++)
+        s->most_zero_bytes = fmax(s->most_zero_bytes, weft_zero_work_bytes(c->p, 2, &unit[u]));
+}
+
 static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
 {
     const weft_train_problem *p = c->p;
@@ -73,19 +101,23 @@ static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
     s->is_there = sum != NULL;
     if (sum == NULL)
         return;
-    s->held_bytes = WEFT_NEW(a, double, n);
+    s->weight_bytes = WEFT_NEW(a, double, n);
+    s->gradient_bytes = WEFT_NEW(a, double, n);
     s->moment_bytes = WEFT_NEW(a, double, n);
     s->sync_bytes = WEFT_NEW(a, double, n);
     s->update_s = WEFT_NEW(a, double, n);
     s->shared_bytes = WEFT_NEW(a, double, p->blocks.n_shared + 1);
     for (int i = 0; i < n; i++) {
-        s->held_bytes[i] = sum[i].weight_bytes + sum[i].gradient_bytes;
+        s->weight_bytes[i] = sum[i].weight_bytes;
+        s->gradient_bytes[i] = sum[i].gradient_bytes;
         s->moment_bytes[i] = sum[i].moment_bytes;
         s->sync_bytes[i] = sum[i].sync_bytes;
         s->update_s[i] = sum[i].update_s;
     }
     for (int k = 0; k < p->blocks.n_shared; k++)
         s->shared_bytes[k] = weft_shared_bytes(p, k, state);
+    if (p->constraints.zero >= WEFT_ZERO_GRADIENTS)
+        count_messages(c, state, a);
 }
 
 /* For every cut the list of those that contain it. */
@@ -157,12 +189,14 @@ static double largest_work(const way *w, int table)
 {
     const weft_blocks *u = &w->c->p->blocks;
     const weft_block_cost *cost = w->c->p->cost[table];
+    const weft_block_state *state = w->c->p->state[table / w->c->p->n_shares];
     int first = u->is_chain ? w->range.inner : 0, end = u->is_chain ? w->range.outer : u->n_blocks;
     double most = 0;
 
     for (int k = first; k < end; k++)
         if (weft_block_between(u, k, w->range.inner, w->range.outer))
-            most = fmax(most, cost[k].work_bytes[w->recompute]);
+            most = fmax(most, cost[k].work_bytes[w->recompute] +
+                                  weft_zero_work_bytes(w->c->p, w->group->n_blocks, &state[k]));
     return most;
 }
 
@@ -174,26 +208,33 @@ static double kept_bytes(const way *w, int table)
     const double *stash = w->c->row[table].stash_bytes[w->recompute];
     int inner = w->range.inner, outer = w->range.outer;
     double moments = s->moment_bytes[outer] - s->moment_bytes[inner];
-    double held = s->held_bytes[outer] - s->held_bytes[inner];
+    double weights = s->weight_bytes[outer] - s->weight_bytes[inner];
+    double gradients = s->gradient_bytes[outer] - s->gradient_bytes[inner];
+    int n = w->group->n_blocks;
 
     for (int k = 0; k < p->blocks.n_shared; k++)
-        if (weft_shared_is_copy(&p->blocks, k, inner, outer))
-            held -= 2 * s->shared_bytes[k]; /* the weight and the gradient */
-    if (p->constraints.is_split_moments)
-        moments /= w->group->n_blocks;
-    return held + moments + (double)w->range.in_flight * (stash[outer] - stash[inner]);
+        if (weft_shared_is_copy(&p->blocks, k, inner, outer)) {
+            weights -= weft_shared_weight_bytes(p, s->shared_bytes[k]);
+            gradients -= s->shared_bytes[k];
+        }
+    return weft_zero_bytes(p, WEFT_ZERO_WEIGHTS, n, weights) +
+           weft_zero_bytes(p, WEFT_ZERO_GRADIENTS, n, gradients) +
+           weft_zero_bytes(p, WEFT_ZERO_MOMENTS, n, moments) +
+           (double)w->range.in_flight * (stash[outer] - stash[inner]);
 }
 
 static double room_bytes(const way *w, int part)
 {
-    return w->c->p->cluster->classes[w->group->class_id[part]].memory_bytes;
+    return weft_train_room_bytes(w->c->p, w->group->class_id[part]);
 }
 
 /* Beside so many bytes that are kept. */
 static bool work_fits(const way *w, int table, double kept, double room)
 {
-    return kept <= room && (kept + w->c->row[table].most_work_bytes[w->recompute] <= room ||
-                            kept + largest_work(w, table) <= room);
+    double most = w->c->row[table].most_work_bytes[w->recompute] +
+                  w->c->store[table / w->c->p->n_shares].most_zero_bytes;
+
+    return kept <= room && (kept + most <= room || kept + largest_work(w, table) <= room);
 }
 
 /* --- a stage --------------------------------------------------------------------------------- */
@@ -354,5 +395,52 @@ double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group
 
         most_s = fmax(most_s, update_s[outer] - update_s[inner]);
     }
-    return c->p->constraints.is_split_moments ? most_s / group->n_blocks : most_s;
+    return weft_zero_bytes(c->p, WEFT_ZERO_MOMENTS, group->n_blocks, most_s);
+}
+
+/* --- what replicas divide -------------------------------------------------------------------- */
+
+double weft_pipe_lines_s(const weft_affine *line, int n_lines, double bytes)
+{
+    double seconds = n_lines > 0 ? weft_affine_s(&line[0], bytes) : 0;
+
+    return n_lines > 1 ? fmin(seconds, weft_affine_s(&line[1], bytes)) : seconds;
+}
+
+/* The most of any part: messages of units, and their bytes. */
+typedef struct messages {
+    double n, bytes;
+} messages;
+
+static void add_part(messages *to, const double *n, const double *bytes,
+                     const weft_pipe_range *range)
+{
+    to->n = fmax(to->n, n[range->outer] - n[range->inner]);
+    to->bytes = fmax(to->bytes, bytes[range->outer] - bytes[range->inner]);
+}
+
+static double half_sync_s(messages x, const weft_affine *line, int n_lines)
+{
+    return weft_half_sync_s(weft_pipe_lines_s(line, n_lines, x.n > 0 ? x.bytes / x.n : 0), x.n);
+}
+
+void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
+                       const weft_pipe_range *range, const weft_affine *line, int n_lines,
+                       weft_pipe_stage *s)
+{
+    messages weights = {0}, gradients = {0};
+    double gather_s = 0;
+
+    if (c->p->constraints.zero < WEFT_ZERO_GRADIENTS || n_lines == 0)
+        return;
+    for (int i = 0; i < group->n_parts; i++) {
+        const weft_pipe_store *store = store_of(c, group, i);
+
+        add_part(&weights, store->n_weights, store->weight_bytes, range);
+        add_part(&gradients, store->n_syncs, store->sync_bytes, range);
+    }
+    if (c->p->constraints.zero >= WEFT_ZERO_WEIGHTS)
+        gather_s = half_sync_s(weights, line, n_lines);
+    s->forward_s = fmax(s->forward_s, gather_s);
+    s->backward_s = fmax(s->backward_s, gather_s + half_sync_s(gradients, line, n_lines));
 }

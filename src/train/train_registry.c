@@ -23,6 +23,7 @@ const char *weft_train_search_method(const weft_train_problem *p)
         int width = p->width[i / p->n_shares % p->n_widths];
 
         if (p->cost[i] != NULL && width > 1 &&
+            (p->constraints.tp == 0 || width == p->constraints.tp) &&
             (p->constraints.most_width == 0 || width <= p->constraints.most_width))
             return cut_method;
     }

@@ -114,7 +114,7 @@ static void compare_asks(const weft_train_constraints *x, const weft_train_const
     CHECK(x->schedules == y->schedules && x->recomputes == y->recomputes);
     CHECK(x->most_width == y->most_width && x->most_replicas == y->most_replicas);
     CHECK(x->most_stages == y->most_stages && x->most_chunks == y->most_chunks);
-    CHECK(x->is_split_moments == y->is_split_moments);
+    CHECK(x->zero == y->zero);
 }
 
 TEST(files_hold_plans)

@@ -87,6 +87,38 @@ static int blocks_of(const naive *x, int stage)
     return n;
 }
 
+/* Half of a sum of gradients, as many times as units have something, of the mean of it. */
+static double moved_s(const naive *x, int c, bool is_weights)
+{
+    const weft_stage *s = &x->plan->stage[c % x->s];
+    double most = 0, most_n = 0;
+
+    for (int k = 0; k < s->n_parts; k++) {
+        double bytes = 0, n = 0;
+
+        for (int u = 0; u < x->p->blocks.n_blocks; u++) {
+            const weft_block_state *unit = &state_of(x, c % x->s, k)[u];
+            double has = is_weights ? unit->weight_bytes : unit->sync_bytes;
+
+            bytes += is_in(x, c, u) ? has : 0;
+            n += is_in(x, c, u) && has > 0;
+        }
+        most = fmax(most, bytes);
+        most_n = fmax(most_n, n);
+    }
+    return most_n > 0 ? most_n * weft_sync_s(x->p, s, most / most_n) / 2 : 0;
+}
+
+static void wait_for_replicas(naive *x, int c)
+{
+    double weights_s = x->p->constraints.zero == 3 ? moved_s(x, c, true) : 0;
+
+    if (x->p->constraints.zero < 2)
+        return;
+    x->forward_s[c] = fmax(x->forward_s[c], weights_s);
+    x->backward_s[c] = fmax(x->backward_s[c], weights_s + moved_s(x, c, false));
+}
+
 static void sum_chunk(naive *x, int c)
 {
     const weft_stage *s = &x->plan->stage[c % x->s];
@@ -103,6 +135,7 @@ static void sum_chunk(naive *x, int c)
         x->forward_s[c] = fmax(x->forward_s[c], f);
         x->backward_s[c] = fmax(x->backward_s[c], b);
     }
+    wait_for_replicas(x, c);
     if (c + 1 < x->n_chunks && x->s > 1) {
         const weft_stage *next = &x->plan->stage[(c + 1) % x->s];
 
@@ -127,9 +160,13 @@ static void sum_stage(naive *x, int i)
         sync = fmax(sync, bytes);
         x->update_s[i] = fmax(x->update_s[i], update_s);
     }
-    if (x->p->constraints.is_split_moments)
+    if (x->p->constraints.zero >= 1)
         x->update_s[i] /= blocks_of(x, i);
     x->sync_s[i] = weft_sync_s(x->p, &x->plan->stage[i], sync);
+    if (x->p->constraints.zero == 2)
+        x->sync_s[i] /= 2; /* new weights are gathered; gradients were summed before */
+    if (x->p->constraints.zero == 3)
+        x->sync_s[i] = 0;
 }
 
 /* Chunk of the k-th pass of microbatches, as Megatron-LM's get_model_chunk_id describes it. */
@@ -453,18 +490,29 @@ static void compare_bounds(const naive *x, double step_s)
 static double fixed_bytes(const naive *x, int i, int part)
 {
     const weft_block_state *state = state_of(x, i, part);
-    int n_split = x->p->constraints.is_split_moments ? blocks_of(x, i) : 1;
-    double bytes = 0;
+    int n = blocks_of(x, i), zero = x->p->constraints.zero;
+    double bytes = 0, weights = zero > 2 ? 1.0 / n : 1, gradients = zero > 1 ? 1.0 / n : 1;
 
     for (int c = i; c < x->n_chunks; c += x->s)
         for (int u = 0; u < x->p->blocks.n_blocks; u++)
             if (is_in(x, c, u))
-                bytes += state[u].weight_bytes + state[u].gradient_bytes +
-                         state[u].moment_bytes / n_split;
+                bytes += weights * state[u].weight_bytes + gradients * state[u].gradient_bytes +
+                         state[u].moment_bytes / (zero > 0 ? n : 1);
     for (int k = 0; k < x->p->blocks.n_shared; k++)
         if (chunk_with(x, x->p->blocks.shared[k].other) % x->s == i && is_there(x, k))
-            bytes -= 2 * bytes_of_shared(x, k, state);
+            bytes -= (weights + gradients) * bytes_of_shared(x, k, state);
     return bytes;
+}
+
+/* What it holds of a unit that runs, of what replicas divide: its gradients, and its weights, and
+ * as much again for the next unit. */
+static double whole_bytes(const naive *x, int i, int part, int u)
+{
+    const weft_block_state *state = state_of(x, i, part);
+
+    if (blocks_of(x, i) == 1 || x->p->constraints.zero < 2)
+        return 0;
+    return state[u].gradient_bytes + (x->p->constraints.zero == 3 ? 2 * state[u].weight_bytes : 0);
 }
 
 /* What it holds at one instant. */
@@ -482,7 +530,7 @@ static double bytes_at(const naive *x, int i, int part, double at_s)
         for (int u = 0; u < x->p->blocks.n_blocks; u++)
             if (is_in(x, e->chunk, u)) {
                 stash += cost[u].stash_bytes[r];
-                work = fmax(work, cost[u].work_bytes[r]);
+                work = fmax(work, cost[u].work_bytes[r] + whole_bytes(x, i, part, u));
             }
         if (e->start_s <= at_s && at_s < e->end_s)
             bytes += work;
@@ -604,7 +652,7 @@ TEST(steps_are_those_of_the_naive_simulator)
         draw_training_ask constraints = {.is_dag = seed / 4 % 3 == 0,
                                          .is_contend = seed / 4 % 2,
                                          .has_shared = seed / 8 % 2,
-                                         .is_split_moments = seed / 16 % 2,
+                                         .zero = (int)(seed / 16 % 4),
                                          .has_no_zero = seed / 4 % 2};
 
         compare_one(&constraints, seed, &sum);

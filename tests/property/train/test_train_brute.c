@@ -79,7 +79,7 @@ TEST(time_by_recurrence_is_that_of_the_simulator)
         draw_training_ask constraints = {.is_dag = i % 3 == 0,
                                          .is_contend = i % 5 == 0,
                                          .has_shared = i % 2 == 0,
-                                         .is_split_moments = i % 7 == 0};
+                                         .zero = i % 7 < 3 ? 1 + i % 7 : 0};
         drawn_training d = draw_training(&constraints, &r);
         weft_arena *a = weft_arena_new();
         weft_train_measures m;

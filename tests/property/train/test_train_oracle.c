@@ -344,7 +344,7 @@ TEST(fixed_tensor_cuts_are_named)
                             .recomputes = 1u << WEFT_KEEP_NONE,
                             .most_width = width,
                             .most_chunks = 4,
-                            .is_split_moments = true}
+                            .zero = 1}
             };
             weft_arena *a = weft_arena_new();
             weft_train_solution s;

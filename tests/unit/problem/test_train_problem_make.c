@@ -257,7 +257,7 @@ TEST(the_hash_covers_what_is_asked_and_all_numbers)
     s.constraints.most_stages = 9;
     CHECK(hash_of(&s) != hash);
     s = x.spec;
-    s.constraints.is_split_moments = true;
+    s.constraints.zero = 1;
     CHECK(hash_of(&s) != hash);
     s = x.spec;
     s.name = "other";
@@ -522,7 +522,7 @@ TEST(unequal_devices_of_a_stage)
     x.stage[1].n_parts = 2;
     x.stage[1].part[0] = (weft_device_set_part){0, 1, 4, 1, 2};
     x.stage[1].part[1] = (weft_device_set_part){1, 2, 0, 1, 1};
-    x.training->constraints.is_split_moments = true; /* over three and two */
+    x.training->constraints.zero = 1; /* over three and two */
     CHECK_OK(weft_train_plan_evaluate(x.training, &x.plan, x.a, &t));
     CHECK_NEAR(t.step_s, 54.0);
     CHECK_NEAR(t.stage_peak_bytes[1], 60.0 + 40 + 15 + 3);
