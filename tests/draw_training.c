@@ -10,7 +10,7 @@ static const int64_t shares[N_SHARES] = {1, 2, 3, 4, 5, 6};
 
 /* --- problems -------------------------------------------------------------------------------- */
 
-static weft_platform *draw_cluster(bool is_contend, weft_rng *r, weft_arena *a)
+static weft_platform *draw_cluster(const draw_training_ask *ask, weft_rng *r, weft_arena *a)
 {
     const char *text = weft_arena_print(a,
                                         "schema: weft.platform/1\n"
@@ -18,7 +18,7 @@ static weft_platform *draw_cluster(bool is_contend, weft_rng *r, weft_arena *a)
                                         "transfer: %s\n"
                                         "switches: [fabric]\n"
                                         "groups:\n",
-                                        is_contend ? "contend" : "overlap");
+                                        ask->is_contend ? "contend" : "overlap");
     weft_platform *p = NULL;
 
     for (int k = 0; k < 2; k++)
@@ -35,8 +35,9 @@ static weft_platform *draw_cluster(bool is_contend, weft_rng *r, weft_arena *a)
     text = weft_arena_print(a,
                             "%slinks:\n"
                             "  - {star: {center: fabric, to: [fast.gpu, slow.gpu]}, bandwidth: "
-                            "%dGB/s, latency: %dus}\n",
-                            text, 1 + weft_rng_below(r, 5), 1 + weft_rng_below(r, 9));
+                            "%gGB/s, latency: %dus}\n",
+                            text, (1 + weft_rng_below(r, 5)) * (ask->wider > 0 ? ask->wider : 1),
+                            1 + weft_rng_below(r, 9));
     CHECK_OK(weft_platform_parse(text, strlen(text), "drawn", &p));
     return p;
 }
@@ -153,7 +154,7 @@ static const weft_block_state *draw_states(const draw_training_ask *constraints,
 drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
 {
     weft_arena *a = weft_arena_new();
-    drawn_training d = {.platform = draw_cluster(constraints->is_contend, r, a), .arena = a};
+    drawn_training d = {.platform = draw_cluster(constraints, r, a), .arena = a};
     const weft_block_cost *cost[2 * N_WIDTHS * N_SHARES] = {NULL};
     const weft_block_state *state[2 * N_WIDTHS];
     weft_train_problem_spec s = {.name = "drawn",

@@ -18,6 +18,7 @@ typedef struct draw_training_ask {
     int zero;
     bool is_alone;    /* no bytes between units, no gradients, no update: stages only compute */
     bool has_no_zero; /* every time is positive */
+    double wider;     /* factor of the bandwidth between servers; 0: 1. Nothing else changes */
 } draw_training_ask;
 
 /* Two classes of one to three islands with one to four devices each, tensor widths 1, 2, 3, shares

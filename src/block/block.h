@@ -17,9 +17,10 @@ extern "C" {
 
 /* --- machines: classes of equal devices, islands of near ones -------------------------------- */
 
-/* Devices of one kind, design and memory. An island is a largest set of them in which every two are
- * joined at the best bandwidth of the class: GPUs of one server. Islands have ascending first
- * devices; `device` lists them island by island. */
+/* Devices of one kind, design and memory. An island is what is in one group of the platform file:
+ * GPUs of one server. Where devices are in no groups, it is a largest set of them in which every two
+ * are joined at the best bandwidth of the class. Islands have ascending first devices; `device`
+ * lists them island by island. */
 typedef struct weft_class {
     const char *kind; /* for people: "server.gpu" */
     int n_devices, n_islands;

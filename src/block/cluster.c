@@ -2,8 +2,11 @@
 /* cluster.c: classes of equal devices and islands of near ones.
  *
  * 1. Devices of one kind are equal (platforms see to it): a class each, the host left out.
- * 2. The best bandwidth of a class is that of the best route between two of its devices.
- * 3. Devices in order: each joins the first island with all of whose members it is joined at that
+ * 2. If all devices of a class are in groups of the platform file, the devices of a group are an
+ *    island: what a server is does not depend on any bandwidth, so a wider link only makes
+ *    transfers faster.
+ * 3. Otherwise, the best bandwidth of a class is that of the best route between two of its devices.
+ *    Devices in order: each joins the first island with all of whose members it is joined at that
  *    bandwidth, both ways, or founds the next one. No island can take in a device of a later one,
  *    so islands are as large as they can be. Where being joined at the best bandwidth carries over
  *    (GPUs of a server: a switch, or links between all), the outcome is the only one possible.
@@ -24,7 +27,8 @@ typedef struct group {
     const weft_platform *p;
     int n;
     const int *device; /* [n] ascending */
-    double best;       /* bytes a second; 0: no two are joined */
+    bool is_grouped;   /* all are in groups of the file */
+    double best;       /* bytes a second, if not; 0: no two are joined */
     int n_islands;
     int *island;       /* [n] of each device */
     int *first, *last; /* [n] members of an island: indices into device, chained by next */
@@ -49,8 +53,18 @@ static double best_bandwidth(const group *g)
     return best;
 }
 
+static bool is_grouped(const group *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (g->p->device[g->device[i]].group == 0)
+            return false;
+    return true;
+}
+
 static bool is_near(const group *g, int i, int k)
 {
+    if (g->is_grouped)
+        return g->p->device[g->device[i]].group == g->p->device[g->device[k]].group;
     return g->best > 0 && bandwidth_of(g, i, k) == g->best && bandwidth_of(g, k, i) == g->best;
 }
 
@@ -64,7 +78,8 @@ static bool may_join(const group *g, int island, int i)
 
 static void find_islands(group *g, weft_arena *a)
 {
-    g->best = best_bandwidth(g);
+    g->is_grouped = is_grouped(g);
+    g->best = g->is_grouped ? 0 : best_bandwidth(g);
     g->island = WEFT_NEW(a, int, g->n);
     g->first = WEFT_NEW(a, int, g->n);
     g->last = WEFT_NEW(a, int, g->n);

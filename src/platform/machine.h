@@ -27,9 +27,11 @@ typedef struct weft_machine {
     WEFT_VEC(const char *) word; /* every name, for suggestions */
     WEFT_VEC(weft_device) device;
     WEFT_VEC(const char *) switch_name;
+    WEFT_VEC(int) switch_group;
     WEFT_VEC(weft_link) link; /* ends are places as above */
     const char *name, *source;
-    int host; /* device, or -1 */
+    int n_groups; /* copies of groups */
+    int host;     /* device, or -1 */
     weft_transfer transfer;
     bool hides;
     weft_calibrated calibrated;
@@ -41,7 +43,8 @@ void weft_machine_free(weft_machine *m); /* also after weft_machine_finish */
 /* Adds a device and, if its kind is not its name, itself to the list of that name. Name, kind and
  * designs must live in the machine's arena. */
 WEFT_CHECKED weft_status weft_machine_device(weft_machine *m, const weft_device *d);
-WEFT_CHECKED weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind);
+WEFT_CHECKED weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind,
+                                             int group);
 /* Adds the newest device to a list, for a further name it goes by. */
 WEFT_CHECKED weft_status weft_machine_alias(weft_machine *m, const char *list);
 

@@ -179,7 +179,7 @@ weft_status weft_machine_alias(weft_machine *m, const char *list)
     return add_to_list(m, list, 2 * (m->device.n - 1));
 }
 
-weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind)
+weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind, int group)
 {
     int place = 2 * m->switch_name.n + 1;
 
@@ -189,6 +189,7 @@ weft_status weft_machine_switch(weft_machine *m, const char *name, const char *k
     if (strcmp(name, kind) != 0)
         WEFT_TRY(add_to_list(m, kind, place));
     WEFT_PUSH(m->scratch, m->switch_name, name);
+    WEFT_PUSH(m->scratch, m->switch_group, group);
     return WEFT_OK;
 }
 
@@ -408,6 +409,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->n_links = m->link.n;
     p->device = copied(a, m->device.at, m->device.n, sizeof *m->device.at);
     p->switch_name = copied(a, m->switch_name.at, m->switch_name.n, sizeof *m->switch_name.at);
+    p->switch_group = copied(a, m->switch_group.at, m->switch_group.n, sizeof(int));
     p->link = numbered_links(m);
     p->host = m->host;
     p->transfer = m->transfer;

@@ -104,6 +104,7 @@ typedef struct weft_design {
 typedef struct weft_device {
     const char *name;
     const char *kind; /* devices of one kind are equal: "gpu" of gpu[0..7]; else the name */
+    int group;        /* copy of a group of the file that it belongs to, from 1; 0: of none */
     int n_designs;    /* more than 1: adaptive; the first is what it is configured as by default */
     const weft_design *design;
     double memory_bytes;    /* INFINITY: not limited */
@@ -125,7 +126,8 @@ typedef enum weft_transfer {
 
 const char *weft_transfer_name(weft_transfer t);
 
-/* Path between two devices: fewest links, then largest bottleneck bandwidth, then lowest numbers.
+/* Path between two devices: fewest links, then inside of the group of both, then largest bottleneck
+ * bandwidth, then lowest numbers.
  * Time of b bytes: latency_s + b / bytes_per_s. */
 typedef struct weft_route {
     int n_hops;                    /* links; 0: the same device; -1: not connected */
@@ -144,6 +146,7 @@ typedef struct weft_platform {
     int n_devices, n_switches, n_links;
     const weft_device *device;
     const char *const *switch_name;
+    const int *switch_group; /* as weft_device.group; NULL: all 0 */
     const weft_link *link;
     const weft_route *routes; /* the different ones */
     const int *route_of;      /* [n_devices * n_devices] into routes; see weft_platform_route */

@@ -40,6 +40,7 @@ typedef WEFT_VEC(part) part_list;
  * of groups. */
 typedef struct scope {
     const char *prefix, *kind;
+    int group; /* number of the copy, from 1 */
 } scope;
 
 static const char *const family_names[WEFT_N_FAMILIES] = {"tensor", "element", "reduce", "norm",
@@ -451,6 +452,7 @@ static weft_status add_copy(weft_machine *m, const part *p, const scope *s, int 
 
     d.name = p->count ? weft_arena_print(m->arena, "%s%d", all, i) : all;
     d.kind = weft_arena_print(m->arena, "%s%s", s->kind, base);
+    d.group = s->group;
     WEFT_TRY(placed(p->at, weft_machine_device(m, &d)));
     if (p->count && strcmp(all, d.kind) != 0) /* "server0.gpu": the copies in one server */
         WEFT_TRY(placed(p->at, weft_machine_alias(m, all)));
@@ -482,9 +484,9 @@ static weft_status add_switch(weft_machine *m, const weft_doc *d, const scope *s
             return weft_doc_fail(d, "key 'name' is missing");
     }
     WEFT_TRY(check_written(name));
-    return placed(d,
-                  weft_machine_switch(m, weft_arena_print(m->arena, "%s%s", s->prefix, name->text),
-                                      weft_arena_print(m->arena, "%s%s", s->kind, name->text)));
+    return placed(
+        d, weft_machine_switch(m, weft_arena_print(m->arena, "%s%s", s->prefix, name->text),
+                               weft_arena_print(m->arena, "%s%s", s->kind, name->text), s->group));
 }
 
 static weft_status add_switches(weft_machine *m, const weft_doc *map, const scope *s)
@@ -633,7 +635,7 @@ static weft_status add_group(weft_machine *m, const weft_doc *map)
     WEFT_TRY(read_count(map, &count));
     WEFT_TRY(read_devices(map, m, &parts));
     for (int i = 0; i < (count ? count : 1); i++) {
-        scope s = {.kind = weft_arena_print(m->arena, "%s.", name)};
+        scope s = {.kind = weft_arena_print(m->arena, "%s.", name), .group = ++m->n_groups};
 
         s.prefix = count ? weft_arena_print(m->arena, "%s%d.", name, i) : s.kind;
         n_before = m->device.n + m->switch_name.n;
@@ -743,7 +745,7 @@ static weft_status check_connected(const weft_platform *p, const weft_doc *root)
 
 static weft_status build(weft_machine *m, const weft_doc *root, weft_platform **out)
 {
-    const scope whole = {"", ""};
+    const scope whole = {"", "", 0};
     part_list parts = {0};
 
     WEFT_TRY(read_head(m, root));

@@ -3,9 +3,11 @@
  *
  * Switches and the host pass data on; other devices do not. From each device:
  * 1. Places are visited level by level, so every route has the fewest links.
- * 2. A place remembers the predecessor with the largest bottleneck bandwidth, ties to the lowest
- *    number. All of a level is settled before it is expanded, and the bottleneck of a path is the
- *    smaller of its last link and the bottleneck before it, so the choice is optimal.
+ * 2. A place remembers the predecessor by which it is reached inside of the source's group, if there
+ *    is one, of these the one with the largest bottleneck bandwidth, ties to the lowest number. All
+ *    of a level is settled before it is expanded, and the bottleneck of a path is the smaller of its
+ *    last link and the bottleneck before it, so the choice is optimal. A server keeps its own
+ *    traffic, however wide the network between servers is.
  * 3. Each place keeps the link by which it is reached, so the way back can be walked.
  * 4. Routes of equal length, latency and bandwidth are one entry of a table: in machines of equal
  *    parts there are few.
@@ -34,6 +36,8 @@ typedef struct search {
     int *level;        /* links from the source; -1: not reached */
     int *before;       /* place from which a place is reached */
     int *by;           /* directed link by which it is reached: a row of reached_by */
+    int group;         /* of the source; 0: none */
+    bool *is_inside;   /* reached through places of that group only */
     double *width;     /* bottleneck bandwidth from the source */
     double *latency_s; /* from the source */
     int *queue;        /* places in the order of their levels */
@@ -55,6 +59,7 @@ static search new_search(const weft_platform *p, weft_arena *a)
     s.way = WEFT_NEW(a, way, 2 * p->n_links);
     s.level = WEFT_NEW(a, int, n);
     s.before = WEFT_NEW(a, int, n);
+    s.is_inside = WEFT_NEW(a, bool, n);
     s.width = WEFT_NEW(a, double, n);
     s.latency_s = WEFT_NEW(a, double, n);
     s.queue = WEFT_NEW(a, int, n);
@@ -70,6 +75,21 @@ static search new_search(const weft_platform *p, weft_arena *a)
     return s;
 }
 
+static int group_of(const weft_platform *p, int place)
+{
+    if (place < p->n_devices)
+        return p->device[place].group;
+    return p->switch_group ? p->switch_group[place - p->n_devices] : 0;
+}
+
+/* Is the way to v over u better than the one v has? */
+static bool is_better(const search *s, int u, int v, bool is_inside, double width)
+{
+    if (is_inside != s->is_inside[v])
+        return is_inside;
+    return width > s->width[v] || (width == s->width[v] && u < s->before[v]);
+}
+
 /* Reaches the places behind u, or improves how they are reached. */
 static void expand(search *s, int u)
 {
@@ -78,17 +98,19 @@ static void expand(search *s, int u)
     for (int k = s->at[u]; k < s->at[u + 1]; k++) {
         const way *e = &s->way[k];
         int v = e->to;
-        double width;
+        bool is_inside = s->is_inside[u] && group_of(s->p, v) == s->group;
+        double width = fmin(s->width[u], e->bytes_per_s);
 
         if (s->level[v] < 0) {
             s->level[v] = next;
             s->width[v] = 0;
+            s->is_inside[v] = false;
             s->queue[s->n_queue++] = v;
         }
         if (s->level[v] != next)
             continue;
-        width = fmin(s->width[u], e->bytes_per_s);
-        if (width > s->width[v] || (width == s->width[v] && u < s->before[v])) {
+        if (is_better(s, u, v, is_inside, width)) {
+            s->is_inside[v] = is_inside;
             s->width[v] = width;
             s->before[v] = u;
             s->by[v] = e->hop;
@@ -103,6 +125,8 @@ static void search_from(search *s, int source)
     for (int v = 0; v < p->n_devices + p->n_switches; v++)
         s->level[v] = s->by[v] = -1;
     s->level[source] = 0;
+    s->group = p->device[source].group;
+    s->is_inside[source] = s->group > 0;
     s->width[source] = INFINITY;
     s->latency_s[source] = 0;
     s->queue[0] = source;

@@ -130,6 +130,37 @@ TEST(bounds_hold_and_more_steps_never_hurt)
     }
 }
 
+/* Servers are what the file says, so a wider network between them only shortens transfers. */
+TEST(a_wider_network_never_makes_the_best_step_longer)
+{
+    static const double factors[] = {1, 3, 5, 6, 24, 30};
+    int n = 0;
+
+    for (uint64_t seed = 1; seed <= N_MANY(40); seed++) {
+        double best_s = INFINITY;
+
+        for (int i = 0; i < 6; i++) {
+            weft_rng r = weft_rng_seed(seed);
+            draw_training_ask constraints = {.is_contend = seed % 4 == 0, .wider = factors[i]};
+            drawn_training d = draw_training(&constraints, &r);
+            weft_arena *a = weft_arena_new();
+            weft_train_solution s;
+
+            CHECK_OK(solve("auto", d.training, 300000, a, &s));
+            if (s.proof.outcome == WEFT_OPTIMAL) {
+                if (s.proof.value > best_s * (1 + 1e-9))
+                    fail_msg("seed %d, %g times as wide: %.12g s, less wide %.12g s", (int)seed,
+                             factors[i], s.proof.value, best_s);
+                n += best_s < INFINITY;
+                best_s = s.proof.value;
+            }
+            weft_arena_free(a);
+            drop_training(&d);
+        }
+    }
+    CHECK(n > N_MANY(40));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +168,7 @@ int main(void)
         cmocka_unit_test(chains_are_solved_as_by_brute_force),
         cmocka_unit_test(graphs_are_solved_as_by_brute_force),
         cmocka_unit_test(bounds_hold_and_more_steps_never_hurt),
+        cmocka_unit_test(a_wider_network_never_makes_the_best_step_longer),
     };
 
     return RUN_TESTS(tests);

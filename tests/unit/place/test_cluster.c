@@ -118,6 +118,42 @@ TEST(a_mixed_design_pipeline_has_classes_by_speed)
     dropped(&m);
 }
 
+static machine four_servers(const char *between)
+{
+    weft_arena *a = weft_arena_new();
+    const char *text = weft_arena_print(
+        a,
+        "schema: weft.platform/1\nname: four\nswitches: [fabric]\ngroups:\n"
+        "  - name: server\n    count: 4\n    switches: [nvswitch]\n    devices:\n"
+        "      - {name: gpu, count: 2, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
+        "    links: [{star: {center: nvswitch, to: [gpu]}, bandwidth: 450GB/s, latency: 1us}]\n"
+        "links: [{star: {center: fabric, to: [server.gpu]}, bandwidth: %s, latency: 3us}]\n",
+        between);
+    weft_platform *p = NULL;
+
+    CHECK_OK(weft_platform_parse(text, strlen(text), "four.yaml", &p));
+    weft_arena_free(a);
+    return clustered(p);
+}
+
+/* 449 GB/s between servers of 450 GB/s, as much, and more: islands and routes inside stay. */
+TEST(servers_are_the_groups_of_the_file)
+{
+    static const char *const between[] = {"449GB/s", "450GB/s", "451GB/s"};
+
+    for (int i = 0; i < 3; i++) {
+        machine m = four_servers(between[i]);
+        const weft_class *c = &m.cluster->classes[0];
+
+        CHECK_INT(c->n_islands, 4);
+        check_ints(c->island_at, (int[]){0, 2, 4, 6, 8}, 5);
+        CHECK_NEAR(c->inside.bytes_per_s, 450e9);
+        CHECK_NEAR(c->inside.latency_s, 2e-6);
+        CHECK_NEAR(weft_platform_route(m.platform, 0, 2)->latency_s, 6e-6);
+        dropped(&m);
+    }
+}
+
 TEST(islands_may_be_odd_and_apart)
 {
     /* a0 a3 a4 are near each other, a1 a2 too; a5 is far from all */
@@ -310,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_servers_are_one_class_of_islands),
         cmocka_unit_test(a_mixed_design_pipeline_has_classes_by_speed),
+        cmocka_unit_test(servers_are_the_groups_of_the_file),
         cmocka_unit_test(islands_may_be_odd_and_apart),
         cmocka_unit_test(a_ring_falls_into_pairs),
         cmocka_unit_test(lone_devices_are_islands),
