@@ -150,7 +150,7 @@ static double unaligned_speed(const weft_design *d, const weft_work_key *k, doub
 
     if (!is_half || v[WEFT_P_PEAK_F32] == 0 || (fmod(n, align) == 0 && fmod(inner, align) == 0))
         return 1;
-    return fmin(1, v[WEFT_P_PEAK_F32] / v[peak_place(d, k->type)]);
+    return fmin(1, v[WEFT_P_PEAK_F32] / v[weft_peak_place(d, k->type)]);
 }
 
 /* Steps of a recurrent layer wait for each other, and each reads the weights again. */

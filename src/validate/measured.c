@@ -64,6 +64,22 @@ static const weft_option infer_params[] = {
     WEFT_OPTIONS_END,
 };
 
+static const weft_option train_params[] = {
+    SIZE(weft_train_shape, batch, "samples of a step"),
+    SIZE_OR(weft_train_shape, tokens, 1, 1, "tokens of a sample"),
+    SIZE_OR(weft_train_shape, tp, 1, 1, "tensor width"),
+    SIZE_OR(weft_train_shape, pp, 1, 1, "stages"),
+    SIZE_OR(weft_train_shape, dp, 1, 1, "replicas"),
+    SIZE_OR(weft_train_shape, mbs, 1, 1, "samples of a replica's microbatch"),
+    SIZE_OR(weft_train_shape, chunks, 1, 1, "of a stage"),
+    SIZE_OR(weft_train_shape, zero, 0, 0, "level of ZeRO"),
+    {WEFT_TEXT(weft_train_shape, schedule),  0, 0, 0, "order of microbatches", "1f1b",
+                                                     "gpipe|1f1b|interleaved"},
+    {WEFT_TEXT(weft_train_shape, recompute), 0, 0, 0, "of activations",        "none",
+                                                     "none|selective|full"   },
+    WEFT_OPTIONS_END,
+};
+
 static const weft_option sum_params[] = {
     SIZE(weft_sum_shape, ranks, "devices"),
     SIZE(weft_sum_shape, bytes, "of each device"),
@@ -75,6 +91,7 @@ static const weft_measured_kind kinds[WEFT_N_MEASURED] = {
     {"conv",      "convolutions",      conv_params,  sizeof(weft_conv_shape),  false, true },
     {"rnn",       "recurrent layers",  rnn_params,   sizeof(weft_rnn_shape),   false, true },
     {"infer",     "networks",          infer_params, sizeof(weft_infer_shape), true,  true },
+    {"train",     "training steps",    train_params, sizeof(weft_train_shape), true,  true },
     {"allreduce", "sums over devices", sum_params,   sizeof(weft_sum_shape),   false, false},
 };
 
@@ -158,7 +175,7 @@ static weft_status read_what(const reader *r, const weft_csv_row *row, weft_meas
             out->what = (weft_measured_what)i;
             return WEFT_OK;
         }
-    return fail_field(r, row, C_WHAT, "gemm, conv, rnn, infer or allreduce");
+    return fail_field(r, row, C_WHAT, "gemm, conv, rnn, infer, train or allreduce");
 }
 
 /* Sizes without default must be given. */
@@ -214,37 +231,37 @@ static weft_status read_type(const reader *r, const weft_csv_row *row, weft_meas
 
 /* --- published values ------------------------------------------------------------------------ */
 
-static double items_of(const weft_measured_row *m)
+/* What a rate counts, in the time that is predicted; 0: it has no such unit. */
+static double count_of(const weft_measured_row *m, const char *unit)
 {
-    const weft_infer_shape *s = m->shape;
+    const weft_infer_shape *i = m->what == WEFT_MEASURED_INFER ? m->shape : NULL;
+    const weft_train_shape *t = m->what == WEFT_MEASURED_TRAIN ? m->shape : NULL;
+    double items = i ? (double)i->batch : t ? (double)t->batch : 0;
+    double tokens = items * (i ? (double)i->tokens : t ? (double)t->tokens : 0);
+    double devices = t ? (double)t->tp * (double)t->pp * (double)t->dp : 1;
 
-    return m->what == WEFT_MEASURED_INFER ? (double)s->batch : 0;
-}
-
-static double tokens_of(const weft_measured_row *m)
-{
-    const weft_infer_shape *s = m->shape;
-
-    return m->what == WEFT_MEASURED_INFER ? (double)s->batch * (double)s->tokens : 0;
+    return strcmp(unit, "items/s") == 0           ? items
+           : strcmp(unit, "tokens/s") == 0        ? tokens
+           : strcmp(unit, "tokens/s/device") == 0 ? tokens / devices
+                                                  : 0;
 }
 
 static weft_status read_unit(const reader *r, const weft_csv_row *row, weft_measured_row *out)
 {
     static const char *const times[] = {"s", "ms", "us"};
     const char *unit = field(r, row, C_UNIT);
-    double scale = 1, count = strcmp(unit, "items/s") == 0    ? items_of(out)
-                              : strcmp(unit, "tokens/s") == 0 ? tokens_of(out)
-                                                              : 0;
+    double scale = 1;
 
     out->unit = unit;
-    out->seconds = count / out->published;
+    out->seconds = count_of(out, unit) / out->published;
     for (int i = 0; i < 3; i++, scale /= 1000)
         if (strcmp(unit, times[i]) == 0)
             out->seconds = out->published * scale;
     if (!(out->seconds > 0))
         return fail_field(r, row, C_UNIT,
-                          kinds[out->what].has_model ? "s, ms, us, items/s or tokens/s"
-                                                     : "s, ms or us");
+                          kinds[out->what].has_model
+                              ? "s, ms, us, items/s, tokens/s or tokens/s/device"
+                              : "s, ms or us");
     return WEFT_OK;
 }
 

@@ -29,6 +29,12 @@ typedef struct weft_infer_shape {
     int64_t batch, tokens;
 } weft_infer_shape;
 
+/* A step of training that is cut as the row says, in the words of weft train --exactly. */
+typedef struct weft_train_shape {
+    int64_t batch, tokens, tp, pp, dp, mbs, chunks, zero;
+    const char *schedule, *recompute;
+} weft_train_shape;
+
 typedef struct weft_sum_shape {
     int64_t ranks, bytes;
 } weft_sum_shape;
@@ -48,6 +54,7 @@ typedef enum weft_measured_what {
     WEFT_MEASURED_CONV,
     WEFT_MEASURED_RNN,
     WEFT_MEASURED_INFER,
+    WEFT_MEASURED_TRAIN,
     WEFT_MEASURED_SUM,
     WEFT_N_MEASURED,
 } weft_measured_what;
@@ -93,6 +100,7 @@ void weft_platforms_free(weft_platforms *p); /* closes them; the arena stays */
 typedef struct weft_ready {
     const weft_measured_row *row;
     const weft_platform *platform;
+    const char *platform_name;
     int device;           /* the first of its kind */
     weft_design design;   /* of the device, with the constants of the row */
     weft_work_key key;    /* products, convolutions, recurrent layers */
@@ -104,9 +112,12 @@ typedef struct weft_ready {
 WEFT_CHECKED weft_status weft_ready_make(const weft_measured *m, int i, const char *on,
                                          weft_platforms *platforms, weft_ready *out);
 void weft_ready_free(weft_ready *r, int n);
-/* Seconds with the constants of `design`; those of the row itself: &r->design. */
+/* Seconds with the constants of `design`; those of the row itself: &r->design. INFINITY: weft says
+ * that it cannot be, for want of memory. */
 WEFT_CHECKED weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design,
                                             double *out);
+/* A step of training on the platform of the row, as it is. */
+WEFT_CHECKED weft_status weft_ready_train_s(const weft_ready *r, double *out);
 /* The device's design as a row needs it: its constants, f32 as tf32 or not. */
 WEFT_CHECKED weft_status weft_ready_design(const weft_measured *m, const weft_measured_row *row,
                                            const weft_design *from, weft_design *out);

@@ -112,7 +112,7 @@ weft_status weft_ready_design(const weft_measured *m, const weft_measured_row *r
                               const weft_design *from, weft_design *out)
 {
     *out = *from;
-    if (out->model == WEFT_GPU && row->type == WEFT_F32)
+    if (row->type == WEFT_F32 && weft_param_key(out->model, WEFT_P_USE_TF32) != NULL)
         out->value[WEFT_P_USE_TF32] = row->is_tf32;
     if (set_constants(row->constants, out) != WEFT_OK)
         return weft_fail(WEFT_E_INPUT, "%s:%d: %s", m->file, row->line, weft_message());
@@ -250,6 +250,8 @@ static weft_status make_work(const weft_measured_row *r, weft_ready *out)
         return WEFT_OK;
     case WEFT_MEASURED_INFER:
         return open_network(r, out);
+    case WEFT_MEASURED_TRAIN:
+        return WEFT_OK;
     default:
         if (sum->ranks > out->platform->n_devices)
             return weft_fail(WEFT_E_INPUT,
@@ -265,8 +267,8 @@ weft_status weft_ready_make(const weft_measured *m, int i, const char *on,
     const weft_measured_row *row = &m->row[i];
     weft_status status;
 
-    *out = (weft_ready){.row = row};
-    status = open_platform(platforms, on ? on : row->platform, &out->platform);
+    *out = (weft_ready){.row = row, .platform_name = on ? on : row->platform};
+    status = open_platform(platforms, out->platform_name, &out->platform);
     if (status == WEFT_OK)
         status = find_device(out->platform, row->device, &out->device);
     if (status == WEFT_OK)
@@ -322,6 +324,8 @@ weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, d
 
     if (r->keys != NULL)
         return network_s(r, design, out);
+    if (r->row->what == WEFT_MEASURED_TRAIN)
+        return weft_ready_train_s(r, out);
     if (r->row->what == WEFT_MEASURED_SUM) {
         *out = sum_s(r);
         return WEFT_OK;

@@ -35,7 +35,18 @@ static void add_regrets(weft_score *s, weft_arena *a)
 
 void weft_score_sum(weft_score *s, weft_arena *a)
 {
-    s->errors = weft_errors_of(s->published_s, s->predicted_s, s->n, a);
+    size_t mark = weft_arena_mark(a);
+    double *published = WEFT_NEW(a, double, s->n), *predicted = WEFT_NEW(a, double, s->n);
+    int n = 0;
+
+    for (int i = 0; i < s->n; i++)
+        if (isfinite(s->predicted_s[i])) {
+            published[n] = s->published_s[i];
+            predicted[n++] = s->predicted_s[i];
+        }
+    s->n_refused = s->n - n;
+    s->errors = weft_errors_of(published, predicted, n, a);
+    weft_arena_rewind(a, mark);
     s->n_problems = 0;
     s->regret = s->mean_regret = 0;
     if (s->measured->has_choices)

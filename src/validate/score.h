@@ -11,6 +11,7 @@ typedef struct weft_score {
     const char *name;
     int n;
     const double *published_s, *predicted_s; /* [n] */
+    int n_refused; /* rows that weft says cannot be; they are not in what follows */
     weft_errors errors;
     int n_problems; /* with several choices, each a group of rows; 0: the rows are no choices */
     double regret, mean_regret; /* of the problem where it is largest; of all */

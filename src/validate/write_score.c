@@ -18,7 +18,8 @@ static double predicted_of(const weft_score *s, int i)
     const weft_measured_row *r = &s->measured->row[i];
     double longer = s->predicted_s[i] / s->published_s[i];
 
-    return strchr(r->unit, '/') ? r->published / longer : r->published * longer;
+    return strchr(r->unit, '/') ? r->published / longer
+                                : r->published * longer; /* 0, INFINITY: none */
 }
 
 /* Four digits that count, without exponent. */
@@ -43,6 +44,8 @@ static void print_figures(const weft_score *s, FILE *to)
             s->n == 1 ? "" : "s", 100 * e->median, 100 * e->p90, 100 * e->bias);
     if (!isnan(e->spearman))
         fprintf(to, ", rank correlation %.2f", e->spearman);
+    if (s->n_refused > 0)
+        fprintf(to, "; %d refused for want of memory, though they ran", s->n_refused);
     if (s->n_problems > 0)
         fprintf(to, "; regret of the planner's choice %.1f %% (mean of %d problems %.1f %%)",
                 100 * s->regret, s->n_problems, 100 * s->mean_regret);
@@ -59,9 +62,12 @@ void weft_score_text(const weft_score *s, FILE *to)
     for (int i = 0; i < s->n; i++) {
         const weft_measured_row *r = &s->measured->row[i];
 
-        fprintf(to, "%-*.*s %11s %11s %-8s %+6.1f %%\n", LABEL, LABEL, r->label,
-                number(r->published, published), number(predicted_of(s, i), predicted), r->unit,
-                error_of(s, i));
+        fprintf(to, "%-*.*s %11s %11s %-8s", LABEL, LABEL, r->label,
+                number(r->published, published), number(predicted_of(s, i), predicted), r->unit);
+        if (isfinite(s->predicted_s[i]))
+            fprintf(to, " %+6.1f %%\n", error_of(s, i));
+        else
+            fputs("  refused\n", to);
     }
     fputc('\n', to);
     print_figures(s, to);
@@ -90,8 +96,12 @@ void weft_score_markdown(const weft_score *s, FILE *to)
 
         fputs("| ", to);
         print_cell(r->label, to);
-        fprintf(to, " | %s | %s | %s | %+.1f %% |\n", number(r->published, published),
-                number(predicted_of(s, i), predicted), r->unit, error_of(s, i));
+        fprintf(to, " | %s | %s | %s | ", number(r->published, published),
+                number(predicted_of(s, i), predicted), r->unit);
+        if (isfinite(s->predicted_s[i]))
+            fprintf(to, "%+.1f %% |\n", error_of(s, i));
+        else
+            fputs("refused |\n", to);
     }
     fputc('\n', to);
     print_figures(s, to);
@@ -155,6 +165,7 @@ weft_doc *weft_score_doc(const weft_score *s, weft_arena *a)
     weft_put_text(a, d, "set", s->name);
     weft_put_text(a, d, "summary", s->measured->summary);
     weft_put_int(a, d, "rows", s->n);
+    weft_put_int(a, d, "refused", s->n_refused);
     weft_put_real(a, d, "median_error", s->errors.median);
     weft_put_real(a, d, "p90_error", s->errors.p90);
     weft_put_real(a, d, "bias", s->errors.bias);
