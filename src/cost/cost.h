@@ -60,8 +60,8 @@ weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k);
 double weft_design_cycles(const weft_design *d, const weft_layer *l);
 /* Square millimetres, 0 if the model has no area and none is given; watts at peak. */
 double weft_design_area(const weft_design *d);
-/* Operations a second that no product exceeds: the largest peak of a type; transformed convolutions
- * count as the products they replace. 0: not known. */
+/* Operations a second that no product of 16 bits or more exceeds (of 8 bits, if a device has no
+ * others); transformed convolutions count as the products they replace. 0: not known. */
 double weft_design_peak_flops(const weft_design *d);
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain);
 

@@ -23,7 +23,8 @@ double weft_tensor_port_bytes(const weft_work_key *k, const weft_tensor_cores *t
 int weft_peak_place(const weft_design *d, weft_dtype type);
 /* The peak that the products of an operator need and that is not given, or -1. */
 int weft_missing_peak(const weft_design *d, const weft_work_key *k);
-double weft_largest_peak(const weft_design *d); /* of all types; 0: none is given */
+/* Of types of 16 bits and more, of 8 bits if there are no others; 0: none is given. */
+double weft_largest_peak(const weft_design *d);
 
 /* Constants of the area of a chip; see template.c. */
 typedef struct weft_area_model {

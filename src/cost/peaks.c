@@ -42,7 +42,7 @@ double weft_largest_peak(const weft_design *d)
 {
     double peak = 0;
 
-    for (int i = WEFT_P_PEAK_F64; i <= WEFT_P_PEAK_INT8; i++)
+    for (int i = WEFT_P_PEAK_F64; i <= WEFT_P_PEAK_BF16; i++)
         peak = fmax(peak, d->value[i]);
-    return peak;
+    return peak > 0 ? peak : fmax(d->value[WEFT_P_PEAK_FP8], d->value[WEFT_P_PEAK_INT8]);
 }

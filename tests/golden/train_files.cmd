@@ -4,10 +4,10 @@ cd "$TMP"
 "$WEFT" check plan.json
 grep -c '"ph": "X"' trace.json
 grep -c '"ph": "C"' trace.json
-sed 's/"microbatch": 2,/"microbatch": 4,/' plan.json >other.json
+sed 's/"microbatch": 16,/"microbatch": 32,/' plan.json >other.json
 "$WEFT" check other.json
 echo "exit $?"
-sed 's/"first": 7,/"first": 8,/' plan.json >hole.json
+sed 's/"first": 23,/"first": 24,/' plan.json >hole.json
 "$WEFT" check hole.json
 echo "exit $?"
 sed 's/"optimizer": "adam"/"optimizer": "sgd"/' plan.json >sgd.json

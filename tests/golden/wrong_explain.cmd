@@ -18,7 +18,7 @@ cat >design.json <<'END'
 {"schema": "weft.design/1"}
 END
 try design.json
-sed 's/"device": "gpu"/"device": "cpu"/' p.json >moved.json
+sed 's/"device": "npu"/"device": "cpu"/' p.json >moved.json
 try moved.json --upgrades none
 sed 's/"solver": "heft"/"solver": "hand"/' p.json >hand.json
 try hand.json --upgrades memory

@@ -55,9 +55,9 @@ TEST(sums_inside_a_server_use_its_switch)
     weft_affine line[2];
 
     CHECK_INT(weft_sync_lines(d.training, &eight, line), 1);
-    CHECK_NEAR(line[0].fixed_s, 2 * 7 * 2e-6);
-    CHECK_NEAR(line[0].second_per_byte * 1e12, 2 * 7.0 / 8 / 300e9 * 1e12);
-    CHECK_NEAR(weft_sync_s(d.training, &eight, 8e9), 28e-6 + 14e9 / 300e9);
+    CHECK_NEAR(line[0].fixed_s, 2 * 7 * 3e-6);
+    CHECK_NEAR(line[0].second_per_byte * 1e12, 2 * 7.0 / 8 / 235e9 * 1e12);
+    CHECK_NEAR(weft_sync_s(d.training, &eight, 8e9), 42e-6 + 14e9 / 235e9);
     CHECK(weft_sync_s(d.training, &eight, 0) <= 0);
     CHECK_INT(weft_sync_lines(d.training, &one, line), 0);
     CHECK(weft_sync_s(d.training, &one, 1e9) <= 0);
@@ -76,7 +76,7 @@ TEST(sums_between_servers_have_two_ways)
                                 (weft_device_set_part){0, 8, 1, 2, 1});
     double ring_s = 2 * 15 * 5e-6 + 2 * 15.0 / 16 * 1e9 / 25e9;
     double levels_s =
-        2 * 3 * 2e-6 + 2 * 3.0 / 4 * 1e9 / 300e9 + 2 * 3 * 5e-6 + 2 * 3.0 / 4 * 0.25e9 / 25e9;
+        2 * 3 * 3e-6 + 2 * 3.0 / 4 * 1e9 / 235e9 + 2 * 3 * 5e-6 + 2 * 3.0 / 4 * 0.25e9 / 25e9;
     weft_affine line[2];
 
     CHECK_INT(weft_sync_lines(d.training, &all, line), 2);
@@ -104,7 +104,7 @@ TEST(hops_go_from_member_to_member)
                                  (weft_device_set_part){0, 1, 17, 1, 1});
     weft_stage wide = stage_of(2, 1, (weft_device_set_part){0, 1, 4, 1, 4}, none);
 
-    CHECK_NEAR(weft_hop_s(d.training, &one, &near, 1e6), 2e-6 + 4e6 / 300e9);
+    CHECK_NEAR(weft_hop_s(d.training, &one, &near, 1e6), 3e-6 + 4e6 / 235e9);
     CHECK_NEAR(weft_hop_s(d.training, &one, &far, 1e6), 5e-6 + 4e6 / 25e9);
     /* two receivers: the sender still sends all */
     CHECK_NEAR(weft_hop_s(d.training, &one, &two, 1e6), 5e-6 + 4e6 / 25e9);
