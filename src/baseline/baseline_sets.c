@@ -154,7 +154,7 @@ weft_baseline_sets weft_baseline_sets_new(const weft_baseline *b, const weft_dev
 
 static bool are_same(weft_link_cost x, weft_link_cost y)
 {
-    return x.latency_s == y.latency_s && x.bytes_per_s == y.bytes_per_s;
+    return x.latency_s == y.latency_s && x.bytes_per_s == y.bytes_per_s && x.curves == y.curves;
 }
 
 bool weft_baseline_are_same(const weft_baseline *b, const weft_device_set *x,

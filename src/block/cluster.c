@@ -99,19 +99,46 @@ static void find_islands(group *g, weft_arena *a)
     }
 }
 
-/* The slowest pair of one island; nothing to wait for where no island has two devices. */
-static weft_link_cost slowest_pair(const group *g)
+/* The blocks of a width in all islands, each a ring of messages, all at the same time. */
+static void share_rings(const group *g, int width, weft_users *u, weft_link_cost *slowest)
 {
-    weft_link_cost slowest = {0, INFINITY};
+    weft_users_clear(u);
+    for (int s = 0; s < g->n_islands; s++) {
+        int first = -1, n = 0;
 
-    for (int s = 0; s < g->n_islands; s++)
-        for (int i = g->first[s]; i >= 0; i = g->next[i])
+        for (int i = g->first[s]; i >= 0; i = g->next[i]) {
+            first = n++ % width == 0 ? i : first;
+            if (n % width != 0 && g->next[i] >= 0)
+                weft_users_add(u, g->device[i], g->device[g->next[i]], 0);
+            else if (n % width == 0)
+                weft_users_add(u, g->device[i], g->device[first], 0);
+        }
+    }
+    weft_users_slow(u, slowest);
+}
+
+/* The slowest pair of one island; nothing to wait for where no island has two devices. Blocks of any
+ * width share what the platform shares. */
+static weft_link_cost slowest_pair(const group *g, weft_arena *scratch)
+{
+    weft_link_cost slowest = WEFT_LINK_COST_NONE;
+    weft_users u = weft_users_new(g->p, scratch);
+    int largest = 0;
+
+    for (int s = 0; s < g->n_islands; s++) {
+        int n = 0;
+
+        for (int i = g->first[s]; i >= 0; i = g->next[i], n++)
             for (int k = g->first[s]; k >= 0; k = g->next[k])
                 weft_link_cost_take(g->p, g->device[i], g->device[k], &slowest);
+        largest = n > largest ? n : largest;
+    }
+    for (int width = 2; u.n_shared > 0 && width <= largest; width++)
+        share_rings(g, width, &u, &slowest);
     return slowest;
 }
 
-static weft_class finish_class(const group *g, weft_arena *a)
+static weft_class finish_class(const group *g, weft_arena *a, weft_arena *scratch)
 {
     const weft_device *d = &g->p->device[g->device[0]];
     int *device = WEFT_NEW(a, int, g->n), *island_at = WEFT_NEW(a, int, g->n_islands + 1);
@@ -129,7 +156,7 @@ static weft_class finish_class(const group *g, weft_arena *a)
                         .island_at = island_at,
                         .memory_bytes = d->memory_bytes,
                         .speed = weft_design_peak_flops(&d->design[0]),
-                        .inside = slowest_pair(g)};
+                        .inside = slowest_pair(g, scratch)};
 }
 
 /* --- classes --------------------------------------------------------------------------------- */
@@ -164,7 +191,7 @@ static weft_class new_class(const weft_platform *p, const int *group_of, int k, 
         if (group_of[d] == k)
             device[g.n++] = d;
     find_islands(&g, scratch);
-    return finish_class(&g, a);
+    return finish_class(&g, a, scratch);
 }
 
 static int by_speed(const void *a, const void *b)

@@ -155,12 +155,17 @@ static void scale_link(weft_problem *q, const int link[2], double factor, weft_a
     int n = q->n_devices * q->n_devices;
     double *latency_s = weft_arena_copy(a, q->latency_s, (size_t)n * sizeof *latency_s);
     double *byte_s = weft_arena_copy(a, q->second_per_byte, (size_t)n * sizeof *byte_s);
+    double *curve_factor = WEFT_NEW(a, double, n);
 
+    for (int pair = 0; pair < n; pair++)
+        curve_factor[pair] = q->curve_factor ? q->curve_factor[pair] : 1;
     for (int pair = 0; pair < n; pair++)
         if (is_on_route(q, pair, link)) {
             latency_s[pair] *= factor;
             byte_s[pair] *= factor;
+            curve_factor[pair] *= factor;
         }
+    q->curve_factor = curve_factor;
     q->latency_s = latency_s;
     q->second_per_byte = byte_s;
 }

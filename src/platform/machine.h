@@ -17,6 +17,11 @@ enum {
  * 2 i + 1 for switch i. */
 typedef WEFT_VEC(int) weft_places;
 
+/* A direction of a link, 2 * link + (1 if from its second end), uses a resource. */
+typedef struct weft_use {
+    int hop, resource;
+} weft_use;
+
 typedef struct weft_machine {
     weft_arena *arena;   /* becomes the platform's */
     weft_arena *scratch; /* the growing arrays and maps */
@@ -29,6 +34,9 @@ typedef struct weft_machine {
     WEFT_VEC(const char *) switch_name;
     WEFT_VEC(int) switch_group;
     WEFT_VEC(weft_link) link; /* ends are places as above */
+    WEFT_VEC(weft_link_curve) curve;
+    WEFT_VEC(weft_resource) resource;
+    WEFT_VEC(weft_use) use;
     const char *name, *source;
     int n_groups; /* copies of groups */
     int host;     /* device, or -1 */
@@ -52,8 +60,18 @@ WEFT_CHECKED weft_status weft_machine_alias(weft_machine *m, const char *list);
 WEFT_CHECKED weft_status weft_machine_find(weft_machine *m, const char *name, int *place);
 /* Appends the places that a name stands for. */
 WEFT_CHECKED weft_status weft_machine_find_all(weft_machine *m, const char *name, weft_places *out);
+bool weft_machine_has_name(const weft_machine *m, const char *name);
+const char *weft_machine_name(const weft_machine *m, int place);
 bool weft_machine_has_link(const weft_machine *m, int a, int b);
 WEFT_CHECKED weft_status weft_machine_link(weft_machine *m, const weft_link *l);
+
+/* The number of a curve, from 1: equal ones have the same. Points in the machine's arena. */
+WEFT_CHECKED weft_status weft_machine_curve(weft_machine *m, const weft_link_curve *c, int *number);
+/* The link of two places that are joined, -1: none; it is 2 * link + (1 if its first end is b). */
+int weft_machine_hop(const weft_machine *m, int a, int b);
+/* A resource of the given name; hops are added with weft_machine_use, each once. */
+int weft_machine_resource(weft_machine *m, const char *name, double bytes_per_s);
+void weft_machine_use(weft_machine *m, int hop, int resource);
 
 /* Freezes the machine, finds the routes. The caller owns *out. */
 WEFT_CHECKED weft_status weft_machine_finish(weft_machine *m, weft_platform **out);

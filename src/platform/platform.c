@@ -133,6 +133,11 @@ static int list_of(const weft_machine *m, const char *name)
     return weft_map_get(m->lists, name, strlen(name));
 }
 
+bool weft_machine_has_name(const weft_machine *m, const char *name)
+{
+    return is_name(m, name) || list_of(m, name) >= 0;
+}
+
 static weft_status add_name(weft_machine *m, const char *name, int place)
 {
     WEFT_TRY(check_name(name));
@@ -193,7 +198,7 @@ weft_status weft_machine_switch(weft_machine *m, const char *name, const char *k
     return WEFT_OK;
 }
 
-static const char *name_of(const weft_machine *m, int place)
+const char *weft_machine_name(const weft_machine *m, int place)
 {
     return place % 2 == 0 ? m->device.at[place / 2].name : m->switch_name.at[place / 2];
 }
@@ -217,7 +222,7 @@ weft_status weft_machine_find(weft_machine *m, const char *name, int *place)
 
     if (list >= 0)
         return weft_fail(WEFT_E_INPUT, "'%s' stands for %d places, expected one of them, like '%s'",
-                         name, m->list.at[list].n, name_of(m, m->list.at[list].at[0]));
+                         name, m->list.at[list].n, weft_machine_name(m, m->list.at[list].at[0]));
     *place = weft_map_get(m->names, name, strlen(name));
     return *place >= 0 ? WEFT_OK : fail_unknown(m, name);
 }
@@ -260,10 +265,11 @@ weft_status weft_machine_link(weft_machine *m, const weft_link *l)
 
     assert(l->bytes_per_s > 0 && l->latency_s >= 0);
     if (l->a == l->b)
-        return weft_fail(WEFT_E_INPUT, "a link connects '%s' with itself", name_of(m, l->a));
+        return weft_fail(WEFT_E_INPUT, "a link connects '%s' with itself",
+                         weft_machine_name(m, l->a));
     if (weft_machine_has_link(m, l->a, l->b))
-        return weft_fail(WEFT_E_INPUT, "'%s' and '%s' are linked twice", name_of(m, l->a),
-                         name_of(m, l->b));
+        return weft_fail(WEFT_E_INPUT, "'%s' and '%s' are linked twice", weft_machine_name(m, l->a),
+                         weft_machine_name(m, l->b));
     if (m->link.n == WEFT_MOST_LINKS)
         return weft_fail(WEFT_E_INPUT, "there are more than %d links, use switches",
                          WEFT_MOST_LINKS);
@@ -272,6 +278,48 @@ weft_status weft_machine_link(weft_machine *m, const weft_link *l)
     (void)weft_map_put(m->pairs, (const char *)key, sizeof *key, m->link.n);
     WEFT_PUSH(m->scratch, m->link, *l);
     return WEFT_OK;
+}
+
+int weft_machine_hop(const weft_machine *m, int a, int b)
+{
+    pair key = pair_of(a, b);
+    int k = weft_map_get(m->pairs, (const char *)&key, sizeof key);
+
+    return k < 0 ? -1 : 2 * k + (m->link.at[k].a != a);
+}
+
+/* --- curves and resources -------------------------------------------------------------------- */
+
+static bool is_same_curve(const weft_link_curve *a, const weft_link_curve *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->bytes[i] != b->bytes[i] || a->seconds[i] != b->seconds[i])
+            return false;
+    return true;
+}
+
+weft_status weft_machine_curve(weft_machine *m, const weft_link_curve *c, int *number)
+{
+    for (*number = 1; *number <= m->curve.n; ++*number)
+        if (is_same_curve(&m->curve.at[*number - 1], c))
+            return WEFT_OK;
+    if (m->curve.n == WEFT_MOST_CURVES)
+        return weft_fail(WEFT_E_INPUT, "there are more than %d different curves", WEFT_MOST_CURVES);
+    WEFT_PUSH(m->scratch, m->curve, *c);
+    return WEFT_OK;
+}
+
+int weft_machine_resource(weft_machine *m, const char *name, double bytes_per_s)
+{
+    WEFT_PUSH(m->scratch, m->resource, ((weft_resource){name, bytes_per_s}));
+    return m->resource.n - 1;
+}
+
+void weft_machine_use(weft_machine *m, int hop, int resource)
+{
+    WEFT_PUSH(m->scratch, m->use, ((weft_use){hop, resource}));
 }
 
 /* --- hash ------------------------------------------------------------------------------------ */
@@ -349,6 +397,31 @@ static void mix_device(uint64_t *h, const weft_device *d)
         mix_design(h, &d->design[i]);
 }
 
+/* Nothing where there are none, so that the hash of such a platform stays. */
+static void mix_curves(uint64_t *h, const weft_platform *p)
+{
+    for (int k = 0; k < p->n_links && p->n_curves > 0; k++) {
+        const weft_link_curve *c = p->link[k].curve ? &p->curve[p->link[k].curve - 1] : NULL;
+
+        mix(h, c ? (uint64_t)c->n : 0);
+        for (int i = 0; c && i < c->n; i++) {
+            mix_real(h, c->bytes[i]);
+            mix_real(h, c->seconds[i]);
+        }
+    }
+}
+
+static void mix_resources(uint64_t *h, const weft_platform *p)
+{
+    for (int r = 0; r < p->n_resources; r++)
+        mix_real(h, p->resource[r].bytes_per_s);
+    for (int hop = 0; hop < 2 * p->n_links && p->n_resources > 0; hop++)
+        for (int k = p->use_at[hop]; k < p->use_at[hop + 1]; k++) {
+            mix(h, (uint64_t)hop);
+            mix(h, (uint64_t)p->use[k]);
+        }
+}
+
 static uint64_t hash_of(const weft_platform *p)
 {
     uint64_t h = 0;
@@ -369,6 +442,8 @@ static uint64_t hash_of(const weft_platform *p)
     mix(&h, (uint64_t)(p->host + 1));
     mix_text(&h, weft_transfer_name(p->transfer));
     mix(&h, p->hides);
+    mix_curves(&h, p);
+    mix_resources(&h, p);
     return h;
 }
 
@@ -395,6 +470,29 @@ static void *copied(weft_arena *a, const void *from, int n, size_t size)
     return n > 0 ? weft_arena_copy(a, from, (size_t)n * size) : NULL;
 }
 
+/* The direction of a link after its ends have changed places, or not. */
+static int numbered_hop(const weft_machine *m, const weft_platform *p, int hop)
+{
+    int a = m->link.at[hop / 2].a;
+
+    return hop ^ (p->link[hop / 2].a != a / 2 + (a % 2 ? m->device.n : 0));
+}
+
+static void list_uses(const weft_machine *m, weft_platform *p)
+{
+    int *at = WEFT_NEW(m->arena, int, 2 * p->n_links + 2), *use;
+
+    for (int i = 0; i < m->use.n; i++)
+        at[numbered_hop(m, p, m->use.at[i].hop) + 2]++;
+    for (int hop = 0; hop < 2 * p->n_links; hop++)
+        at[hop + 2] += at[hop + 1];
+    use = WEFT_NEW(m->arena, int, m->use.n);
+    for (int i = 0; i < m->use.n; i++)
+        use[at[numbered_hop(m, p, m->use.at[i].hop) + 1]++] = m->use.at[i].resource;
+    p->use_at = at;
+    p->use = use;
+}
+
 weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
 {
     weft_arena *a = m->arena;
@@ -411,6 +509,12 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->switch_name = copied(a, m->switch_name.at, m->switch_name.n, sizeof *m->switch_name.at);
     p->switch_group = copied(a, m->switch_group.at, m->switch_group.n, sizeof(int));
     p->link = numbered_links(m);
+    p->n_curves = m->curve.n;
+    p->curve = copied(a, m->curve.at, m->curve.n, sizeof *m->curve.at);
+    p->n_resources = m->resource.n;
+    p->resource = copied(a, m->resource.at, m->resource.n, sizeof *m->resource.at);
+    if (p->n_resources > 0)
+        list_uses(m, p);
     p->host = m->host;
     p->transfer = m->transfer;
     p->hides = m->hides;

@@ -4,6 +4,8 @@
 #ifndef WEFT_PLATFORM_H
 #define WEFT_PLATFORM_H
 
+#include <math.h>
+
 #include "base.h"
 
 #ifdef __cplusplus
@@ -111,10 +113,24 @@ typedef struct weft_device {
     double power_w, idle_w; /* 0: not given */
 } weft_device;
 
+/* Seconds of a message by its size, latency not included: link_curve.c. */
+typedef struct weft_link_curve {
+    int n;                 /* points, at least 1 */
+    const double *bytes;   /* ascending, positive */
+    const double *seconds; /* ascending, or equal */
+} weft_link_curve;
+
+enum { WEFT_MOST_CURVES = 64 }; /* different ones of a platform: sets of them are bits */
+
+double weft_link_curve_s(const weft_link_curve *c, double bytes);
+/* The slowest of some: bits into the list. 0 for none. */
+double weft_link_curves_s(const weft_link_curve *list, uint64_t curves, double bytes);
+
 typedef struct weft_link {
-    int a, b; /* places: devices 0 .. n_devices - 1, then switches */
-    double bytes_per_s, latency_s;
-    bool is_half_duplex; /* both directions share it; else each direction has its own */
+    int a, b;                      /* places: devices 0 .. n_devices - 1, then switches */
+    double bytes_per_s, latency_s; /* no curve is ever faster than bytes_per_s */
+    int curve;                     /* number in weft_platform.curve, from 1; 0: none */
+    bool is_half_duplex;           /* both directions share it; else each direction has its own */
 } weft_link;
 
 typedef enum weft_transfer {
@@ -128,10 +144,11 @@ const char *weft_transfer_name(weft_transfer t);
 
 /* Path between two devices: fewest links, then inside of the group of both, then largest bottleneck
  * bandwidth, then lowest numbers.
- * Time of b bytes: latency_s + b / bytes_per_s. */
+ * Time of b bytes: weft_route_s. */
 typedef struct weft_route {
     int n_hops;                    /* links; 0: the same device; -1: not connected */
-    double latency_s, bytes_per_s; /* sum; smallest */
+    double latency_s, bytes_per_s; /* sum; smallest, of shared resources too */
+    uint64_t curves;               /* of its links: bits into weft_platform.curve */
 } weft_route;
 
 /* What constants were fitted to (`calibrated:`, written by weft calibrate). It changes no cost. */
@@ -141,6 +158,12 @@ typedef struct weft_calibrated {
     double held_out_median, held_out_p90, rho; /* errors of rows that the fit had not seen */
 } weft_calibrated;
 
+/* What several links share: their data together, in one direction or (half duplex) in both. */
+typedef struct weft_resource {
+    const char *name; /* "card", "card back" */
+    double bytes_per_s;
+} weft_resource;
+
 typedef struct weft_platform {
     const char *name, *source; /* source: preset name or file as the user gave it */
     int n_devices, n_switches, n_links;
@@ -148,6 +171,11 @@ typedef struct weft_platform {
     const char *const *switch_name;
     const int *switch_group; /* as weft_device.group; NULL: all 0 */
     const weft_link *link;
+    int n_curves;
+    const weft_link_curve *curve;
+    int n_resources;
+    const weft_resource *resource;
+    const int *use_at, *use;  /* CSR: 2 * link + direction -> resources; NULL: there are none */
     const weft_route *routes; /* the different ones */
     const int *route_of;      /* [n_devices * n_devices] into routes; see weft_platform_route */
     const int *reached_by;    /* [n_devices * places] from device to place: the last directed link;
@@ -175,6 +203,13 @@ void weft_platform_free(weft_platform *p);
 static inline const weft_route *weft_platform_route(const weft_platform *p, int from, int to)
 {
     return &p->routes[p->route_of[(size_t)from * (size_t)p->n_devices + (size_t)to]];
+}
+/* Seconds of b > 0 bytes, latency not included. */
+static inline double weft_route_s(const weft_platform *p, const weft_route *r, double bytes)
+{
+    double seconds = bytes / r->bytes_per_s;
+
+    return r->curves == 0 ? seconds : fmax(seconds, weft_link_curves_s(p->curve, r->curves, bytes));
 }
 /* The links of a route in the order of travel, n_hops of them: 2 * link + (1 if from b to a). */
 void weft_platform_hops(const weft_platform *p, int from, int to, int *hop);

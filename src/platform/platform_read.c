@@ -7,8 +7,9 @@
  *             profile: path
  *   switches: [name, or {name: name}]
  *   links:    [{between: [a, b] | all: [a, ..] | star: {center: a, to: [b, ..]},
- *               bandwidth, latency, duplex: full | half}]
- *   groups:   [{name, count, devices, switches, links}]
+ *               bandwidth, latency, duplex: full | half, curve: [[bytes, bandwidth], ..]}]
+ *   shared:   [{name, bandwidth, duplex: full | half, of: [{between | all | star of links}]}]
+ *   groups:   [{name, count, devices, switches, links, shared}]
  *   calibrated: {device, rows, what, held_out_median, p90, rho}, as weft calibrate writes it
  *
  * 1. `count: n` makes name0 .. name(n-1); the name alone then stands for all of them in `all` and
@@ -40,7 +41,8 @@ typedef WEFT_VEC(part) part_list;
  * of groups. */
 typedef struct scope {
     const char *prefix, *kind;
-    int group; /* number of the copy, from 1 */
+    int group;    /* number of the copy, from 1 */
+    bool is_open; /* what it does not have may be outside */
 } scope;
 
 static const char *const family_names[WEFT_N_FAMILIES] = {"tensor", "element", "reduce", "norm",
@@ -508,6 +510,8 @@ static weft_status read_end(weft_machine *m, const weft_doc *d, const scope *s, 
         return weft_doc_fail(d, "the end of a link is %s, expected the name of a device or switch",
                              weft_doc_kind_name(d->kind));
     *out = weft_arena_print(m->scratch, "%s%.200s", s->prefix, d->text);
+    if (s->is_open && !weft_machine_has_name(m, *out))
+        *out = weft_arena_print(m->scratch, "%.200s", d->text);
     return WEFT_OK;
 }
 
@@ -534,81 +538,206 @@ static weft_status read_ends(weft_machine *m, const weft_doc *list, const scope 
     return WEFT_OK;
 }
 
-static weft_status link_two(weft_machine *m, const weft_doc *map, const scope *s, weft_link *l)
+/* What is done with each pair of places that a form names: a link is made, or (resource >= 0) the one
+ * that is there uses a resource. */
+typedef struct visitor {
+    weft_machine *m;
+    const scope *s;
+    weft_link *link; /* NULL: of a resource */
+    int there, back; /* resources of the directions from the first place and to it */
+} visitor;
+
+static weft_status visit_pair(const visitor *v, const weft_doc *at, int a, int b)
+{
+    int hop;
+
+    if (v->link) {
+        v->link->a = a;
+        v->link->b = b;
+        return placed(at, weft_machine_link(v->m, v->link));
+    }
+    hop = weft_machine_hop(v->m, a, b);
+    if (hop < 0)
+        return weft_doc_fail(at, "'%s' and '%s' are not linked, expected the ends of a link",
+                             weft_machine_name(v->m, a), weft_machine_name(v->m, b));
+    weft_machine_use(v->m, hop, v->there);
+    weft_machine_use(v->m, hop ^ 1, v->back);
+    return WEFT_OK;
+}
+
+static weft_status visit_two(const visitor *v, const weft_doc *map)
 {
     const weft_doc *d = NULL;
+    int a = 0, b = 0;
 
     WEFT_TRY(weft_doc_need(map, "between", WEFT_DOC_LIST, &d));
     if (d->n != 2)
         return weft_doc_fail(d, "'between' has %d names, expected 2 (or use 'all' or 'star')",
                              d->n);
-    WEFT_TRY(read_one_end(m, d->item[0], s, &l->a));
-    WEFT_TRY(read_one_end(m, d->item[1], s, &l->b));
-    return placed(d, weft_machine_link(m, l));
+    WEFT_TRY(read_one_end(v->m, d->item[0], v->s, &a));
+    WEFT_TRY(read_one_end(v->m, d->item[1], v->s, &b));
+    return visit_pair(v, d, a, b);
 }
 
-static weft_status link_all(weft_machine *m, const weft_doc *map, const scope *s, weft_link *l)
+static weft_status visit_all(const visitor *v, const weft_doc *map)
 {
     const weft_doc *d = NULL;
     weft_places ends = {0};
 
     WEFT_TRY(weft_doc_need(map, "all", WEFT_DOC_LIST, &d));
-    WEFT_TRY(read_ends(m, d, s, &ends));
+    WEFT_TRY(read_ends(v->m, d, v->s, &ends));
     if (ends.n < 2)
         return weft_doc_fail(d, "'all' names %d places, expected 2 or more", ends.n);
     for (int i = 0; i < ends.n; i++)
-        for (int j = i + 1; j < ends.n; j++) {
-            l->a = ends.at[i];
-            l->b = ends.at[j];
-            WEFT_TRY(placed(d, weft_machine_link(m, l)));
-        }
+        for (int j = i + 1; j < ends.n; j++)
+            WEFT_TRY(visit_pair(v, d, ends.at[i], ends.at[j]));
     return WEFT_OK;
 }
 
-static weft_status link_star(weft_machine *m, const weft_doc *map, const scope *s, weft_link *l)
+static weft_status visit_star(const visitor *v, const weft_doc *map)
 {
     static const char *const keys[] = {"center", "to"};
     const weft_doc *star = NULL, *center = NULL, *to = NULL;
     weft_places ends = {0};
+    int middle = 0;
 
     WEFT_TRY(weft_doc_need(map, "star", WEFT_DOC_MAP, &star));
     WEFT_TRY(weft_doc_known_keys(star, keys, 2));
     WEFT_TRY(weft_doc_need(star, "center", WEFT_DOC_TEXT, &center));
     WEFT_TRY(weft_doc_need(star, "to", WEFT_DOC_LIST, &to));
-    WEFT_TRY(read_one_end(m, center, s, &l->a));
-    WEFT_TRY(read_ends(m, to, s, &ends));
+    WEFT_TRY(read_one_end(v->m, center, v->s, &middle));
+    WEFT_TRY(read_ends(v->m, to, v->s, &ends));
     if (ends.n == 0)
         return weft_doc_fail(to, "'to' is an empty list, expected names of devices or switches");
-    for (int i = 0; i < ends.n; i++) {
-        l->b = ends.at[i];
-        WEFT_TRY(placed(to, weft_machine_link(m, l)));
-    }
+    for (int i = 0; i < ends.n; i++)
+        WEFT_TRY(visit_pair(v, to, middle, ends.at[i]));
     return WEFT_OK;
+}
+
+static weft_status visit_form(const visitor *v, const weft_doc *map)
+{
+    if (weft_doc_get(map, "between"))
+        return visit_two(v, map);
+    return weft_doc_get(map, "all") ? visit_all(v, map) : visit_star(v, map);
+}
+
+static weft_status check_form(const weft_doc *map)
+{
+    int n_forms = (weft_doc_get(map, "between") != NULL) + (weft_doc_get(map, "all") != NULL) +
+                  (weft_doc_get(map, "star") != NULL);
+
+    if (n_forms != 1)
+        return weft_doc_fail(map, "a link has %d of 'between', 'all' and 'star', expected one",
+                             n_forms);
+    return WEFT_OK;
+}
+
+static weft_status read_duplex(const weft_doc *map, bool *is_half)
+{
+    static const char *const duplex[] = {"full", "half"};
+    const weft_doc *d = weft_doc_get(map, "duplex");
+    int word = 0;
+
+    if (d)
+        WEFT_TRY(read_word(d, "duplex", duplex, 2, &word));
+    *is_half = word == 1;
+    return WEFT_OK;
+}
+
+/* --- curves ---------------------------------------------------------------------------------- */
+
+enum { MOST_POINTS = 1000 };
+
+/* Point i of a curve: [bytes, bandwidth]. */
+static weft_status read_point(const weft_doc *d, double *bytes, double *bytes_per_s)
+{
+    static const weft_param bytes_row = {"bytes",       NO_PLACE, WEFT_UNIT_BYTES,    true, true, 0,
+                                         WEFT_POSITIVE, 1e18,     "size of a message"};
+
+    if (d->kind != WEFT_DOC_LIST || d->n != 2)
+        return weft_doc_fail(d, "a point of the curve is %s, expected a pair like [1MiB, 20GB/s]",
+                             d->kind == WEFT_DOC_LIST ? "not two values"
+                                                      : weft_doc_kind_name(d->kind));
+    WEFT_TRY(read_param(d->item[0], &bytes_row, bytes));
+    return read_param(d->item[1], &link_row, bytes_per_s);
+}
+
+/* More bytes must not take less time. */
+static weft_status check_point(const weft_doc *d, const weft_link_curve *c, int i)
+{
+    char here[48], before[48];
+
+    if (i == 0)
+        return WEFT_OK;
+    weft_unit_print(c->bytes[i], WEFT_UNIT_BYTES, here);
+    weft_unit_print(c->bytes[i - 1], WEFT_UNIT_BYTES, before);
+    if (!(c->bytes[i] > c->bytes[i - 1]))
+        return weft_doc_fail(d, "a point of the curve is at %s behind one at %s, expected more",
+                             here, before);
+    if (c->seconds[i] >= c->seconds[i - 1])
+        return WEFT_OK;
+    return weft_doc_fail(
+        d,
+        "a message of %s takes %g us, less than the %g us of one of %s: expected a "
+        "lower bandwidth",
+        here, 1e6 * c->seconds[i], 1e6 * c->seconds[i - 1], before);
+}
+
+/* The curve of a link; *fastest is its largest bandwidth. */
+static weft_status read_curve(weft_machine *m, const weft_doc *list, int *number, double *fastest)
+{
+    double *bytes = WEFT_NEW(m->arena, double, list->n);
+    double *seconds = WEFT_NEW(m->arena, double, list->n);
+    weft_link_curve c = {list->n, bytes, seconds};
+
+    if (list->n < 1 || list->n > MOST_POINTS)
+        return weft_doc_fail(list, "'curve' has %d points, expected 1 to %d", list->n, MOST_POINTS);
+    for (int i = 0; i < list->n; i++) {
+        double bytes_per_s = 0;
+
+        WEFT_TRY(read_point(list->item[i], &bytes[i], &bytes_per_s));
+        seconds[i] = bytes[i] / bytes_per_s;
+        *fastest = fmax(*fastest, bytes_per_s);
+        WEFT_TRY(check_point(list->item[i], &c, i));
+    }
+    return placed(list, weft_machine_curve(m, &c, number));
+}
+
+/* Bandwidth, or a curve, or a curve and a bandwidth that it never exceeds. */
+static weft_status read_rate(weft_machine *m, const weft_doc *map, weft_link *l)
+{
+    const weft_doc *list = NULL;
+    double fastest = 0;
+    char shown[48], most[48];
+
+    WEFT_TRY(read_list(map, "curve", &list));
+    if (list == NULL)
+        return read_row(map, &link_row, &l->bytes_per_s);
+    WEFT_TRY(read_curve(m, list, &l->curve, &fastest));
+    l->bytes_per_s = fastest;
+    if (weft_doc_get(map, "bandwidth") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(read_row(map, &link_row, &l->bytes_per_s));
+    if (l->bytes_per_s >= fastest)
+        return WEFT_OK;
+    weft_unit_print(fastest, WEFT_UNIT_BYTES_PER_S, shown);
+    weft_unit_print(l->bytes_per_s, WEFT_UNIT_BYTES_PER_S, most);
+    return weft_doc_fail(list, "'curve' has a point of %s, expected at most the bandwidth, %s",
+                         shown, most);
 }
 
 static weft_status add_link(weft_machine *m, const weft_doc *map, const scope *s)
 {
-    static const char *const keys[] = {"between", "all", "star", "bandwidth", "latency", "duplex"};
-    static const char *const duplex[] = {"full", "half"};
-    const weft_doc *d;
+    static const char *const keys[] = {"between", "all",    "star", "bandwidth",
+                                       "latency", "duplex", "curve"};
     weft_link l = {0};
-    int n_forms, word = 0;
 
-    WEFT_TRY(weft_doc_known_keys(map, keys, 6));
-    n_forms = (weft_doc_get(map, "between") != NULL) + (weft_doc_get(map, "all") != NULL) +
-              (weft_doc_get(map, "star") != NULL);
-    if (n_forms != 1)
-        return weft_doc_fail(map, "a link has %d of 'between', 'all' and 'star', expected one",
-                             n_forms);
-    WEFT_TRY(read_row(map, &link_row, &l.bytes_per_s));
+    WEFT_TRY(weft_doc_known_keys(map, keys, 7));
+    WEFT_TRY(check_form(map));
+    WEFT_TRY(read_rate(m, map, &l));
     WEFT_TRY(read_row(map, &latency_row, &l.latency_s));
-    d = weft_doc_get(map, "duplex");
-    if (d)
-        WEFT_TRY(read_word(d, "duplex", duplex, 2, &word));
-    l.is_half_duplex = word == 1;
-    if (weft_doc_get(map, "between"))
-        return link_two(m, map, s, &l);
-    return weft_doc_get(map, "all") ? link_all(m, map, s, &l) : link_star(m, map, s, &l);
+    WEFT_TRY(read_duplex(map, &l.is_half_duplex));
+    return visit_form(&(visitor){m, s, &l, -1, -1}, map);
 }
 
 static weft_status add_links(weft_machine *m, const weft_doc *map, const scope *s)
@@ -621,29 +750,111 @@ static weft_status add_links(weft_machine *m, const weft_doc *map, const scope *
     return WEFT_OK;
 }
 
+/* --- shared resources ------------------------------------------------------------------------ */
+
+static const weft_param shared_row = {"bandwidth",   NO_PLACE,       WEFT_UNIT_BYTES_PER_S,
+                                      false,         true,           0,
+                                      WEFT_POSITIVE, WEFT_UNLIMITED, "of all links together"};
+
+/* Links that share the bandwidth of one thing: a card, a port, a host link. */
+static weft_status add_shared(weft_machine *m, const weft_doc *map, const scope *s)
+{
+    static const char *const keys[] = {"name", "bandwidth", "duplex", "of"};
+    const weft_doc *of = NULL;
+    const char *name = NULL;
+    double bytes_per_s = 0;
+    bool is_half = false;
+    visitor v = {m, s, NULL, -1, -1};
+
+    WEFT_TRY(weft_doc_known_keys(map, keys, 4));
+    WEFT_TRY(read_name(map, m->arena, &name));
+    WEFT_TRY(read_row(map, &shared_row, &bytes_per_s));
+    WEFT_TRY(read_duplex(map, &is_half));
+    WEFT_TRY(weft_doc_need(map, "of", WEFT_DOC_LIST, &of));
+    name = weft_arena_print(m->arena, "%s%s", s->prefix, name);
+    v.there = v.back = weft_machine_resource(m, name, bytes_per_s);
+    if (!is_half)
+        v.back = weft_machine_resource(m, weft_arena_print(m->arena, "%s back", name), bytes_per_s);
+    if (of->n == 0)
+        return weft_doc_fail(of, "'of' is an empty list, expected links like {between: [a, b]}");
+    for (int i = 0; i < of->n; i++) {
+        if (of->item[i]->kind != WEFT_DOC_MAP)
+            return weft_doc_fail(of->item[i],
+                                 "'of' has %s in it, expected links like "
+                                 "{between: [a, b]}",
+                                 weft_doc_kind_name(of->item[i]->kind));
+        WEFT_TRY(
+            weft_doc_known_keys(of->item[i], (const char *const[]){"between", "all", "star"}, 3));
+        WEFT_TRY(check_form(of->item[i]));
+        WEFT_TRY(visit_form(&v, of->item[i]));
+    }
+    return WEFT_OK;
+}
+
+static weft_status add_all_shared(weft_machine *m, const weft_doc *map, const scope *s)
+{
+    const weft_doc *d = NULL;
+
+    WEFT_TRY(read_list(map, "shared", &d));
+    for (int i = 0; d && i < d->n; i++)
+        WEFT_TRY(add_shared(m, d->item[i], s));
+    return WEFT_OK;
+}
+
 /* --- groups ---------------------------------------------------------------------------------- */
+
+/* Copy i of a group. */
+static scope scope_of(weft_machine *m, const char *name, int count, int i)
+{
+    scope s = {.kind = weft_arena_print(m->arena, "%s.", name)};
+
+    s.prefix = count ? weft_arena_print(m->arena, "%s%d.", name, i) : s.kind;
+    return s;
+}
 
 static weft_status add_group(weft_machine *m, const weft_doc *map)
 {
-    static const char *const keys[] = {"name", "count", "devices", "switches", "links"};
+    static const char *const keys[] = {"name", "count", "devices", "switches", "links", "shared"};
     part_list parts = {0};
     const char *name = NULL;
     int count = 0, n_before;
 
-    WEFT_TRY(weft_doc_known_keys(map, keys, 5));
+    WEFT_TRY(weft_doc_known_keys(map, keys, 6));
     WEFT_TRY(read_name(map, m->arena, &name));
     WEFT_TRY(read_count(map, &count));
     WEFT_TRY(read_devices(map, m, &parts));
     for (int i = 0; i < (count ? count : 1); i++) {
-        scope s = {.kind = weft_arena_print(m->arena, "%s.", name), .group = ++m->n_groups};
+        scope s = scope_of(m, name, count, i);
 
-        s.prefix = count ? weft_arena_print(m->arena, "%s%d.", name, i) : s.kind;
+        s.group = ++m->n_groups;
         n_before = m->device.n + m->switch_name.n;
         WEFT_TRY(add_devices(m, &parts, &s));
         WEFT_TRY(add_switches(m, map, &s));
         if (m->device.n + m->switch_name.n == n_before)
             return weft_doc_fail(map, "the group '%s' has no devices and no switches", name);
         WEFT_TRY(add_links(m, map, &s));
+    }
+    return WEFT_OK;
+}
+
+/* What members of groups share, when all links are there. */
+static weft_status share_groups(weft_machine *m, const weft_doc *root)
+{
+    const weft_doc *d = NULL;
+
+    WEFT_TRY(read_list(root, "groups", &d));
+    for (int k = 0; d && k < d->n; k++) {
+        const char *name = NULL;
+        int count = 0;
+
+        WEFT_TRY(read_name(d->item[k], m->arena, &name));
+        WEFT_TRY(read_count(d->item[k], &count));
+        for (int i = 0; i < (count ? count : 1); i++) {
+            scope s = scope_of(m, name, count, i);
+
+            s.is_open = true;
+            WEFT_TRY(add_all_shared(m, d->item[k], &s));
+        }
     }
     return WEFT_OK;
 }
@@ -684,7 +895,8 @@ static weft_status read_calibrated(weft_machine *m, const weft_doc *root)
 static weft_status read_head(weft_machine *m, const weft_doc *root)
 {
     static const char *const keys[] = {"schema",  "name",  "host",     "transfer", "overlap",
-                                       "devices", "links", "switches", "groups",   "calibrated"};
+                                       "devices", "links", "switches", "groups",   "shared",
+                                       "calibrated"};
     const char *const transfers[] = {
         weft_transfer_name(WEFT_OVERLAP), weft_transfer_name(WEFT_CONTEND),
         weft_transfer_name(WEFT_BLOCK), weft_transfer_name(WEFT_CALLS)};
@@ -692,7 +904,7 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
     const char *text = NULL;
     int word = WEFT_OVERLAP;
 
-    WEFT_TRY(weft_doc_known_keys(root, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(root, keys, 11));
     WEFT_TRY(weft_doc_need(root, "schema", WEFT_DOC_TEXT, &d));
     if (strcmp(d->text, "weft.platform/1") != 0)
         return weft_doc_fail(d, "schema is '%.60s', expected 'weft.platform/1'", d->text);
@@ -745,7 +957,7 @@ static weft_status check_connected(const weft_platform *p, const weft_doc *root)
 
 static weft_status build(weft_machine *m, const weft_doc *root, weft_platform **out)
 {
-    const scope whole = {"", "", 0};
+    const scope whole = {"", "", 0, false};
     part_list parts = {0};
 
     WEFT_TRY(read_head(m, root));
@@ -754,6 +966,8 @@ static weft_status build(weft_machine *m, const weft_doc *root, weft_platform **
     WEFT_TRY(add_switches(m, root, &whole));
     WEFT_TRY(add_groups(m, root));
     WEFT_TRY(add_links(m, root, &whole));
+    WEFT_TRY(add_all_shared(m, root, &whole));
+    WEFT_TRY(share_groups(m, root));
     WEFT_TRY(read_host(m, root));
     return placed(root, weft_machine_finish(m, out));
 }

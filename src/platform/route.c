@@ -38,6 +38,7 @@ typedef struct search {
     int *by;           /* directed link by which it is reached: a row of reached_by */
     int group;         /* of the source; 0: none */
     bool *is_inside;   /* reached through places of that group only */
+    uint64_t *curves;  /* of the links from the source */
     double *width;     /* bottleneck bandwidth from the source */
     double *latency_s; /* from the source */
     int *queue;        /* places in the order of their levels */
@@ -47,6 +48,16 @@ typedef struct search {
 static int from_of(const weft_platform *p, int hop)
 {
     return hop % 2 ? p->link[hop / 2].b : p->link[hop / 2].a;
+}
+
+/* Of a direction of a link, and of what it shares with others. */
+static double width_of(const weft_platform *p, int hop)
+{
+    double width = p->link[hop / 2].bytes_per_s;
+
+    for (int k = p->use_at ? p->use_at[hop] : 0; p->use_at && k < p->use_at[hop + 1]; k++)
+        width = fmin(width, p->resource[p->use[k]].bytes_per_s);
+    return width;
 }
 
 static search new_search(const weft_platform *p, weft_arena *a)
@@ -60,6 +71,7 @@ static search new_search(const weft_platform *p, weft_arena *a)
     s.level = WEFT_NEW(a, int, n);
     s.before = WEFT_NEW(a, int, n);
     s.is_inside = WEFT_NEW(a, bool, n);
+    s.curves = WEFT_NEW(a, uint64_t, n);
     s.width = WEFT_NEW(a, double, n);
     s.latency_s = WEFT_NEW(a, double, n);
     s.queue = WEFT_NEW(a, int, n);
@@ -70,8 +82,7 @@ static search new_search(const weft_platform *p, weft_arena *a)
         fill[v] = s.at[v];
     }
     for (int hop = 0; hop < 2 * p->n_links; hop++)
-        s.way[fill[from_of(p, hop)]++] =
-            (way){from_of(p, hop ^ 1), hop, p->link[hop / 2].bytes_per_s};
+        s.way[fill[from_of(p, hop)]++] = (way){from_of(p, hop ^ 1), hop, width_of(p, hop)};
     return s;
 }
 
@@ -129,6 +140,7 @@ static void search_from(search *s, int source)
     s->is_inside[source] = s->group > 0;
     s->width[source] = INFINITY;
     s->latency_s[source] = 0;
+    s->curves[source] = 0;
     s->queue[0] = source;
     s->n_queue = 1;
     for (int i = 0; i < s->n_queue; i++) {
@@ -145,7 +157,10 @@ static void sum_latencies(search *s)
     for (int i = 1; i < s->n_queue; i++) {
         int v = s->queue[i];
 
-        s->latency_s[v] = s->latency_s[s->before[v]] + s->p->link[s->by[v] / 2].latency_s;
+        const weft_link *l = &s->p->link[s->by[v] / 2];
+
+        s->latency_s[v] = s->latency_s[s->before[v]] + l->latency_s;
+        s->curves[v] = s->curves[s->before[v]] | (l->curve ? UINT64_C(1) << (l->curve - 1) : 0);
     }
 }
 
@@ -153,7 +168,7 @@ static weft_route route_to(const search *s, int to)
 {
     if (s->level[to] < 0) /* the time of any transfer, of 0 bytes too, is INFINITY, never NaN */
         return (weft_route){.n_hops = -1, .latency_s = INFINITY, .bytes_per_s = DBL_MIN};
-    return (weft_route){s->level[to], s->latency_s[to], s->width[to]};
+    return (weft_route){s->level[to], s->latency_s[to], s->width[to], s->curves[to]};
 }
 
 /* --- the table of different routes ----------------------------------------------------------- */
@@ -168,7 +183,7 @@ typedef struct table {
 static bool is_equal(const weft_route *a, const weft_route *b)
 {
     return a->n_hops == b->n_hops && a->latency_s == b->latency_s &&
-           a->bytes_per_s == b->bytes_per_s;
+           a->bytes_per_s == b->bytes_per_s && a->curves == b->curves;
 }
 
 static size_t slot_of(const table *t, const weft_route *r)

@@ -417,6 +417,25 @@ static void copy_links(weft_problem *p, const weft_problem_spec *s)
     p->second_per_byte = second_per_byte;
 }
 
+static void copy_curves(weft_problem *p, const weft_problem_spec *s)
+{
+    size_t n_pairs = (size_t)p->n_devices * (size_t)p->n_devices;
+    weft_link_curve *curve;
+
+    if (s->n_curves == 0)
+        return;
+    curve = WEFT_NEW(p->arena, weft_link_curve, s->n_curves);
+    for (int i = 0; i < s->n_curves; i++) {
+        size_t size = (size_t)s->curve[i].n * sizeof(double);
+
+        curve[i] =
+            (weft_link_curve){s->curve[i].n, weft_arena_copy(p->arena, s->curve[i].bytes, size),
+                              weft_arena_copy(p->arena, s->curve[i].seconds, size)};
+    }
+    p->curve = curve;
+    p->curves = weft_arena_copy(p->arena, s->curves, n_pairs * sizeof *s->curves);
+}
+
 /* A directed link of its own for each ordered pair of devices that are connected. */
 static void link_pairs(weft_problem *p)
 {
@@ -458,6 +477,7 @@ static void copy_devices(weft_problem *p, const weft_problem_spec *s, const weft
     p->capacity = copied_reals(p->arena, s->capacity, s->n_devices, INFINITY);
     p->idle_w = copied_reals(p->arena, s->idle_w, s->n_devices, 0);
     copy_links(p, s);
+    copy_curves(p, s);
     if (x->link_name)
         copy_routes(p, x);
     else
@@ -507,6 +527,16 @@ static uint64_t hash_tensors(const weft_problem *p, uint64_t h)
     return hash_ints(h, p->reader, p->reader_at[p->n_tensors]);
 }
 
+static uint64_t hash_curves(const weft_problem *p, uint64_t curves, uint64_t h)
+{
+    for (int i = 0; curves >> i != 0; i++)
+        if (curves >> i & 1) {
+            h = hash_reals(h, p->curve[i].bytes, p->curve[i].n);
+            h = hash_reals(h, p->curve[i].seconds, p->curve[i].n);
+        }
+    return h;
+}
+
 static uint64_t hash_devices(const weft_problem *p, uint64_t h)
 {
     int n_pairs = p->n_devices * p->n_devices;
@@ -517,6 +547,8 @@ static uint64_t hash_devices(const weft_problem *p, uint64_t h)
         h = weft_hash_text(h, p->link_name[k]);
     h = hash_reals(h, p->latency_s, n_pairs);
     h = hash_reals(h, p->second_per_byte, n_pairs);
+    for (int k = 0; k < n_pairs && p->curves != NULL; k++)
+        h = hash_curves(p, p->curves[k], h);
     h = hash_ints(h, p->route_at, n_pairs + 1);
     h = hash_ints(h, p->route, p->route_at[n_pairs]);
     h = hash_reals(h, p->capacity, p->n_devices);

@@ -61,12 +61,15 @@ typedef struct weft_problem {
     const bool *is_output;         /* [n_tensors] asked for: kept to the end */
     const double *latency_s;       /* [from * n_devices + to]; 0 on the diagonal */
     const double *second_per_byte; /* the same; INFINITY where not connected */
-    const int *route_at, *route;   /* [from * n_devices + to] -> directed links it uses */
-    int n_links;                   /* directed links */
-    const char *const *link_name;  /* [n_links] "cpu>gpu0" */
-    const double *capacity;        /* [n_devices] bytes; INFINITY: not limited */
-    const double *idle_w;          /* [n_devices] */
-    int host; /* where tensors without producer are at time 0; -1: everywhere */
+    const weft_link_curve *curve;  /* of links; seconds of a message are no less than they say */
+    const uint64_t *curves;        /* [from * n_devices + to] bits into curve; NULL: none */
+    const double *curve_factor;    /* the same: longer by; NULL: 1 */
+    const int *route_at, *route;  /* [from * n_devices + to] -> directed links, resources it uses */
+    int n_links;                  /* directed links */
+    const char *const *link_name; /* [n_links] "cpu>gpu0" */
+    const double *capacity;       /* [n_devices] bytes; INFINITY: not limited */
+    const double *idle_w;         /* [n_devices] */
+    int host;                     /* where tensors without producer are at time 0; -1: everywhere */
     weft_transfer transfer;
     weft_constraints constraints;
     const int *pin;          /* [n_tasks] device, or -1 */
@@ -76,14 +79,31 @@ typedef struct weft_problem {
     weft_arena *arena;
 } weft_problem;
 
+/* Seconds of a message over the links of a pair, from * n_devices + to. */
+static inline double weft_message_s(const weft_problem *p, int pair, double amount)
+{
+    double seconds = amount > 0 ? amount * p->second_per_byte[pair] : 0.0;
+
+    if (p->curves != NULL && p->curves[pair] != 0 && amount > 0)
+        seconds = fmax(seconds, weft_link_curves_s(p->curve, p->curves[pair], amount) *
+                                    (p->curve_factor ? p->curve_factor[pair] : 1));
+    return p->latency_s[pair] + seconds;
+}
+
 /* Seconds to send tensor t from one device to another; 0 if they are the same. */
 static inline double weft_send_s(const weft_problem *p, int t, int from, int to)
 {
-    int k = from * p->n_devices + to;
+    return from == to ? 0.0 : weft_message_s(p, from * p->n_devices + to, p->amount[t]);
+}
 
-    if (from == to)
-        return 0.0;
-    return p->latency_s[k] + (p->amount[t] > 0 ? p->amount[t] * p->second_per_byte[k] : 0.0);
+/* Do messages of any size take as long over the links of two pairs? */
+static inline bool weft_pairs_alike(const weft_problem *p, int one, int other)
+{
+    return p->latency_s[one] == p->latency_s[other] &&
+           p->second_per_byte[one] == p->second_per_byte[other] &&
+           (p->curves == NULL ||
+            (p->curves[one] == p->curves[other] &&
+             (p->curve_factor == NULL || p->curve_factor[one] == p->curve_factor[other])));
 }
 
 static inline double weft_task_s(const weft_problem *p, int u, int d)
@@ -132,9 +152,12 @@ typedef struct weft_problem_spec {
     const int *producer;
     const int *reader_at, *reader;
     const double *latency_s, *second_per_byte; /* NULL: 0 and 1 */
-    const double *capacity, *idle_w;           /* NULL: not limited; 0 */
-    const int *pin, *colocation;               /* NULL: none */
-    const bool *is_backward;                   /* NULL: none */
+    int n_curves;
+    const weft_link_curve *curve;    /* points are copied too */
+    const uint64_t *curves;          /* NULL: none */
+    const double *capacity, *idle_w; /* NULL: not limited; 0 */
+    const int *pin, *colocation;     /* NULL: none */
+    const bool *is_backward;         /* NULL: none */
     int host;
     weft_transfer transfer;
     weft_constraints constraints;
@@ -429,14 +452,18 @@ int weft_train_plan_check(const weft_train_problem *p, const weft_train_plan *pl
  * if every island has equally many of the blocks and more than one, a reduce-scatter inside islands,
  * an all-reduce between them, an all-gather inside: the faster of the two for that many bytes. One block: 0. */
 double weft_sync_s(const weft_train_problem *p, const weft_stage *s, double bytes);
-/* The two ways as lines, for searches; the number of lines (0: one block, no time). */
-int weft_sync_lines(const weft_train_problem *p, const weft_stage *s, weft_affine line[2]);
+/* The two ways, for searches; their number (0: one block, no time); seconds of the faster one. */
+int weft_sync_ways(const weft_train_problem *p, const weft_stage *s, weft_levels way[2]);
+double weft_ways_s(const weft_levels *way, int n_ways, double bytes);
 /* One microbatch from one stage to another: blocks get samples in order, first part first; what two
  * blocks have in common goes from one to the other, member q to member q (counted round the
  * narrower of the two). Of the devices, the one whose transfers take longest together, and the
  * largest latency. */
 double weft_hop_s(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
                   double sample_bytes);
+/* The same as a function of the bytes of a sample; a lower bound if links have curves. */
+weft_affine weft_hop_line(const weft_train_problem *p, const weft_stage *from,
+                          const weft_stage *to);
 
 /* --- plan files (weft.plan/1) ---------------------------------------------------------------- */
 

@@ -3,7 +3,8 @@
  *
  * Task u is node u and tensor t is tensor t of the graph. Weights and the optimizer's states are
  * held where they are read and never sent. A directed link of the problem is a direction of a link
- * of the platform; the two directions of a half-duplex link are one. Tasks that read a parameter
+ * of the platform; the two directions of a half-duplex link are one. A shared resource is a directed
+ * link on the routes of all that use it, so that it carries one transfer at a time. Tasks that read a parameter
  * which training changes share a colocation group. */
 #include "problem_spec.h"
 
@@ -31,7 +32,7 @@ static const char *new_link_name(weft_map *names, weft_arena *a, const char *nam
 static int *number_links(const weft_platform *p, weft_problem_extra *x, weft_arena *a)
 {
     int *of_hop = WEFT_NEW(a, int, 2 * (size_t)p->n_links);
-    const char **name = WEFT_NEW(a, const char *, 2 * (size_t)p->n_links);
+    const char **name = WEFT_NEW(a, const char *, 2 * (size_t)p->n_links + (size_t)p->n_resources);
     weft_map *names = weft_map_new(a);
 
     for (int k = 0; k < p->n_links; k++) {
@@ -47,8 +48,32 @@ static int *number_links(const weft_platform *p, weft_problem_extra *x, weft_are
         of_hop[2 * k + 1] = x->n_links;
         name[x->n_links++] = new_link_name(names, a, weft_arena_print(a, "%s>%s", other, one));
     }
+    for (int r = 0; r < p->n_resources; r++) /* behind the links */
+        name[x->n_links + r] = new_link_name(names, a, p->resource[r].name);
+    x->n_links += p->n_resources;
     x->link_name = name;
     return of_hop;
+}
+
+typedef WEFT_VEC(int) int_list;
+
+/* The links of a route, then the resources that these use, each once. */
+static void add_route(const weft_platform *p, const weft_problem_extra *x, const int *of_hop,
+                      const int *hop, int n_hops, int_list *route, weft_arena *a)
+{
+    int first = x->n_links - p->n_resources, begin = route->n;
+
+    for (int i = 0; i < n_hops; i++)
+        WEFT_PUSH(a, *route, of_hop[hop[i]]);
+    for (int i = 0; i < n_hops && p->n_resources > 0; i++)
+        for (int k = p->use_at[hop[i]]; k < p->use_at[hop[i] + 1]; k++) {
+            int seen = begin;
+
+            while (seen < route->n && route->at[seen] != first + p->use[k])
+                seen++;
+            if (seen == route->n)
+                WEFT_PUSH(a, *route, first + p->use[k]);
+        }
 }
 
 static void use_routes(const weft_platform *p, weft_problem_spec *s, weft_problem_extra *x,
@@ -58,8 +83,9 @@ static void use_routes(const weft_platform *p, weft_problem_spec *s, weft_proble
     const int *of_hop = number_links(p, x, a);
     double *latency_s = WEFT_NEW(a, double, n_pairs);
     double *second_per_byte = WEFT_NEW(a, double, n_pairs);
+    uint64_t *curves = WEFT_NEW(a, uint64_t, n_pairs);
     int *at = WEFT_NEW(a, int, n_pairs + 1), *hop = WEFT_NEW(a, int, 2 * p->n_links);
-    WEFT_VEC(int) route = {0};
+    int_list route = {0};
 
     for (int k = 0; k < n_pairs; k++) {
         const weft_route *r = weft_platform_route(p, k / p->n_devices, k % p->n_devices);
@@ -68,16 +94,31 @@ static void use_routes(const weft_platform *p, weft_problem_spec *s, weft_proble
         if (r->n_hops > 0) {
             latency_s[k] = r->latency_s;
             second_per_byte[k] = 1 / r->bytes_per_s;
+            curves[k] = r->curves;
         }
         weft_platform_hops(p, k / p->n_devices, k % p->n_devices, hop);
-        for (int i = 0; i < r->n_hops; i++)
-            WEFT_PUSH(a, route, of_hop[hop[i]]);
+        add_route(p, x, of_hop, hop, r->n_hops, &route, a);
         at[k + 1] = route.n;
     }
     s->latency_s = latency_s;
     s->second_per_byte = second_per_byte;
+    s->n_curves = p->n_curves;
+    s->curve = p->curve;
+    s->curves = curves;
     x->route_at = at;
     x->route = route.at;
+}
+
+/* Placement shares a resource by letting one transfer use it at a time. */
+static weft_status check_shared(const weft_platform *p)
+{
+    if (p->n_resources == 0 || p->transfer == WEFT_CONTEND)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "platform '%s': '%s' is shared, which placement knows under 'transfer: %s' "
+                     "only, not under '%s'",
+                     p->name, p->resource[0].name, weft_transfer_name(WEFT_CONTEND),
+                     weft_transfer_name(p->transfer));
 }
 
 static void use_devices(const weft_platform *p, weft_problem_spec *s, weft_arena *a)
@@ -195,6 +236,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     if (p->n_devices > WEFT_MOST_DEVICES)
         return weft_fail(WEFT_E_INPUT, "platform '%s' has %d devices, expected at most %d", p->name,
                          p->n_devices, WEFT_MOST_DEVICES);
+    WEFT_TRY(check_shared(p));
     scratch = weft_arena_new();
     use_devices(p, &s, scratch);
     use_nodes(g, &s, &x, scratch);

@@ -2,7 +2,8 @@
 /* shard_plan.c: empty plans of sharded networks, what device sets are.
  *
  * Links of sets: the slowest pair of devices, by the platform's routes in both directions. A pair
- * that is not connected makes the bandwidth 0. */
+ * that is not connected makes the bandwidth 0. What the platform shares, all receivers use at the same
+ * time (members that send to the host: all senders): each gets its part. */
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +48,24 @@ double weft_device_set_memory(const weft_shard_problem *p, const weft_device_set
     return first_member(p, t)->memory_bytes;
 }
 
-static const weft_link_cost SAME_DEVICE = {0, INFINITY};
+static const weft_link_cost SAME_DEVICE = {.bytes_per_s = INFINITY};
+
+/* Receivers get their bytes at the same time, each from any of the senders. */
+static void share(const weft_platform *p, const int *from, int n_from, const int *to, int n_to,
+                  weft_link_cost *slowest)
+{
+    weft_arena *a;
+    weft_users u;
+
+    if (p->n_resources == 0 && p->transfer != WEFT_CONTEND)
+        return;
+    a = weft_arena_new();
+    u = weft_users_new(p, a);
+    for (int j = 0; j < n_to; j++)
+        weft_users_receive(&u, from, n_from, to[j], 0);
+    weft_users_slow(&u, slowest);
+    weft_arena_free(a);
+}
 
 weft_link_cost weft_device_set_link(const weft_shard_problem *p, const weft_device_set *t)
 {
@@ -56,6 +74,7 @@ weft_link_cost weft_device_set_link(const weft_shard_problem *p, const weft_devi
     for (int i = 0; i < t->n; i++)
         for (int j = 0; j < t->n; j++)
             weft_link_cost_take(p->platform, t->member[i], t->member[j], &slowest);
+    share(p->platform, t->member, t->n, t->member, t->n, &slowest);
     return slowest;
 }
 
@@ -67,16 +86,39 @@ weft_link_cost weft_pair_link_cost(const weft_shard_problem *p, const weft_devic
     for (int i = 0; i < from->n; i++)
         for (int j = 0; j < to->n; j++)
             weft_link_cost_take(p->platform, from->member[i], to->member[j], &slowest);
+    share(p->platform, from->member, from->n, to->member, to->n, &slowest);
     return slowest;
+}
+
+/* Members send to the host at the same time. */
+static void share_with_host(const weft_platform *p, const weft_device_set *t,
+                            weft_link_cost *slowest)
+{
+    weft_arena *a;
+    weft_users u;
+
+    if (p->n_resources == 0 && p->transfer != WEFT_CONTEND)
+        return;
+    a = weft_arena_new();
+    u = weft_users_new(p, a);
+    for (int j = 0; j < t->n; j++)
+        weft_users_add(&u, t->member[j], p->host, 0);
+    weft_users_slow(&u, slowest);
+    weft_arena_free(a);
 }
 
 weft_link_cost weft_host_link_cost(const weft_shard_problem *p, const weft_device_set *t)
 {
     weft_link_cost slowest = SAME_DEVICE;
+    int host = p->platform->host;
 
-    for (int i = 0; i < t->n && p->platform->host >= 0; i++) {
-        weft_link_cost_take(p->platform, p->platform->host, t->member[i], &slowest);
-        weft_link_cost_take(p->platform, t->member[i], p->platform->host, &slowest);
+    if (host < 0)
+        return slowest;
+    for (int i = 0; i < t->n; i++) {
+        weft_link_cost_take(p->platform, host, t->member[i], &slowest);
+        weft_link_cost_take(p->platform, t->member[i], host, &slowest);
     }
+    share(p->platform, &host, 1, t->member, t->n, &slowest);
+    share_with_host(p->platform, t, &slowest);
     return slowest;
 }

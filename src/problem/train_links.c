@@ -7,14 +7,15 @@
  *   two levels   g blocks in each of G islands, g and G > 1:
  *                2 (g-1) alpha_in + 2 (g-1)/g V / BW_in            inside islands
  *              + 2 (G-1) alpha_out + 2 (G-1)/G V/g / BW_out        the k-th blocks of all islands
- * (cost/collective.c), hence lines in V.
+ * (cost/collective.c). The transfers of a pass, of all members, share resources of the platform.
  *
  * A hop. Blocks of both stages cut a microbatch into stretches of samples, in order; what two of
  * them have in common, k samples, must be whole on every member of the receiving block. Members are
  * paired q mod width of one with q mod width of the other, q running to the wider one: a receiver
  * with several senders gets an equal part of the k samples from each. A device takes the sum of its
  * bytes over bandwidths, over all that it sends, or all that it receives; the hop takes the largest
- * of these sums and the largest latency. Same device: nothing moves.
+ * of these sums, or that of a shared resource for all bytes over it, and the largest latency. Same
+ * device: nothing moves.
  *
  * A shared parameter: train_plan.h. Time O(blocks * width). */
 #include <assert.h>
@@ -115,12 +116,14 @@ static const weft_route *route_of(const weft_train_problem *p, int from, int to)
     return weft_platform_route(p->cluster->platform, from, to);
 }
 
-/* Slowest neighbours: member q of one block to member q of another. */
+/* Slowest neighbours: member q of one block to member q of another, all at the same time. */
 static void take(const weft_train_problem *p, const int *from, const int *to, int width,
-                 weft_link_cost *slowest)
+                 weft_link_cost *slowest, weft_users *u)
 {
-    for (int q = 0; q < width; q++)
+    for (int q = 0; q < width; q++) {
         weft_link_cost_take(p->cluster->platform, from[q], to[q], slowest);
+        weft_users_add(u, from[q], to[q], 0);
+    }
 }
 
 /* Where a block is. */
@@ -141,12 +144,14 @@ static place *list_places(const weft_train_problem *p, const weft_stage *s, weft
 }
 
 static weft_link_cost slowest_of_ring(const weft_train_problem *p, const place *list, int n,
-                                      int width)
+                                      int width, weft_users *u)
 {
-    weft_link_cost slowest = {0, INFINITY};
+    weft_link_cost slowest = WEFT_LINK_COST_NONE;
 
+    weft_users_clear(u);
     for (int k = 0; k < n; k++)
-        take(p, list[k].member, list[(k + 1) % n].member, width, &slowest);
+        take(p, list[k].member, list[(k + 1) % n].member, width, &slowest, u);
+    weft_users_slow(u, &slowest);
     return slowest;
 }
 
@@ -185,54 +190,64 @@ static int island_size(const place *list, int n)
 }
 
 /* Two levels, the list being sorted, `size` blocks an island. */
-static weft_affine level_line(const weft_train_problem *p, const place *list, int n, int size,
-                              int width)
+static weft_levels levels_of(const weft_train_problem *p, const place *list, int n, int size,
+                             int width, weft_users *u)
 {
-    weft_link_cost in = {0, INFINITY}, out = {0, INFINITY};
-    weft_affine inner, outer;
-    int n_islands = n / size;
+    weft_levels l = {.n_inside = size,
+                     .n_outside = n / size,
+                     .inside = WEFT_LINK_COST_NONE,
+                     .outside = WEFT_LINK_COST_NONE};
 
-    for (int i = 0; i < n_islands; i++)
-        for (int k = 0; k < size; k++) {
-            const place *here = &list[i * size + k];
+    weft_users_clear(u);
+    for (int i = 0; i < n; i++) {
+        int next = i % size + 1 < size ? i + 1 : i + 1 - size;
 
-            take(p, here->member, list[i * size + (k + 1) % size].member, width, &in);
-            take(p, here->member, list[(i + 1) % n_islands * size + k].member, width, &out);
-        }
-    inner = weft_ring_line(&in, size, WEFT_ALL_REDUCE, 1.0);
-    outer = weft_ring_line(&out, n_islands, WEFT_ALL_REDUCE, 1.0 / size);
-    return (weft_affine){inner.fixed_s + outer.fixed_s,
-                         inner.second_per_byte + outer.second_per_byte};
+        take(p, list[i].member, list[next].member, width, &l.inside, u);
+    }
+    weft_users_slow(u, &l.inside);
+    weft_users_clear(u);
+    for (int i = 0; i < n; i++)
+        take(p, list[i].member, list[(i + size) % n].member, width, &l.outside, u);
+    weft_users_slow(u, &l.outside);
+    return l;
 }
 
-int weft_sync_lines(const weft_train_problem *p, const weft_stage *s, weft_affine line[2])
+int weft_sync_ways(const weft_train_problem *p, const weft_stage *s, weft_levels way[2])
 {
     int n = weft_stage_blocks(s), size;
     weft_arena *scratch;
-    weft_link_cost ring;
+    weft_users u;
     place *list;
 
     if (n <= 1)
         return 0;
     scratch = weft_arena_new();
+    u = weft_users_new(p->cluster->platform, scratch);
     list = list_places(p, s, scratch);
-    ring = slowest_of_ring(p, list, n, s->width);
-    line[0] = weft_ring_line(&ring, n, WEFT_ALL_REDUCE, 1.0);
+    way[0] = (weft_levels){.n_inside = n,
+                           .n_outside = 1,
+                           .inside = slowest_of_ring(p, list, n, s->width, &u),
+                           .outside = WEFT_LINK_COST_NONE};
     sort_places(list, n);
     size = island_size(list, n);
     if (size > 0)
-        line[1] = level_line(p, list, n, size, s->width);
+        way[1] = levels_of(p, list, n, size, s->width, &u);
     weft_arena_free(scratch);
     return size > 0 ? 2 : 1;
 }
 
+double weft_ways_s(const weft_levels *way, int n_ways, double bytes)
+{
+    double seconds = n_ways > 0 ? weft_levels_s(&way[0], bytes) : 0.0;
+
+    return n_ways > 1 ? fmin(seconds, weft_levels_s(&way[1], bytes)) : seconds;
+}
+
 double weft_sync_s(const weft_train_problem *p, const weft_stage *s, double bytes)
 {
-    weft_affine line[2];
-    int n = weft_sync_lines(p, s, line);
-    double seconds = n > 0 ? weft_affine_s(&line[0], bytes) : 0.0;
+    weft_levels way[2];
 
-    return n > 1 ? fmin(seconds, weft_affine_s(&line[1], bytes)) : seconds;
+    return weft_ways_s(way, weft_sync_ways(p, s, way), bytes);
 }
 
 /* --- hops ------------------------------------------------------------------------------------ */
@@ -244,6 +259,8 @@ typedef struct exchange {
     int from_width, to_width;   /* of these */
     double *send_s, *receive_s; /* [blocks * width] */
     double latency_s;
+    weft_users users;
+    bool is_least; /* as if no link had a curve */
     weft_arena *scratch;
 } exchange;
 
@@ -260,6 +277,7 @@ static exchange new_exchange(const weft_train_problem *p, const weft_stage *from
         .to_width = to->width,
         .send_s = WEFT_NEW(a, double, (int64_t)weft_stage_blocks(from) * from->width),
         .receive_s = WEFT_NEW(a, double, (int64_t)weft_stage_blocks(to) * to->width),
+        .users = weft_users_new(p->cluster->platform, a),
         .scratch = a,
     };
 }
@@ -273,6 +291,9 @@ static void send(exchange *x, int from, int f, int to, int t, double bytes)
 
     if (sender == receiver)
         return;
+    if (r->curves != 0 && bytes > 0 && !x->is_least)
+        seconds = weft_route_s(x->p->cluster->platform, r, bytes);
+    weft_users_add(&x->users, sender, receiver, bytes);
     x->send_s[(size_t)from * (size_t)x->from_width + (size_t)f] += seconds;
     x->receive_s[(size_t)to * (size_t)x->to_width + (size_t)t] += seconds;
     x->latency_s = fmax(x->latency_s, r->latency_s);
@@ -303,7 +324,7 @@ static double end_exchange(exchange *x, const weft_stage *from, const weft_stage
 {
     int64_t n_from = (int64_t)weft_stage_blocks(from) * from->width;
     int64_t n_to = (int64_t)weft_stage_blocks(to) * to->width;
-    double longest_s = 0;
+    double longest_s = weft_users_s(&x->users);
 
     for (int64_t i = 0; i < n_from; i++)
         longest_s = fmax(longest_s, x->send_s[i]);
@@ -313,8 +334,8 @@ static double end_exchange(exchange *x, const weft_stage *from, const weft_stage
     return longest_s + x->latency_s;
 }
 
-double weft_hop_s(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
-                  double sample_bytes)
+static double hop_s(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
+                    double sample_bytes, bool is_least)
 {
     weft_block_walk b = weft_walk_blocks(p, from), c = weft_walk_blocks(p, to);
     int i = 0, k = 0;
@@ -323,6 +344,7 @@ double weft_hop_s(const weft_train_problem *p, const weft_stage *from, const wef
     if (!(sample_bytes > 0))
         return 0.0;
     x = new_exchange(p, from, to);
+    x.is_least = is_least;
     weft_walk_next(&b);
     weft_walk_next(&c);
     for (bool is_more = true; is_more;) {
@@ -339,6 +361,23 @@ double weft_hop_s(const weft_train_problem *p, const weft_stage *from, const wef
             is_more = weft_walk_next(&c) && is_more;
     }
     return end_exchange(&x, from, to);
+}
+
+double weft_hop_s(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
+                  double sample_bytes)
+{
+    return hop_s(p, from, to, sample_bytes, false);
+}
+
+weft_affine weft_hop_line(const weft_train_problem *p, const weft_stage *from, const weft_stage *to)
+{
+    const double probe_bytes = 1e6;
+    double one_s = hop_s(p, from, to, probe_bytes, true);
+    double two_s = hop_s(p, from, to, 2 * probe_bytes, true);
+
+    if (!(two_s < INFINITY))
+        return (weft_affine){INFINITY, 0};
+    return (weft_affine){fmax(0, 2 * one_s - two_s), (two_s - one_s) / probe_bytes};
 }
 
 /* --- shared parameters ----------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ static void best_links(const weft_platform *p, const int *device, int n_devices,
     double *fast = WEFT_NEW(a, double, n_devices), *late = WEFT_NEW(a, double, n_devices);
 
     for (int n = 0; n <= n_devices; n++)
-        out[n] = n < 2 ? (weft_link_cost){0, INFINITY} : (weft_link_cost){INFINITY, 0};
+        out[n] = n < 2 ? WEFT_LINK_COST_NONE : (weft_link_cost){.latency_s = INFINITY};
     for (int i = 0; i < n_devices; i++) {
         int m = 0;
 
@@ -92,7 +92,7 @@ static void best_links(const weft_platform *p, const int *device, int n_devices,
 
 static weft_link_cost best_host(const weft_shard_problem *p)
 {
-    weft_link_cost best = {INFINITY, 0};
+    weft_link_cost best = {.latency_s = INFINITY};
 
     for (int i = 0; i < p->n_accelerators; i++) {
         weft_device_set one = {.n = 1, .member = {p->accelerator[i]}};

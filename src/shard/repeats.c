@@ -14,7 +14,8 @@ static bool is_same_route(const weft_route *a, const weft_route *b)
 {
     return a->n_hops < 0 || b->n_hops < 0
                ? a->n_hops < 0 && b->n_hops < 0
-               : a->latency_s == b->latency_s && a->bytes_per_s == b->bytes_per_s;
+               : a->latency_s == b->latency_s && a->bytes_per_s == b->bytes_per_s &&
+                     a->curves == b->curves;
 }
 
 static bool is_same_kind(const weft_platform *p, int a, int b)

@@ -26,7 +26,7 @@ static void take_best(weft_link_cost *best, const weft_route *r)
 
 weft_link_cost weft_fastest_link(const weft_shard_problem *p)
 {
-    weft_link_cost best = {INFINITY, 0};
+    weft_link_cost best = {.latency_s = INFINITY};
 
     for (int i = 0; i < p->n_accelerators; i++)
         for (int k = 0; k < p->n_accelerators; k++)
@@ -38,10 +38,10 @@ weft_link_cost weft_fastest_link(const weft_shard_problem *p)
 static weft_link_cost fastest_host(const weft_shard_problem *p)
 {
     const weft_platform *m = p->platform;
-    weft_link_cost best = {INFINITY, 0};
+    weft_link_cost best = {.latency_s = INFINITY};
 
     if (m->host < 0)
-        return (weft_link_cost){0, INFINITY};
+        return WEFT_LINK_COST_NONE;
     for (int i = 0; i < p->n_accelerators; i++) {
         take_best(&best, weft_platform_route(m, m->host, p->accelerator[i]));
         take_best(&best, weft_platform_route(m, p->accelerator[i], m->host));

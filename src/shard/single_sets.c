@@ -158,7 +158,7 @@ static void size_of(const weft_shard_problem *p, int *n_tasks, int *n_tensors, i
     }
 }
 
-static void set_routes(const maker *m, double *latency_s, double *second_per_byte)
+static void set_routes(const maker *m, double *latency_s, double *second_per_byte, uint64_t *curves)
 {
     const weft_platform *f = m->p->platform;
 
@@ -169,6 +169,7 @@ static void set_routes(const maker *m, double *latency_s, double *second_per_byt
             const weft_route *r = weft_platform_route(f, from, to);
             bool is_there = i == k || r->n_hops >= 0;
 
+            curves[i * m->n_devices + k] = i == k ? 0 : r->curves;
             latency_s[i * m->n_devices + k] = i == k || !is_there ? 0 : r->latency_s;
             second_per_byte[i * m->n_devices + k] = i == k     ? 0
                                                     : is_there ? 1 / r->bytes_per_s
@@ -184,6 +185,7 @@ static weft_status make_problem(const weft_shard_problem *p, weft_arena *a, weft
     double *capacity = WEFT_NEW(a, double, n_devices);
     double *latency_s = WEFT_NEW(a, double, n_devices *n_devices);
     double *second_per_byte = WEFT_NEW(a, double, n_devices *n_devices);
+    uint64_t *curves = WEFT_NEW(a, uint64_t, n_devices * n_devices);
     maker m = {.p = p, .a = a, .n_devices = n_devices};
 
     size_of(p, &n_tasks, &n_tensors, &n_readers);
@@ -204,7 +206,7 @@ static weft_status make_problem(const weft_shard_problem *p, weft_arena *a, weft
         device[i] = p->platform->device[d].name;
         capacity[i] = i < p->n_accelerators ? p->platform->device[d].memory_bytes : INFINITY;
     }
-    set_routes(&m, latency_s, second_per_byte);
+    set_routes(&m, latency_s, second_per_byte, curves);
     return weft_problem_make(&(weft_problem_spec){.name = p->name,
                                                   .n_tasks = m.n_tasks,
                                                   .n_devices = n_devices,
@@ -220,6 +222,9 @@ static weft_status make_problem(const weft_shard_problem *p, weft_arena *a, weft
                                                   .reader = m.reader,
                                                   .latency_s = latency_s,
                                                   .second_per_byte = second_per_byte,
+                                                  .n_curves = p->platform->n_curves,
+                                                  .curve = p->platform->curve,
+                                                  .curves = curves,
                                                   .capacity = capacity,
                                                   .host = has_host ? n_devices - 1 : -1,
                                                   .transfer = WEFT_OVERLAP},

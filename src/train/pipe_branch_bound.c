@@ -188,7 +188,7 @@ static double sync_s(const branching *k, int move, double bytes)
 {
     const weft_pipe_links *l = k->t->links;
 
-    return weft_sync_part(k->p) * weft_pipe_lines_s(&l->line[2 * move], l->n_lines[move], bytes);
+    return weft_sync_part(k->p) * weft_ways_s(&l->way[2 * move], l->n_ways[move], bytes);
 }
 
 static void set_before(const branching *k, place *x)

@@ -4,7 +4,8 @@
  * A hop takes a fixed time and a time for each byte of a sample, given the blocks of both stages
  * and their shares (train_links.c): two look-ups tell both.
  *
- *  - Uniform: blocks and shares follow from the move, the move after it, and the layout. Exact.
+ *  - Uniform: blocks and shares follow from the move, the move after it, and the layout. Exact; over
+ *    links with curves a lower bound, at their largest bandwidth.
  *  - Device sets: shares depend on cuts. A lower bound instead: some receiver gets at least 1 / blocks of
  *    the microbatch, whole on every member, and some sender gives as much (or, if it is the wider
  *    one, its part of that), at the best bandwidth and latency between the classes. */
@@ -15,17 +16,6 @@
 #include "train_plan.h"
 
 static const double probe_bytes = 1e6;
-
-static weft_affine hop_line(const weft_train_problem *p, const weft_stage *from,
-                            const weft_stage *to)
-{
-    double one_s = weft_hop_s(p, from, to, probe_bytes);
-    double two_s = weft_hop_s(p, from, to, 2 * probe_bytes);
-
-    if (!(two_s < INFINITY))
-        return (weft_affine){INFINITY, 0};
-    return (weft_affine){fmax(0, 2 * one_s - two_s), (two_s - one_s) / probe_bytes};
-}
 
 /* --- lower bounds for device sets ------------------------------------------------------------ */
 
@@ -44,12 +34,13 @@ static weft_affine *class_lines(const weft_pipe_costs *c, weft_arena *a)
             for (int v = 0; v < y->n_devices; v++) {
                 const weft_platform *f = c->p->cluster->platform;
                 int from = x->device[u], to = y->device[v];
-                double none_s = weft_transfer_s(f, from, to, 0);
-                double rate = (weft_transfer_s(f, from, to, probe_bytes) - none_s) / probe_bytes;
+                const weft_route *r = weft_platform_route(f, from, to);
+                double rate =
+                    (r->latency_s + probe_bytes / r->bytes_per_s - r->latency_s) / probe_bytes;
 
-                if (from == to || !(none_s < INFINITY))
+                if (from == to || r->n_hops < 0)
                     continue;
-                line[i].fixed_s = fmin(line[i].fixed_s, none_s);
+                line[i].fixed_s = fmin(line[i].fixed_s, r->latency_s);
                 line[i].second_per_byte = fmin(line[i].second_per_byte, rate);
             }
     }
@@ -94,8 +85,8 @@ static weft_pipe_links new_links(const weft_pipe_nodes *nodes, weft_arena *a)
         .pair_at = WEFT_NEW(a, int, n + 1),
         .least_send = WEFT_NEW(a, weft_affine, n + 1),
         .least_back = WEFT_NEW(a, weft_affine, n + 1),
-        .n_lines = WEFT_NEW(a, int, n + 1),
-        .line = WEFT_NEW(a, weft_affine, 2 * n + 1),
+        .n_ways = WEFT_NEW(a, int, n + 1),
+        .way = WEFT_NEW(a, weft_levels, 2 * n + 1),
     };
 
     for (int t = 0; t < n; t++) {
@@ -154,7 +145,7 @@ weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_fam
     weft_pipe_links l = new_links(nodes, a);
     const weft_affine *line = f->replicas > 0 ? NULL : class_lines(c, a);
 
-    l.is_exact = f->replicas > 0;
+    l.is_exact = f->replicas > 0 && c->p->cluster->platform->n_curves == 0;
     for (int node = 1; node <= (root < 0 ? nodes->n_nodes - 1 : root); node++)
         for (int t = nodes->move_at[node]; t < nodes->move_at[node + 1]; t++) {
             int next = nodes->move[t].next;
@@ -163,21 +154,21 @@ weft_pipe_links weft_pipe_links_of(const weft_pipe_costs *c, const weft_pipe_fam
             if (root >= 0 && !is_part(nodes, node, root))
                 continue;
             here = weft_pipe_stage_at(c->p, f, nodes, layout, root, t, 0);
-            l.n_lines[t] = weft_sync_lines(c->p, &here, &l.line[2 * t]);
+            l.n_ways[t] = weft_sync_ways(c->p, &here, &l.way[2 * t]);
             for (int k = nodes->move_at[next]; k < nodes->move_at[next + 1]; k++) {
                 int pair = l.pair_at[t] + k - nodes->move_at[next];
                 const weft_pipe_group *from = &f->group[nodes->move[t].group];
                 const weft_pipe_group *to = &f->group[nodes->move[k].group];
                 weft_stage there;
 
-                if (!l.is_exact) {
+                if (f->replicas == 0) {
                     l.send[pair] = least_line(c, line, f, from, to);
                     l.back[pair] = least_line(c, line, f, to, from);
                     continue;
                 }
                 there = weft_pipe_stage_at(c->p, f, nodes, layout, root, k, 0);
-                l.send[pair] = hop_line(c->p, &here, &there);
-                l.back[pair] = hop_line(c->p, &there, &here);
+                l.send[pair] = weft_hop_line(c->p, &here, &there);
+                l.back[pair] = weft_hop_line(c->p, &there, &here);
             }
         }
     fill_least(nodes, &l);

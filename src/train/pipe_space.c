@@ -637,24 +637,25 @@ bool weft_pipe_is_sequence(const int *class_id, int n_stages, int n)
     return true;
 }
 
-/* Does a transfer from any device of one class to any of the other take the same time? */
+/* Does a transfer from any device of one class to any of the other take the same time? Not if
+ * transfers may share something. */
 static bool is_like(const weft_cluster *c, int from, int to)
 {
     const weft_class *x = &c->classes[from], *y = &c->classes[to];
-    double none_s = -1, some_s = -1;
+    const weft_route *like = NULL;
 
+    if (c->platform->n_resources > 0 || c->platform->transfer == WEFT_CONTEND)
+        return false;
     for (int i = 0; i < x->n_devices; i++)
         for (int k = 0; k < y->n_devices; k++) {
-            double s[2];
+            const weft_route *r = weft_platform_route(c->platform, x->device[i], y->device[k]);
 
             if (x->device[i] == y->device[k])
                 continue;
-            s[0] = weft_transfer_s(c->platform, x->device[i], y->device[k], 0);
-            s[1] = weft_transfer_s(c->platform, x->device[i], y->device[k], 1e6);
-            if (none_s >= 0 && !(s[0] == none_s && s[1] == some_s))
+            if (like != NULL && (r->latency_s != like->latency_s ||
+                                 r->bytes_per_s != like->bytes_per_s || r->curves != like->curves))
                 return false;
-            none_s = s[0];
-            some_s = s[1];
+            like = r;
         }
     return true;
 }

@@ -234,8 +234,8 @@ typedef struct weft_pipe_links {
     int *pair_at;                         /* [n_moves] */
     weft_affine *send, *back;             /* [n_pairs] of the bytes of one sample */
     weft_affine *least_send, *least_back; /* [n_moves] over what may come next */
-    int *n_lines;                         /* [n_moves] */
-    weft_affine *line;                    /* [2 * n_moves] sums of gradients */
+    int *n_ways;                          /* [n_moves] */
+    weft_levels *way;                     /* [2 * n_moves] sums of gradients */
 } weft_pipe_links;
 
 /* For suffixes that are part of `root`; wide: -1 for all. */

@@ -314,7 +314,7 @@ static double sum_s(const weft_ready *r)
 
     for (int d = 0; d < s->ranks; d++)
         weft_link_cost_take(r->platform, d, (int)((d + 1) % s->ranks), &slowest);
-    return weft_ring_s(&slowest, (int)s->ranks, WEFT_ALL_REDUCE, (double)s->bytes);
+    return weft_all_reduce_s(&slowest, (int)s->ranks, (double)s->bytes);
 }
 
 weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, double *out)

@@ -141,10 +141,8 @@ static bool is_same_kind(const void *context, int d, int e)
     const weft_problem *p = m->problem;
     int n = p->n_devices, h = p->host;
 
-    if (p->capacity[d] != p->capacity[e] || p->latency_s[h * n + d] != p->latency_s[h * n + e] ||
-        p->latency_s[d * n + h] != p->latency_s[e * n + h] ||
-        p->second_per_byte[h * n + d] != p->second_per_byte[h * n + e] ||
-        p->second_per_byte[d * n + h] != p->second_per_byte[e * n + h] || d == h || e == h)
+    if (p->capacity[d] != p->capacity[e] || !weft_pairs_alike(p, h * n + d, h * n + e) ||
+        !weft_pairs_alike(p, d * n + h, e * n + h) || d == h || e == h)
         return false;
     for (int u = 0; u < p->n_tasks; u++)
         if (weft_task_s(p, u, d) != weft_task_s(p, u, e) ||

@@ -43,7 +43,7 @@ static bool is_link_same(const weft_problem *p, int from, int to, int from2, int
 {
     int i = from * p->n_devices + to, j = from2 * p->n_devices + to2;
 
-    return p->latency_s[i] == p->latency_s[j] && p->second_per_byte[i] == p->second_per_byte[j];
+    return weft_pairs_alike(p, i, j);
 }
 
 /* Do tasks and memory see no difference? */

@@ -148,7 +148,7 @@ static double hop_s(const chain *x, int u, int from, int to)
 
     if (x->widest[u] < 0)
         return 0;
-    return x->p->latency_s[k] + (x->widest[u] > 0 ? x->widest[u] * x->p->second_per_byte[k] : 0.0);
+    return weft_message_s(x->p, k, x->widest[u]);
 }
 
 static void set_cheap(chain *x)

@@ -580,7 +580,7 @@ TEST(transfers_by_hand)
 
 TEST(rings_by_hand)
 {
-    weft_link_cost l = {0, 1e9};
+    weft_link_cost l = {0, 1e9, 0, NULL};
     double v = 64 * 56 * 56 * 2; /* a feature map of 2-byte elements */
 
     CHECK_NEAR(weft_ring_s(&l, 4, WEFT_ALL_REDUCE, v), 2 * 3.0 / 4 * v / 1e9);
@@ -591,12 +591,12 @@ TEST(rings_by_hand)
     CHECK_NEAR(weft_ring_s(&l, 4, WEFT_ALL_GATHER, 4e6), 3e-3 + 3e-3);
     CHECK_IS(weft_ring_s(&l, 1, WEFT_ALL_GATHER, 4e6), 0); /* nobody to talk to */
     CHECK_IS(weft_ring_s(&l, 4, WEFT_ALL_REDUCE, 0), 0);   /* nothing to say */
-    CHECK(isinf(weft_ring_s(&(weft_link_cost){1e-3, 0}, 4, WEFT_ALL_REDUCE, 1)));
+    CHECK(isinf(weft_ring_s(&(weft_link_cost){.latency_s = 1e-3}, 4, WEFT_ALL_REDUCE, 1)));
 }
 
 static weft_link_cost slowest_of(const weft_platform *p, const int *member, int n)
 {
-    weft_link_cost l = {0, INFINITY};
+    weft_link_cost l = {0, INFINITY, 0, NULL};
 
     for (int i = 0; i < n; i++)
         weft_link_cost_take(p, member[i], member[(i + 1) % n], &l);
@@ -628,17 +628,19 @@ TEST(rings_keep_their_relations)
     for (int i = 0; i < 1000; i++) {
         int n = 2 + weft_rng_below(&rng, MOST_DEVICES - 1), size = 1 + weft_rng_below(&rng, 8);
         double bytes = 1e9 * weft_rng_real(&rng);
-        weft_link_cost l = {1e-5 * weft_rng_real(&rng), 1e8 + 1e10 * weft_rng_real(&rng)}, wide = l;
-        weft_affine line = weft_ring_line(&l, n, WEFT_ALL_REDUCE, 1.0);
-        weft_affine share = weft_ring_line(&l, n, WEFT_ALL_REDUCE, 1.0 / size);
+        weft_link_cost l = {1e-5 * weft_rng_real(&rng), 1e8 + 1e10 * weft_rng_real(&rng), 0, NULL},
+                       wide = l;
+        weft_levels levels = {.n_inside = n, .n_outside = size, .inside = l, .outside = wide};
+        weft_affine line = weft_levels_line(&levels);
         double s = weft_ring_s(&l, n, WEFT_ALL_REDUCE, bytes);
 
         wide.bytes_per_s *= 2;
         CHECK_NEAR(weft_ring_s(&l, n, WEFT_REDUCE_SCATTER, bytes) +
                        weft_ring_s(&l, n, WEFT_ALL_GATHER, bytes),
                    s);
-        CHECK_NEAR(weft_affine_s(&line, bytes), s);
-        CHECK_NEAR(weft_affine_s(&share, bytes), weft_ring_s(&l, n, WEFT_ALL_REDUCE, bytes / size));
+        CHECK_NEAR(weft_affine_s(&line, bytes),
+                   s + weft_ring_s(&levels.outside, size, WEFT_ALL_REDUCE, bytes / n));
+        CHECK_NEAR(weft_levels_s(&levels, bytes), weft_affine_s(&line, bytes));
         CHECK(s >= weft_ring_s(&l, n, WEFT_ALL_REDUCE, 0.7 * bytes));
         CHECK(s >= weft_ring_s(&wide, n, WEFT_ALL_REDUCE, bytes));
     }

@@ -52,14 +52,14 @@ TEST(sums_inside_a_server_use_its_switch)
     drawn_training d = opened("cluster-32");
     weft_stage eight = stage_of(1, 1, (weft_device_set_part){0, 8, 0, 1, 1}, none);
     weft_stage one = stage_of(4, 1, (weft_device_set_part){0, 1, 3, 1, 1}, none);
-    weft_affine line[2];
+    weft_levels way[2];
 
-    CHECK_INT(weft_sync_lines(d.training, &eight, line), 1);
-    CHECK_NEAR(line[0].fixed_s, 2 * 7 * 3e-6);
-    CHECK_NEAR(line[0].second_per_byte * 1e12, 2 * 7.0 / 8 / 235e9 * 1e12);
+    CHECK_INT(weft_sync_ways(d.training, &eight, way), 1);
+    CHECK_NEAR(weft_levels_line(&way[0]).fixed_s, 2 * 7 * 3e-6);
+    CHECK_NEAR(weft_levels_line(&way[0]).second_per_byte * 1e12, 2 * 7.0 / 8 / 235e9 * 1e12);
     CHECK_NEAR(weft_sync_s(d.training, &eight, 8e9), 42e-6 + 14e9 / 235e9);
     CHECK(weft_sync_s(d.training, &eight, 0) <= 0);
-    CHECK_INT(weft_sync_lines(d.training, &one, line), 0);
+    CHECK_INT(weft_sync_ways(d.training, &one, way), 0);
     CHECK(weft_sync_s(d.training, &one, 1e9) <= 0);
     drop_training(&d);
 }
@@ -77,18 +77,18 @@ TEST(sums_between_servers_have_two_ways)
     double ring_s = 2 * 15 * 5e-6 + 2 * 15.0 / 16 * 1e9 / 25e9;
     double levels_s =
         2 * 3 * 3e-6 + 2 * 3.0 / 4 * 1e9 / 235e9 + 2 * 3 * 5e-6 + 2 * 3.0 / 4 * 0.25e9 / 25e9;
-    weft_affine line[2];
+    weft_levels way[2];
 
-    CHECK_INT(weft_sync_lines(d.training, &all, line), 2);
-    CHECK_NEAR(weft_affine_s(&line[0], 1e9), ring_s);
-    CHECK_NEAR(weft_affine_s(&line[1], 1e9), levels_s);
+    CHECK_INT(weft_sync_ways(d.training, &all, way), 2);
+    CHECK_NEAR(weft_levels_s(&way[0], 1e9), ring_s);
+    CHECK_NEAR(weft_levels_s(&way[1], 1e9), levels_s);
     CHECK_NEAR(weft_sync_s(d.training, &all, 1e9), levels_s);
-    CHECK_INT(weft_sync_lines(d.training, &mixed, line), 2);
+    CHECK_INT(weft_sync_ways(d.training, &mixed, way), 2);
     CHECK_NEAR(weft_sync_s(d.training, &mixed, 1e9), levels_s);
-    CHECK_INT(weft_sync_lines(d.training, &each, line), 1);
+    CHECK_INT(weft_sync_ways(d.training, &each, way), 1);
     CHECK_NEAR(weft_sync_s(d.training, &each, 1e9), 2 * 3 * 5e-6 + 2 * 3.0 / 4 * 1e9 / 25e9);
-    CHECK_INT(weft_sync_lines(d.training, &uneven, line), 1);
-    CHECK_NEAR(line[0].fixed_s, 2 * 6 * 5e-6);
+    CHECK_INT(weft_sync_ways(d.training, &uneven, way), 1);
+    CHECK_NEAR(weft_levels_line(&way[0]).fixed_s, 2 * 6 * 5e-6);
     drop_training(&d);
 }
 
@@ -330,12 +330,12 @@ static int compare_regular(const weft_train_problem *p, double bytes)
                         weft_stage s =
                             stage_of(width, 1 + (e > c), (weft_device_set_part){c, n, 0, step, 1},
                                      (weft_device_set_part){e, n, 0, step, 1});
-                        weft_affine line[2];
+                        weft_levels way[2];
 
                         if (most > weft_class_blocks(&p->cluster->classes[c], width) ||
                             most > weft_class_blocks(&p->cluster->classes[e], width))
                             continue;
-                        n_levels += weft_sync_lines(p, &s, line) == 2;
+                        n_levels += weft_sync_ways(p, &s, way) == 2;
                         CHECK(is_near(weft_sync_s(p, &s, bytes), direct_sync_s(p, &s, bytes)));
                     }
     return n_levels;
@@ -352,13 +352,13 @@ static void compare(const char *platform, int times)
         weft_arena *a = weft_arena_new();
         double bytes = pow(10, 9 * weft_rng_real(&r));
         weft_train_plan plan;
-        weft_affine line[2];
+        weft_levels way[2];
 
         CHECK(draw_pipeline(d.training, WEFT_ONE_F_ONE_B, &r, a, &plan));
         for (int k = 0; k < plan.n_stages; k++) {
             const weft_stage *s = &plan.stage[k], *next = &plan.stage[(k + 1) % plan.n_stages];
 
-            n_levels += weft_sync_lines(d.training, s, line) == 2;
+            n_levels += weft_sync_ways(d.training, s, way) == 2;
             CHECK(is_near(weft_sync_s(d.training, s, bytes), direct_sync_s(d.training, s, bytes)));
             if (s == next)
                 continue;
