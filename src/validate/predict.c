@@ -310,7 +310,7 @@ static weft_status network_s(const weft_ready *r, const weft_design *design, dou
 static double sum_s(const weft_ready *r)
 {
     const weft_sum_shape *s = r->row->shape;
-    weft_link_cost slowest = {0, INFINITY};
+    weft_link_cost slowest = WEFT_LINK_COST_NONE;
 
     for (int d = 0; d < s->ranks; d++)
         weft_link_cost_take(r->platform, d, (int)((d + 1) % s->ranks), &slowest);
