@@ -19,7 +19,8 @@
  *              maker's, and partial sums, while their step runs;
  *   backward   gradients from their maker to their last reader (those of parameters are counted as
  *              state), and what was rebuilt, all of it.
- * Each is a sum of the largest member's bytes of each tensor: never too low. */
+ * Each is a sum of the largest member's bytes of each tensor: never too low. What stays inside a
+ * kernel is not held: all of it on one device, scores of attention on several. */
 #include <math.h>
 #include <string.h>
 
@@ -76,6 +77,13 @@ static bool is_still_view(const memory *m, int place)
                                           &chosen(m, from)->result[s->operand[0].result]);
 }
 
+/* Inside a kernel that no choice tears apart. */
+static bool is_unheld(const memory *m, int tensor)
+{
+    return m->p->net->request->width == 1 ? weft_tensor_is_inner(m->g, tensor)
+                                          : weft_block_is_score(m->p->net, tensor);
+}
+
 /* Bytes of results on the fullest member; what enters is whole. */
 static void find_bytes(memory *m)
 {
@@ -95,6 +103,8 @@ static void find_bytes(memory *m)
             int t = s->result[k];
 
             m->room->root[t] = is_still_view(m, i) ? m->room->root[s->operand[0].tensor] : t;
+            if (is_unheld(m, t))
+                continue;
             m->room->bytes[m->room->root[t]] =
                 fmax(m->room->bytes[m->room->root[t]],
                      weft_block_element_bytes(p, t) *
@@ -276,8 +286,12 @@ static double forward_peak(const memory *m, weft_recompute r)
 static double gradient_bytes(const memory *m, int tensor)
 {
     int of = m->p->net->grad_of[tensor];
+    bool is_inner =
+        of >= 0 && m->p->net->request->width > 1 ? is_unheld(m, of) : is_unheld(m, tensor);
     double bytes = (double)m->g->tensor[tensor].bytes, most = 0;
 
+    if (is_inner)
+        return 0;
     if (of < 0)
         return bytes;
     if (!is_value(m, of))

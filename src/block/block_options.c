@@ -168,6 +168,7 @@ static void add_collectives(const weft_block_part *p, int v, weft_block_choice *
         return;
     m = weft_split_cost_of(request->steps, v, &c->split, request->design);
     c->forward_collective_s += weft_split_reduce_s(&m, &request->inside);
+    c->has_sums = m.n_reduce > 1 || m.n_statistic > 1;
     c->extra_bytes = m.extra_bytes;
     plain.is_scattered = false;
     if (c->split.is_scattered && s->n_results > 0 && weft_block_n_gradients(p, s->result[0]) > 0) {
@@ -313,17 +314,62 @@ static bool is_in_parts(const weft_block_part *p, int place, int operand,
     return n_readers == 1;
 }
 
+/* --- kernels of several steps */
+
+bool weft_block_is_score(const weft_cost_net *n, int tensor)
+{
+    const weft_graph *g = n->graph;
+    int maker = g->kernel ? g->tensor[g->source[tensor]].producer : -1;
+
+    return maker >= 0 && g->attention[maker] >= 0 && g->is_score[maker] &&
+           weft_tensor_is_inner(g, tensor);
+}
+
+static bool share_kernel(const weft_cost_net *n, int u, int v)
+{
+    for (int i = n->back_at[u]; i < n->back_at[u + 1]; i++)
+        for (int k = n->back_at[v]; k < n->back_at[v + 1]; k++)
+            if (n->graph->kernel[n->back[i]] == n->graph->kernel[n->back[k]])
+                return true;
+    return false;
+}
+
+/* Seconds more where members exchange data in the middle of a kernel, which is then two: the tensor
+ * is written and read, and there is another launch. Scores stay where they are. */
+static double torn_s(const weft_block_part *p, int place, int operand, bool is_backward,
+                     const weft_block_choice *from, const weft_block_choice *to)
+{
+    const weft_cost_net *n = p->net;
+    const weft_step *s = weft_block_step_at(p, place);
+    const weft_step_operand *x = &s->operand[operand];
+    int reader = s->node[x->node], maker = n->graph->tensor[x->tensor].producer;
+    int64_t made, needed;
+
+    if (n->graph->kernel == NULL || maker < 0 ||
+        !(is_backward ? share_kernel(n, maker, reader)
+                      : n->graph->kernel[maker] == n->graph->kernel[reader]))
+        return 0;
+    if (weft_block_is_score(n, x->tensor))
+        return INFINITY;
+    made = weft_layout_most(&from->result[x->result]);
+    needed = weft_layout_most(&to->need[operand]);
+    return 2 * weft_block_element_bytes(p, x->tensor) * (double)(made > needed ? made : needed) /
+               n->memory_bytes_per_s +
+           n->request->design->value[WEFT_P_OVERHEAD];
+}
+
 double weft_block_edge_s(const weft_block_part *p, int place, int operand,
                          const weft_block_choice *from, const weft_block_choice *to)
 {
     const weft_step_operand *x = &weft_block_step_at(p, place)->operand[operand];
+    int64_t received;
 
     if (is_in_parts(p, place, operand, from, to))
         return 0;
-    return weft_reshard_s(
-        &p->net->request->inside,
-        weft_block_element_bytes(p, x->tensor) *
-            (double)weft_layout_receive(&from->result[x->result], &to->need[operand]));
+    received = weft_layout_receive(&from->result[x->result], &to->need[operand]);
+    return weft_reshard_s(&p->net->request->inside,
+                          weft_block_element_bytes(p, x->tensor) * (double)received) +
+           (received > 0 || from->has_sums ? torn_s(p, place, operand, false, from, to) : 0);
 }
 
 double weft_block_return_s(const weft_block_part *p, int place, int operand,
@@ -331,15 +377,17 @@ double weft_block_return_s(const weft_block_part *p, int place, int operand,
 {
     const weft_step *s = weft_block_step_at(p, place);
     const weft_step_operand *x = &s->operand[operand];
+    double sum_s;
 
     if (!weft_block_has_gradient(p->net, s, x) || weft_block_is_full(p, place, operand, to))
-        return 0;
+        return to->has_sums ? torn_s(p, place, operand, true, from, to) : 0;
     if (from->is_merged)
-        return to->need[operand].is_same ? 0 : INFINITY;
+        return to->need[operand].is_same ? torn_s(p, place, operand, true, from, to) : INFINITY;
     if (is_in_parts(p, place, operand, from, to))
         return 0;
-    return weft_layout_sum_s(&to->need[operand], &from->result[x->result],
-                             weft_block_element_bytes(p, x->tensor), &p->net->request->inside);
+    sum_s = weft_layout_sum_s(&to->need[operand], &from->result[x->result],
+                              weft_block_element_bytes(p, x->tensor), &p->net->request->inside);
+    return sum_s + (sum_s > 0 || to->has_sums ? torn_s(p, place, operand, true, from, to) : 0);
 }
 
 double weft_block_leave_s(const weft_block_part *p, int place, int operand,

@@ -35,8 +35,12 @@ typedef struct weft_cost_net {
     struct weft_block_log *log; /* NULL: what choices consist of is not written down */
 } weft_cost_net;
 
-/* False: a step has nodes of two units. Lives in `a`. */
-bool weft_cost_net_new(const weft_block_request *request, weft_arena *a, weft_cost_net *out);
+/* False: a step has nodes of two units. Lives in `a`. is_any_design: what is found out of the design
+ * of the request holds for others. */
+bool weft_cost_net_new(const weft_block_request *request, bool is_any_design, weft_arena *a,
+                       weft_cost_net *out);
+/* Scores of an attention that is one kernel: no member holds them. */
+bool weft_block_is_score(const weft_cost_net *n, int tensor);
 /* A number for each unit: equal for units that cost the same. [n_units] in `a`. */
 int *weft_block_likes(const weft_cost_net *n, weft_arena *a);
 bool weft_block_is_forward_value(const weft_graph *g, int tensor);
@@ -80,6 +84,7 @@ typedef struct weft_block_choice {
     weft_split split;
     bool is_by_part; /* a Split whose results are each cut into as many blocks as there are members
                       */
+    bool has_sums;   /* members combine sums or statistics */
     bool is_merged;  /* gradients of the result are added up before members sum them */
     const weft_layout *need, *weight, *result; /* [operands], [weights], [results] of the step */
     double forward_s, forward_collective_s;    /* the second is not part of the first */

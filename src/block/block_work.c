@@ -101,7 +101,8 @@ bool weft_block_work_of(const weft_block_request *request, weft_arena *a, weft_b
     collector c = {.a = a, .seen = weft_map_new(a)};
     weft_block_kind *kind = WEFT_NEW(a, weft_block_kind, n_blocks);
     weft_cost_net n;
-    bool is_able = request->width <= WEFT_MAX_MEMBERS && weft_cost_net_new(request, scratch, &n);
+    bool is_able =
+        request->width <= WEFT_MAX_MEMBERS && weft_cost_net_new(request, true, scratch, &n);
     int *like = is_able ? weft_block_likes(&n, scratch) : NULL;
 
     *out = (weft_block_work){.kind = kind, .kind_of = kind_of};

@@ -10,6 +10,10 @@
  *    in the same places, and the same pattern of tensors, which are numbered in the order in which
  *    the unit mentions them, with size, kind, and whether they enter or leave.
  *
+ * 4. Kernels (ops/fuse.c) end at products whose results KEEP_SOME keeps, and with several members at
+ *    nodes that belong to no step, so that what is computed again, or where a tensor lies, finds its
+ *    operands in memory. If costs are to hold for any design, they end at all steps.
+ *
  * Cost: O(nodes + operands). */
 #include <math.h>
 #include <string.h>
@@ -205,13 +209,55 @@ static weft_block_room *new_room(int n, weft_arena *a)
     return r;
 }
 
-bool weft_cost_net_new(const weft_block_request *request, weft_arena *a, weft_cost_net *out)
+/* --- kernels --------------------------------------------------------------------------------- */
+
+/* Nodes with different numbers are not in one kernel. */
+static int kernel_part(const weft_cost_net *n, int u, bool is_any_design)
 {
-    const weft_graph *g = request->graph;
+    const weft_steps *s = n->request->steps;
+    const weft_node *x = &n->graph->node[u];
+    bool is_alone = n->request->width > 1;
+
+    if (x->phase == WEFT_FORWARD)
+        return weft_block_is_kept_step(n, s->of_node[u]) || (is_alone && is_any_design)
+                   ? 1 + s->of_node[u]
+                   : 0;
+    if (x->forward < 0)
+        return is_alone ? 1 + s->n + u : 0;
+    return is_alone && is_any_design ? 1 + s->of_node[x->forward] : 0;
+}
+
+/* The request with the kernels that hold for it. */
+static void cut_kernels(weft_cost_net *n, bool is_any_design, weft_arena *a)
+{
+    weft_block_request *request = WEFT_NEW(a, weft_block_request, 1);
+    weft_steps *steps = WEFT_NEW(a, weft_steps, 1);
+    weft_graph *cut = WEFT_NEW(a, weft_graph, 1);
+    int *part = WEFT_NEW(a, int, n->graph->n_nodes + 1);
+
+    for (int u = 0; u < n->graph->n_nodes; u++)
+        part[u] = kernel_part(n, u, is_any_design);
+    weft_graph_cut_kernels(n->graph, part, a, cut);
+    *steps = *n->request->steps;
+    steps->graph = cut;
+    *request = *n->request;
+    request->steps = steps;
+    n->request = request;
+    n->graph = request->graph = cut;
+}
+
+bool weft_cost_net_new(const weft_block_request *request, bool is_any_design, weft_arena *a,
+                       weft_cost_net *out)
+{
+    const weft_graph *g = request->steps->graph;
     int *forward = WEFT_NEW(a, int, g->n_nodes);
     weft_rows back, node;
 
     *out = (weft_cost_net){.request = request, .graph = g, .of_node = request->blocks->of_node};
+    out->op = find_ops(g, a);
+    if (g->kernel)
+        cut_kernels(out, is_any_design, a);
+    g = out->graph;
     for (int u = 0; u < g->n_nodes; u++)
         forward[u] = g->node[u].phase == WEFT_BACKWARD ? g->node[u].forward : -1;
     back = weft_rows_by(forward, g->n_nodes, g->n_nodes, a);
@@ -220,7 +266,6 @@ bool weft_cost_net_new(const weft_block_request *request, weft_arena *a, weft_co
     node = weft_rows_by(out->of_node, g->n_nodes, request->blocks->n_blocks, a);
     out->node_at = node.at;
     out->node = node.item;
-    out->op = find_ops(g, a);
     out->update = find_updates(g, a);
     out->has_gradient = find_gradients(out, a);
     out->grad_of = find_grad_of(g, a);
@@ -299,6 +344,8 @@ static void put_tensor(key *k, int tensor)
     put(k, x->bytes);
     put(k, is_inside(k, tensor) << 4 | k->n->has_gradient[tensor] << 3 |
                (k->n->update[tensor] >= 0) << 2 | outside_use(k, tensor));
+    if (k->n->graph->kernel)
+        put(k, (int64_t)weft_storage_of(k->n->graph, tensor));
     if (x->kind == WEFT_WEIGHT && weft_block_borrows(k->n, k->block, tensor))
         put(k, -3);
     if (k->n->root[tensor] != tensor)
@@ -329,8 +376,13 @@ static void put_node(key *k, int u)
         put(k, x->body.read_bytes);
         put(k, x->body.write_bytes);
     }
-    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
+    if (g->kernel)
+        put(k, g->is_launched[u] + 2 * (g->again[u] >= 0) + 4 * (g->attention[u] >= 0));
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
         put_tensor(k, g->arg[i]);
+        if (g->kernel)
+            put(k, weft_operand_is_inner(g, u, i - g->arg_at[u]));
+    }
     put(k, -4);
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
         put_tensor(k, g->res[i]);

@@ -327,6 +327,9 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
                      : strcmp(f->optimizer, "sgd") == 0      ? WEFT_SGD
                      : strcmp(f->optimizer, "momentum") == 0 ? WEFT_MOMENTUM
                                                              : WEFT_ADAM;
+    out->has_software = f->software != NULL && *f->software != '\0';
+    if (out->has_software)
+        out->software = weft_software_find(f->software);
     WEFT_TRY(read_dtype(f->dtype, &out->dtype));
     return read_dims(f->dim, a, out);
 }

@@ -5,13 +5,16 @@
 
 typedef struct inspect_options {
     weft_model_flags flags;
-    bool layers, json;
+    bool layers, fused, json;
     const char *platform, *output;
 } inspect_options;
 
 static const weft_option inspect_table[] = {
     WEFT_MODEL_FLAGS(inspect_options),
     {WEFT_FLAG(inspect_options, layers),   0, 0, 1, "one line per node",                     NULL, NULL},
+    {WEFT_FLAG(inspect_options, fused),    0, 0, 1,
+                       "show which operators are one kernel, with --software fused or flash (the default)",    NULL,
+                       NULL                                                                                              },
     {WEFT_TEXT(inspect_options, platform), 0, 0, 0,
                        "show a platform instead of a network: a file or a preset; NAME:server=4 sets a count", "",
                        NULL                                                                                              },
@@ -43,6 +46,32 @@ static weft_status print(const weft_model *m, const inspect_options *o, weft_are
     return weft_collect_emit(&c, o->output);
 }
 
+static weft_status print_kernels(const weft_model *m, const inspect_options *o, weft_software s,
+                                 weft_arena *a)
+{
+    weft_collect c;
+
+    WEFT_TRY(weft_collect_begin(&c));
+    if (o->json)
+        fprintf(c.to, "%s\n", weft_doc_json(weft_kernels_doc(m, s, a), 2, a));
+    else
+        weft_kernels_text(m, s, text_width(o), a, c.to);
+    return weft_collect_emit(&c, o->output);
+}
+
+/* The software of --fused: flash, unless the user says fused. */
+static weft_status choose_software(weft_model_options *o)
+{
+    if (!o->has_software)
+        o->software = WEFT_SOFTWARE_FLASH;
+    if (o->software != WEFT_SOFTWARE_FUSED && o->software != WEFT_SOFTWARE_FLASH)
+        return weft_fail(WEFT_E_INPUT,
+                         "--fused: with --software %s each operator is a kernel, expected fused "
+                         "or flash",
+                         weft_software_name(o->software));
+    return WEFT_OK;
+}
+
 static weft_status print_platform(const inspect_options *o, weft_arena *a)
 {
     weft_platform *p;
@@ -69,8 +98,10 @@ static weft_status run_model(const inspect_options *o, const char *source, weft_
     weft_status status;
 
     WEFT_TRY(weft_model_flags_read(&o->flags, a, &model_options));
+    if (o->fused)
+        WEFT_TRY(choose_software(&model_options));
     WEFT_TRY(weft_model_open(source, &model_options, &m));
-    status = print(m, o, a);
+    status = o->fused ? print_kernels(m, o, model_options.software, a) : print(m, o, a);
     weft_model_free(m);
     return status;
 }
@@ -100,11 +131,13 @@ const weft_command weft_cmd_inspect = {
         "Opens a network and shows its nodes, parameters, multiply-accumulates, bytes of\n"
         "weights and activations, peak memory, and a table by operator type. MODEL is an\n"
         "ONNX file or a built-in model with parameters (see weft list models). weft never\n"
-        "reads weights, so files of any size open in milliseconds.",
+        "reads weights, so files of any size open in milliseconds. --fused shows instead\n"
+        "which operators become one kernel, and the bytes that this saves.",
     .examples = "  weft inspect resnet50\n"
                 "  weft inspect gpt2:xl,seq=512 --batch 8 --dtype f16\n"
                 "  weft inspect model.onnx --dim N=8 --layers\n"
                 "  weft inspect bert:large --train --optimizer adam\n"
+                "  weft inspect gpt2 --fused\n"
                 "  weft inspect model.onnx --json -o model.json\n"
                 "  weft inspect --platform server-cpu-2gpu\n"
                 "  weft inspect --platform cluster-32:server=16\n",

@@ -37,6 +37,7 @@ static const weft_option mine_table[] = {
     {WEFT_TEXT(mine_options, blend), 0, 0, 0, "objective for several networks: the geometric mean of their speed-ups, or the worst", "geometric", "geometric|worst"},
     {WEFT_TEXT(mine_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
     {WEFT_TEXT(mine_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors; the cores of the presets compute in 16 bit", "bf16", NULL},
+    {WEFT_TEXT(mine_options, flags.software), 0, 0, 0, "which operators are one kernel (see docs/costs.md)", "", WEFT_SOFTWARE_WORDS},
     {WEFT_TEXT(mine_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
     {WEFT_TEXT(mine_options, solver), 0, 0, 0, "solver to use (see weft list solvers)", "auto", NULL},
     {WEFT_INT(mine_options, evaluations), 0, 0, 1e15, "stop after N designs have been scheduled (deterministic); 0: no limit", NULL, NULL},
@@ -218,6 +219,9 @@ static weft_status fill_request(const mine_options *o, const char *const *model,
     WEFT_TRY(read_networks(o, model, n, a, &out->network));
     WEFT_TRY(weft_model_flags_read(&o->flags, a, &out->options));
     out->options.train = true;
+    if (out->options.software == WEFT_SOFTWARE_EAGER)
+        return weft_fail(WEFT_E_INPUT, "--software is 'eager', but templates have no host_time: "
+                                       "expected graph, fused or flash");
     return WEFT_OK;
 }
 

@@ -82,9 +82,17 @@ WEFT_CHECKED weft_status weft_emit(const char *path, const char *text, size_t n)
 /* Flags of all commands that open a model. */
 typedef struct weft_model_flags {
     int64_t batch;
-    const char *dim, *dtype, *optimizer;
+    const char *dim, *dtype, *optimizer, *software;
     bool train;
 } weft_model_flags;
+
+#define WEFT_SOFTWARE_FLAG(type)                                                                   \
+    {                                                                                              \
+        WEFT_TEXT(type, flags.software), 0, 0, 0,                                                  \
+            "which operators are one kernel, and what a launch takes; empty: as the platform "     \
+            "says (see docs/costs.md)",                                                            \
+            "", WEFT_SOFTWARE_WORDS                                                                \
+    }
 
 /* Those of all, and those of commands that also know training steps. */
 #define WEFT_SHAPE_FLAGS(type)                                                                     \
@@ -96,10 +104,14 @@ typedef struct weft_model_flags {
          "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated",                         \
          "",                                                                                       \
          NULL},                                                                                    \
-    {                                                                                              \
-        WEFT_TEXT(type, flags.dtype), 0, 0, 0,                                                     \
-            "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL           \
-    }
+        {WEFT_TEXT(type, flags.dtype),                                                             \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "element type of all floating-point tensors (f32, f16, bf16, ...)",                       \
+         "",                                                                                       \
+         NULL},                                                                                    \
+        WEFT_SOFTWARE_FLAG(type)
 
 #define WEFT_MODEL_FLAGS(type)                                                                     \
     WEFT_SHAPE_FLAGS(type),                                                                        \

@@ -191,7 +191,7 @@ weft_plan_origin weft_make_origin(const weft_make *m, const weft_opened *p)
     return (weft_plan_origin){.model = m->model,
                               .platform = p->platform ? m->platform : NULL,
                               .format = is_given(m->format) ? m->format : NULL,
-                              .options = *m->options,
+                              .options = weft_model_options_on(m->options, p->platform),
                               .solver = m->solver,
                               .seed = m->effort->seed,
                               .model_hash = p->model_hash,

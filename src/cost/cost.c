@@ -6,7 +6,9 @@
  * 3. Everything else is a look-up.
  *
  *   seconds = 0                                                   for views
- *           = overhead + max(core_s, (bytes + half) / (bandwidth * eta))   else
+ *           = overhead + max(core_s, (bytes + half) / (bandwidth * eta))   else; no overhead for
+ *             the later nodes of a kernel, whose bytes are those that leave or enter it
+ *           = max(that, host_time), or their sum if launches block, with software eager
  *   joules  = operations * energy_per_flop + bytes * energy_per_byte */
 #include "models.h"
 #include "profile.h"
@@ -19,11 +21,19 @@ static const weft_param profile_params[] = {WEFT_ROWS_OF_ALL};
 
 const weft_device_row weft_device_profile = {.name = "profile", WEFT_PARAMS(profile_params)};
 
+/* With the time of the host: beside the device's, or before it. */
+static double hosted_s(const weft_design *d, double device_s)
+{
+    double host_s = d->value[WEFT_P_HOST_TIME];
+
+    return d->value[WEFT_P_BLOCKING] > 0 ? host_s + device_s : fmax(host_s, device_s);
+}
+
 weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k)
 {
     const weft_device_row *model = weft_device_row_of(d->model);
     weft_core_cost e;
-    double memory_s;
+    double memory_s, seconds;
 
     if (k->is_view)
         return (weft_cost){0, 0, 0};
@@ -32,7 +42,8 @@ weft_cost weft_design_cost(const weft_design *d, const weft_work_key *k)
     e = model->core_cost(d, k);
     memory_s = (e.memory_bytes + (e.memory_bytes > 0 ? d->value[WEFT_P_MEMORY_HALF] : 0)) /
                (d->value[WEFT_P_BANDWIDTH] * d->value[WEFT_P_ETA]);
-    return (weft_cost){d->value[WEFT_P_OVERHEAD] + fmax(e.core_s, memory_s),
+    seconds = (k->is_joined ? 0 : d->value[WEFT_P_OVERHEAD]) + fmax(e.core_s, memory_s);
+    return (weft_cost){k->is_eager ? hosted_s(d, seconds) : seconds,
                        weft_operations(k) * d->value[WEFT_P_PJ_FLOP] +
                            e.memory_bytes * d->value[WEFT_P_PJ_BYTE],
                        e.memory_bytes};

@@ -42,7 +42,12 @@ typedef struct weft_work_key {
     int64_t flops;  /* of the other nests */
     int64_t points; /* elements of the other nests */
     int64_t read_bytes, write_bytes;
+    int64_t
+        inner_bytes; /* of operands and results that stay inside a kernel: not in the two above */
+    int n_again;     /* the last of the layers: computed once more, from what is at hand */
     bool is_view;
+    bool is_joined; /* an earlier node of its kernel was launched: no overhead of its own */
+    bool is_eager;  /* the host launches it as it comes to it */
 } weft_work_key;
 
 void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out);

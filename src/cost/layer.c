@@ -312,9 +312,72 @@ static weft_fusion family_of(const weft_graph *g, int u)
     return op ? op->fusion : WEFT_FUSE_NONE;
 }
 
-static void fill_key(const weft_graph *g, int u, const weft_nest *nest, int n, weft_work w,
+/* --- kernels of several nodes ---- */
+
+/* Part of the products of node u that this part of its nests has. */
+static double part_of_products(const weft_graph *g, int u, const weft_nest *nest, int n)
+{
+    double part = 0, all = 0;
+    weft_nests whole;
+
+    weft_node_nests(g, u, &whole);
+    for (int i = 0; i < whole.n; i++)
+        all += whole.nest[i].is_mac ? (double)weft_nest_points(&whole.nest[i]) : 0;
+    for (int i = 0; i < n; i++)
+        part += nest[i].is_mac ? (double)weft_nest_points(&nest[i]) : 0;
+    return all > 0 && part < all ? part / all : 1;
+}
+
+/* At least this part of n. */
+static int64_t shrunk(int64_t n, double part)
+{
+    int64_t least = (int64_t)((double)n * part);
+
+    return (double)least < (double)n * part || least < 1 ? least + 1 : least;
+}
+
+/* Adds the scores that a backward node computes again: as large a part as it has of its own. */
+static void add_again(const weft_graph *g, int u, const weft_nest *nest, int n, weft_work_key *out)
+{
+    double part = part_of_products(g, u, nest, n);
+    weft_nests scores;
+    int i = 0;
+
+    weft_node_nests(g, g->again[u], &scores);
+    while (i < scores.n && !scores.nest[i].is_mac)
+        i++;
+    if (i < scores.n && out->n_layers < WEFT_MAX_NESTS) {
+        weft_layer *l = &out->layer[out->n_layers];
+
+        (void)weft_layer_of_nest(&scores.nest[i], l);
+        if ((double)l->groups * part >= 1)
+            l->groups = shrunk(l->groups, part);
+        else
+            l->r = shrunk(l->r, part);
+        out->steps[out->n_layers++] = 1;
+        out->n_again = 1;
+    }
+}
+
+static void fill_kernel(const weft_graph *g, int u, const weft_work_part *p, weft_work_key *out)
+{
+    weft_graph plain = *g;
+    weft_work all;
+
+    plain.kernel = NULL;
+    all = weft_part_work(&plain, u, p);
+    out->inner_bytes = all.read_bytes + all.write_bytes - out->read_bytes - out->write_bytes;
+    out->is_joined = !g->is_launched[u];
+    if (g->again[u] >= 0)
+        add_again(g, u, p->nest, p->n, out);
+}
+
+static void fill_key(const weft_graph *g, int u, const weft_work_part *p, weft_work w,
                      weft_work_key *out)
 {
+    const weft_nest *nest = p->nest;
+    int n = p->n;
+
     memset(out, 0, sizeof *out); /* keys are compared as bytes */
     out->family = family_of(g, u);
     out->type = type_of(g, u);
@@ -333,6 +396,9 @@ static void fill_key(const weft_graph *g, int u, const weft_nest *nest, int n, w
     }
     if (g->node[u].has_body)
         out->points = out->flops;
+    out->is_eager = g->is_eager;
+    if (g->kernel)
+        fill_kernel(g, u, p, out);
 }
 
 void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
@@ -340,10 +406,10 @@ void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out)
     weft_nests nests;
     weft_work w = weft_node_measure(g, u, &nests);
 
-    fill_key(g, u, nests.nest, nests.n, w, out);
+    fill_key(g, u, &(weft_work_part){.n = nests.n, .nest = nests.nest}, w, out);
 }
 
 void weft_part_key_of(const weft_graph *g, int u, const weft_work_part *p, weft_work_key *out)
 {
-    fill_key(g, u, p->nest, p->n, weft_part_work(g, u, p), out);
+    fill_key(g, u, p, weft_part_work(g, u, p), out);
 }

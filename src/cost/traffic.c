@@ -121,7 +121,7 @@ double weft_key_traffic(const weft_work_key *k, double sram_bytes)
 {
     double bytes = 0;
 
-    for (int i = 0; i < k->n_layers && sram_bytes > 0; i++)
+    for (int i = 0; i < k->n_layers - k->n_again && sram_bytes > 0; i++)
         bytes += weft_layer_traffic(&k->layer[i], k->element_bytes, sram_bytes);
-    return fmax(bytes, weft_compulsory_bytes(k));
+    return fmax(bytes - (double)k->inner_bytes, weft_compulsory_bytes(k));
 }

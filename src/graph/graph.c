@@ -200,7 +200,7 @@ static bool find_lives(const weft_graph *g, node_bytes *node, int64_t *live)
         const weft_tensor *x = &g->tensor[t];
         int n_uses = g->use_at[t + 1] - g->use_at[t];
 
-        if (!is_live_kind(x->kind))
+        if (!is_live_kind(x->kind) || weft_tensor_is_inner(g, t))
             continue;
         if (__builtin_add_overflow(sum, x->bytes, &sum))
             return false;

@@ -164,6 +164,14 @@ const int64_t *weft_node_ints(const weft_node *n, const char *name, int *count);
 
 /* --- graph ----------------------------------------------------------------------------------- */
 
+/* Where a result is between its maker and its readers. */
+typedef enum weft_storage {
+    WEFT_STORED, /* in memory */
+    WEFT_INNER,  /* inside a kernel: neither written nor kept */
+    WEFT_STRIDED, /* another order of what is in memory: not written, but kept and read as if it were */
+    WEFT_REMADE, /* inside a kernel; the backward kernel makes it again */
+} weft_storage;
+
 typedef struct weft_graph {
     const char *name;
     int n_nodes, n_tensors, n_edges, n_inputs, n_outputs;
@@ -175,9 +183,31 @@ typedef struct weft_graph {
     const int *out_at, *out_to; /* edges leaving u, by reader */
     const int *in_at, *in_from; /* edges entering u, by producer */
     const int *input, *output;  /* tensors, in the order of the file */
-    const int *like;   /* [n_nodes] the first node with the same work; u itself if none is known */
-    weft_arena *arena; /* owns every array above */
+    const int *like; /* [n_nodes] the first node with the same work; u itself if none is known */
+    /* What becomes one kernel (ops/fuse.c); kernel NULL: each node is one, the rest is not there. */
+    const int *kernel;            /* [n_nodes] nodes with the same number are one kernel */
+    const int *attention;         /* [n_nodes] softmax attention that it is part of, or -1; forward
+                                      and backward kernel have the same */
+    const bool *is_score;         /* [n_nodes] of an attention: makes scores, or sums them up */
+    const bool *is_launched;      /* [n_nodes] the first with work of its kernel */
+    const int *again;             /* [n_nodes] whose scores a backward node computes again, or -1 */
+    const int *source;            /* [n_tensors] what a view shows; else itself */
+    const unsigned char *storage; /* [n_tensors] weft_storage */
+    bool is_eager;                /* the host launches each node as it comes to it */
+    weft_arena *arena;            /* owns every array above */
 } weft_graph;
+
+static inline weft_storage weft_storage_of(const weft_graph *g, int tensor)
+{
+    return g->kernel ? (weft_storage)g->storage[tensor] : WEFT_STORED;
+}
+/* Never in memory, neither for readers nor for a backward pass. */
+static inline bool weft_tensor_is_inner(const weft_graph *g, int tensor)
+{
+    weft_storage s = weft_storage_of(g, tensor);
+
+    return s == WEFT_INNER || s == WEFT_REMADE;
+}
 
 void weft_graph_free(weft_graph *g); /* NULL is allowed */
 /* Largest sum of live activation bytes when the nodes run in order: a tensor lives from its

@@ -152,6 +152,16 @@ static void check_plan(weft_wrongs *w, weft_check_result *v)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
+/* The origin says which software is meant, also where the platform does. */
+static void resolve_software(weft_check_result *v, weft_arena *a)
+{
+    weft_plan_origin *o = weft_arena_copy(a, v->file.origin, sizeof *v->file.origin);
+
+    if (v->problem.platform != NULL)
+        o->options = weft_model_options_on(&o->options, v->problem.platform);
+    v->file.origin = o;
+}
+
 weft_status weft_verify(const char *plan_path, const char *model, const char *platform,
                         weft_arena *a, weft_check_result *out)
 {
@@ -168,6 +178,7 @@ weft_status weft_verify(const char *plan_path, const char *model, const char *pl
         return WEFT_E_INPUT;
     WEFT_TRY(weft_explain_missing(k->open(out->request, NULL, a, &out->problem), &by,
                                   out->file.origin, a));
+    resolve_software(out, a);
     out->solution = weft_arena_alloc(a, k->solution_size);
     if (k->check != NULL)
         k->check(&w, out);

@@ -5,6 +5,7 @@
  * A study knows a network by the hash of its training graph: shapes, element types and optimizer
  * are in it, names of files are not. */
 #include "mine_case.h"
+#include "hash.h"
 
 #include <assert.h>
 #include <math.h>
@@ -166,6 +167,16 @@ static weft_status open_trained(const weft_mine_request *r, const weft_template 
     return WEFT_OK;
 }
 
+/* The network and, where it is not the default, the software that runs it. */
+static uint64_t hash_of(const weft_mine_request *r, const weft_graph *g)
+{
+    uint64_t hash = weft_graph_hash(g);
+
+    return r->options.software == WEFT_SOFTWARE_GRAPH
+               ? hash
+               : weft_hash_end(weft_hash_int(hash, (int64_t)r->options.software));
+}
+
 /* What a workload is, but for its evaluations. */
 static void describe(const weft_mine_request *r, const weft_mine_case *c, const int64_t *batch,
                      weft_workload *out)
@@ -175,7 +186,7 @@ static void describe(const weft_mine_request *r, const weft_mine_case *c, const 
                                  .timer = &weft_eval_timer,
                                  .batch = (double)batch[i],
                                  .weight = r->network[i].weight,
-                                 .hash = weft_graph_hash(c->trained[i]->graph)};
+                                 .hash = hash_of(r, c->trained[i]->graph)};
 }
 
 static void fill_needs(weft_mine_case *c)

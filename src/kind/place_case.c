@@ -40,27 +40,46 @@ static weft_status open_tasks(const weft_request *r, weft_case *out)
         return weft_fail(WEFT_E_INPUT,
                          "%s is a file of tasks: leave --batch, --dim, --dtype and --train out",
                          r->model);
+    if (r->options.has_software)
+        return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --software out", r->model);
     WEFT_TRY(read_tasks(r, is_msr, &out->problem));
     out->model_hash = out->problem->hash;
     return WEFT_OK;
 }
 
+static weft_status make_problem(const weft_request *r, weft_arena *scratch, weft_case *out)
+{
+    const weft_graph *g = out->model->graph;
+    weft_graph torn;
+    weft_costs *costs;
+    weft_status status;
+
+    WEFT_TRY(weft_costs_new(g, out->platform, &costs));
+    if (weft_problem_tear(g, costs, scratch, &torn)) {
+        weft_costs_free(costs);
+        g = &torn;
+        WEFT_TRY(weft_costs_new(g, out->platform, &costs));
+    }
+    status = weft_problem_new(g, costs, out->platform, &r->constraints, &out->problem);
+    weft_costs_free(costs);
+    return status;
+}
+
 static weft_status open_network(const weft_request *r, weft_case *out)
 {
-    weft_costs *costs;
+    weft_model_options options;
+    weft_arena *scratch;
     weft_status status;
 
     if (r->platform == NULL || *r->platform == '\0')
         return weft_fail(WEFT_E_INPUT,
                          "no platform is given, expected --on PLATFORM (see: weft list platforms)");
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
-    WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
-    status = weft_costs_new(out->model->graph, out->platform, &costs);
-    if (status != WEFT_OK)
-        return weft_fail_in(status, r->model);
-    status =
-        weft_problem_new(out->model->graph, costs, out->platform, &r->constraints, &out->problem);
-    weft_costs_free(costs);
+    options = weft_model_options_on(&r->options, out->platform);
+    WEFT_TRY(weft_model_open(r->model, &options, &out->model));
+    scratch = weft_arena_new();
+    status = make_problem(r, scratch, out);
+    weft_arena_free(scratch);
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;
     return status == WEFT_OK ? status : weft_fail_in(status, r->model);

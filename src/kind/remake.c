@@ -77,6 +77,8 @@ static void add_model(line *l, const weft_plan_origin *o)
                  weft_arena_print(l->a, "%s=%lld", opt->dim[i].name, (long long)opt->dim[i].size));
     if (opt->dtype != WEFT_TYPE_UNKNOWN)
         add_flag(l, "--dtype", weft_dtype_name(opt->dtype));
+    if (opt->has_software)
+        add_flag(l, "--software", weft_software_name(opt->software));
 }
 
 static void add_optimizer(line *l, const weft_plan_origin *o)
@@ -253,6 +255,8 @@ static void add_design(line *l, const weft_design_asked *q)
         add_flag(l, "--dtype", q->dtype);
     if (strcmp(q->optimizer, "adam") != 0)
         add_flag(l, "--optimizer", q->optimizer);
+    if (q->options->has_software)
+        add_flag(l, "--software", weft_software_name(q->options->software));
 }
 
 static void add_networks(line *l, const weft_design_asked *q)

@@ -47,12 +47,14 @@ static weft_status check_request(const weft_shard_request *r)
 static weft_status open_case(const weft_shard_request *r, weft_shard_case *out)
 {
     weft_shard_constraints constraints = {false, r->is_contiguous, r->has_no_sharing};
+    weft_model_options options;
     weft_status status;
 
     WEFT_TRY(check_request(r));
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(read_semantics(r->semantics, out->platform, &constraints));
-    WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
+    options = weft_model_options_on(&r->options, out->platform);
+    WEFT_TRY(weft_model_open(r->model, &options, &out->model));
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;
     status = weft_shard_problem_new(out->model->graph, out->platform, &constraints, &out->sharding);

@@ -12,6 +12,8 @@ const char *weft_metric_name(weft_metric m);
 weft_doc *weft_sizes_doc(const weft_template *t, const weft_design_point *p, weft_arena *a);
 /* Sizes that were given to dimensions; NULL: none. */
 weft_doc *weft_dims_doc(const weft_model_options *o, weft_arena *a);
+/* The software, if the user said it. */
+void weft_put_software(weft_arena *a, weft_doc *d, const weft_model_options *o);
 /* Schema, kind, template. */
 void weft_design_put_head(weft_arena *a, weft_doc *d, const char *kind, const weft_template *t);
 /* Status, value, unit, bound, gap. */

@@ -194,6 +194,12 @@ weft_doc *weft_dims_doc(const weft_model_options *o, weft_arena *a)
     return d;
 }
 
+void weft_put_software(weft_arena *a, weft_doc *d, const weft_model_options *o)
+{
+    if (o != NULL && o->has_software)
+        weft_put_text(a, d, "software", weft_software_name(o->software));
+}
+
 void weft_design_put_head(weft_arena *a, weft_doc *d, const char *kind, const weft_template *t)
 {
     weft_doc *template_ = weft_doc_new(a, WEFT_DOC_MAP);
@@ -269,6 +275,7 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
     weft_put_real(a, d, "least_throughput", q->least_throughput);
     weft_put_text(a, d, "dtype", r->dtype);
     weft_put_text(a, d, "optimizer", r->optimizer);
+    weft_put_software(a, d, r->options);
     weft_doc_put(a, d, "dims", weft_dims_doc(r->options, a));
     weft_put_text(a, d, "solver", r->solver);
     weft_put_int(a, d, "seed", r->seed);

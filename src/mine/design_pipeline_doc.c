@@ -135,6 +135,7 @@ static weft_doc *asked_doc(const weft_design_pipeline_report *r, weft_arena *a)
     weft_put_real(a, d, "least_throughput", q->least_throughput);
     weft_put_text(a, d, "dtype", r->dtype);
     weft_put_text(a, d, "optimizer", r->optimizer);
+    weft_put_software(a, d, r->options);
     weft_doc_put(a, d, "dims", weft_dims_doc(r->options, a));
     return d;
 }

@@ -69,6 +69,21 @@ static weft_status read_dims(const weft_doc *asked, weft_arena *a, weft_model_op
     return WEFT_OK;
 }
 
+/* Only there if the user said it. */
+static weft_status read_software(const weft_doc *asked, weft_model_options *o)
+{
+    const char *words[WEFT_N_SOFTWARES];
+    int software = WEFT_SOFTWARE_GRAPH;
+
+    for (int i = 0; i < WEFT_N_SOFTWARES; i++)
+        words[i] = weft_software_name((weft_software)i);
+    o->has_software = weft_doc_get(asked, "software") != NULL;
+    if (o->has_software)
+        WEFT_TRY(read_word(asked, "software", words, WEFT_N_SOFTWARES, &software));
+    o->software = (weft_software)software;
+    return WEFT_OK;
+}
+
 static weft_status read_options(const weft_doc *asked, weft_arena *a, weft_design_file *out)
 {
     static const char *const optimizers[] = {"sgd", "momentum", "adam"};
@@ -83,6 +98,7 @@ static weft_status read_options(const weft_doc *asked, weft_arena *a, weft_desig
     WEFT_TRY(read_word(asked, "optimizer", optimizers, 3, &optimizer));
     out->optimizer = optimizers[optimizer];
     out->options.optimizer = (weft_optimizer)optimizer;
+    WEFT_TRY(read_software(asked, &out->options));
     return read_dims(asked, a, &out->options);
 }
 

@@ -12,6 +12,10 @@
  *    that makes its gradient: between the two lies the sum over replicas.
  * 4. Operators are put in topological order, by their last nodes where there is a choice.
  *
+ * With --software flash the nodes of an attention (ops/fuse_attention.c), forward and backward, are
+ * one operator each, instead of 2.; their bytes are those of the keys already. The other kernels of
+ * ops/fuse.c are not used here: the rules of 2. are those of the searches that are compared with.
+ *
  * An inner tensor is not read from memory, and not written either unless a later phase reads it
  * (or the user). Time is the larger of the two cores' (eval_time.c).
  *
@@ -233,8 +237,44 @@ static void add_update(fuser *f, int v)
         f->update[before] = f->group[v];
 }
 
+static bool uses_tensor(weft_eval_kind k)
+{
+    return k == WEFT_EVAL_TENSOR || k == WEFT_EVAL_BOTH;
+}
+
+static bool uses_vector(weft_eval_kind k)
+{
+    return k == WEFT_EVAL_VECTOR || k == WEFT_EVAL_BOTH;
+}
+
+static weft_eval_kind both_kinds(weft_eval_kind a, weft_eval_kind b)
+{
+    bool has_tensor = uses_tensor(a) || uses_tensor(b),
+         has_vector = uses_vector(a) || uses_vector(b);
+
+    if (has_tensor)
+        return has_vector ? WEFT_EVAL_BOTH : WEFT_EVAL_TENSOR;
+    return has_vector ? WEFT_EVAL_VECTOR : WEFT_EVAL_MEMORY;
+}
+
+/* Puts v to the other nodes of its kernel; of_kernel: 1 + group. */
+static void add_to_kernel(fuser *f, int v, int *of_kernel)
+{
+    int *group = &of_kernel[f->g->kernel[v]];
+
+    if (*group == 0) {
+        start_group(f, v);
+        *group = 1 + f->group[v];
+    } else
+        add_member(f, *group - 1, v);
+    f->is_closed[*group - 1] = true;
+    f->kind[*group - 1] = both_kinds(f->kind[*group - 1], kind_of(key_of(f, v)));
+}
+
 static void group_nodes(fuser *f)
 {
+    int *of_kernel = WEFT_NEW(f->a, int, f->g->n_nodes + 1);
+
     for (int v = 0; v < f->g->n_nodes; v++) {
         int tensor;
 
@@ -246,6 +286,10 @@ static void group_nodes(fuser *f)
         }
         if (f->g->node[v].phase == WEFT_UPDATE) {
             add_update(f, v);
+            continue;
+        }
+        if (f->g->kernel && f->g->attention[v] >= 0) {
+            add_to_kernel(f, v, of_kernel);
             continue;
         }
         tensor = joint(f, v);

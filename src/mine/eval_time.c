@@ -376,7 +376,9 @@ void weft_eval_keys_s(const weft_eval_keys *k, const weft_design_point *p, doubl
 
         if (c >= m->ops.kind_at[WEFT_EVAL_VECTOR])
             core_s = fmax(core_s, port_s[c]);
-        key_s[k->order[c]] = weft_first_access_s(m->template_) + fmax(core_s, bytes_s[c]);
+        key_s[k->order[c]] =
+            (m->ops.class_[c].key[0]->is_joined ? 0 : weft_first_access_s(m->template_)) +
+            fmax(core_s, bytes_s[c]);
     }
 }
 

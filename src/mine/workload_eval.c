@@ -108,6 +108,20 @@ static void make_room(weft_workload_eval *m)
                                .load = WEFT_NEW(a, weft_eval_load, n)};
 }
 
+/* Of the kernels of the software only attention is used: eval_fuse.c has rules for the others. */
+static const weft_graph *with_attention_only(const weft_graph *g, weft_arena *a)
+{
+    weft_graph *cut = WEFT_NEW(a, weft_graph, 1);
+    int *part = WEFT_NEW(a, int, g->n_nodes + 1);
+
+    if (g->kernel == NULL)
+        return g;
+    for (int u = 0; u < g->n_nodes; u++)
+        part[u] = g->attention[u] >= 0 ? g->attention[u] : g->n_nodes + u;
+    weft_graph_cut_kernels(g, part, a, cut);
+    return cut;
+}
+
 static weft_status fill(weft_workload_eval *m)
 {
     WEFT_TRY(check_counts(m->template_, WEFT_TENSOR_CORES));
@@ -131,7 +145,7 @@ weft_status weft_eval_new(const weft_graph *g, const weft_template *t, weft_work
     weft_workload_eval *m = WEFT_NEW(a, weft_workload_eval, 1);
     weft_status status;
 
-    m->graph = g;
+    m->graph = with_attention_only(g, a);
     m->template_ = t;
     m->arena = a;
     status = fill(m);

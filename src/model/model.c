@@ -7,6 +7,15 @@
 
 static const weft_model_options defaults = {.optimizer = WEFT_ADAM};
 
+weft_model_options weft_model_options_on(const weft_model_options *o, const weft_platform *p)
+{
+    weft_model_options out = *o;
+
+    if (!o->has_software)
+        out.software = p ? p->software : WEFT_SOFTWARE_GRAPH;
+    return out;
+}
+
 /* "folder/net.onnx" -> "net". */
 static const char *base_name(weft_arena *a, const char *path)
 {
@@ -48,17 +57,26 @@ static void keep_tensors(weft_model *m)
     m->tensor = t;
 }
 
-/* Adds backward and update nodes if asked to. */
-static weft_status train(weft_model *m, const weft_model_options *o)
+/* Marks the kernels of the software that runs the network. */
+static void fuse(weft_model *m, const weft_model_options *o)
+{
+    m->graph->is_eager = o->software == WEFT_SOFTWARE_EAGER;
+    if (o->software == WEFT_SOFTWARE_FUSED || o->software == WEFT_SOFTWARE_FLASH)
+        weft_graph_fuse(m->graph, o->software == WEFT_SOFTWARE_FLASH);
+}
+
+/* Adds backward and update nodes if asked to, then marks kernels. */
+static weft_status complete(weft_model *m, const weft_model_options *o)
 {
     weft_graph *whole;
 
-    if (!o->train)
-        return WEFT_OK;
-    WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
-    keep_tensors(m);
-    weft_graph_free(m->graph);
-    m->graph = whole;
+    if (o->train) {
+        WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
+        keep_tensors(m);
+        weft_graph_free(m->graph);
+        m->graph = whole;
+    }
+    fuse(m, o);
     return WEFT_OK;
 }
 
@@ -81,7 +99,7 @@ static weft_status import(weft_onnx *doc, const weft_model_options *o, weft_mode
     weft_onnx_free(doc);
     if (status != WEFT_OK)
         return status;
-    status = train(m, o);
+    status = complete(m, o);
     return status == WEFT_OK ? status : weft_fail_in(status, m->source);
 }
 
@@ -145,7 +163,7 @@ static weft_status build(const char *name, const char *parameters, const weft_mo
     m->n_parameters = status == WEFT_OK ? count_parameters(net) : 0;
     weft_net_free(net);
     if (status == WEFT_OK)
-        status = train(m, o);
+        status = complete(m, o);
     return status == WEFT_OK ? status : weft_fail_in(status, m->source);
 }
 

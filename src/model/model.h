@@ -4,6 +4,7 @@
 #define WEFT_MODEL_H
 
 #include "ops.h"
+#include "platform.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,7 +22,12 @@ typedef struct weft_model_options {
     weft_optimizer optimizer;
     int n_dims;
     const weft_dim_binding *dim;
+    weft_software software; /* what becomes one kernel */
+    bool has_software;      /* the user has said so; else the platform says it */
 } weft_model_options;
+
+/* The options with the software that is meant: the user's, else the platform's (NULL: graph). */
+weft_model_options weft_model_options_on(const weft_model_options *o, const weft_platform *p);
 
 /* A tensor of the source, also of nodes that were folded away. */
 typedef struct weft_source_tensor {

@@ -565,7 +565,8 @@ int64_t weft_graph_stash_bytes(const weft_graph *g)
             int root =
                 g->arg[i] >= 0 && is_forward_value(g, g->arg[i]) ? root_of(g, g->arg[i]) : -1;
 
-            if (root < 0 || is_counted[root] || !is_forward_value(g, root))
+            if (root < 0 || is_counted[root] || !is_forward_value(g, root) ||
+                weft_tensor_is_inner(g, root))
                 continue;
             is_counted[root] = true;
             weft_work_add(&sum, (weft_work){0, 0, g->tensor[root].bytes, 0});

@@ -384,6 +384,49 @@ static bool is_view(const weft_graph *g, int u)
     return op && op->fusion == WEFT_FUSE_VIEW && !n->has_body;
 }
 
+/* --- what stays inside a kernel: neither read nor written ------------------------------------ */
+
+/* Made in the kernel of u, or made again there. */
+static bool is_at_hand(const weft_graph *g, int u, int tensor)
+{
+    int maker = g->kernel ? g->tensor[g->source[tensor]].producer : -1;
+
+    return maker >= 0 &&
+           (g->kernel[maker] == g->kernel[u] || weft_storage_of(g, tensor) == WEFT_REMADE);
+}
+
+/* Has an earlier node of the kernel of u read all of the tensor? */
+static bool is_loaded(const weft_graph *g, int u, int tensor)
+{
+    for (int i = g->kernel ? g->use_at[tensor] : g->use_at[tensor + 1]; i < g->use_at[tensor + 1];
+         i++) {
+        int v = g->use[i];
+
+        if (v >= u)
+            return false;
+        if (g->kernel[v] == g->kernel[u] && !is_view(g, v))
+            return true;
+    }
+    return false;
+}
+
+bool weft_operand_is_inner(const weft_graph *g, int u, int slot)
+{
+    int tensor = g->arg[g->arg_at[u] + slot];
+
+    return tensor >= 0 && (is_at_hand(g, u, tensor) || is_loaded(g, u, tensor));
+}
+
+static int64_t read_bytes(const weft_graph *g, int u, const weft_work_part *p, int slot)
+{
+    int tensor = g->arg[g->arg_at[u] + slot];
+    int64_t bytes = slot_bytes(p, false, slot, &g->tensor[tensor]);
+
+    if (is_at_hand(g, u, tensor) || (bytes == g->tensor[tensor].bytes && is_loaded(g, u, tensor)))
+        return 0;
+    return bytes;
+}
+
 static void count_bytes(const weft_graph *g, int u, const weft_work_part *p, weft_work *w)
 {
     weft_arena *scratch = NULL;
@@ -395,10 +438,9 @@ static void count_bytes(const weft_graph *g, int u, const weft_work_part *p, wef
     }
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
         if (g->arg[i] >= 0 && !read_before(g, u, i, seen))
-            w->read_bytes = add_saturated(
-                w->read_bytes, slot_bytes(p, false, i - g->arg_at[u], &g->tensor[g->arg[i]]));
+            w->read_bytes = add_saturated(w->read_bytes, read_bytes(g, u, p, i - g->arg_at[u]));
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
-        if (g->res[i] >= 0)
+        if (g->res[i] >= 0 && weft_storage_of(g, g->res[i]) == WEFT_STORED)
             w->write_bytes = add_saturated(
                 w->write_bytes, slot_bytes(p, true, i - g->res_at[u], &g->tensor[g->res[i]]));
     weft_arena_free(scratch);

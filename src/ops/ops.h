@@ -253,6 +253,19 @@ const char *weft_net_warning(const weft_net_builder *n, int i);
 /* The finished graph; the caller owns it. */
 WEFT_CHECKED weft_status weft_net_finish(weft_net_builder *n, weft_graph **out);
 
+/* --- kernels --------------------------------------------------------------------------------- */
+
+/* Marks which nodes are one kernel; with is_flash, softmax attention too (fuse.c says which). Once,
+ * when the graph is complete: backward nodes are not made for marks. */
+void weft_graph_fuse(weft_graph *g, bool is_flash);
+/* The same graph, with kernels cut where nodes are in different parts: part[n_nodes]. What is no
+ * longer inside one kernel pays for its traffic. Arrays of *out live in `a`, or are those of g. */
+void weft_graph_cut_kernels(const weft_graph *g, const int *part, weft_arena *a, weft_graph *out);
+/* An operand that a node of a kernel finds there: made, made again or read by the kernel already. */
+bool weft_operand_is_inner(const weft_graph *g, int u, int slot);
+/* A node whose result shows its first operand without work, and that waits for nothing else. */
+bool weft_node_is_free_view(const weft_graph *g, int u);
+
 /* --- training -------------------------------------------------------------------------------- */
 
 typedef enum weft_optimizer { WEFT_SGD, WEFT_MOMENTUM, WEFT_ADAM } weft_optimizer;

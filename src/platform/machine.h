@@ -41,6 +41,7 @@ typedef struct weft_machine {
     int n_groups; /* copies of groups */
     int host;     /* device, or -1 */
     weft_transfer transfer;
+    weft_software software;
     bool hides;
     weft_calibrated calibrated;
 } weft_machine;

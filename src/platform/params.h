@@ -69,9 +69,21 @@
          0,                                                                                        \
          1,                                                                                        \
          "energy of one byte of memory traffic"},                                                  \
+        {"area", WEFT_P_AREA, WEFT_UNIT_MM2,                                                       \
+         false,  false,       0,                                                                   \
+         0,      1e9,         "area of the chip; 0: computed where the model can"},                \
+        {"host_time",                                                                              \
+         WEFT_P_HOST_TIME,                                                                         \
+         WEFT_UNIT_SECONDS,                                                                        \
+         false,                                                                                    \
+         false,                                                                                    \
+         0,                                                                                        \
+         0,                                                                                        \
+         1e6,                                                                                      \
+         "time of the host for each operator, with software eager"},                               \
     {                                                                                              \
-        "area", WEFT_P_AREA, WEFT_UNIT_MM2, false, false, 0, 0, 1e9,                               \
-            "area of the chip; 0: computed where the model can"                                    \
+        "blocking", WEFT_P_BLOCKING, WEFT_UNIT_NONE, true, false, 0, 0, 1,                         \
+            "1: the host waits for each operator, so that its time is added"                       \
     }
 
 #define WEFT_ROW_PEAK(key, place, help)                                                            \

@@ -8,7 +8,8 @@
  *
  * The hash covers what results depend on: devices in order with their names, models, parameters and
  * limits; switches; links; host; transfer model. Not the platform's name, not the spelling: two
- * devices written out equal one with `count: 2`. It is the same on every machine. */
+ * devices written out equal one with `count: 2`. Software and host time, which came later, are part
+ * of it where they are given. It is the same on every machine. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -55,6 +56,27 @@ const char *weft_transfer_name(weft_transfer t)
     };
 
     return name[t];
+}
+
+static const char *const softwares[WEFT_N_SOFTWARES] = {
+    [WEFT_SOFTWARE_GRAPH] = "graph",
+    [WEFT_SOFTWARE_EAGER] = "eager",
+    [WEFT_SOFTWARE_FUSED] = "fused",
+    [WEFT_SOFTWARE_FLASH] = "flash",
+};
+
+const char *weft_software_name(weft_software s)
+{
+    return softwares[s];
+}
+
+weft_software weft_software_find(const char *name)
+{
+    int i = 0;
+
+    while (i < WEFT_N_SOFTWARES && strcmp(name, softwares[i]) != 0)
+        i++;
+    return (weft_software)i;
 }
 
 weft_design weft_design_default(weft_device_model model)
@@ -355,7 +377,8 @@ static bool is_late(weft_device_model model, int place)
 {
     bool is_peak = place >= WEFT_P_PEAK_F64 && place <= WEFT_P_PEAK_INT8;
 
-    return place == WEFT_P_MEMORY_HALF ||
+    return place == WEFT_P_MEMORY_HALF || place == WEFT_P_HOST_TIME || place == WEFT_P_BLOCKING ||
+           place == WEFT_P_CONV_EFFICIENCY || place == WEFT_P_STEP || place == WEFT_P_ALIGN ||
            (model == WEFT_ROOFLINE && (is_peak || place == WEFT_P_USE_TF32));
 }
 
@@ -444,6 +467,8 @@ static uint64_t hash_of(const weft_platform *p)
     mix(&h, p->hides);
     mix_curves(&h, p);
     mix_resources(&h, p);
+    if (p->software != WEFT_SOFTWARE_GRAPH)
+        mix_text(&h, weft_software_name(p->software));
     return h;
 }
 
@@ -517,6 +542,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
         list_uses(m, p);
     p->host = m->host;
     p->transfer = m->transfer;
+    p->software = m->software;
     p->hides = m->hides;
     p->calibrated = m->calibrated;
     p->arena = a;

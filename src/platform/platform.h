@@ -77,6 +77,8 @@ enum {                   /* several models */
        WEFT_P_PJ_FLOP,         /* energy_per_flop, joules (written pJ) */
        WEFT_P_PJ_BYTE,         /* energy_per_byte of memory traffic, joules */
        WEFT_P_AREA,            /* area, mm2; 0: computed where the model has one */
+       WEFT_P_HOST_TIME,       /* host_time: seconds of the host for each operator (eager) */
+       WEFT_P_BLOCKING,        /* blocking: 1 if the host waits for each operator */
        WEFT_P_OWN,             /* parameters of a single model; its file names them */
        WEFT_N_PARAMS = WEFT_P_OWN + 8
 };
@@ -142,6 +144,20 @@ typedef enum weft_transfer {
 
 const char *weft_transfer_name(weft_transfer t);
 
+/* What runs the network: which operators become one kernel, and what launching them takes. The
+ * words of `software:` in platform files and of --software. */
+typedef enum weft_software {
+    WEFT_SOFTWARE_GRAPH, /* a launch for each operator, recorded beforehand: no host time */
+    WEFT_SOFTWARE_EAGER, /* a launch for each operator, by the host as it comes to it */
+    WEFT_SOFTWARE_FUSED, /* kernels of several operators (ops/fuse.c) */
+    WEFT_SOFTWARE_FLASH, /* and attention as one kernel */
+    WEFT_N_SOFTWARES,
+} weft_software;
+
+#define WEFT_SOFTWARE_WORDS "graph|eager|fused|flash"
+const char *weft_software_name(weft_software s);
+weft_software weft_software_find(const char *name); /* WEFT_N_SOFTWARES: no such word */
+
 /* Path between two devices: fewest links, then inside of the group of both, then largest bottleneck
  * bandwidth, then lowest numbers.
  * Time of b bytes: weft_route_s. */
@@ -182,6 +198,7 @@ typedef struct weft_platform {
                                  -1: none; see weft_platform_hops */
     int host;                 /* device, or -1 */
     weft_transfer transfer;
+    weft_software software; /* unless a flag says otherwise */
     bool hides; /* `overlap: true`: sharding may hide communication behind computation */
     weft_calibrated calibrated;
     uint64_t hash; /* of the content, not of the spelling */

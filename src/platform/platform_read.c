@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* platform_read.c: platform files, schema weft.platform/1.
  *
- *   schema, name, host, transfer: overlap | contend | block, overlap: true | false
+ *   schema, name, host, transfer: overlap | contend | block, overlap: true | false,
+ *   software: graph | eager | fused | flash
  *   devices:  [{name, count, memory, power, idle_power, and a design or designs: [{name, design}]}]
  *             design = model, its parameters, efficiency: {tensor: 0.6}, only: [Conv],
  *             profile: path
@@ -116,7 +117,8 @@ static weft_status read_quantity(const weft_doc *d, const weft_param *p, double 
 /* May be written true or false. */
 static bool is_flag(int place)
 {
-    return place == WEFT_P_SERIAL || place == WEFT_P_USE_TF32 || place == WEFT_P_USE_WINOGRAD;
+    return place == WEFT_P_SERIAL || place == WEFT_P_USE_TF32 || place == WEFT_P_USE_WINOGRAD ||
+           place == WEFT_P_BLOCKING;
 }
 
 static weft_status read_param(const weft_doc *d, const weft_param *p, double *out)
@@ -892,11 +894,25 @@ static weft_status read_calibrated(weft_machine *m, const weft_doc *root)
     return WEFT_OK;
 }
 
+static weft_status read_software(weft_machine *m, const weft_doc *root)
+{
+    const weft_doc *d = weft_doc_get(root, "software");
+    const char *words[WEFT_N_SOFTWARES];
+    int word = WEFT_SOFTWARE_GRAPH;
+
+    for (int i = 0; i < WEFT_N_SOFTWARES; i++)
+        words[i] = weft_software_name((weft_software)i);
+    if (d)
+        WEFT_TRY(read_word(d, "software", words, WEFT_N_SOFTWARES, &word));
+    m->software = (weft_software)word;
+    return WEFT_OK;
+}
+
 static weft_status read_head(weft_machine *m, const weft_doc *root)
 {
-    static const char *const keys[] = {"schema",  "name",  "host",     "transfer", "overlap",
-                                       "devices", "links", "switches", "groups",   "shared",
-                                       "calibrated"};
+    static const char *const keys[] = {"schema",   "name",    "host",  "transfer", "overlap",
+                                       "software", "devices", "links", "switches", "groups",
+                                       "shared",   "calibrated"};
     const char *const transfers[] = {
         weft_transfer_name(WEFT_OVERLAP), weft_transfer_name(WEFT_CONTEND),
         weft_transfer_name(WEFT_BLOCK), weft_transfer_name(WEFT_CALLS)};
@@ -904,7 +920,7 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
     const char *text = NULL;
     int word = WEFT_OVERLAP;
 
-    WEFT_TRY(weft_doc_known_keys(root, keys, 11));
+    WEFT_TRY(weft_doc_known_keys(root, keys, 12));
     WEFT_TRY(weft_doc_need(root, "schema", WEFT_DOC_TEXT, &d));
     if (strcmp(d->text, "weft.platform/1") != 0)
         return weft_doc_fail(d, "schema is '%.60s', expected 'weft.platform/1'", d->text);
@@ -918,6 +934,7 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
         WEFT_TRY(weft_doc_need(root, "overlap", WEFT_DOC_BOOL, &d));
         m->hides = d->truth;
     }
+    WEFT_TRY(read_software(m, root));
     return read_calibrated(m, root);
 }
 

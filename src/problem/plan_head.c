@@ -41,6 +41,8 @@ static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
     weft_put_text(a, d, "dtype", m->dtype ? weft_dtype_name(m->dtype) : NULL);
     weft_doc_put(a, d, "train", weft_doc_new_bool(a, m->train));
     weft_put_text(a, d, "optimizer", optimizer_name[m->train ? m->optimizer : WEFT_ADAM]);
+    if (m->has_software)
+        weft_put_text(a, d, "software", weft_software_name(m->software));
     return d;
 }
 
@@ -136,6 +138,11 @@ static const char *optimizer_word(int i)
     return optimizer_name[i];
 }
 
+static const char *software_word(int i)
+{
+    return weft_software_name((weft_software)i);
+}
+
 static weft_status read_dims(const weft_doc *dims, weft_arena *a, weft_model_options *o)
 {
     weft_dim_binding *dim = WEFT_NEW(a, weft_dim_binding, dims->n + 1);
@@ -149,15 +156,28 @@ static weft_status read_dims(const weft_doc *dims, weft_arena *a, weft_model_opt
     return WEFT_OK;
 }
 
+/* Only there if the user said it. */
+static weft_status read_software(const weft_doc *d, weft_model_options *o)
+{
+    int software;
+
+    o->has_software = weft_doc_get(d, "software") != NULL;
+    if (!o->has_software)
+        return WEFT_OK;
+    WEFT_TRY(weft_plan_read_word(d, "software", software_word, WEFT_N_SOFTWARES, &software));
+    o->software = (weft_software)software;
+    return WEFT_OK;
+}
+
 static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin *o)
 {
-    static const char *const keys[] = {"source", "format", "hash",  "batch",
-                                       "dims",   "dtype",  "train", "optimizer"};
+    static const char *const keys[] = {"source", "format", "hash",      "batch",   "dims",
+                                       "dtype",  "train",  "optimizer", "software"};
     const weft_doc *dims, *train;
     const char *dtype;
     int optimizer;
 
-    WEFT_TRY(weft_doc_known_keys(d, keys, 8));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 9));
     WEFT_TRY(weft_doc_text(d, "source", &o->model));
     WEFT_TRY(weft_plan_optional_text(d, "format", &o->format));
     WEFT_TRY(read_hash(d, "hash", &o->model_hash));
@@ -172,7 +192,7 @@ static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin
     o->options.train = train->truth;
     WEFT_TRY(weft_plan_read_word(d, "optimizer", optimizer_word, 3, &optimizer));
     o->options.optimizer = (weft_optimizer)optimizer;
-    return WEFT_OK;
+    return read_software(d, &o->options);
 }
 
 static weft_status read_platform(const weft_doc *plan, weft_plan_origin *o)

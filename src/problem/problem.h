@@ -132,6 +132,9 @@ static inline bool weft_fits(double bytes, double capacity)
 WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
                                           const weft_platform *p,
                                           const weft_constraints *constraints, weft_problem **out);
+/* Kernels whose nodes, with all that must share a device with them, no device can run are taken
+ * apart: *out is the graph without them, its arrays in `a`. False: there are none such. */
+bool weft_problem_tear(const weft_graph *g, const weft_costs *c, weft_arena *a, weft_graph *out);
 void weft_problem_free(weft_problem *p);
 
 /* Problems written by hand or by other projects: weft.tasks/1, and with is_msr the JSON of the

@@ -4,8 +4,9 @@
  * Task u is node u and tensor t is tensor t of the graph. Weights and the optimizer's states are
  * held where they are read and never sent. A directed link of the problem is a direction of a link
  * of the platform; the two directions of a half-duplex link are one. A shared resource is a directed
- * link on the routes of all that use it, so that it carries one transfer at a time. Tasks that read a parameter
- * which training changes share a colocation group. */
+ * link on the routes of all that use it, so that it carries one transfer at a time. * Tasks that read a parameter which training changes share a colocation group, and so do the nodes of
+ * a kernel (ops/fuse.c) and of an attention with its backward kernel: what stays inside is neither
+ * sent nor held. A group of which no device can run all nodes is not fused. */
 #include "problem_spec.h"
 
 #include <assert.h>
@@ -158,7 +159,7 @@ static void use_nodes(const weft_graph *g, weft_problem_spec *s, weft_problem_ex
 /* Weights and the optimizer's states are held, the rest is sent and held. */
 static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
 {
-    double *bytes = WEFT_NEW(a, double, g->n_tensors);
+    double *bytes = WEFT_NEW(a, double, g->n_tensors), *held = WEFT_NEW(a, double, g->n_tensors);
     bool *is_weight = WEFT_NEW(a, bool, g->n_tensors);
     bool *is_output = WEFT_NEW(a, bool, g->n_tensors);
     int *producer = WEFT_NEW(a, int, g->n_tensors);
@@ -167,13 +168,15 @@ static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a
         const weft_tensor *x = &g->tensor[t];
 
         bytes[t] = (double)x->bytes;
+        held[t] = weft_tensor_is_inner(g, t) ? 0 : bytes[t];
         is_weight[t] = x->producer < 0 && (x->kind == WEFT_WEIGHT || x->kind == WEFT_STATE);
         producer[t] = x->producer;
     }
     for (int i = 0; i < g->n_outputs; i++)
         is_output[g->output[i]] = true;
     s->n_tensors = g->n_tensors;
-    s->amount = s->memory = bytes;
+    s->amount = bytes;
+    s->memory = held;
     s->is_weight = is_weight;
     s->is_output = is_output;
     s->producer = producer;
@@ -189,28 +192,85 @@ static int first_of(int *group, int u)
     return u;
 }
 
+static void put_together(int *group, bool *is_shared, int u, int v)
+{
+    int one = first_of(group, u), other = first_of(group, v);
+
+    group[one < other ? other : one] = one < other ? one : other;
+    is_shared[u] = is_shared[v] = true;
+}
+
 /* A parameter that training changes exists once: all that read it, and its update, share a device.
  */
-static void use_updates(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
+static void join_updates(const weft_graph *g, int *group, bool *is_shared)
+{
+    for (int u = 0; u < g->n_nodes; u++) {
+        int w = g->node[u].phase == WEFT_UPDATE ? g->arg[g->arg_at[u]] : -1;
+
+        for (int k = w < 0 ? 0 : g->use_at[w]; w >= 0 && k < g->use_at[w + 1]; k++)
+            put_together(group, is_shared, u, g->use[k]);
+    }
+}
+
+/* Joins the nodes with the same number >= 0. */
+static void join_equal(const weft_graph *g, const int *number, int *group, bool *is_shared,
+                       weft_arena *a)
+{
+    int *first = WEFT_NEW(a, int, g->n_nodes + 1); /* 1 + node */
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        int k = number[u];
+
+        if (k >= 0 && first[k] > 0)
+            put_together(group, is_shared, first[k] - 1, u);
+        else if (k >= 0)
+            first[k] = u + 1;
+    }
+}
+
+/* [n_nodes] the first node of its colocation group, or -1. */
+static int *colocation_of(const weft_graph *g, weft_arena *a)
 {
     int *group = WEFT_NEW(a, int, g->n_nodes), *colocation = WEFT_NEW(a, int, g->n_nodes);
     bool *is_shared = WEFT_NEW(a, bool, g->n_nodes);
 
     for (int u = 0; u < g->n_nodes; u++)
         group[u] = u;
-    for (int u = 0; u < g->n_nodes; u++) {
-        int w = g->node[u].phase == WEFT_UPDATE ? g->arg[g->arg_at[u]] : -1;
-
-        for (int k = w < 0 ? 0 : g->use_at[w]; w >= 0 && k < g->use_at[w + 1]; k++) {
-            int one = first_of(group, u), other = first_of(group, g->use[k]);
-
-            group[one < other ? other : one] = one < other ? one : other;
-            is_shared[u] = is_shared[g->use[k]] = true;
-        }
+    join_updates(g, group, is_shared);
+    if (g->kernel) {
+        join_equal(g, g->kernel, group, is_shared, a);
+        join_equal(g, g->attention, group, is_shared, a);
     }
     for (int u = 0; u < g->n_nodes; u++)
         colocation[u] = is_shared[u] ? first_of(group, u) : -1;
-    s->colocation = colocation;
+    return colocation;
+}
+
+bool weft_problem_tear(const weft_graph *g, const weft_costs *c, weft_arena *a, weft_graph *out)
+{
+    const int *group = colocation_of(g, a);
+    bool *is_able = WEFT_NEW(a, bool, g->n_nodes + 1), is_torn = false;
+    int *part = WEFT_NEW(a, int, g->n_nodes + 1);
+
+    for (int d = 0; d < c->n_devices; d++) {
+        bool *can = WEFT_NEW(a, bool, g->n_nodes + 1); /* by group */
+
+        for (int u = 0; u < g->n_nodes; u++)
+            can[u] = true;
+        for (int u = 0; u < g->n_nodes; u++)
+            if (group[u] >= 0 && isinf(c->seconds[(size_t)u * (size_t)c->n_devices + (size_t)d]))
+                can[group[u]] = false;
+        for (int u = 0; u < g->n_nodes; u++)
+            is_able[u] = is_able[u] || can[u];
+    }
+    for (int u = 0; u < g->n_nodes && g->kernel; u++)
+        if (group[u] >= 0 && !is_able[group[u]]) {
+            part[u] = u + 1;
+            is_torn = true;
+        }
+    if (is_torn)
+        weft_graph_cut_kernels(g, part, a, out);
+    return is_torn;
 }
 
 /* Whatever follows the forward pass. */
@@ -241,7 +301,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     use_devices(p, &s, scratch);
     use_nodes(g, &s, &x, scratch);
     use_tensors(g, &s, scratch);
-    use_updates(g, &s, scratch);
+    s.colocation = colocation_of(g, scratch);
     use_phases(g, &s, scratch);
     use_routes(p, &s, &x, scratch);
     status = weft_problem_build(&s, &x, out);

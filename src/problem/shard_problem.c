@@ -86,6 +86,16 @@ static weft_status list_accelerators(weft_shard_problem *p)
     return WEFT_OK;
 }
 
+/* Software that is not the default. */
+static uint64_t hash_kernels(uint64_t h, const weft_graph *g)
+{
+    if (g->is_eager)
+        h = weft_hash_int(h, WEFT_SOFTWARE_EAGER);
+    for (int u = 0; u < g->n_nodes && g->kernel; u++)
+        h = weft_hash_int(h, g->kernel[u]);
+    return h;
+}
+
 static uint64_t hash_of(const weft_shard_problem *p)
 {
     uint64_t h = weft_hash_start();
@@ -96,6 +106,7 @@ static uint64_t hash_of(const weft_shard_problem *p)
     h = weft_hash_int(h, p->constraints.is_concurrent);
     h = weft_hash_int(h, p->constraints.is_contiguous);
     h = weft_hash_int(h, p->constraints.has_no_sharing);
+    h = hash_kernels(h, p->steps->graph);
     return weft_hash_end(h);
 }
 

@@ -445,8 +445,9 @@ weft_status weft_train_problem_new(const char *source, const weft_model_options 
                                    const weft_train_constraints *constraints,
                                    weft_train_problem **out)
 {
+    static const weft_model_options usual = {.optimizer = WEFT_ADAM};
     reader r = {.source = source,
-                .options = options ? *options : (weft_model_options){.optimizer = WEFT_ADAM},
+                .options = weft_model_options_on(options ? options : &usual, platform),
                 .platform = platform,
                 .constraints = constraints,
                 .a = weft_arena_new()};

@@ -79,6 +79,8 @@ void weft_side_origin(weft_side *s)
                       x->dtype ? weft_dtype_name(x->dtype) : "as the model says");
     weft_side_yes(s, "training step", x->train);
     weft_side_setting(s, "optimizer", x->train ? weft_optimizer_name(x->optimizer) : NULL);
+    weft_side_setting(s, "software",
+                      x->software != WEFT_SOFTWARE_GRAPH ? weft_software_name(x->software) : NULL);
     weft_side_setting(s, "solver", o->solver);
     weft_side_setting(s, "seed", weft_arena_print(s->a, "%" PRId64, o->seed));
 }

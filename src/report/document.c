@@ -128,6 +128,13 @@ weft_doc *weft_write_result(const weft_page *g)
     return g->result;
 }
 
+const char *weft_software_note(const weft_plan_origin *o, weft_arena *a)
+{
+    if (o == NULL || o->options.software == WEFT_SOFTWARE_GRAPH)
+        return "";
+    return weft_arena_print(a, ", software %s", weft_software_name(o->options.software));
+}
+
 void weft_page_result(weft_page *g, const weft_result_head *h)
 {
     const weft_plan_origin *o = h->origin;
@@ -140,6 +147,9 @@ void weft_page_result(weft_page *g, const weft_result_head *h)
     weft_put_text(a, d, "command", h->command);
     weft_put_text(a, d, "model", o ? o->model : h->model);
     weft_put_text(a, d, "platform", o ? o->platform : h->platform);
+    if (h->software != NULL || (o && o->options.software != WEFT_SOFTWARE_GRAPH))
+        weft_put_text(a, d, "software",
+                      h->software ? h->software : weft_software_name(o->options.software));
     weft_put_text(a, d, "goal", h->goal);
     weft_put_text(a, d, "solver", o ? o->solver : h->solver);
     weft_put_text(a, d, "status", weft_outcome_name(proof->outcome));
@@ -302,6 +312,8 @@ static void about_model(weft_page *g, const weft_plan_origin *o, const weft_grap
                    whole(g, opt->dim[i].size));
     if (opt->dtype != WEFT_TYPE_UNKNOWN)
         weft_about(g, rows, "element type", weft_dtype_name(opt->dtype));
+    if (opt->software != WEFT_SOFTWARE_GRAPH)
+        weft_about(g, rows, "software", weft_software_name(opt->software));
     if (opt->train)
         weft_about(g, rows, "training",
                    weft_arena_print(g->a, "with backward and optimizer (%s)",

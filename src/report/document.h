@@ -77,11 +77,14 @@ void weft_page_begin(weft_page *g, const char *kind, weft_arena *a);
 /* What results of all commands have. */
 typedef struct weft_result_head {
     const char *command, *model, *platform, *goal, *solver, *unit;
+    const char *software;           /* NULL: that of the origin, if it is not the default */
     const weft_plan_origin *origin; /* has model, platform and solver, if it is not NULL */
     const weft_proof *proof;
     bool is_max, has_rate; /* has_rate: the value is a time of which there are so many per second */
 } weft_result_head;
 void weft_page_result(weft_page *g, const weft_result_head *h);
+/* ", software flash"; "" for the default. */
+const char *weft_software_note(const weft_plan_origin *o, weft_arena *a);
 /* Rows of a table as a list of maps, by the keys of its columns; NULL: the table is not there. */
 weft_doc *weft_page_rows(const weft_page *g, const char *table);
 /* Puts the seconds of the parts in the table "times" into a map: "compute_s" and so on. */

@@ -38,6 +38,7 @@ static int64_t microbatches(const design_pipeline_page *m)
 
 static void add_title(design_pipeline_page *m)
 {
+    const char *software = weft_software_given(m->r->options);
     const char *what = m->q->n_nets == 1 ? m->q->net[0]->name
                                          : weft_arena_print(m->a, "%d networks", m->q->n_nets);
 
@@ -46,9 +47,10 @@ static void add_title(design_pipeline_page *m)
                          m->q->is_per_stage ? "designs" : "a design", m->t->name, m->x->n_stages);
     m->g.subtitle = weft_unglued(
         m->g.a,
-        weft_arena_print(m->a, "highest %s, each device within %s",
+        weft_arena_print(m->a, "highest %s, each device within %s%s%s",
                          m->q->metric == WEFT_METRIC_PER_TDP ? "throughput per TDP" : "throughput",
-                         weft_limits_words(&m->q->limits, m->a)));
+                         weft_limits_words(&m->q->limits, m->a), software ? ", software " : "",
+                         software ? software : ""));
 }
 
 static void add_beside(design_pipeline_page *m)

@@ -241,6 +241,11 @@ void weft_about_limits(weft_page *g, weft_doc *rows, const weft_limits *l, doubl
     weft_about(g, rows, "memory of a device", weft_format_bytes(memory_bytes, bytes));
 }
 
+const char *weft_software_given(const weft_model_options *o)
+{
+    return o != NULL && o->software != WEFT_SOFTWARE_GRAPH ? weft_software_name(o->software) : NULL;
+}
+
 void weft_about_options(weft_page *g, weft_doc *rows, const weft_model_options *o,
                         const char *dtype, const char *optimizer)
 {
@@ -249,6 +254,7 @@ void weft_about_options(weft_page *g, weft_doc *rows, const weft_model_options *
                    weft_format_integer(o->dim[i].size, WEFT_NEW(g->a, char, 32)));
     weft_about(g, rows, "element type", *dtype ? dtype : NULL);
     weft_about(g, rows, "optimizer", optimizer);
+    weft_about(g, rows, "software", weft_software_given(o));
 }
 
 void weft_assume_designs(weft_page *g, const weft_template *t)

@@ -55,13 +55,16 @@ static const char *networks_text(const mining *m)
 
 static void add_title(mining *m)
 {
+    const char *software = weft_software_given(m->r->options);
+
     m->g.title =
         weft_arena_print(m->g.a, "%s: a design for training, of %s", networks_text(m), m->t->name);
     m->g.subtitle = weft_unglued(
         m->g.a,
-        weft_arena_print(m->a, "highest %s within %s, solver %s",
+        weft_arena_print(m->a, "highest %s within %s, solver %s%s%s",
                          m->q->metric == WEFT_METRIC_PER_TDP ? "throughput per TDP" : "throughput",
-                         weft_limits_words(&m->q->limits, m->a), m->r->solver));
+                         weft_limits_words(&m->q->limits, m->a), m->r->solver,
+                         software ? ", software " : "", software ? software : ""));
 }
 
 static void add_reference(mining *m)

@@ -52,6 +52,8 @@ void weft_page_plot(weft_page *g, const weft_plot *p);
 /* Last part of the page: where the template comes from, its constants with their errors. */
 void weft_about_template(weft_page *g, const weft_template *t);
 void weft_about_limits(weft_page *g, weft_doc *rows, const weft_limits *l, double memory_bytes);
+/* The name of software that is not the default; else NULL. */
+const char *weft_software_given(const weft_model_options *o);
 void weft_about_options(weft_page *g, weft_doc *rows, const weft_model_options *o,
                         const char *dtype, const char *optimizer);
 /* What is assumed of every design. */

@@ -44,9 +44,9 @@ static void add_title(placing *t)
     const char *model = o && o->model ? o->model : t->p->name ? t->p->name : "tasks";
 
     t->g.title = o && o->platform ? weft_arena_print(t->a, "%s on %s", model, o->platform) : model;
-    t->g.subtitle = weft_arena_print(t->a, "%s, solver %s",
-                                     is_stream(t) ? "highest throughput" : "lowest latency",
-                                     o && o->solver ? o->solver : "not known");
+    t->g.subtitle = weft_arena_print(
+        t->a, "%s, solver %s%s", is_stream(t) ? "highest throughput" : "lowest latency",
+        o && o->solver ? o->solver : "not known", weft_software_note(o, t->a));
 }
 
 /* The resource that sets the pace, and what it does if it also sends. */

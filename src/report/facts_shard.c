@@ -33,10 +33,10 @@ static void add_title(sharding *t)
 
     t->g.title = weft_arena_print(t->a, "%s sharded on %s", o && o->model ? o->model : t->p->name,
                                   o && o->platform ? o->platform : t->p->platform->name);
-    t->g.subtitle = weft_arena_print(t->a, "lowest latency, %s, solver %s",
-                                     t->p->constraints.is_concurrent ? "branches side by side"
-                                                                     : "one step at a time",
-                                     o && o->solver ? o->solver : "not known");
+    t->g.subtitle = weft_arena_print(
+        t->a, "lowest latency, %s, solver %s%s",
+        t->p->constraints.is_concurrent ? "branches side by side" : "one step at a time",
+        o && o->solver ? o->solver : "not known", weft_software_note(o, t->a));
 }
 
 double weft_shard_reduction(const weft_shard_report *r, const weft_shard_baseline *b)

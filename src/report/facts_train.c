@@ -51,9 +51,10 @@ static void add_title(training *t)
 
     t->g.title = weft_arena_print(t->a, "%s trained on %s", o && o->model ? o->model : t->p->name,
                                   o && o->platform ? o->platform : t->p->cluster->platform->name);
-    t->g.subtitle = weft_arena_print(
-        t->a, "shortest step of %s sample%s, solver %s", whole(t, t->p->constraints.batch),
-        t->p->constraints.batch == 1 ? "" : "s", o && o->solver ? o->solver : "not known");
+    t->g.subtitle =
+        weft_arena_print(t->a, "shortest step of %s sample%s, solver %s%s",
+                         whole(t, t->p->constraints.batch), t->p->constraints.batch == 1 ? "" : "s",
+                         o && o->solver ? o->solver : "not known", weft_software_note(o, t->a));
 }
 
 /* What the bound is the largest of. */

@@ -46,6 +46,9 @@ weft_summary *weft_summarize(const weft_model *model, weft_arena *a);
 void weft_summary_text(const weft_summary *s, bool with_layers, int width, FILE *to);
 /* The same as a document (schema weft.inspect/1). */
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
+/* The kernels of a model that was opened with software fused or flash. */
+void weft_kernels_text(const weft_model *m, weft_software s, int width, weft_arena *a, FILE *to);
+weft_doc *weft_kernels_doc(const weft_model *m, weft_software s, weft_arena *a);
 
 /* --- plans ----------------------------------------------------------------------------------- */
 

@@ -48,6 +48,7 @@ static void add_settings(const weft_design_asked *q, weft_side *out)
     weft_side_number_of(out, "least throughput", q->least_throughput, "x");
     weft_side_setting(out, "element type", q->dtype);
     weft_side_setting(out, "optimizer", q->optimizer);
+    weft_side_setting(out, "software", weft_software_given(q->options));
     for (int i = 0; i < WEFT_N_CONSTANTS; i++)
         weft_side_number_of(out, weft_arena_print(out->a, "template %s", q->t->constant[i].name),
                             q->t->constant[i].value, "");

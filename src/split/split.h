@@ -70,7 +70,7 @@ typedef struct weft_step {
 
 /* All nodes of a graph as steps, in topological order. */
 typedef struct weft_steps {
-    const weft_graph *graph; /* must outlive this */
+    const weft_graph *graph; /* must outlive this; kernels cut at steps, or at sets of nodes */
     int n;
     const weft_step *step;
     const int *of_node;                /* [n_nodes] */

@@ -302,6 +302,17 @@ static void forward_key(const weft_graph *g, const weft_cut *c, const holdings *
         follower_key(g, c, h, i, out);
 }
 
+/* Sums that members combine leave the kernel: the nodes of such a step are kernels of their own.
+ * `room` is for the graph that says so. */
+static const weft_graph *graph_of(const weft_graph *g, const weft_cut *c, weft_graph *room)
+{
+    if (g->kernel == NULL || !c->is_cut || (c->n_reduce <= 1 && c->n_statistic <= 1))
+        return g;
+    *room = *g;
+    room->kernel = NULL;
+    return room;
+}
+
 static weft_cost node_cost(const weft_graph *g, const weft_cut *c, const holdings *h, int i,
                            const weft_design *d)
 {
@@ -411,11 +422,13 @@ static int place_of(const weft_graph *g, const weft_step *step, int u)
 void weft_split_keys(const weft_steps *s, int step, const weft_split *split, int n, const int *node,
                      weft_work_key *out)
 {
-    const weft_graph *g = s->graph;
+    const weft_graph *g;
+    weft_graph room;
     weft_split gathered = *split; /* for backward nodes of the head: scattered sums are gathered */
     weft_cut c = weft_cut_of(s, step, split), whole;
     holdings h, all;
 
+    g = graph_of(s->graph, &c, &room);
     gathered.is_scattered = false;
     whole = weft_cut_of(s, step, &gathered);
     hold(&c, &h);
@@ -441,6 +454,7 @@ weft_split_cost weft_split_cost_of(const weft_steps *s, int step, const weft_spl
 {
     weft_cut c = weft_cut_of(s, step, split);
     weft_split_cost m;
+    weft_graph room;
     holdings h;
 
     hold(&c, &h);
@@ -456,7 +470,7 @@ weft_split_cost weft_split_cost_of(const weft_steps *s, int step, const weft_spl
                           .result_bytes = h.result_bytes,
                           .extra_bytes = h.rotate_bytes + h.reduce_bytes,
                           .sent_bytes = h.sent_bytes};
-    add_compute(s->graph, &c, &h, d, &m);
+    add_compute(graph_of(s->graph, &c, &room), &c, &h, d, &m);
     weft_arena_free(h.scratch);
     return m;
 }

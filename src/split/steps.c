@@ -7,7 +7,8 @@
  * result. All other nodes start a step as its head. Reshapes stay alone.
  * 2. Steps are numbered by their last nodes.
  * 3. Steps with the same operators, attributes, shapes, types and pattern of operands form a class:
- *    rules are made once for each.
+ *    rules are made once for each. Kernels (ops/fuse.c) are cut at steps, or at the given sets of
+ *    nodes; the same pattern of what stays inside is part of a class.
  *
  * Guarantee: every node is in one step, and the order is topological. Proof: a tensor that leaves
  * step A is made by the last node of A: if A has followers, all tensors before its last are read by
@@ -274,6 +275,16 @@ static void put_forward(key *k, const weft_node *n)
     put_int(k, i);
 }
 
+/* What of the node stays inside its kernel. */
+static void put_kernel(key *k, const weft_graph *g, int u)
+{
+    put_int(k, g->is_launched[u] + 2 * (g->again[u] >= 0));
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
+        put_int(k, weft_operand_is_inner(g, u, i - g->arg_at[u]));
+    for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
+        put_int(k, g->res[i] < 0 ? -1 : (int)weft_storage_of(g, g->res[i]));
+}
+
 static void put_node(key *k, const weft_graph *g, int u)
 {
     const weft_node *n = &g->node[u];
@@ -294,6 +305,8 @@ static void put_node(key *k, const weft_graph *g, int u)
         put_int(k, is_used(g, g->res[i]));
         put_tensor(k, g, g->res[i]);
     }
+    if (g->kernel)
+        put_kernel(k, g, u);
 }
 
 /* The first step of the same class, or this one. `k` is room for its key. */
@@ -333,6 +346,17 @@ static void copy_class(weft_step *to, const weft_step *from)
     to->scatter = from->scatter;
 }
 
+/* The graph with kernels that end where steps or sets do. */
+static const weft_graph *cut_kernels(const weft_steps *s, const grouping *w, const int *of_node)
+{
+    weft_graph *cut = WEFT_NEW(s->arena, weft_graph, 1);
+
+    if (s->graph->kernel == NULL)
+        return s->graph;
+    weft_graph_cut_kernels(s->graph, w->device_set ? w->device_set : of_node, s->arena, cut);
+    return cut;
+}
+
 static void fill_steps(weft_steps *s, const grouping *w)
 {
     const weft_graph *g = s->graph;
@@ -356,6 +380,7 @@ static void fill_steps(weft_steps *s, const grouping *w)
         list_results(g, &step[at], s->arena);
         s->n++;
     }
+    s->graph = g = cut_kernels(s, w, of_node);
     for (int at = 0; at < s->n; at++) {
         list_operands(s, at, &step[at], of_node);
         step[at].like = find_like(seen, &k, g, &step[at], at);
