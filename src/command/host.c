@@ -17,6 +17,7 @@ enum { USUAL_WIDTH = 80 };
     X(train)                                                                                       \
     X(mine)                                                                                        \
     X(compare)                                                                                     \
+    X(simulate)                                                                                    \
     X(check)                                                                                       \
     X(report)                                                                                      \
     X(explain)                                                                                     \

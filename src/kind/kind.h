@@ -198,6 +198,13 @@ WEFT_CHECKED weft_status weft_verify(const char *plan_path, const char *model, c
                                      weft_arena *a, weft_check_result *out);
 void weft_check_result_close(weft_check_result *v);
 
+/* What decisions that were made elsewhere are worth (a file of weft.decisions/1): as weft_verify,
+ * but nothing is claimed. Wrong is what breaks a rule or exceeds a memory; a solution that is there
+ * all the same has its value. The proof is that of the bound without search. */
+WEFT_CHECKED weft_status weft_value_decisions(const char *path, const char *model,
+                                              const char *platform, weft_arena *a,
+                                              weft_check_result *out);
+
 /* The network that a plan is about, node by node. */
 typedef struct weft_case_nodes {
     const weft_graph *graph;
@@ -288,7 +295,9 @@ typedef struct weft_kind {
     void (*refuse)(const weft_opened *p, const void *solution, struct weft_wrongs *w);
     double (*value)(const weft_opened *p, const void *solution);
     weft_doc *(*measures)(const weft_opened *p, const void *solution, weft_arena *a);
-    void (*starts)(const void *solution, weft_starts *out);            /* or NULL */
+    void (*floor)(const weft_opened *p, weft_arena *a,
+                  weft_proof *out);                         /* the bound without search */
+    void (*starts)(const void *solution, weft_starts *out); /* or NULL */
     void (*check_file)(struct weft_wrongs *w, weft_check_result *out); /* or NULL */
     void (*certify)(struct weft_wrongs *w, weft_check_result *out, struct weft_finding *f);
 

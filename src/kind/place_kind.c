@@ -244,6 +244,11 @@ static void starts(const void *solution, weft_starts *out)
                          s->measures.makespan_s};
 }
 
+static void floor_of(const weft_opened *p, weft_arena *a, weft_proof *out)
+{
+    weft_place_bound(problem_of(p), a, out);
+}
+
 static void check_file(weft_wrongs *w, weft_check_result *out)
 {
     const weft_plan_file *f = out->file.of_kind;
@@ -477,6 +482,7 @@ const weft_kind weft_kind_place = {
     .refuse = refuse,
     .value = value,
     .measures = measures,
+    .floor = floor_of,
     .starts = starts,
     .check_file = check_file,
     .certify = certify,

@@ -174,6 +174,11 @@ static void starts(const void *solution, weft_starts *out)
     *out = (weft_starts){s->plan.n_steps, s->plan.start_s, s->measures.latency_s};
 }
 
+static void floor_of(const weft_opened *p, weft_arena *a, weft_proof *out)
+{
+    weft_shard_bound(problem_of(p), a, out);
+}
+
 static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)
 {
     const weft_shard_problem *p = problem_of(&out->problem);
@@ -294,6 +299,7 @@ const weft_kind weft_kind_shard = {
     .value = value,
     .measures = measures,
     .starts = starts,
+    .floor = floor_of,
     .certify = certify,
     .why = why,
     .sensitivity = weft_machine_sensitivity,

@@ -211,6 +211,13 @@ static void check_space(weft_wrongs *w, weft_check_result *out)
                    method, out->outside);
 }
 
+static void floor_of(const weft_opened *p, weft_arena *a, weft_proof *out)
+{
+    weft_train_bound_parts parts;
+
+    weft_train_bound(problem_of(p), a, out, &parts);
+}
+
 static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)
 {
     const weft_train_problem *p = problem_of(&out->problem);
@@ -355,6 +362,7 @@ const weft_kind weft_kind_train = {
     .value = value,
     .measures = measures,
     .check_file = check_file,
+    .floor = floor_of,
     .certify = certify,
     .why = why,
     .sensitivity = weft_machine_sensitivity,

@@ -10,6 +10,7 @@
 
 static const char *const schema = "weft.plan/1";
 static const char *const kinds[] = {"place", "shard", "train"};
+static const char *const decisions_schema = "weft.decisions/1";
 static const char *const design_schema = "weft.design/1"; /* no plan, but checked like one */
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -262,6 +263,9 @@ static weft_status read_schema(const char *path, weft_arena *a, const weft_doc *
 
 static weft_status kind_of(const weft_doc *d, const char *found, const char **out)
 {
+    if (strcmp(found, decisions_schema) == 0)
+        return weft_doc_fail(d, "'%s' claims nothing that could be checked; see: weft simulate",
+                             found);
     if (strcmp(found, schema) != 0)
         return weft_doc_fail(d, "schema is '%s', expected '%s'", found, schema);
     return weft_doc_text(d, "kind", out);
@@ -285,11 +289,27 @@ weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
                          kinds[2]);
 }
 
+weft_status weft_decisions_kind(const char *path, weft_arena *a, const char **out)
+{
+    const weft_doc *d = NULL;
+    const char *found;
+
+    WEFT_TRY(read_schema(path, a, &d, &found));
+    if (strcmp(found, decisions_schema) != 0)
+        return weft_doc_fail(d, "schema is '%s', expected '%s'; plan files are for: weft check",
+                             found, decisions_schema);
+    return weft_doc_text(d, "kind", out);
+}
+
 weft_status weft_plan_open(const char *path, const char *kind, weft_arena *a, const weft_doc **out)
 {
     const char *schema_found, *found;
 
     WEFT_TRY(read_schema(path, a, out, &schema_found));
+    if (strcmp(schema_found, decisions_schema) == 0) {
+        WEFT_TRY(weft_decisions_complete(*out, a, out));
+        schema_found = schema;
+    }
     WEFT_TRY(kind_of(*out, schema_found, &found));
     if (strcmp(found, kind) != 0)
         return weft_doc_fail(*out, "kind is '%s', expected '%s'", found, kind);

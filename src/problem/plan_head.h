@@ -16,9 +16,16 @@ void weft_plan_put_claims(weft_arena *a, weft_doc *d, const weft_proof *proof);
  * certificate. */
 void weft_plan_put_proof(weft_arena *a, weft_doc *plan, const weft_proof *proof);
 
-/* Reads a file and checks schema and kind. */
+/* Reads a file and checks schema and kind; a file of decisions is completed. */
 WEFT_CHECKED weft_status weft_plan_open(const char *path, const char *kind, weft_arena *a,
                                         const weft_doc **out);
+/* Decisions that were made elsewhere (weft.decisions/1), as the document of a plan file that claims
+ * nothing. */
+WEFT_CHECKED weft_status weft_decisions_complete(const weft_doc *d, weft_arena *a,
+                                                 const weft_doc **out);
+/* Stands in such a document for a name that was left out; told by its address, so that no file can
+ * have it. */
+extern const char weft_unnamed[];
 /* What weft_plan_put_head and weft_plan_put_maker wrote, but schema and kind. */
 WEFT_CHECKED weft_status weft_plan_read_origin(const weft_doc *plan, weft_arena *a,
                                                weft_plan_origin *out);

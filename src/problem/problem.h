@@ -508,6 +508,10 @@ WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_pl
  * is an error. The text lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out);
 
+/* The same of a file of decisions that were made elsewhere (weft.decisions/1), which the readers of
+ * plan files take, too: they then claim nothing, and hashes are 0. */
+WEFT_CHECKED weft_status weft_decisions_kind(const char *path, weft_arena *a, const char **out);
+
 /* What a plan file of a sharded network holds, as far as it can be read without the network. */
 typedef struct weft_shard_plan_file {
     weft_plan_origin origin;

@@ -6,7 +6,8 @@
  * the problem that follows from these, turns them into numbers: every chunk lists its units as
  * stretches of numbers with the names of their ends, every group of devices its class and blocks
  * with the names of the first and last device. What is written twice must agree, so that a file
- * that was edited in one of the two places is noticed. */
+ * that was edited in one of the two places is noticed. Decisions that were made elsewhere may
+ * have no names. */
 #include <limits.h>
 #include <string.h>
 
@@ -439,7 +440,7 @@ static int find_class(const weft_cluster *c, const char *kind)
 static weft_status need_device(const weft_doc *d, const char *key, const char *found,
                                const char *expected)
 {
-    if (strcmp(found, expected) == 0)
+    if (found == weft_unnamed || strcmp(found, expected) == 0)
         return WEFT_OK;
     return weft_doc_fail(d, "'%s' is '%s', by its blocks it is '%s'", key, found, expected);
 }
@@ -476,9 +477,9 @@ static weft_status take_stretch(const weft_doc *d, const weft_blocks *u, uint64_
     WEFT_TRY(read_stretch(d, &s));
     if (s.last >= u->n_blocks)
         return weft_doc_fail(d, "unit %d is not in the model, which has %d", s.last, u->n_blocks);
-    if (strcmp(s.from, u->name[s.first]) != 0)
+    if (s.from != weft_unnamed && strcmp(s.from, u->name[s.first]) != 0)
         return weft_doc_fail(d, "unit %d is '%s', not '%s'", s.first, u->name[s.first], s.from);
-    if (strcmp(s.to, u->name[s.last]) != 0)
+    if (s.to != weft_unnamed && strcmp(s.to, u->name[s.last]) != 0)
         return weft_doc_fail(d, "unit %d is '%s', not '%s'", s.last, u->name[s.last], s.to);
     for (int i = s.first; i <= s.last; i++) {
         if (weft_bit_get(taken, i))

@@ -603,7 +603,7 @@ static weft_train_problem *training_of(const small *s, const weft_platform *p,
                                                 .schedules = 1u << WEFT_ONE_F_ONE_B,
                                                 .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
                                                 .most_chunks = 1,
-                                                .is_split_moments = f->is_split_moments};
+                                                .zero = f->is_split_moments};
     for (int i = 0; i < f->n_stages; i++) {
         weft_design d = weft_point_design(s->template_, &plan->stage[i].point);
         weft_block_cost *c = WEFT_NEW(a, weft_block_cost, n);
