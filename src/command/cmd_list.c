@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c: weft list models|platforms|templates|solvers|operators. */
+/* cmd_list.c: weft list models|platforms|templates|sets|solvers|operators. */
 #include "command.h"
 #include "fields.h"
 #include "kind.h"
@@ -193,6 +193,23 @@ static weft_doc *templates_doc(weft_arena *a)
     return list;
 }
 
+static void sets_text(int width, FILE *to)
+{
+    weft_print_wrapped(to, 0, width, "Published measurements; use as weft validate NAME");
+    fputc('\n', to);
+    for (int i = 0; i < weft_set_preset_count(); i++)
+        print_named(weft_set_preset_at(i)->name, PRESET, weft_set_preset_at(i)->summary, width, to);
+}
+
+static weft_doc *sets_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < weft_set_preset_count(); i++)
+        add_row(a, list, weft_set_preset_at(i)->name, weft_set_preset_at(i)->summary);
+    return list;
+}
+
 /* Rows that share a command share its solvers: those without any are left out. */
 static void solvers_text(int width, FILE *to)
 {
@@ -238,6 +255,7 @@ static const listing listings[] = {
     {"models",    models_text,    models_doc,    false, false},
     {"platforms", platforms_text, platforms_doc, true,  false},
     {"templates", templates_text, templates_doc, true,  true },
+    {"sets",      sets_text,      sets_doc,      false, false},
     {"solvers",   solvers_text,   solvers_doc,   false, false},
     {"operators", operators_text, operators_doc, false, false},
 };
@@ -305,18 +323,19 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     }
     return weft_fail(WEFT_E_INPUT,
                      "list: '%s' cannot be listed, expected models, platforms, templates, "
-                     "solvers or operators",
+                     "sets, solvers or operators",
                      operand[0]);
 }
 
 const weft_command weft_cmd_list = {
     .name = "list",
-    .summary = "List models, platforms, templates, solvers, operators",
-    .operands = "models|platforms|templates|solvers|operators",
+    .summary = "List models, platforms, templates, measurements, solvers, operators",
+    .operands = "models|platforms|templates|sets|solvers|operators",
     .description =
         "Lists the built-in models with their parameters and defaults, platforms,\n"
-        "accelerator templates, solvers, and known operators. --show NAME prints the file of\n"
-        "a platform or template; edited, it is read by --on or --template.",
+        "accelerator templates, published measurements, solvers, and known operators.\n"
+        "--show NAME prints the file of a platform or template; edited, it is read by --on or\n"
+        "--template.",
     .examples = "  weft list models\n"
                 "  weft list platforms\n"
                 "  weft list platforms --show dgx-a100 -o mine.yaml\n"

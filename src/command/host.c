@@ -22,6 +22,8 @@ enum { USUAL_WIDTH = 80 };
     X(report)                                                                                      \
     X(explain)                                                                                     \
     X(diff)                                                                                        \
+    X(validate)                                                                                    \
+    X(calibrate)                                                                                   \
     X(list)
 
 #define DECLARATION(name) extern const weft_command weft_cmd_##name;

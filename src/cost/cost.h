@@ -24,6 +24,11 @@ bool weft_layer_of_nest(const weft_nest *nest, weft_layer *out);
 /* The accesses of the two operands whose products are summed; false if there are no such two. */
 bool weft_nest_factors(const weft_nest *nest, int *left, int *right);
 
+/* What a product has of a convolution, or of one of its gradients. */
+typedef struct weft_sliding {
+    int64_t kernel, stride; /* elements of the kernel, 0: it is no convolution; its largest step */
+} weft_sliding;
+
 /* Everything a device model looks at; nodes with equal keys cost the same. */
 typedef struct weft_work_key {
     weft_fusion family;
@@ -31,7 +36,8 @@ typedef struct weft_work_key {
     weft_layer layer[WEFT_MAX_NESTS];
     int64_t
         steps[WEFT_MAX_NESTS]; /* of recurrent layers, one after the other: parts of r; else 1 */
-    weft_dtype type;           /* of its results */
+    weft_sliding sliding[WEFT_MAX_NESTS];
+    weft_dtype type; /* of its results */
     int element_bytes;
     int64_t flops;  /* of the other nests */
     int64_t points; /* elements of the other nests */

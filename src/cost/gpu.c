@@ -11,12 +11,15 @@
  *
  * c (`tile_cost`) is the loading of operands of a tile in units of its rows and columns, `fill` the
  * start of a wave. s is 1, 2, 4, 8, 16 while K / s >= 128. A convolution is the product of its
- * places, output channels, and input channels times kernel; with `winograd` one of f32 with a 3 x 3
- * kernel and stride 1 may also be 36 products over tiles of 4 x 4 results (Lavin, Gray, CVPR 2016),
- * whose transformed tiles are written and read. A recurrent layer runs its steps one by one, each
- * with its own launch. Other arithmetic runs at `peak_vector`, if given, else at the speed of
- * memory. Small amounts move slower: with `memory_half` h, b bytes take (b + h) / (bandwidth
- * memory_efficiency), so that h bytes reach half of the speed.
+ * places, output channels, and input channels times kernel, its gradients are products of the same
+ * three sizes, all at p e `conv_efficiency`; with `use_winograd` those of f32 with a 3 x 3 kernel and
+ * stride 1 may also be 36 products over tiles of 4 x 4 results (Lavin, Gray, CVPR 2016), whose
+ * transformed tiles are written and read. With `align`, 16-bit convolutions whose channels are no
+ * multiples of it run at the peak of f32: cuDNN did not use matrix units for them before 7.6.3. A
+ * recurrent layer runs its steps one by one; each reads the weights again and takes `step` (or
+ * `overhead`) beside its product. Other arithmetic runs at `peak_vector`, if given, else at the
+ * speed of memory. Small amounts move slower: with `memory_half` h, b bytes take (b + h) /
+ * (bandwidth memory_efficiency), so that h bytes reach half of the speed.
  *
  * The form of the model follows the description of tile and wave quantisation in NVIDIA's "Matrix
  * Multiplication Background User's Guide"; tests/unit/cost/test_gpu.c sets it beside
@@ -91,33 +94,104 @@ static double product_s(const engine *g, const product *p, double bytes)
     return best;
 }
 
-static bool has_winograd(const weft_design *d, const weft_work_key *k, const weft_layer *l)
+/* Which of the three products of a convolution a layer is (layer.c says how they look), and that
+ * product: places, results of each, what is summed. */
+typedef struct conv {
+    product p;
+    double places, channels; /* of the pictures */
+    bool is_weight;          /* its gradient: summed over places */
+} conv;
+
+static conv conv_of(const weft_layer *l, const weft_sliding *w)
 {
-    return d->value[WEFT_P_USE_WINOGRAD] > 0 && k->type == WEFT_F32 && l->kh == 3 && l->kw == 3 &&
-           l->stride == 1 && l->groups == 1;
+    double kernel = (double)w->kernel, m = (double)l->m, n = (double)l->n,
+           count = (double)l->groups, area = (double)l->r * (double)l->c,
+           sum = (double)l->kh * (double)l->kw, batch = (double)l->batch;
+
+    if (sum == kernel) /* forward */
+        return (conv){
+            {batch * area, m, n * kernel, count},
+            batch * area, n, false
+        };
+    if (sum == 1) /* gradient of the picture: places, channels with kernel, filters */
+        return (conv){
+            {area, m / kernel, n * kernel, count},
+            area, n, false
+        };
+    return (conv){
+        {batch * area, m, n * sum, count},
+        n * sum, batch, true
+    };
 }
 
-static double winograd_s(const engine *g, const weft_work_key *k, const weft_layer *l, double bytes)
+static bool has_winograd(const weft_design *d, const weft_work_key *k, int i)
 {
-    double places =
-        (double)l->batch * ceil((double)l->r / WINOGRAD_OUT) * ceil((double)l->c / WINOGRAD_OUT);
-    product p = {places, (double)l->m, (double)l->n, WINOGRAD_PRODUCTS};
-    double moved = (double)k->element_bytes * WINOGRAD_PRODUCTS * places * (p.n + p.k);
+    return d->value[WEFT_P_USE_WINOGRAD] > 0 && k->type == WEFT_F32 && k->sliding[i].kernel == 9 &&
+           k->sliding[i].stride == 1 && k->layer[i].groups == 1;
+}
+
+/* Tiles of 4 x 4 places become 36 numbers a channel, in a product each. */
+static double winograd_s(const engine *g, const weft_work_key *k, const conv *c, double bytes)
+{
+    double places = ceil(c->places / (WINOGRAD_OUT * WINOGRAD_OUT));
+    product p = c->is_weight ? (product){c->channels, c->p.n, places, WINOGRAD_PRODUCTS}
+                             : (product){places, c->p.n, c->channels, WINOGRAD_PRODUCTS};
+    double moved = (double)k->element_bytes * WINOGRAD_PRODUCTS * places * (c->p.n + c->channels);
 
     return product_s(g, &p, bytes) + (moved + g->half_bytes) / g->bytes_per_s;
+}
+
+/* Matrix units want channels in multiples of `align`; what has others runs without them. */
+static double unaligned_speed(const weft_design *d, const weft_work_key *k, double n, double inner)
+{
+    const double *v = d->value;
+    bool is_half = k->type == WEFT_F16 || k->type == WEFT_BF16;
+    double align = v[WEFT_P_ALIGN];
+
+    if (!is_half || v[WEFT_P_PEAK_F32] == 0 || (fmod(n, align) == 0 && fmod(inner, align) == 0))
+        return 1;
+    return fmin(1, v[WEFT_P_PEAK_F32] / v[weft_peak_place(d, k->type)]);
+}
+
+/* Steps of a recurrent layer wait for each other, and each reads the weights again. */
+static double steps_s(const engine *g, const weft_design *d, const weft_work_key *k, int i,
+                      double bytes)
+{
+    const weft_layer *l = &k->layer[i];
+    double steps = (double)k->steps[i];
+    double weights = (double)k->element_bytes * (double)l->groups * (double)l->m * (double)l->n;
+    product p = {(double)l->batch * (double)l->r * (double)l->c / steps, (double)l->m,
+                 (double)l->n * (double)l->kh * (double)l->kw, (double)l->groups};
+    double step = d->value[WEFT_P_STEP] > 0 ? d->value[WEFT_P_STEP] : d->value[WEFT_P_OVERHEAD];
+
+    return steps * (product_s(g, &p, fmax(bytes - weights, 0) / steps + weights) + step) - step;
+}
+
+static double conv_s(const engine *g, const weft_design *d, const weft_work_key *k, int i,
+                     double bytes)
+{
+    conv c = conv_of(&k->layer[i], &k->sliding[i]);
+    engine slower = *g;
+    double direct;
+
+    slower.flops_per_s *=
+        d->value[WEFT_P_CONV_EFFICIENCY] * unaligned_speed(d, k, c.p.n, c.channels);
+    direct = product_s(&slower, &c.p, bytes);
+    return has_winograd(d, k, i) ? fmin(direct, winograd_s(g, k, &c, bytes)) : direct;
 }
 
 static double layer_s(const engine *g, const weft_design *d, const weft_work_key *k, int i)
 {
     const weft_layer *l = &k->layer[i];
     double bytes = k->n_layers == 1 ? weft_compulsory_bytes(k) : 0; /* else shared by all */
-    double steps = fmax(1, (double)k->steps[i]);
-    product p = {(double)l->batch * (double)l->r * (double)l->c / steps, (double)l->m,
+    product p = {(double)l->batch * (double)l->r * (double)l->c, (double)l->m,
                  (double)l->n * (double)l->kh * (double)l->kw, (double)l->groups};
-    double direct =
-        steps * product_s(g, &p, bytes / steps) + (steps - 1) * d->value[WEFT_P_OVERHEAD];
 
-    return has_winograd(d, k, l) ? fmin(direct, winograd_s(g, k, l, bytes)) : direct;
+    if (k->steps[i] > 1)
+        return steps_s(g, d, k, i, bytes);
+    if (k->sliding[i].kernel > 0)
+        return conv_s(g, d, k, i, bytes);
+    return product_s(g, &p, bytes);
 }
 
 static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
@@ -148,10 +222,17 @@ static const weft_param params[] = {
     WEFT_ROW_COUNT("sms", WEFT_P_SMS, "multiprocessors"),
     WEFT_ROWS_OF_PEAKS,
     WEFT_ROW_PEAK("peak_vector", WEFT_P_PEAK_VECTOR, "peak of all other arithmetic; 0: no limit"),
-    {"tile_cost", WEFT_P_TILE_COST, WEFT_UNIT_NONE,    true,  false, 11, 0, 1e6,
-                                                                                      "cost of loading a tile, in rows and columns of it"},
-    {"fill",      WEFT_P_FILL,      WEFT_UNIT_SECONDS, false, false, 0,  0, 1e6,
-                                                                                      "time before each wave of tiles"                   },
+    {"tile_cost",       WEFT_P_TILE_COST,       WEFT_UNIT_NONE,    true,  false, 11, 0,             1e6,
+                                                                                      "cost of loading a tile, in rows and columns of it"                        },
+    {"fill",            WEFT_P_FILL,            WEFT_UNIT_SECONDS, false, false, 0,  0,             1e6,
+                                                                                      "time before each wave of tiles"                                           },
+    {"conv_efficiency", WEFT_P_CONV_EFFICIENCY, WEFT_UNIT_NONE,    true,  false, 1,  WEFT_POSITIVE, 1,
+                                                                                      "speed of convolutions as a part of that of products"                      },
+    {"step",            WEFT_P_STEP,            WEFT_UNIT_SECONDS, false, false, 0,  0,             1e6,
+                                                                                      "time of each step of a recurrent layer beside its product; 0: as overhead"},
+    WEFT_ROW_COUNT_OR_1(
+        "align", WEFT_P_ALIGN,
+        "16-bit convolutions with channels that are no multiples of it run at peak_f32"),
     WEFT_ROW_FLAG("use_winograd", WEFT_P_USE_WINOGRAD,
                   "1: 3 x 3 convolutions of f32 are transformed"),
     WEFT_ROW_BANDWIDTH,

@@ -267,6 +267,24 @@ bool weft_layer_of_nest(const weft_nest *n, weft_layer *out)
     return true;
 }
 
+/* Along a dimension behind batch and channels a place, times the stride, and a place in the kernel
+ * make an index; gradients have the same indices, of other operands and results. */
+static weft_sliding sliding_of(const weft_nest *n)
+{
+    weft_sliding w = {0, 1};
+
+    for (int i = 0; i < n->n_accesses && w.kernel == 0; i++)
+        for (int d = 2; d < n->access[i].rank; d++) {
+            const weft_index *index = &n->access[i].index[d];
+
+            if (index->n_terms != 2)
+                continue;
+            w.kernel = times(w.kernel > 0 ? w.kernel : 1, n->axis[index->axis[1]].extent);
+            w.stride = index->factor[0] > w.stride ? index->factor[0] : w.stride;
+        }
+    return w;
+}
+
 /* --- keys ------------------------------------------------------------------------------------ */
 
 /* Of the first result, else of the first operand. */
@@ -371,6 +389,7 @@ static void fill_key(const weft_graph *g, int u, const weft_work_part *p, weft_w
     for (int i = 0; i < n; i++) {
         if (nest[i].is_mac) {
             out->steps[out->n_layers] = steps_of(&nest[i]);
+            out->sliding[out->n_layers] = sliding_of(&nest[i]);
             (void)weft_layer_of_nest(&nest[i], &out->layer[out->n_layers++]);
         } else
             out->points += weft_nest_points(&nest[i]);

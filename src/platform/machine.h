@@ -43,6 +43,7 @@ typedef struct weft_machine {
     weft_transfer transfer;
     weft_software software;
     bool hides;
+    weft_calibrated calibrated;
 } weft_machine;
 
 void weft_machine_init(weft_machine *m);

@@ -92,7 +92,8 @@ weft_design weft_design_default(weft_device_model model)
 
 bool weft_param_is_whole(const weft_param *p)
 {
-    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA && p->place != WEFT_P_TILE_COST;
+    return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA && p->place != WEFT_P_TILE_COST &&
+           p->place != WEFT_P_CONV_EFFICIENCY;
 }
 
 weft_status weft_param_check(const weft_param *p, double value)
@@ -377,6 +378,7 @@ static bool is_late(weft_device_model model, int place)
     bool is_peak = place >= WEFT_P_PEAK_F64 && place <= WEFT_P_PEAK_INT8;
 
     return place == WEFT_P_MEMORY_HALF || place == WEFT_P_HOST_TIME || place == WEFT_P_BLOCKING ||
+           place == WEFT_P_CONV_EFFICIENCY || place == WEFT_P_STEP || place == WEFT_P_ALIGN ||
            (model == WEFT_ROOFLINE && (is_peak || place == WEFT_P_USE_TF32));
 }
 
@@ -463,10 +465,10 @@ static uint64_t hash_of(const weft_platform *p)
     mix(&h, (uint64_t)(p->host + 1));
     mix_text(&h, weft_transfer_name(p->transfer));
     mix(&h, p->hides);
-    if (p->software != WEFT_SOFTWARE_GRAPH)
-        mix_text(&h, weft_software_name(p->software));
     mix_curves(&h, p);
     mix_resources(&h, p);
+    if (p->software != WEFT_SOFTWARE_GRAPH)
+        mix_text(&h, weft_software_name(p->software));
     return h;
 }
 
@@ -542,6 +544,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->transfer = m->transfer;
     p->software = m->software;
     p->hides = m->hides;
+    p->calibrated = m->calibrated;
     p->arena = a;
     p->hash = hash_of(p);
     weft_platform_find_routes(p);

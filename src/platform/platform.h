@@ -65,18 +65,21 @@ enum {                   /* several models */
        WEFT_P_PEAK_BF16,
        WEFT_P_PEAK_FP8,
        WEFT_P_PEAK_INT8,
-       WEFT_P_PEAK_VECTOR,  /* gpu: of all other arithmetic; 0: no limit */
-       WEFT_P_TILE_COST,    /* gpu: loading of a tile, in units of its rows and columns */
-       WEFT_P_FILL,         /* gpu: seconds before each wave of tiles */
-       WEFT_P_USE_TF32,     /* gpu, roofline: 1 if products of f32 run as tf32 */
-       WEFT_P_USE_WINOGRAD, /* gpu: 1 if convolutions of f32 may be transformed */
-       WEFT_P_MEMORY_HALF,  /* gpu: bytes at which memory reaches half of its efficiency */
-       WEFT_P_PJ_FLOP,      /* energy_per_flop, joules (written pJ) */
-       WEFT_P_PJ_BYTE,      /* energy_per_byte of memory traffic, joules */
-       WEFT_P_AREA,         /* area, mm2; 0: computed where the model has one */
-       WEFT_P_HOST_TIME,    /* host_time: seconds of the host for each operator (eager) */
-       WEFT_P_BLOCKING,     /* blocking: 1 if the host waits for each operator */
-       WEFT_P_OWN,          /* parameters of a single model; its file names them */
+       WEFT_P_PEAK_VECTOR,     /* gpu: of all other arithmetic; 0: no limit */
+       WEFT_P_TILE_COST,       /* gpu: loading of a tile, in units of its rows and columns */
+       WEFT_P_FILL,            /* gpu: seconds before each wave of tiles */
+       WEFT_P_CONV_EFFICIENCY, /* gpu: of convolutions, beside that of products */
+       WEFT_P_STEP,            /* gpu: seconds of each step of a recurrent layer */
+       WEFT_P_ALIGN,           /* gpu: sizes of 16-bit products that run at their peak */
+       WEFT_P_USE_TF32,        /* gpu, roofline: 1 if products of f32 run as tf32 */
+       WEFT_P_USE_WINOGRAD,    /* gpu: 1 if convolutions of f32 may be transformed */
+       WEFT_P_MEMORY_HALF,     /* gpu: bytes at which memory reaches half of its efficiency */
+       WEFT_P_PJ_FLOP,         /* energy_per_flop, joules (written pJ) */
+       WEFT_P_PJ_BYTE,         /* energy_per_byte of memory traffic, joules */
+       WEFT_P_AREA,            /* area, mm2; 0: computed where the model has one */
+       WEFT_P_HOST_TIME,       /* host_time: seconds of the host for each operator (eager) */
+       WEFT_P_BLOCKING,        /* blocking: 1 if the host waits for each operator */
+       WEFT_P_OWN,             /* parameters of a single model; its file names them */
        WEFT_N_PARAMS = WEFT_P_OWN + 8
 };
 
@@ -165,6 +168,13 @@ typedef struct weft_route {
     uint64_t curves;               /* of its links: bits into weft_platform.curve */
 } weft_route;
 
+/* What constants were fitted to (`calibrated:`, written by weft calibrate). It changes no cost. */
+typedef struct weft_calibrated {
+    int64_t rows;                              /* measurements; 0: the platform says nothing */
+    const char *device, *what;                 /* kind of device; "products", ... */
+    double held_out_median, held_out_p90, rho; /* errors of rows that the fit had not seen */
+} weft_calibrated;
+
 /* What several links share: their data together, in one direction or (half duplex) in both. */
 typedef struct weft_resource {
     const char *name; /* "card", "card back" */
@@ -190,7 +200,8 @@ typedef struct weft_platform {
     int host;                 /* device, or -1 */
     weft_transfer transfer;
     weft_software software; /* unless a flag says otherwise */
-    bool hides;    /* `overlap: true`: sharding may hide communication behind computation */
+    bool hides; /* `overlap: true`: sharding may hide communication behind computation */
+    weft_calibrated calibrated;
     uint64_t hash; /* of the content, not of the spelling */
     weft_arena *arena;
 } weft_platform;
@@ -235,6 +246,8 @@ int weft_template_preset_count(void);
 const weft_preset *weft_template_preset_at(int i);
 int weft_network_preset_count(void);
 const weft_preset *weft_network_preset_at(int i);
+int weft_set_preset_count(void); /* published measurements (validate/measured.h) */
+const weft_preset *weft_set_preset_at(int i);
 /* A built-in platform or template, or NULL; and the message about such a name. */
 const weft_preset *weft_preset_find(const char *name, bool is_template);
 weft_status weft_preset_unknown(const char *name, bool is_template);

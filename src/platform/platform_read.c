@@ -11,6 +11,7 @@
  *               bandwidth, latency, duplex: full | half, curve: [[bytes, bandwidth], ..]}]
  *   shared:   [{name, bandwidth, duplex: full | half, of: [{between | all | star of links}]}]
  *   groups:   [{name, count, devices, switches, links, shared}]
+ *   calibrated: {device, rows, what, held_out_median, p90, rho}, as weft calibrate writes it
  *
  * 1. `count: n` makes name0 .. name(n-1); the name alone then stands for all of them in `all` and
  *    `star`, and is their kind. A group puts its name and a point before the names of its members:
@@ -875,6 +876,27 @@ static weft_status add_groups(weft_machine *m, const weft_doc *root)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+static weft_status read_calibrated(weft_machine *m, const weft_doc *root)
+{
+    static const char *const keys[] = {"device", "rows", "what", "held_out_median", "p90", "rho"};
+    weft_calibrated *c = &m->calibrated;
+    const weft_doc *d = NULL;
+
+    if (weft_doc_get(root, "calibrated") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(root, "calibrated", WEFT_DOC_MAP, &d));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 6));
+    WEFT_TRY(weft_doc_text(d, "device", &c->device));
+    WEFT_TRY(weft_doc_text(d, "what", &c->what));
+    WEFT_TRY(weft_doc_int(d, "rows", 1, 1000000000, &c->rows));
+    WEFT_TRY(weft_doc_real(d, "held_out_median", 0, 1e9, &c->held_out_median));
+    WEFT_TRY(weft_doc_real(d, "p90", 0, 1e9, &c->held_out_p90));
+    WEFT_TRY(weft_doc_real(d, "rho", -1, 1, &c->rho));
+    c->device = weft_arena_text(m->arena, c->device, strlen(c->device));
+    c->what = weft_arena_text(m->arena, c->what, strlen(c->what));
+    return WEFT_OK;
+}
+
 static weft_status read_software(weft_machine *m, const weft_doc *root)
 {
     const weft_doc *d = weft_doc_get(root, "software");
@@ -891,9 +913,9 @@ static weft_status read_software(weft_machine *m, const weft_doc *root)
 
 static weft_status read_head(weft_machine *m, const weft_doc *root)
 {
-    static const char *const keys[] = {"schema",   "name",     "host",    "transfer",
-                                       "overlap",  "software", "devices", "links",
-                                       "switches", "groups",   "shared"};
+    static const char *const keys[] = {"schema",   "name",    "host",  "transfer", "overlap",
+                                       "software", "devices", "links", "switches", "groups",
+                                       "shared",   "calibrated"};
     const char *const transfers[] = {
         weft_transfer_name(WEFT_OVERLAP), weft_transfer_name(WEFT_CONTEND),
         weft_transfer_name(WEFT_BLOCK), weft_transfer_name(WEFT_CALLS)};
@@ -901,7 +923,7 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
     const char *text = NULL;
     int word = WEFT_OVERLAP;
 
-    WEFT_TRY(weft_doc_known_keys(root, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(root, keys, 12));
     WEFT_TRY(weft_doc_need(root, "schema", WEFT_DOC_TEXT, &d));
     if (strcmp(d->text, "weft.platform/1") != 0)
         return weft_doc_fail(d, "schema is '%.60s', expected 'weft.platform/1'", d->text);
@@ -915,7 +937,8 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
         WEFT_TRY(weft_doc_need(root, "overlap", WEFT_DOC_BOOL, &d));
         m->hides = d->truth;
     }
-    return read_software(m, root);
+    WEFT_TRY(read_software(m, root));
+    return read_calibrated(m, root);
 }
 
 static weft_status read_host(weft_machine *m, const weft_doc *root)

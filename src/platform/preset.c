@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* preset.c: the platforms, templates and networks that are part of the library.
+/* preset.c: the platforms, templates, networks and measurements that are part of the library.
  *
- * The assembler copies presets/NAME.yaml and models/NAME.net into the read-only data and makes the tables, because only
+ * The assembler copies presets/NAME.yaml, models/NAME.net and data/validation/NAME.csv into the read-only data and makes the tables, because only
  * it knows the size of a file: a row is a weft_preset, four words without padding. Texts end with a
  * NUL that is not counted. tools/presets writes the rows, sorted by name, into files in the folder
  * that the build names: -DWEFT_PRESETS="<folder>". */
@@ -42,6 +42,7 @@ _Static_assert(sizeof(weft_preset) == 4 * sizeof(void *), "rows of the tables ar
 TABLE(weft_preset, "platforms.s")
 TABLE(weft_template_preset, "templates.s")
 TABLE(weft_network_preset, "networks.s")
+TABLE(weft_set_preset, "sets.s")
 
 /* --- what a user names ----------------------------------------------------------------------- */
 

@@ -240,7 +240,7 @@ static void add_way(branching *k, place x, double parent_s, child_list *out)
     double bound_s, target_s = weft_pipe_target_s(k->best);
 
     weft_pipe_hold_up(k->best->costs, group, &(weft_pipe_range){x.inner, x.outer, x.in_flight},
-                      &t->links->line[2 * x.move], t->links->n_lines[x.move], &x.stage);
+                      &t->links->way[2 * x.move], t->links->n_ways[x.move], &x.stage);
     x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, group, x.inner, x.outer));
     x.update_s = weft_pipe_update_s(k->best->costs, group, x.inner, x.outer);
     set_hops(k, &x);

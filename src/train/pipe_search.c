@@ -79,8 +79,8 @@ static bool take_stage(row *r, int outer)
         return true;
     for (int mix = 0; mix < group->n_mixes; mix++)
         if (weft_pipe_stage_of(r->best->costs, group, &range, mix, r->most_s, &s)) {
-            weft_pipe_hold_up(r->best->costs, group, &range, &t->links->line[2 * r->move],
-                              t->links->n_lines[r->move], &s);
+            weft_pipe_hold_up(r->best->costs, group, &range, &t->links->way[2 * r->move],
+                              t->links->n_ways[r->move], &s);
             take_way(r, outer, &s);
             is_possible = true;
         }

@@ -73,12 +73,10 @@ bool weft_pipe_stage_of(weft_pipe_costs *c, const weft_pipe_group *group,
 double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_group *group,
                             const weft_pipe_range *range, int *class_id);
 /* Raises the times of a stage to those of what its replicas divide and must move, if these are
- * longer; n_lines and line as in weft_pipe_links. */
+ * longer; n_ways and way as in weft_pipe_links. */
 void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
-                       const weft_pipe_range *range, const weft_affine *line, int n_lines,
+                       const weft_pipe_range *range, const weft_levels *way, int n_ways,
                        weft_pipe_stage *s);
-/* The least of the lines; none: 0. */
-double weft_pipe_lines_s(const weft_affine *line, int n_lines, double bytes);
 /* Bytes that replicas of the stage sum at the end, and the seconds of its update. */
 double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
                             int outer);

@@ -400,13 +400,6 @@ double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group
 
 /* --- what replicas divide -------------------------------------------------------------------- */
 
-double weft_pipe_lines_s(const weft_affine *line, int n_lines, double bytes)
-{
-    double seconds = n_lines > 0 ? weft_affine_s(&line[0], bytes) : 0;
-
-    return n_lines > 1 ? fmin(seconds, weft_affine_s(&line[1], bytes)) : seconds;
-}
-
 /* The most of any part: messages of units, and their bytes. */
 typedef struct messages {
     double n, bytes;
@@ -419,19 +412,19 @@ static void add_part(messages *to, const double *n, const double *bytes,
     to->bytes = fmax(to->bytes, bytes[range->outer] - bytes[range->inner]);
 }
 
-static double half_sync_s(messages x, const weft_affine *line, int n_lines)
+static double half_sync_s(messages x, const weft_levels *sync_way, int n_ways)
 {
-    return weft_half_sync_s(weft_pipe_lines_s(line, n_lines, x.n > 0 ? x.bytes / x.n : 0), x.n);
+    return weft_half_sync_s(weft_ways_s(sync_way, n_ways, x.n > 0 ? x.bytes / x.n : 0), x.n);
 }
 
 void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
-                       const weft_pipe_range *range, const weft_affine *line, int n_lines,
+                       const weft_pipe_range *range, const weft_levels *sync_way, int n_ways,
                        weft_pipe_stage *s)
 {
     messages weights = {0}, gradients = {0};
     double gather_s = 0;
 
-    if (c->p->constraints.zero < WEFT_ZERO_GRADIENTS || n_lines == 0)
+    if (c->p->constraints.zero < WEFT_ZERO_GRADIENTS || n_ways == 0)
         return;
     for (int i = 0; i < group->n_parts; i++) {
         const weft_pipe_store *store = store_of(c, group, i);
@@ -440,7 +433,7 @@ void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
         add_part(&gradients, store->n_syncs, store->sync_bytes, range);
     }
     if (c->p->constraints.zero >= WEFT_ZERO_WEIGHTS)
-        gather_s = half_sync_s(weights, line, n_lines);
+        gather_s = half_sync_s(weights, sync_way, n_ways);
     s->forward_s = fmax(s->forward_s, gather_s);
-    s->backward_s = fmax(s->backward_s, gather_s + half_sync_s(gradients, line, n_lines));
+    s->backward_s = fmax(s->backward_s, gather_s + half_sync_s(gradients, sync_way, n_ways));
 }

@@ -22,6 +22,8 @@ static weft_design v100(void)
     d.value[WEFT_P_PEAK_F32] = 15.7e12;
     d.value[WEFT_P_BANDWIDTH] = 900e9;
     d.value[WEFT_P_ETA] = 1;
+    d.value[WEFT_P_ALIGN] = 1;
+    d.value[WEFT_P_CONV_EFFICIENCY] = 1;
     for (int f = 0; f < WEFT_N_FAMILIES; f++)
         d.efficiency[f] = 1;
     return d;
@@ -114,6 +116,8 @@ TEST(rooflines_have_peaks_by_type_too)
     brain.type = WEFT_BF16;
     d.value[WEFT_P_BANDWIDTH] = 1e18;
     d.value[WEFT_P_ETA] = 1;
+    d.value[WEFT_P_ALIGN] = 1;
+    d.value[WEFT_P_CONV_EFFICIENCY] = 1;
     for (int f = 0; f < WEFT_N_FAMILIES; f++)
         d.efficiency[f] = 0.5;
     CHECK_INT(weft_device_roofline.needed(&d), WEFT_P_FLOPS);
@@ -172,6 +176,10 @@ TEST(recurrent_steps_wait_for_each_other)
     one = product(WEFT_F16, 16, 4096, 1024);
     CHECK_SAME(seconds(&d, &steps), 50 * seconds(&d, &one));
     CHECK(seconds(&d, &steps) > 2 * seconds(&d, &at_once));
+    d.value[WEFT_P_STEP] = 20e-6; /* between steps, instead of the overhead */
+    CHECK_SAME(seconds(&d, &steps), 50 * seconds(&d, &one) + 49 * 15e-6);
+    d.value[WEFT_P_BANDWIDTH] = 1e9; /* each step reads the weights again */
+    CHECK(seconds(&d, &steps) > 50 * 2.0 * 4096 * 1024 / 1e9);
 }
 
 TEST(winograd_speeds_small_kernels_of_f32_only)
@@ -181,6 +189,7 @@ TEST(winograd_speeds_small_kernels_of_f32_only)
                        .n_layers = 1,
                        .layer = {{32, 1, 256, 256, 28, 28, 3, 3, 1}},
                        .steps = {1},
+                       .sliding = {{9, 1}},
                        .type = WEFT_F32,
                        .element_bytes = 4,
                        .read_bytes = 4 * (32 * 256 * 30 * 30 + 256 * 256 * 9),
@@ -189,11 +198,56 @@ TEST(winograd_speeds_small_kernels_of_f32_only)
     fast.value[WEFT_P_USE_WINOGRAD] = 1;
     CHECK(seconds(&fast, &k) < 0.5 * seconds(&d, &k));
     CHECK(seconds(&fast, &k) > 0.25 * seconds(&d, &k)); /* 36 products instead of 16 * 9 */
-    k.layer[0].stride = 2;
+    k.layer[0].stride = k.sliding[0].stride = 2;
     CHECK_SAME(seconds(&fast, &k), seconds(&d, &k));
-    k.layer[0].stride = 1;
+    k.layer[0].stride = k.sliding[0].stride = 1;
     k.type = WEFT_F16;
     CHECK_SAME(seconds(&fast, &k), seconds(&d, &k));
+}
+
+/* The gradients of a convolution are products of the same three sizes: the same work in the words of
+ * layer.c takes as long. */
+TEST(gradients_of_convolutions_are_products)
+{
+    weft_design d = v100();
+    weft_work_key forward = {.family = WEFT_FUSE_TENSOR,
+                             .n_layers = 1,
+                             .layer = {{16, 1, 64, 64, 28, 28, 3, 3, 1}},
+                             .steps = {1},
+                             .sliding = {{9, 1}},
+                             .type = WEFT_F16,
+                             .element_bytes = 2};
+    weft_work_key data = forward, weight = forward,
+                  product_of = product(WEFT_F16, 9 * 64, 64, 16 * 784);
+
+    data.layer[0] = (weft_layer){1, 1, 9 * 64, 64, 16 * 784, 1, 1, 1, 1};
+    weight.layer[0] = (weft_layer){64, 1, 64, 16, 3, 3, 28, 28, 1};
+    product_of.read_bytes = product_of.write_bytes = 0;
+    d.value[WEFT_P_BANDWIDTH] = 1e18;
+    CHECK_SAME(seconds(&d, &data), seconds(&d, &forward));
+    CHECK_SAME(seconds(&d, &weight), seconds(&d, &product_of));
+    d.value[WEFT_P_CONV_EFFICIENCY] = 0.5;
+    CHECK_SAME(seconds(&d, &weight), 2 * seconds(&d, &product_of));
+}
+
+TEST(channels_that_do_not_fit_run_without_matrix_units)
+{
+    weft_design d = v100();
+    weft_work_key k = {.family = WEFT_FUSE_TENSOR,
+                       .n_layers = 1,
+                       .layer = {{16, 1, 64, 3, 112, 112, 7, 7, 2}},
+                       .steps = {1},
+                       .sliding = {{49, 2}},
+                       .type = WEFT_F16,
+                       .element_bytes = 2};
+    double before;
+
+    d.value[WEFT_P_BANDWIDTH] = 1e18;
+    before = seconds(&d, &k);
+    d.value[WEFT_P_ALIGN] = 8;
+    CHECK_SAME(seconds(&d, &k), before * 112 / 15.7);
+    k.layer[0].n = 8;
+    CHECK(seconds(&d, &k) < before * 3);
 }
 
 TEST(no_product_exceeds_the_peak_and_more_speed_never_hurts)
@@ -300,6 +354,8 @@ int main(void)
         cmocka_unit_test(small_amounts_move_slower),
         cmocka_unit_test(recurrent_steps_wait_for_each_other),
         cmocka_unit_test(winograd_speeds_small_kernels_of_f32_only),
+        cmocka_unit_test(gradients_of_convolutions_are_products),
+        cmocka_unit_test(channels_that_do_not_fit_run_without_matrix_units),
         cmocka_unit_test(no_product_exceeds_the_peak_and_more_speed_never_hurts),
         cmocka_unit_test(deepbench_products_are_predicted),
     };
