@@ -21,7 +21,7 @@
 #define CHECK_INT(value, expected) assert_int_equal((long long)(value), (long long)(expected))
 #define CHECK_TEXT(value, expected) assert_string_equal(value, expected)
 #define CHECK_NEAR(value, expected)                                                                \
-    assert_true(fabs((value) - (expected)) <= 1e-9 * (1 + fabs(expected)))
+    assert_true(fabs((double)(value) - (double)(expected)) <= 1e-9 * (1 + fabs((double)(expected))))
 #define CHECK_OK(call)                                                                             \
     do {                                                                                           \
         if ((call) != WEFT_OK)                                                                     \
