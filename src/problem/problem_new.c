@@ -4,7 +4,7 @@
  * Task u is node u and tensor t is tensor t of the graph. Weights and the optimizer's states are
  * held where they are read and never sent. A directed link of the problem is a direction of a link
  * of the platform; the two directions of a half-duplex link are one. Tasks that read a parameter
- * which training changes share a colocation group, and so do the nodes of a kernel (ops/fuse.c) and of
+ * which training changes share a colocation group, and so do the nodes of a kernel (ops/fusion.c) and of
  * an attention with its backward kernel: what stays inside is neither sent nor held. A group of which
  * no device can run all nodes is not fused. */
 #include "problem_spec.h"
