@@ -20,6 +20,8 @@ sed 's/"software": "flash"/"software": "fused"/' flash.json >edited.json
 "$WEFT" diff graph.json flash.json | grep -i software
 sed 's/host_time: 20us/host_time: 20us, blocking: true/' gpu.yaml >blocking.yaml
 "$WEFT" place gpt2:layers=1 --on blocking.yaml --json | grep '"software"\|"value"'
+"$WEFT" inspect --platform gpu.yaml | grep software
+"$WEFT" compare gpt2:layers=1 --on gpu.yaml --software fused --time-limit 1s | grep '^software'
 sed 's/software: eager/software: flsh/' gpu.yaml >wrong.yaml
 "$WEFT" place gpt2:layers=1 --on wrong.yaml
 echo "exit $?"
