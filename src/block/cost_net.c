@@ -10,7 +10,7 @@
  *    in the same places, and the same pattern of tensors, which are numbered in the order in which
  *    the unit mentions them, with size, kind, and whether they enter or leave.
  *
- * 4. Kernels (ops/fuse.c) end at products whose results KEEP_SOME keeps, and with several members at
+ * 4. Kernels (ops/fusion.c) end at products whose results KEEP_SOME keeps, and with several members at
  *    nodes that belong to no step, so that what is computed again, or where a tensor lies, finds its
  *    operands in memory. If costs are to hold for any design, they end at all steps.
  *

@@ -40,6 +40,7 @@ typedef struct comparison {
     weft_opened problem;
     int n;
     const char **name;    /* [n] solvers that apply */
+    const char *software; /* NULL: the default */
     weft_made *made;      /* [n] */
     void **solution;      /* [n] */
     const char **missing; /* [n] why a solver could not be run; NULL: it was */
@@ -234,6 +235,8 @@ static void print_text(const comparison *c, int width, weft_arena *a, FILE *to)
         else
             weft_print_wrapped(to, t->columns + 1, width, no_plan(c, i, a));
     }
+    if (c->software != NULL)
+        fprintf(to, "\nsoftware %s\n", c->software);
     if (note == NULL)
         return;
     fputc('\n', to);
@@ -284,6 +287,8 @@ static weft_doc *comparison_doc(const comparison *c, weft_arena *a)
 
     weft_put_text(a, d, "schema", "weft.comparison/1");
     weft_put_text(a, d, "command", "compare");
+    if (c->software != NULL)
+        weft_put_text(a, d, "software", c->software);
     c->task->put(c, d, a);
     for (int i = 0; i < c->n; i++)
         weft_doc_add(a, rows, row_doc(c, i, a));
@@ -367,6 +372,8 @@ static weft_status compare(comparison *c, const compare_options *o, const weft_m
 
     c->model = origin.model;
     c->platform = origin.platform;
+    if (origin.options.software != WEFT_SOFTWARE_GRAPH)
+        c->software = weft_software_name(origin.options.software);
     c->goal = o->where.goal;
     WEFT_TRY(run_all(c, o, &origin, a, code));
     WEFT_TRY(weft_collect_begin(&text));

@@ -184,7 +184,7 @@ typedef struct weft_graph {
     const int *in_at, *in_from; /* edges entering u, by producer */
     const int *input, *output;  /* tensors, in the order of the file */
     const int *like; /* [n_nodes] the first node with the same work; u itself if none is known */
-    /* What becomes one kernel (ops/fuse.c); kernel NULL: each node is one, the rest is not there. */
+    /* What becomes one kernel (ops/fusion.c); kernel NULL: each node is one, the rest is not there. */
     const int *kernel;            /* [n_nodes] nodes with the same number are one kernel */
     const int *attention;         /* [n_nodes] softmax attention that it is part of, or -1; forward
                                       and backward kernel have the same */

@@ -12,9 +12,9 @@
  *    that makes its gradient: between the two lies the sum over replicas.
  * 4. Operators are put in topological order, by their last nodes where there is a choice.
  *
- * With --software flash the nodes of an attention (ops/fuse_attention.c), forward and backward, are
+ * With --software flash the nodes of an attention (ops/fusion_attention.c), forward and backward, are
  * one operator each, instead of 2.; their bytes are those of the keys already. The other kernels of
- * ops/fuse.c are not used here: the rules of 2. are those of the searches that are compared with.
+ * ops/fusion.c are not used here: the rules of 2. are those of the searches that are compared with.
  *
  * An inner tensor is not read from memory, and not written either unless a later phase reads it
  * (or the user). Time is the larger of the two cores' (eval_time.c).

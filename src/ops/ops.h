@@ -255,7 +255,7 @@ WEFT_CHECKED weft_status weft_net_finish(weft_net_builder *n, weft_graph **out);
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-/* Marks which nodes are one kernel; with is_flash, softmax attention too (fuse.c says which). Once,
+/* Marks which nodes are one kernel; with is_flash, softmax attention too (fusion.c says which). Once,
  * when the graph is complete: backward nodes are not made for marks. */
 void weft_graph_fuse(weft_graph *g, bool is_flash);
 /* The same graph, with kernels cut where nodes are in different parts: part[n_nodes]. What is no

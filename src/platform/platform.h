@@ -150,7 +150,7 @@ const char *weft_transfer_name(weft_transfer t);
 typedef enum weft_software {
     WEFT_SOFTWARE_GRAPH, /* a launch for each operator, recorded beforehand: no host time */
     WEFT_SOFTWARE_EAGER, /* a launch for each operator, by the host as it comes to it */
-    WEFT_SOFTWARE_FUSED, /* kernels of several operators (ops/fuse.c) */
+    WEFT_SOFTWARE_FUSED, /* kernels of several operators (ops/fusion.c) */
     WEFT_SOFTWARE_FLASH, /* and attention as one kernel */
     WEFT_N_SOFTWARES,
 } weft_software;

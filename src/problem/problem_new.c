@@ -6,7 +6,7 @@
  * of the platform; the two directions of a half-duplex link are one. A shared resource is a directed
  * link on the routes of all that use it, so that it carries one transfer at a time. Tasks that read a
  * parameter which training changes share a colocation group, and so do the nodes of a kernel
- * (ops/fuse.c) and of an attention with its backward kernel: what stays inside is neither sent nor
+ * (ops/fusion.c) and of an attention with its backward kernel: what stays inside is neither sent nor
  * held. A group of which no device can run all nodes is not fused. */
 #include "problem_spec.h"
 

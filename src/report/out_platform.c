@@ -380,6 +380,8 @@ void weft_platform_text(const weft_platform *p, int width, FILE *to)
                      p->host < 0 ? "none: inputs are on every device from the start"
                                  : p->device[p->host].name);
     weft_print_field(to, g.width, "transfers", transfer_text(p->transfer));
+    if (p->software != WEFT_SOFTWARE_GRAPH)
+        weft_print_field(to, g.width, "software", weft_software_name(p->software));
     print_devices(&g);
     print_links(&g);
     print_matrix(&g);
@@ -494,6 +496,8 @@ weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a)
     weft_put_text(a, d, "source", p->source);
     weft_put_text(a, d, "host", p->host < 0 ? NULL : p->device[p->host].name);
     weft_put_text(a, d, "transfer", weft_transfer_name(p->transfer));
+    if (p->software != WEFT_SOFTWARE_GRAPH)
+        weft_put_text(a, d, "software", weft_software_name(p->software));
     weft_put_bool(a, d, "overlap", p->hides);
     weft_put_text(a, d, "hash", weft_arena_print(a, "%016llx", (unsigned long long)p->hash));
     weft_doc_put(a, d, "devices", devices_doc(p, a));

@@ -7,7 +7,7 @@
  * result. All other nodes start a step as its head. Reshapes stay alone.
  * 2. Steps are numbered by their last nodes.
  * 3. Steps with the same operators, attributes, shapes, types and pattern of operands form a class:
- *    rules are made once for each. Kernels (ops/fuse.c) are cut at steps, or at the given sets of
+ *    rules are made once for each. Kernels (ops/fusion.c) are cut at steps, or at the given sets of
  *    nodes; the same pattern of what stays inside is part of a class.
  *
  * Guarantee: every node is in one step, and the order is topological. Proof: a tensor that leaves

@@ -3,7 +3,7 @@
  *
  * 1. Starts: the plans of the list schedulers, one stitched from modules (modularity.c, stitch.c),
  *    and the best of these annealed with chains as single tasks (anneal.c).
- * 2. Levels: the problem as it is, and with its chains as single tasks (fuse.c), where windows
+ * 2. Levels: the problem as it is, and with its chains as single tasks (fusion.c), where windows
  *    reach further.
  * 3. Streams begin at the best starts. A stream improves its schedule by exact windows (window.c):
  *    on the coarse level until many windows in a row gain nothing, then on the fine one, then

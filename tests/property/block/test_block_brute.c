@@ -250,12 +250,14 @@ static int n_forward(const weft_graph *g)
     return n;
 }
 
-static void open_problem(problem *p, const weft_graph *forward, weft_rng *r)
+static void open_problem(problem *p, const weft_graph *forward, bool is_fused, weft_rng *r)
 {
     int cut;
 
     *p = (problem){.arena = weft_arena_new()};
     CHECK_OK(weft_graph_train(forward, WEFT_ADAM, &p->graph));
+    if (is_fused)
+        weft_graph_fuse(p->graph, true);
     cut = between(r, -1, n_forward(p->graph) - 2);
     p->blocks.n_blocks = 2;
     p->blocks.of_node = units_of(p->graph, cut, p->arena);
@@ -415,7 +417,7 @@ static bool check_unit(const problem *p, int unit, const weft_block_cost *cost,
     unsigned merged = 0;
     bool is_small;
 
-    CHECK(weft_cost_net_new(&p->request, a, &net));
+    CHECK(weft_cost_net_new(&p->request, false, a, &net));
     CHECK(weft_block_part_new(&net, unit, a, &part));
     is_small = part.n_steps > 0 && part.n_steps <= MOST_STEPS && part.n_entries < 8 &&
                n_combinations(&part) <= MOST_COMBINATIONS;
@@ -436,25 +438,27 @@ static bool check_unit(const problem *p, int unit, const weft_block_cost *cost,
     return is_small;
 }
 
+/* The same networks again, with kernels. */
 TEST(choices_are_the_best_of_all_combinations)
 {
     int n_checked = 0;
 
-    for (int i = 0; i < 400; i++) {
+    for (int k = 0; k < 800; k++) {
+        int i = k % 400;
         weft_rng r = weft_rng_seed((uint64_t)i);
         weft_block_cost cost[2];
         weft_block_state held[2];
         drawing d;
         problem p;
 
-        open_problem(&p, draw_network(&d, &r), &r);
+        open_problem(&p, draw_network(&d, &r), k >= 400, &r);
         CHECK(weft_block_costs(&p.request, p.arena, cost, held));
         for (int unit = 0; unit < 2; unit++)
             n_checked += check_unit(&p, unit, &cost[unit], &held[unit]);
         close_problem(&p);
         net_free(&d.f);
     }
-    CHECK(n_checked >= 300);
+    CHECK(n_checked >= 600);
 }
 
 /* --- what the choices are -------------------------------------------------------------------- */
@@ -526,8 +530,8 @@ TEST(choices_are_the_splits_along_one_axis)
         drawing d;
         problem p;
 
-        open_problem(&p, draw_network(&d, &r), &r);
-        CHECK(weft_cost_net_new(&p.request, a, &net));
+        open_problem(&p, draw_network(&d, &r), false, &r);
+        CHECK(weft_cost_net_new(&p.request, false, a, &net));
         for (int unit = 0; unit < 2; unit++) {
             weft_block_part part;
 
@@ -616,7 +620,7 @@ TEST(members_share_the_work_backward_as_forward)
         drawing d;
         problem p;
 
-        open_problem(&p, draw_network(&d, &r), &r);
+        open_problem(&p, draw_network(&d, &r), false, &r);
         for (int v = 0; v < p.steps->n; v++) {
             const weft_step *s = &p.steps->step[v];
             const weft_split *split;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels while they are found. For fuse*.c only. */
-#ifndef WEFT_OPS_FUSE_H
-#define WEFT_OPS_FUSE_H
+/* Kernels while they are found. For fusion*.c only. */
+#ifndef WEFT_OPS_FUSION_H
+#define WEFT_OPS_FUSION_H
 
 #include "ops.h"
 
@@ -24,7 +24,7 @@ bool weft_fuse_is_softmax(const weft_graph *g, int u); /* along the last axis */
 /* The only node of the same phase that reads what u makes, views aside; -1: none, or several, or it
  * is asked for. */
 int weft_fuse_reader(const weft_fusing *f, int u);
-/* Finds attention (fuse_attention.c). */
+/* Finds attention (fusion_attention.c). */
 void weft_fuse_attention(weft_fusing *f);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse.c: which operators become one kernel.
+/* fusion.c: which operators become one kernel.
  *
- * 1. Attention is found first (fuse_attention.c).
+ * 1. Attention is found first (fusion_attention.c).
  * 2. Nodes in order. A node joins the kernel that made one of its operands if the row of both says
  *    so (table below): that of the largest operand, then that made last. Kernels of rows that the
  *    node reads join as well. A node makes at most as many elements as the kernel has.
@@ -21,7 +21,7 @@
  * that v reads. Each kernel has a level, above those of all kernels it reads, so that the search
  * from such a kernel back to K ends at the level of K. A node of an attention that would close a
  * cycle ends that attention: what it has so far is a kernel, the rest is looked at node by node. */
-#include "fuse.h"
+#include "fusion.h"
 
 #include <string.h>
 

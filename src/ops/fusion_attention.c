@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_attention.c: softmax attention in the spellings of exporters.
+/* fusion_attention.c: softmax attention in the spellings of exporters.
  *
  *   scores   MatMul of two results
  *   before   Div, Mul (scale), Add, Where (mask), Cast, ... : one after the other, each the only
@@ -17,7 +17,7 @@
  * shortest sequences, so that the half of the products that a kernel might skip is counted.
  * Operators that are attention by themselves (Attention, MultiHeadAttention, GroupQueryAttention)
  * are one kernel already and move no scores. */
-#include "fuse.h"
+#include "fusion.h"
 
 #include <string.h>
 
