@@ -27,6 +27,58 @@ static small_machines draw_machines(weft_rng *r)
     return m;
 }
 
+static const char *device_of(const small_machines *m, int i, weft_arena *a)
+{
+    return i < m->n_fast ? weft_arena_print(a, "fast%d", i)
+                         : weft_arena_print(a, "slow%d", i - m->n_fast);
+}
+
+/* A link between two devices, as wide as in platform_of. */
+static const char *link_text(const small_machines *m, int i, int k, weft_arena *a)
+{
+    bool is_near = m->n_fast == 4 && i / 2 == k / 2;
+    double bytes_per_s = (is_near ? 40 : m->bytes_per_s) / m->time;
+    const char *rate = weft_arena_print(a, "bandwidth: %.17gB/s", bytes_per_s);
+
+    if (m->has_curves)
+        rate = weft_arena_print(a, "curve: [[2B, %.17gB/s], [10B, %.17gB/s], [40B, %.17gB/s]]",
+                                bytes_per_s / 3, 0.7 * bytes_per_s, bytes_per_s);
+    return weft_arena_print(a, "  - {between: [%s, %s], %s, latency: %.17gs}\n", device_of(m, i, a),
+                            device_of(m, k, a), rate, (is_near ? 1 : m->latency_s) * m->time);
+}
+
+/* With curves or with what is shared: as a file. */
+static weft_platform *written_platform(const small_machines *m, weft_arena *a)
+{
+    const char *text = weft_arena_print(
+        a,
+        "schema: weft.platform/1\nname: small\ntransfer: %s\ndevices:\n"
+        "  - {name: fast, count: %d, model: roofline, peak_flops: 4, memory_bandwidth: 1GB/s, "
+        "memory: %.0fB}\n",
+        m->is_contend ? "contend" : "overlap", m->n_fast, m->fast_bytes);
+    int n = m->n_fast + m->n_slow;
+    weft_platform *p = NULL;
+
+    if (m->n_slow > 0)
+        text = weft_arena_print(a,
+                                "%s  - {name: slow, count: %d, model: roofline, peak_flops: 2, "
+                                "memory_bandwidth: 1GB/s, memory: %.0fB}\n",
+                                text, m->n_slow, m->slow_bytes);
+    text = weft_arena_print(a, "%s%s", text, n > 1 ? "links:\n" : "");
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1; k < n; k++)
+            text = weft_arena_print(a, "%s%s", text, link_text(m, i, k, a));
+    if (m->is_shared && n > 1) {
+        text = weft_arena_print(a, "%sshared: [{name: card, bandwidth: %.17gB/s, of: [", text,
+                                1.2 * m->bytes_per_s / m->time);
+        for (int i = 1; i < n; i++)
+            text = weft_arena_print(a, "%s{between: [fast0, %s]}%s", text, device_of(m, i, a),
+                                    i + 1 < n ? ", " : "]}]\n");
+    }
+    CHECK_OK(weft_platform_parse(text, strlen(text), "small.yaml", &p));
+    return p;
+}
+
 static weft_platform *platform_of(const small_machines *m, weft_arena *a)
 {
     const char *fast = weft_arena_print(a, "%d*fast(flops=4,mem=%.0f)", m->n_fast, m->fast_bytes);
@@ -34,6 +86,8 @@ static weft_platform *platform_of(const small_machines *m, weft_arena *a)
     const char *text = fast;
     weft_platform *p = NULL;
 
+    if (m->has_curves || m->is_shared)
+        return written_platform(m, a);
     if (m->n_slow > 0)
         text = weft_arena_print(a, "%s %s", m->is_slow_first ? slow : fast,
                                 m->is_slow_first ? fast : slow);

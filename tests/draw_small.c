@@ -301,21 +301,53 @@ static const char *kind_text(const small_machine *m, int kind, weft_arena *a)
     return text;
 }
 
+/* Bandwidth, or a curve that reaches it for long messages. */
+static const char *rate_text(const small_machine *m, double bytes_per_s, weft_arena *a)
+{
+    if (!m->has_curves)
+        return weft_arena_print(a, "bandwidth: %.17gB/s", bytes_per_s);
+    return weft_arena_print(a, "curve: [[100B, %.17gB/s], [700B, %.17gB/s], [5kB, %.17gB/s]]",
+                            bytes_per_s / 4, 0.6 * bytes_per_s, bytes_per_s);
+}
+
+/* Links of the first ones to the host, else between them, share 0.7 of the bandwidth of one. */
+static const char *shared_text(const small_machine *m, weft_arena *a)
+{
+    const char *text = "";
+    double bytes_per_s = 0;
+
+    for (int i = 0; i < m->n_sharing && i < m->n; i++)
+        for (int k = i + 1; k < m->n_sharing && k < m->n && !m->has_host; k++)
+            if (m->link[i][k] > 0) {
+                text = weft_arena_print(a, "%s{between: [%s, %s]}, ", text, name_of(m, i, a),
+                                        name_of(m, k, a));
+                bytes_per_s = m->link[i][k];
+            }
+    for (int i = 0; i < m->n_sharing && i < m->n && m->has_host; i++) {
+        text = weft_arena_print(a, "%s{between: [cpu, %s]}, ", text, name_of(m, i, a));
+        bytes_per_s = m->host[i];
+    }
+    if (*text == '\0')
+        return "";
+    return weft_arena_print(a, "shared: [{name: bus, bandwidth: %.17gB/s, of: [%s]}]\n",
+                            0.7 * bytes_per_s, text);
+}
+
 static const char *links_text(const small_machine *m, weft_arena *a)
 {
     const char *text = "links:\n";
 
     for (int i = 0; i < m->n; i++) {
         if (m->has_host)
-            text = weft_arena_print(
-                a, "%s  - {between: [cpu, %s], bandwidth: %.17gB/s, latency: %.17gs}\n", text,
-                name_of(m, i, a), m->host[i], m->host_latency_s + m->host_more_s[i]);
+            text = weft_arena_print(a, "%s  - {between: [cpu, %s], %s, latency: %.17gs}\n", text,
+                                    name_of(m, i, a), rate_text(m, m->host[i], a),
+                                    m->host_latency_s + m->host_more_s[i]);
         for (int k = i + 1; k < m->n; k++)
             if (m->link[i][k] > 0)
-                text = weft_arena_print(
-                    a, "%s  - {between: [%s, %s], bandwidth: %.17gB/s, latency: %.17gs}\n", text,
-                    name_of(m, i, a), name_of(m, k, a), m->link[i][k],
-                    m->latency_s + m->more_s[i][k]);
+                text = weft_arena_print(a, "%s  - {between: [%s, %s], %s, latency: %.17gs}\n", text,
+                                        name_of(m, i, a), name_of(m, k, a),
+                                        rate_text(m, m->link[i][k], a),
+                                        m->latency_s + m->more_s[i][k]);
     }
     return text;
 }
@@ -328,9 +360,10 @@ weft_platform *small_platform(const small_machine *m)
                                    : "";
     int first = m->is_swapped;
     const char *text =
-        weft_arena_print(a, "schema: weft.platform/1\nname: small\n%s%sdevices:\n%s%s%s%s",
-                         m->has_host ? "host: cpu\n" : "", m->hides ? "overlap: true\n" : "", host,
-                         kind_text(m, first, a), kind_text(m, !first, a), links_text(m, a));
+        weft_arena_print(a, "schema: weft.platform/1\nname: small\n%s%s%sdevices:\n%s%s%s%s%s",
+                         m->has_host ? "host: cpu\n" : "", m->hides ? "overlap: true\n" : "",
+                         m->is_contend ? "transfer: contend\n" : "", host, kind_text(m, first, a),
+                         kind_text(m, !first, a), links_text(m, a), shared_text(m, a));
     weft_platform *p;
 
     CHECK_OK(weft_platform_parse(text, strlen(text), "small.yaml", &p));

@@ -156,7 +156,7 @@ void weft_users_add(weft_users *u, int from, int to, double bytes)
     weft_users_receive(u, &from, 1, to, bytes);
 }
 
-static double capacity_of(const weft_users *u, int i)
+double weft_users_capacity(const weft_users *u, int i)
 {
     const weft_platform *p = u->platform;
 
@@ -168,7 +168,7 @@ void weft_users_slow(const weft_users *u, weft_link_cost *slowest)
 {
     for (int i = 0; i < u->n_shared; i++)
         if (u->n[i] > 0)
-            slowest->bytes_per_s = fmin(slowest->bytes_per_s, capacity_of(u, i) / u->n[i]);
+            slowest->bytes_per_s = fmin(slowest->bytes_per_s, weft_users_capacity(u, i) / u->n[i]);
 }
 
 double weft_users_s(const weft_users *u)
@@ -176,6 +176,6 @@ double weft_users_s(const weft_users *u)
     double longest_s = 0;
 
     for (int i = 0; i < u->n_shared; i++)
-        longest_s = fmax(longest_s, u->bytes[i] / capacity_of(u, i));
+        longest_s = fmax(longest_s, u->bytes[i] / weft_users_capacity(u, i));
     return longest_s;
 }

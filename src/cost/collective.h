@@ -91,6 +91,7 @@ void weft_users_add(weft_users *u, int from, int to, double bytes);
 void weft_users_receive(weft_users *u, const int *from, int n_from, int to, double bytes);
 /* Makes *slowest no faster than the share of each, all being equally long. */
 void weft_users_slow(const weft_users *u, weft_link_cost *slowest);
+double weft_users_capacity(const weft_users *u, int i); /* bytes a second */
 /* The time that the fullest of what is shared takes for its bytes. */
 double weft_users_s(const weft_users *u);
 

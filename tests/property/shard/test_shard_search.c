@@ -138,6 +138,7 @@ typedef struct variant {
     weft_shard_constraints constraints;
     bool hides;
     int most_steps, n_accelerators, n_kinds; /* 0: drawn */
+    bool has_sharing; /* curves, shared resources and contention, by the seed */
 } variant;
 
 static small_machine draw_machine(weft_rng *r, const variant *v, uint64_t seed)
@@ -147,6 +148,11 @@ static small_machine draw_machine(weft_rng *r, const variant *v, uint64_t seed)
     small_machine m = small_draw_machine(r, n, n_kinds, 2);
 
     m.hides = v->hides;
+    if (v->has_sharing) {
+        m.has_curves = seed % 2 == 0;
+        m.is_contend = seed % 5 == 0;
+        m.n_sharing = 2 + (int)(seed / 2 % 2);
+    }
     return m;
 }
 
@@ -233,6 +239,15 @@ TEST(auto_is_the_optimum_in_stretches)
     tally t = check_optima(&few, 30001, N_DRAWN(200)), u = check_optima(&four, 40001, N_DRAWN(50));
 
     CHECK(!IS_THOROUGH || (t.n_parted > t.n / 4 && t.n_several_sets + u.n_several_sets > 0));
+}
+
+TEST(auto_is_the_optimum_with_shared_resources_and_curves)
+{
+    variant any = {.most_steps = 4, .has_sharing = true};
+    variant four = {.most_steps = 3, .has_sharing = true, .n_accelerators = 4, .n_kinds = 1};
+    tally t = check_optima(&any, 70001, N_DRAWN(300)), u = check_optima(&four, 80001, N_DRAWN(40));
+
+    CHECK(!IS_THOROUGH || t.n_parted + u.n_parted > t.n / 4);
 }
 
 /* Three equal accelerators with a design for convolutions and one for pools, links all alike. */
@@ -710,6 +725,7 @@ int main(void)
         cmocka_unit_test(auto_is_the_optimum_without_shared_shards),
         cmocka_unit_test(auto_is_the_optimum_with_hidden_communication),
         cmocka_unit_test(auto_is_the_optimum_in_stretches),
+        cmocka_unit_test(auto_is_the_optimum_with_shared_resources_and_curves),
         cmocka_unit_test(stretches_use_two_sets_of_one_kind),
         cmocka_unit_test(bounds_hold_where_memory_binds),
         cmocka_unit_test(machines_that_are_the_same_or_better),

@@ -20,15 +20,13 @@ typedef struct tally {
     int n, n_infeasible, n_tight; /* tight: the best plan needs recomputation */
 } tally;
 
-static void compare(uint64_t seed, bool is_dag, int most_units, tally *t)
+static void compare_one(uint64_t seed, const weft_train_problem *p, tally *t)
 {
-    weft_rng r = weft_rng_seed(seed);
-    small_training d = draw_small_training(is_dag, most_units, &r);
     weft_arena *a = weft_arena_new();
-    double best_s = brute_train(d.training, a);
+    double best_s = brute_train(p, a);
     weft_train_solution s;
 
-    CHECK_OK(solve("auto", d.training, 0, a, &s));
+    CHECK_OK(solve("auto", p, 0, a, &s));
     t->n++;
     if (best_s < INFINITY) {
         if (s.proof.outcome != WEFT_OPTIMAL || fabs(s.proof.value - best_s) > 2e-9 * best_s)
@@ -47,7 +45,36 @@ static void compare(uint64_t seed, bool is_dag, int most_units, tally *t)
         t->n_infeasible++;
     }
     weft_arena_free(a);
+}
+
+static void compare(uint64_t seed, bool is_dag, int most_units, tally *t)
+{
+    weft_rng r = weft_rng_seed(seed);
+    small_training d = draw_small_training(is_dag, most_units, &r);
+
+    compare_one(seed, d.training, t);
     drop_small_training(&d);
+}
+
+/* Bandwidth by size, and links that share a card. */
+TEST(shared_resources_and_curves_are_solved_as_by_brute_force)
+{
+    static const double same[2] = {1, 1};
+    tally t = {0};
+
+    for (uint64_t seed = 1; seed <= N_MANY(400); seed++) {
+        weft_rng r = weft_rng_seed(200000 + seed);
+        small_training d = draw_small_training(seed % 3 == 0, 5, &r), e;
+        small_machines m = d.machines;
+
+        m.has_curves = seed % 4 != 1;
+        m.is_shared = seed % 4 != 2;
+        e = vary_small_training(&d, &m, &d.training->constraints, same);
+        compare_one(200000 + seed, e.training, &t);
+        drop_small_training(&e);
+        drop_small_training(&d);
+    }
+    CHECK(t.n > t.n_infeasible);
 }
 
 TEST(chains_are_solved_as_by_brute_force)
@@ -167,6 +194,7 @@ int main(void)
         cmocka_unit_test(time_by_recurrence_is_that_of_the_simulator),
         cmocka_unit_test(chains_are_solved_as_by_brute_force),
         cmocka_unit_test(graphs_are_solved_as_by_brute_force),
+        cmocka_unit_test(shared_resources_and_curves_are_solved_as_by_brute_force),
         cmocka_unit_test(bounds_hold_and_more_steps_never_hurt),
         cmocka_unit_test(a_wider_network_never_makes_the_best_step_longer),
     };

@@ -853,6 +853,43 @@ TEST(no_plan_is_below_the_floor)
     CHECK_INT(for_plans(&constraints, 2, is_above_floor), 24);
 }
 
+/* An input of 301,056 bytes for sixteen chiplets behind one link of 1 GB/s. */
+TEST(chiplets_share_the_link_to_their_host)
+{
+    static const char *const how[] = {"transfer: contend\n",
+                                      "shared: [{name: port, bandwidth: 1GB/s, of: [{star: "
+                                      "{center: hub, to: [chip]}}]}]\n"};
+
+    for (int i = 0; i < 2; i++) {
+        weft_arena *a = weft_arena_new();
+        const char *text = weft_arena_print(
+            a,
+            "schema: weft.platform/1\nname: chiplets\nhost: cpu\nswitches: [hub]\ndevices:\n"
+            "  - {name: cpu, model: roofline, peak_flops: 1e9, memory_bandwidth: 10GB/s}\n"
+            "  - {name: chip, count: 16, model: roofline, peak_flops: 1e12, memory_bandwidth: "
+            "10GB/s}\n"
+            "links:\n  - {between: [cpu, hub], bandwidth: 1GB/s}\n"
+            "  - {star: {center: hub, to: [chip]}, bandwidth: 4GB/s}\n%s",
+            how[i]);
+        weft_shard_problem p = {0};
+        weft_platform *f = NULL;
+        weft_device_set set = {.n = 16};
+        weft_link_cost host;
+
+        CHECK_OK(weft_platform_parse(text, strlen(text), "chiplets.yaml", &f));
+        p.platform = f;
+        for (int k = 1; k <= 16; k++) {
+            set.n = k;
+            set.member[k - 1] = k;
+            host = weft_host_link_cost(&p, &set);
+            CHECK(weft_link_cost_s(&host, 301056.0 / k) >= 301056e-9 * (1 - 1e-12));
+        }
+        CHECK_NEAR(weft_link_cost_s(&host, 301056.0 / 16), 301.056e-6);
+        weft_platform_free(f);
+        weft_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -861,6 +898,7 @@ int main(void)
         cmocka_unit_test(simulating_again_changes_nothing),
         cmocka_unit_test(peaks_of_memory_are_those_of_a_naive_look_at_every_start),
         cmocka_unit_test(links_of_sets_are_those_of_their_slowest_pair),
+        cmocka_unit_test(chiplets_share_the_link_to_their_host),
         cmocka_unit_test(networks_that_cannot_be_sharded_are_refused),
         cmocka_unit_test(each_rule_is_named_when_it_is_broken),
         cmocka_unit_test(plans_are_read_as_they_were_written),

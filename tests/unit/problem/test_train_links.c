@@ -7,9 +7,9 @@
 
 enum { N_UNITS = 6, N_WIDTHS = 3, N_SHARES = 6, MOST_TABLES = 8 * N_WIDTHS * N_SHARES };
 
-static drawn_training opened(const char *platform)
+static drawn_training made(weft_platform *platform)
 {
-    drawn_training d = {.arena = weft_arena_new()};
+    drawn_training d = {.arena = weft_arena_new(), .platform = platform};
     static const int widths[N_WIDTHS] = {1, 2, 4};
     static const int64_t shares[N_SHARES] = {1, 2, 3, 4, 5, 6};
     const weft_block_cost *cost[MOST_TABLES];
@@ -22,7 +22,6 @@ static drawn_training opened(const char *platform)
                                  .cost = cost,
                                  .state = state};
 
-    CHECK_OK(weft_platform_open(platform, &d.platform));
     s.platform = d.platform;
     s.constraints =
         (weft_train_constraints){.batch = 12, .schedules = 0xf, .recomputes = 7, .most_chunks = 1};
@@ -33,6 +32,22 @@ static drawn_training opened(const char *platform)
     }
     CHECK_OK(weft_train_problem_make(&s, &d.training));
     return d;
+}
+
+static drawn_training opened(const char *name)
+{
+    weft_platform *p = NULL;
+
+    CHECK_OK(weft_platform_open(name, &p));
+    return made(p);
+}
+
+static drawn_training written(const char *text)
+{
+    weft_platform *p = NULL;
+
+    CHECK_OK(weft_platform_parse(text, strlen(text), "p.yaml", &p));
+    return made(p);
 }
 
 static weft_stage stage_of(int width, int n_parts, weft_device_set_part first,
@@ -132,6 +147,32 @@ TEST(shared_parameters_go_to_the_owner_and_back)
     /* each of four members holds a quarter */
     CHECK_NEAR(weft_shared_s(d.training, &one, &wide, true, 1e6), 5e-6 + 4e6 / 25e9);
     CHECK(weft_shared_s(d.training, &one, &wide, true, 0) <= 0);
+    drop_training(&d);
+}
+
+/* 7 billion parameters of 16 bits, 8 tensor-parallel shards in each of 4 servers with one card of 25
+ * GB/s: the sum moves 2 * 3/4 * 13.5 GB through each card, whatever the links behind it carry. */
+TEST(shards_of_a_server_share_its_card)
+{
+    static const char text[] =
+        "schema: weft.platform/1\nname: servers\nswitches: [net]\ngroups:\n"
+        "  - name: server\n    count: 4\n    switches: [hub]\n    devices:\n"
+        "      - {name: gpu, count: 8, model: roofline, peak_flops: 1e12, memory_bandwidth: "
+        "1TB/s}\n"
+        "    links: [{star: {center: hub, to: [gpu]}, bandwidth: 300GB/s}]\n"
+        "    shared: [{name: card, bandwidth: 25GB/s, of: [{star: {center: net, to: [gpu]}}]}]\n"
+        "links: [{star: {center: net, to: [server.gpu]}, bandwidth: 25GB/s}]\n";
+    drawn_training d = written(text);
+    weft_stage shards = stage_of(8, 1, (weft_device_set_part){0, 4, 0, 1, 1}, none);
+    weft_stage all = stage_of(1, 1, (weft_device_set_part){0, 32, 0, 1, 1}, none);
+    weft_stage here = stage_of(8, 1, (weft_device_set_part){0, 1, 0, 1, 1}, none);
+    weft_stage there = stage_of(8, 1, (weft_device_set_part){0, 1, 1, 1, 1}, none);
+
+    CHECK(weft_sync_s(d.training, &shards, 13.5e9 / 8) >= 0.81 * (1 - 1e-9));
+    CHECK_NEAR(weft_sync_s(d.training, &shards, 13.5e9 / 8), 2 * 3.0 / 4 * 13.5e9 / 25e9);
+    CHECK_NEAR(weft_sync_s(d.training, &all, 1e9), /* inside servers first, then 8 rings at once */
+               2 * 7.0 / 8 * 1e9 / 300e9 + 2 * 3.0 / 4 * 1e9 / 25e9);
+    CHECK_NEAR(weft_hop_s(d.training, &here, &there, 1e6), 8e6 / 25e9); /* 8 members get all */
     drop_training(&d);
 }
 
@@ -387,6 +428,7 @@ int main(void)
         cmocka_unit_test(sums_between_servers_have_two_ways),
         cmocka_unit_test(hops_go_from_member_to_member),
         cmocka_unit_test(shared_parameters_go_to_the_owner_and_back),
+        cmocka_unit_test(shards_of_a_server_share_its_card),
         cmocka_unit_test(links_are_those_of_the_formulas),
     };
 
