@@ -24,6 +24,7 @@ static const weft_fit_param fit_params[] = {
     {"tile_cost",         WEFT_P_TILE_COST,       0.01, 200,  8,    WEFT_UNIT_NONE,    "",   1  },
     {"fill",              WEFT_P_FILL,            1e-9, 1e-4, 2e-7, WEFT_UNIT_SECONDS, "us", 1e6},
     {"conv_efficiency",   WEFT_P_CONV_EFFICIENCY, 0.02, 1,    0.7,  WEFT_UNIT_NONE,    "",   1  },
+    {"host_time",         WEFT_P_HOST_TIME,       1e-8, 1e-2, 1e-5, WEFT_UNIT_SECONDS, "us", 1e6},
     {"step",              WEFT_P_STEP,            1e-8, 1e-2, 1e-5, WEFT_UNIT_SECONDS, "us", 1e6},
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* measured.c: tables of measured rows.
  *
- *   case, what, model, params, platform, device, constants, type, published, unit, group, source, note
+ *   case, what, model, params, platform, device, constants, type, software, published, unit, group,
+ *   source, note
  *
  * Columns may stand in any order; only what, params, published and unit must be there. `params` are
  * those of the kind, "m=128,n=64,k=512", blanks instead of commas if one likes. Its tables below are
@@ -109,6 +110,7 @@ enum {
     C_DEVICE,
     C_CONSTANTS,
     C_TYPE,
+    C_SOFTWARE,
     C_PUBLISHED,
     C_UNIT,
     C_GROUP,
@@ -118,8 +120,8 @@ enum {
 };
 
 static const char *const column_names[N_COLUMNS] = {
-    "case", "what",      "model", "params", "platform", "device", "constants",
-    "type", "published", "unit",  "group",  "source",   "note"};
+    "case", "what",     "model",     "params", "platform", "device", "constants",
+    "type", "software", "published", "unit",   "group",    "source", "note"};
 
 typedef struct reader {
     weft_csv csv;
@@ -229,6 +231,17 @@ static weft_status read_type(const reader *r, const weft_csv_row *row, weft_meas
     return WEFT_OK;
 }
 
+static weft_status read_software(const reader *r, const weft_csv_row *row, weft_measured_row *out)
+{
+    const char *name = field(r, row, C_SOFTWARE);
+
+    out->has_software = *name != '\0';
+    out->software = out->has_software ? weft_software_find(name) : WEFT_SOFTWARE_GRAPH;
+    if (out->software == WEFT_N_SOFTWARES)
+        return fail_field(r, row, C_SOFTWARE, "graph, eager, fused or flash");
+    return WEFT_OK;
+}
+
 /* --- published values ------------------------------------------------------------------------ */
 
 /* What a rate counts, in the time that is predicted; 0: it has no such unit. */
@@ -322,6 +335,7 @@ static weft_status read_row(const reader *r, const weft_csv_row *row, weft_measu
     WEFT_TRY(read_what(r, row, out));
     WEFT_TRY(read_params(r, row, out));
     WEFT_TRY(read_type(r, row, out));
+    WEFT_TRY(read_software(r, row, out));
     WEFT_TRY(read_published(r, row, out));
     return read_names(r, row, out);
 }

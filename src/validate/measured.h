@@ -65,7 +65,9 @@ typedef struct weft_measured_row {
     const char *label; /* of the column `case`, else the parameters */
     const char *model, *platform, *device, *group, *source, *unit, *params, *constants;
     weft_dtype type;
-    bool is_tf32; /* f32, run as tf32 */
+    bool is_tf32;      /* f32, run as tf32 */
+    bool has_software; /* it says which; else the platform does */
+    weft_software software;
     const void *shape;
     double published; /* in `unit` */
     double seconds;   /* the same as a time */

@@ -229,7 +229,11 @@ static weft_work_key rnn_key(const weft_measured_row *r)
 static weft_status open_network(const weft_measured_row *r, weft_ready *out)
 {
     const weft_infer_shape *s = r->shape;
-    weft_model_options how = {.batch = s->batch, .dtype = r->type, .optimizer = WEFT_ADAM};
+    weft_model_options how = {.batch = s->batch,
+                              .dtype = r->type,
+                              .optimizer = WEFT_ADAM,
+                              .software = r->has_software ? r->software : out->platform->software,
+                              .has_software = true};
 
     WEFT_TRY(weft_model_open(r->model, &how, &out->network));
     return weft_work_keys_new(out->network->graph, &out->keys);

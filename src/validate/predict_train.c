@@ -35,7 +35,11 @@ weft_status weft_ready_train_s(const weft_ready *r, double *out)
     weft_train_request request = {
         .model = r->row->model,
         .platform = r->platform_name,
-        .options = {.dtype = r->row->type, .train = true, .optimizer = WEFT_ADAM}
+        .options = {.dtype = r->row->type,
+                    .train = true,
+                    .optimizer = WEFT_ADAM,
+                    .software = r->row->software,
+                    .has_software = r->row->has_software}
     };
     weft_train_case opened;
     weft_status status = read_cut(shape, a, &request.constraints);

@@ -28,7 +28,7 @@ TEST(times_and_rates_become_seconds)
     CHECK_TEXT(m.summary, "of a test");
     CHECK(m.has_choices);
     CHECK_INT(m.n, 3);
-    CHECK_NEAR(m.row[0].seconds * 1e6, 5);
+    CHECK_NEAR(m.row[0].seconds * 1e6, 5.0);
     CHECK_INT(((const weft_gemm_shape *)m.row[0].shape)->k, 3);
     CHECK_NEAR(m.row[1].seconds, 8 / 400.0);
     CHECK_NEAR(m.row[2].seconds, 64 * 10 / (20.0 * 4));

@@ -11,9 +11,9 @@ TEST(quantiles_interpolate)
 
     CHECK_NEAR(weft_quantile(four, 4, 0.5, a), 2.5);
     CHECK_NEAR(weft_quantile(four, 4, 0.9, a), 3.7); /* 3 + 0.7 (4 - 3): place 0.9 * 3 = 2.7 */
-    CHECK_NEAR(weft_quantile(four, 4, 0, a), 1);
-    CHECK_NEAR(weft_quantile(four, 4, 1, a), 4);
-    CHECK_NEAR(weft_quantile(one, 1, 0.9, a), 7);
+    CHECK_NEAR(weft_quantile(four, 4, 0, a), 1.0);
+    CHECK_NEAR(weft_quantile(four, 4, 1, a), 4.0);
+    CHECK_NEAR(weft_quantile(one, 1, 0.9, a), 7.0);
     CHECK(isnan(weft_quantile(one, 0, 0.5, a)));
     weft_arena_free(a);
 }
@@ -26,8 +26,8 @@ TEST(rank_correlation_knows_ties)
     const double tied[] = {1, 2, 2, 3};
     weft_arena *a = weft_arena_new();
 
-    CHECK_NEAR(weft_spearman(x, same, 4, a), 1);
-    CHECK_NEAR(weft_spearman(x, back, 4, a), -1);
+    CHECK_NEAR(weft_spearman(x, same, 4, a), 1.0);
+    CHECK_NEAR(weft_spearman(x, back, 4, a), -1.0);
     CHECK_NEAR(weft_spearman(tied, x, 4, a), 4.5 / sqrt(4.5 * 5));
     CHECK(isnan(weft_spearman(x, flat, 4, a)));
     weft_arena_free(a);
@@ -41,7 +41,7 @@ TEST(errors_are_of_times)
 
     CHECK_NEAR(e.median, 0.1); /* of 0.1, 0.5, 0 */
     CHECK_NEAR(e.p90, 0.1 + 0.8 * 0.4);
-    CHECK_NEAR(e.bias, 0); /* of +0.1, -0.5, 0 */
+    CHECK_NEAR(e.bias, 0.0); /* of +0.1, -0.5, 0 */
     CHECK_NEAR(e.spearman, 0.5);
     weft_arena_free(a);
 }
@@ -51,7 +51,7 @@ TEST(regret_is_what_the_choice_costs)
     const double measured[] = {10, 12, 15}, good[] = {1, 2, 3}, bad[] = {3, 2, 1},
                  equal[] = {1, 1, 3};
 
-    CHECK_NEAR(weft_regret(measured, good, 3), 0);
+    CHECK_NEAR(weft_regret(measured, good, 3), 0.0);
     CHECK_NEAR(weft_regret(measured, bad, 3), 0.5);
     CHECK_NEAR(weft_regret(measured, equal, 3), 0.1); /* 11 is the mean of 10 and 12 */
     CHECK(isnan(weft_regret(measured, good, 0)));
