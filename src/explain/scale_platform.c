@@ -56,10 +56,20 @@ static bool scale_device(weft_doc *entry, double factor, weft_arena *a)
     return has_rates;
 }
 
+/* The bandwidths of its points. */
+static bool scale_curve(weft_doc *curve, double factor, weft_arena *a)
+{
+    for (int i = 0; curve != NULL && i < curve->n; i++)
+        curve->item[i]->item[1] = weft_doc_times(curve->item[i]->item[1], factor, a);
+    return curve != NULL;
+}
+
 static bool scale_link(weft_doc *entry, double factor, weft_arena *a)
 {
+    bool has_curve = scale_curve(weft_doc_entry(entry, "curve"), 1 / factor, a);
+
     scale_key(entry, "latency", factor, a);
-    return scale_key(entry, "bandwidth", 1 / factor, a);
+    return scale_key(entry, "bandwidth", 1 / factor, a) || has_curve;
 }
 
 /* "server.gpu"; "all of gpu in server". */

@@ -324,7 +324,7 @@ static bool has_original(const weft_doc *entry, const renaming *r, weft_arena *a
 /* A link between original and copy like the first that the original has. False: it has none. */
 static bool link_copies(weft_doc *scope, const renaming *r, weft_arena *a)
 {
-    static const char *const kept[] = {"bandwidth", "latency", "duplex"};
+    static const char *const kept[] = {"bandwidth", "latency", "duplex", "curve"};
     weft_doc *list = weft_doc_entry(scope, "links"), *link = weft_doc_new(a, WEFT_DOC_MAP);
     const char *const ends[2] = {r->from, r->to};
 

@@ -9,7 +9,8 @@
  *   switches: [name, or {name: name}]
  *   links:    [{between: [a, b] | all: [a, ..] | star: {center: a, to: [b, ..]},
  *               bandwidth, latency, duplex: full | half, curve: [[bytes, bandwidth], ..]}]
- *   shared:   [{name, bandwidth, duplex: full | half, of: [{between | all | star of links}]}]
+ *   shared:   [{name, bandwidth, duplex: full | half, of: [{between | all | star of links}] or
+ *               [devices]}]
  *   groups:   [{name, count, devices, switches, links, shared}]
  *   calibrated: {device, rows, what, held_out_median, p90, rho}, as weft calibrate writes it
  *
@@ -762,6 +763,76 @@ static const weft_param shared_row = {"bandwidth",   NO_PLACE,       WEFT_UNIT_B
                                       WEFT_POSITIVE, WEFT_UNLIMITED, "of all links together"};
 
 /* Links that share the bandwidth of one thing: a card, a port, a host link. */
+static weft_status share_links(const visitor *v, const weft_doc *of)
+{
+    static const char *const keys[] = {"between", "all", "star"};
+
+    for (int i = 0; i < of->n; i++) {
+        if (of->item[i]->kind != WEFT_DOC_MAP)
+            return weft_doc_fail(of->item[i],
+                                 "'of' has %s in it, expected links like {between: [a, b]}, or "
+                                 "devices only",
+                                 weft_doc_kind_name(of->item[i]->kind));
+        WEFT_TRY(weft_doc_known_keys(of->item[i], keys, 3));
+        WEFT_TRY(check_form(of->item[i]));
+        WEFT_TRY(visit_form(v, of->item[i]));
+    }
+    return WEFT_OK;
+}
+
+/* The fastest memory of a device's designs. */
+static weft_status own_bandwidth(const weft_machine *m, int place, const weft_doc *at, double *out)
+{
+    const weft_device *d = &m->device.at[place / 2];
+
+    if (place % 2 != 0)
+        return weft_doc_fail(at, "'%s' is a switch, expected devices that share a memory",
+                             weft_machine_name(m, place));
+    *out = 0;
+    for (int i = 0; i < d->n_designs; i++) {
+        if (d->design[i].profile || !has_param(d->design[i].model, "memory_bandwidth"))
+            return weft_doc_fail(at,
+                                 "'%s' has measured times, which do not say what they take from a "
+                                 "shared memory",
+                                 d->name);
+        *out = fmax(*out, d->design[i].value[WEFT_P_BANDWIDTH]);
+    }
+    return WEFT_OK;
+}
+
+static void slow_memory(weft_machine *m, int place, double factor)
+{
+    weft_device *d = &m->device.at[place / 2];
+    weft_design *design =
+        weft_arena_copy(m->arena, d->design, (size_t)d->n_designs * sizeof *d->design);
+
+    for (int i = 0; i < d->n_designs; i++)
+        design[i].value[WEFT_P_BANDWIDTH] *= factor;
+    d->design = design;
+}
+
+/* Devices of a system on chip that share a memory, counted as if all were at work: each gets its part,
+ * in proportion to what it could take alone. */
+static weft_status share_memory(weft_machine *m, const weft_doc *of, const scope *s,
+                                double bytes_per_s)
+{
+    weft_places devices = {0};
+    double sum = 0, own = 0;
+
+    WEFT_TRY(read_ends(m, of, s, &devices));
+    for (int i = 0; i < devices.n; i++) {
+        for (int k = 0; k < i; k++)
+            if (devices.at[k] == devices.at[i])
+                return weft_doc_fail(of, "'%s' is in this list twice",
+                                     weft_machine_name(m, devices.at[i]));
+        WEFT_TRY(own_bandwidth(m, devices.at[i], of, &own));
+        sum += own;
+    }
+    for (int i = 0; i < devices.n && sum > bytes_per_s; i++)
+        slow_memory(m, devices.at[i], bytes_per_s / sum);
+    return WEFT_OK;
+}
+
 static weft_status add_shared(weft_machine *m, const weft_doc *map, const scope *s)
 {
     static const char *const keys[] = {"name", "bandwidth", "duplex", "of"};
@@ -776,24 +847,16 @@ static weft_status add_shared(weft_machine *m, const weft_doc *map, const scope 
     WEFT_TRY(read_row(map, &shared_row, &bytes_per_s));
     WEFT_TRY(read_duplex(map, &is_half));
     WEFT_TRY(weft_doc_need(map, "of", WEFT_DOC_LIST, &of));
+    if (of->n == 0)
+        return weft_doc_fail(of, "'of' is an empty list, expected links like {between: [a, b]}, or "
+                                 "devices");
+    if (of->item[0]->kind == WEFT_DOC_TEXT)
+        return share_memory(m, of, s, bytes_per_s);
     name = weft_arena_print(m->arena, "%s%s", s->prefix, name);
     v.there = v.back = weft_machine_resource(m, name, bytes_per_s);
     if (!is_half)
         v.back = weft_machine_resource(m, weft_arena_print(m->arena, "%s back", name), bytes_per_s);
-    if (of->n == 0)
-        return weft_doc_fail(of, "'of' is an empty list, expected links like {between: [a, b]}");
-    for (int i = 0; i < of->n; i++) {
-        if (of->item[i]->kind != WEFT_DOC_MAP)
-            return weft_doc_fail(of->item[i],
-                                 "'of' has %s in it, expected links like "
-                                 "{between: [a, b]}",
-                                 weft_doc_kind_name(of->item[i]->kind));
-        WEFT_TRY(
-            weft_doc_known_keys(of->item[i], (const char *const[]){"between", "all", "star"}, 3));
-        WEFT_TRY(check_form(of->item[i]));
-        WEFT_TRY(visit_form(&v, of->item[i]));
-    }
-    return WEFT_OK;
+    return share_links(&v, of);
 }
 
 static weft_status add_all_shared(weft_machine *m, const weft_doc *map, const scope *s)

@@ -291,6 +291,70 @@ TEST(no_transfer_model_breaks_a_claim)
     print_tally("contend and block", &t);
 }
 
+/* Links of some pairs take longer for messages of some sizes. */
+static void add_curves(weft_problem *p, weft_rng *r)
+{
+    static const double bytes[] =
+        {
+            0.5, 2, 3, 20
+    },
+                        seconds[2][4] = {{1, 1, 4, 9}, {0, 6, 6, 20}};
+    static const weft_link_curve curve[2] = {
+        {4, bytes, seconds[0]},
+        {4, bytes, seconds[1]}
+    };
+    int n = p->n_devices * p->n_devices;
+    uint64_t *curves = WEFT_NEW(p->arena, uint64_t, n);
+
+    for (int k = 0; k < n; k++)
+        curves[k] = (uint64_t)weft_rng_below(r, 4);
+    p->curve = curve;
+    p->curves = curves;
+}
+
+/* Some pairs share a resource: one more link on their routes. */
+static void add_shared(weft_problem *p, weft_rng *r)
+{
+    int n = p->n_devices * p->n_devices, n_route = 0;
+    int *at = WEFT_NEW(p->arena, int, n + 1), *route = WEFT_NEW(p->arena, int, 2 * n + 2);
+    const char **name = WEFT_NEW(p->arena, const char *, p->n_links + 1);
+
+    for (int k = 0; k < n; k++) {
+        for (int i = p->route_at[k]; i < p->route_at[k + 1]; i++)
+            route[n_route++] = p->route[i];
+        if (p->route_at[k + 1] > p->route_at[k] && weft_rng_below(r, 3) > 0)
+            route[n_route++] = p->n_links;
+        at[k + 1] = n_route;
+    }
+    for (int i = 0; i < p->n_links; i++)
+        name[i] = p->link_name[i];
+    name[p->n_links++] = "card";
+    p->link_name = name;
+    p->route_at = at;
+    p->route = route;
+}
+
+TEST(curves_and_shared_links_break_no_claim)
+{
+    tally t = {{0}, {0}};
+
+    for (uint64_t seed = 1; seed <= N_MANY(N_MODELS); seed++) {
+        weft_rng r = weft_rng_seed(seed);
+        weft_problem *p = random_mixed_problem(seed, 2 + (int)(seed % 5), 2 + (int)(seed / 5 % 2),
+                                               traits_of(seed));
+
+        if (seed % 3 != 0)
+            add_curves(p, &r);
+        if (seed % 2 == 0) {
+            p->transfer = WEFT_CONTEND;
+            add_shared(p, &r);
+        }
+        check_problem(p, seed % SLOW_SHARE == 0, &t);
+        weft_problem_free(p);
+    }
+    print_tally("curves and shared links", &t);
+}
+
 /* All members of the registry, whatever they are: none claims what is not so. */
 TEST(nobody_claims_too_much)
 {
@@ -301,6 +365,13 @@ TEST(nobody_claims_too_much)
         weft_proof bound;
 
         p->constraints.goal = seed % 4 == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
+        if (seed % 3 == 0) {
+            weft_rng r = weft_rng_seed(seed);
+
+            add_curves(p, &r);
+            add_shared(p, &r);
+            p->transfer = seed % 2 == 0 ? WEFT_CONTEND : WEFT_OVERLAP;
+        }
         best = brute_optimum(p, p->n_devices);
         weft_place_bound(p, a, &bound);
         CHECK(is_below(bound.bound, best));
@@ -680,6 +751,7 @@ int main(void)
         cmocka_unit_test(known_optima_are_proved),
         cmocka_unit_test(solvers_agree_with_trying_every_plan),
         cmocka_unit_test(no_transfer_model_breaks_a_claim),
+        cmocka_unit_test(curves_and_shared_links_break_no_claim),
         cmocka_unit_test(nobody_claims_too_much),
         cmocka_unit_test(engines_agree_on_larger_problems),
         cmocka_unit_test(a_search_cut_short_keeps_its_promises),

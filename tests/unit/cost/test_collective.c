@@ -234,14 +234,18 @@ TEST(shared_resources_that_are_wrong)
     static const struct {
         const char *shared, *part;
     } cases[] = {
-        {"{name: x, of: [{between: [a, b]}]}",                                "bandwidth"     },
-        {"{name: x, bandwidth: 1GB/s}",                                       "of"            },
-        {"{name: x, bandwidth: 1GB/s, of: []}",                               "empty"         },
-        {"{name: x, bandwidth: 1GB/s, of: [3]}",                              "expected links"},
-        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, c]}]}",              "no device"     },
-        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, s]}]}",              "not linked"    },
-        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, b], all: [a, b]}]}", "expected one"  },
-        {"{name: x, bandwidth: 1GB/s, links: [], of: [{between: [a, b]}]}",   "links"         },
+        {"{name: x, of: [{between: [a, b]}]}",                                "bandwidth"        },
+        {"{name: x, bandwidth: 1GB/s}",                                       "of"               },
+        {"{name: x, bandwidth: 1GB/s, of: []}",                               "empty"            },
+        {"{name: x, bandwidth: 1GB/s, of: [a, a]}",                           "twice"            },
+        {"{name: x, bandwidth: 1GB/s, of: [a, s]}",                           "is a switch"      },
+        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, b]}, a]}",           "devices only"     },
+        {"{name: x, bandwidth: 1GB/s, of: [a, {between: [a, b]}]}",           "expected the name"},
+        {"{name: x, bandwidth: 1GB/s, of: [3]}",                              "expected links"   },
+        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, c]}]}",              "no device"        },
+        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, s]}]}",              "not linked"       },
+        {"{name: x, bandwidth: 1GB/s, of: [{between: [a, b], all: [a, b]}]}", "expected one"     },
+        {"{name: x, bandwidth: 1GB/s, links: [], of: [{between: [a, b]}]}",   "links"            },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -251,6 +255,31 @@ TEST(shared_resources_that_are_wrong)
         weft_platform *p = NULL;
 
         CHECK_FAILS(weft_platform_parse(text, strlen(text), "p.yaml", &p), cases[i].part);
+        weft_arena_free(a);
+    }
+}
+
+/* 137 GB/s for devices that could take 273 GB/s together: half of what each could alone. */
+TEST(devices_share_a_memory)
+{
+    static const char text[] =
+        "schema: weft.platform/1\nname: soc\ndevices:\n"
+        "  - {name: cpu, model: roofline, peak_flops: 1, memory_bandwidth: 68.5GB/s}\n"
+        "  - {name: gpu, model: roofline, peak_flops: 1, memory_bandwidth: 137GB/s}\n"
+        "  - {name: npu, count: 2, model: roofline, peak_flops: 1, memory_bandwidth: 34.25GB/s}\n"
+        "links: [{all: [cpu, gpu, npu], bandwidth: 1GB/s}]\n"
+        "shared: [{name: dram, bandwidth: %s, of: [cpu, gpu, npu]}]\n";
+    static const char *const bandwidth[] = {"137GB/s", "274GB/s"};
+
+    for (int i = 0; i < 2; i++) {
+        weft_arena *a = weft_arena_new();
+        weft_platform *p = parsed(weft_arena_print(a, text, bandwidth[i]));
+
+        CHECK_NEAR(p->device[0].design->value[WEFT_P_BANDWIDTH], (i + 1) * 34.25e9);
+        CHECK_NEAR(p->device[1].design->value[WEFT_P_BANDWIDTH], (i + 1) * 68.5e9);
+        CHECK_NEAR(p->device[3].design->value[WEFT_P_BANDWIDTH], (i + 1) * 17.125e9);
+        CHECK_INT(p->n_resources, 0);
+        weft_platform_free(p);
         weft_arena_free(a);
     }
 }
@@ -299,6 +328,7 @@ int main(void)
         cmocka_unit_test(measured_all_reduces_are_predicted),
         cmocka_unit_test(a_card_is_shared_by_a_server),
         cmocka_unit_test(shared_resources_that_are_wrong),
+        cmocka_unit_test(devices_share_a_memory),
         cmocka_unit_test(users_never_exceed_a_resource),
     };
 
