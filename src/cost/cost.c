@@ -190,22 +190,30 @@ static const weft_node *named(const weft_graph *g, int u)
     return n->phase == WEFT_BACKWARD && n->forward >= 0 ? &g->node[n->forward] : n;
 }
 
-/* The peak that a node needs and no design of a device that could run it has, or -1. */
+static int missing_of(const weft_design *d, const weft_work_key *k)
+{
+    const weft_device_row *model = weft_device_row_of(d->model);
+
+    return model->missing ? model->missing(d, k) : -1;
+}
+
+/* The peak that a node needs and no design of a device that could run it has, or -1. Which operators
+ * a design supports is asked last: it takes longest. */
 static int missing_peak(const weft_device *d, int n_designs, const weft_work_key *k,
                         const weft_node *n)
 {
-    int missing = -1;
+    int missing = -1, found = -1;
 
-    for (int i = 0; i < n_designs; i++) {
-        const weft_device_row *model = weft_device_row_of(d->design[i].model);
-
+    for (int i = 0; i < n_designs && missing < 0; i++)
+        missing = missing_of(&d->design[i], k);
+    for (int i = 0; i < n_designs && missing >= 0; i++) {
         if (!weft_design_supports(&d->design[i], n->op, n->domain))
             continue;
-        missing = model->missing ? model->missing(&d->design[i], k) : -1;
-        if (missing < 0)
+        found = missing_of(&d->design[i], k);
+        if (found < 0)
             return -1;
     }
-    return missing;
+    return found;
 }
 
 static weft_status fail_peak(const weft_device *d, int missing, const weft_graph *g, int u,
