@@ -9,6 +9,8 @@
  *              them) that backward nodes or the operators that are computed again read. Products of
  *              two results are computed again: for long sequences these are most of the stash and
  *              little of the work.
+ * Dropout has a mask besides, a byte for each element, that backward reads: KEEP_ALL keeps it,
+ * KEEP_SOME where it keeps what was dropped from; else it is drawn again from the same numbers.
  * A tensor that backward nodes of several units read counts in each of them: on a stage with all of
  * them that is too much, never too little, and exact if one unit's backward nodes read it, as in a
  * chain of blocks.
@@ -392,6 +394,36 @@ static double stash_of(const memory *m, weft_recompute r)
     return sum;
 }
 
+/* Elements of the result of a node on the fullest member; all, if the parts are not known. */
+static double elements_of(const memory *m, int tensor, int root)
+{
+    double elements = (double)m->g->tensor[tensor].elements;
+    double whole = root >= 0 ? (double)m->g->tensor[root].bytes : 0;
+
+    return whole > 0 && m->room->bytes[root] > 0 ? elements * m->room->bytes[root] / whole
+                                                 : elements;
+}
+
+/* Masks of dropout that a policy keeps. */
+static double mask_bytes(const memory *m, weft_recompute r)
+{
+    const weft_cost_net *n = m->p->net;
+    double sum = 0;
+
+    for (int i = n->node_at[m->p->block]; i < n->node_at[m->p->block + 1]; i++) {
+        int u = n->node[i], root, result = m->g->res[m->g->res_at[u]];
+
+        if (m->g->node[u].phase != WEFT_FORWARD || n->op[u] == NULL ||
+            !weft_op_has_mask(n->op[u]) || result < 0)
+            continue;
+        root = m->room->root[result];
+        if (r == WEFT_KEEP_ALL ||
+            (r == WEFT_KEEP_SOME && root >= 0 && m->room->is_kept[WEFT_KEEP_SOME][root]))
+            sum += elements_of(m, result, root);
+    }
+    return sum;
+}
+
 /* What KEEP_ALL holds and this policy does not: computed again before backward. */
 static double rebuilt(const memory *m, weft_recompute r)
 {
@@ -452,7 +484,7 @@ static void clean_room(const memory *m)
 void weft_block_memory(const weft_block_part *p, const int *state, weft_block_cost *cost)
 {
     memory m = {.p = p, .g = p->net->graph, .state = state, .room = p->net->room};
-    double backward, again;
+    double backward, again, mask[WEFT_N_RECOMPUTES] = {0};
 
     list_tensors(&m);
     find_bytes(&m);
@@ -462,12 +494,16 @@ void weft_block_memory(const weft_block_part *p, const int *state, weft_block_co
         keep_products(&m);
     }
     find_last(&m);
+    for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES && has_backward(&m); r++)
+        mask[r] = mask_bytes(&m, r);
     backward = backward_peak(&m);
     again = fmax(backward, forward_peak(&m, WEFT_KEEP_ALL));
     for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES; r++) {
-        cost->stash_bytes[r] = stash_of(&m, r);
+        double more = rebuilt(&m, r) + mask[WEFT_KEEP_ALL] - mask[r];
+
+        cost->stash_bytes[r] = stash_of(&m, r) + mask[r];
         cost->work_bytes[r] =
-            fmax(forward_peak(&m, r), rebuilt(&m, r) + (r == WEFT_KEEP_ALL ? backward : again));
+            fmax(forward_peak(&m, r), more + (r == WEFT_KEEP_ALL ? backward : again));
     }
     clean_room(&m);
 }

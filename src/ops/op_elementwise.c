@@ -104,6 +104,11 @@ weft_status weft_infer_dropout(weft_call *c)
     return WEFT_OK;
 }
 
+bool weft_op_has_mask(const weft_op *op)
+{
+    return op->infer == weft_infer_dropout;
+}
+
 /* The dimension of operand 0 that a vector of scales belongs to; -1 for one scale, for blocks, or
  * if that is not known. */
 static weft_status scale_axis(const weft_call *c, int slot, int *axis)

@@ -137,6 +137,9 @@ typedef struct weft_op {
     bool is_random;     /* never folded */
 } weft_op;
 
+/* Does backward read which elements were dropped? */
+bool weft_op_has_mask(const weft_op *op);
+
 int weft_op_count(void);
 const weft_op *weft_op_at(int i);                                  /* sorted by domain, then name */
 const weft_op *weft_op_find(const char *domain, const char *name); /* NULL: not in the table */

@@ -783,6 +783,55 @@ TEST(work_taken_apart_costs_the_same)
         }
 }
 
+/* Of two layers: one mask of the scores of 12 heads, two of the stream; and one of the embedding. */
+TEST(dropout_keeps_a_byte_for_each_element)
+{
+    double stream = 1024.0 * 768, scores = 12 * 1024.0 * 1024, masks = 2 * (scores + 2 * stream);
+    double stash[2][WEFT_N_RECOMPUTES];
+
+    for (int dropout = 0; dropout < 2; dropout++) {
+        trained t = half(dropout ? "gpt2:layers=2,dropout=1" : "gpt2:layers=2", 1, "dgx-a100");
+
+        CHECK(measured(&t, 1, 1, nvlink));
+        for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
+            stash[dropout][r] = cost_sum(&t).stash_bytes[r];
+        closed(&t);
+    }
+    check_near(stash[1][WEFT_KEEP_ALL], stash[0][WEFT_KEEP_ALL] + masks + stream);
+    CHECK(stash[1][WEFT_KEEP_SOME] <= stash[0][WEFT_KEEP_SOME] + masks + stream);
+    check_near(stash[1][WEFT_KEEP_NONE], stash[0][WEFT_KEEP_NONE]);
+}
+
+/* 2, 4 or 2 bytes of gradients, 12 of copies and moments, and 4 more in the last. */
+TEST(recipes_say_what_a_parameter_takes)
+{
+    static const double gradient[] = {2, 4, 2}, moments[] = {12, 12, 16};
+    trained t = half("gpt2:layers=2", 1, "dgx-a100");
+
+    for (int r = 0; r < WEFT_N_RECIPES; r++) {
+        weft_block_request request = {.blocks = &t.blocks,
+                                      .graph = t.graph,
+                                      .steps = t.steps,
+                                      .design = t.platform->device[1].design,
+                                      .width = 1,
+                                      .inside = nvlink,
+                                      .recipe = (weft_recipe)r};
+        double weights = 0, gradients = 0, kept = 0, sums = 0;
+
+        CHECK(weft_block_costs(&request, t.arena, t.cost, t.state));
+        for (int q = 0; q < t.blocks.n_blocks; q++) {
+            weights += t.state[q].sync_bytes / gradient[r];
+            gradients += t.state[q].gradient_bytes;
+            kept += t.state[q].moment_bytes;
+            sums += t.state[q].sync_bytes;
+        }
+        check_near(kept, moments[r] * weights);
+        CHECK(gradients >= sums); /* a tied parameter has them twice, and sums them once */
+        check_near(weights, 53561088);
+    }
+    closed(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -804,6 +853,8 @@ int main(void)
         cmocka_unit_test(networks_with_a_symbolic_batch_get_any),
         cmocka_unit_test(shares_that_fit_nowhere_are_left_out),
         cmocka_unit_test(work_taken_apart_costs_the_same),
+        cmocka_unit_test(dropout_keeps_a_byte_for_each_element),
+        cmocka_unit_test(recipes_say_what_a_parameter_takes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,20 +56,20 @@ TEST(what_cannot_be_is_refused_with_a_reason)
     static const struct {
         const char *text, *part; /* NULL: it can be */
     } row[] = {
-        {"tp=2,pp=2,dp=1,mbs=3",                     NULL                                       },
-        {"tp=1,pp=5,dp=1,mbs=1,schedule=1f1b",       NULL                                       },
-        {"pp=2,mbs=1,schedule=interleaved,chunks=2", NULL                                       },
+        {"tp=2,pp=2,dp=1,mbs=3",                     NULL                                           },
+        {"tp=1,pp=5,dp=1,mbs=1,schedule=1f1b",       NULL                                           },
+        {"pp=2,mbs=1,schedule=interleaved,chunks=2", NULL                                           },
         {"tp=3",                                     "one server, of which 'notation' has 2 at most"},
         {"tp=1,pp=3,dp=2",                           "are 6 devices, 'notation' has 5"              },
-        {"tp=2,pp=3",                                "are 6 devices"                            },
-        {"pp=4,tp=1,dp=2",                           "are 8 devices"                            },
-        {"mbs=5",                                    "do not divide the batch of 24"            },
-        {"mbs=8,dp=2",                               "microbatches of 16 samples do not divide" },
-        {"chunks=2,schedule=1f1b",                   "chunks=2 needs schedule=interleaved"      },
-        {"chunks=1,schedule=interleaved",            "chunks=1 contradicts schedule=interleaved"},
-        {"pp=1,schedule=interleaved",                "pp=1 contradicts schedule=interleaved"    },
-        {"pp=5,dp=1,mbs=1,schedule=interleaved",     "24 microbatches (batch 24 / dp=1 / mbs=1)"},
-        {"pp=3,chunks=2",                            "needs 6 units, the network has 5"         },
+        {"tp=2,pp=3",                                "are 6 devices"                                },
+        {"pp=4,tp=1,dp=2",                           "are 8 devices"                                },
+        {"mbs=5",                                    "do not divide the batch of 24"                },
+        {"mbs=8,dp=2",                               "microbatches of 16 samples do not divide"     },
+        {"chunks=2,schedule=1f1b",                   "chunks=2 needs schedule=interleaved"          },
+        {"chunks=1,schedule=interleaved",            "chunks=1 contradicts schedule=interleaved"    },
+        {"pp=1,schedule=interleaved",                "pp=1 contradicts schedule=interleaved"        },
+        {"pp=5,dp=1,mbs=1,schedule=interleaved",     "24 microbatches (batch 24 / dp=1 / mbs=1)"    },
+        {"pp=3,chunks=2",                            "needs 6 units, the network has 5"             },
     };
     weft_arena *a = weft_arena_new();
     weft_platform *p = NULL;
