@@ -50,9 +50,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     weft_costs *costs;
     weft_status status;
 
-    if (r->platform == NULL || *r->platform == '\0')
-        return weft_fail(WEFT_E_INPUT,
-                         "no platform is given, expected --on PLATFORM (see: weft list platforms)");
+    WEFT_TRY(weft_need_platform(r->platform));
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     WEFT_TRY(weft_model_open(r->model, &r->options, &out->model));
     WEFT_TRY(weft_only_check(out->platform, out->model->graph));

@@ -11,11 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *place_name(const weft_platform *p, int place)
-{
-    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
-}
-
 /* Parallel links between two places are told apart by a number. */
 static const char *new_link_name(weft_map *names, weft_arena *a, const char *name)
 {
@@ -36,7 +31,7 @@ static int *number_links(const weft_platform *p, weft_problem_extra *x, weft_are
 
     for (int k = 0; k < p->n_links; k++) {
         const weft_link *l = &p->link[k];
-        const char *one = place_name(p, l->a), *other = place_name(p, l->b);
+        const char *one = weft_place_name(p, l->a), *other = weft_place_name(p, l->b);
         const char *mark = l->is_half_duplex ? "-" : ">";
 
         of_hop[2 * k] = of_hop[2 * k + 1] = x->n_links;
@@ -140,14 +135,6 @@ static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a
     s->reader = g->use;
 }
 
-/* The first task of a group of tasks that must share a device. */
-static int first_of(int *group, int u)
-{
-    while (group[u] != u)
-        u = group[u] = group[group[u]];
-    return u;
-}
-
 /* A parameter that training changes exists once: all that read it, and its update, share a device.
  */
 static void use_updates(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
@@ -161,14 +148,14 @@ static void use_updates(const weft_graph *g, weft_problem_spec *s, weft_arena *a
         int w = g->node[u].phase == WEFT_UPDATE ? g->arg[g->arg_at[u]] : -1;
 
         for (int k = w < 0 ? 0 : g->use_at[w]; w >= 0 && k < g->use_at[w + 1]; k++) {
-            int one = first_of(group, u), other = first_of(group, g->use[k]);
+            int one = weft_root(group, u), other = weft_root(group, g->use[k]);
 
             group[one < other ? other : one] = one < other ? one : other;
             is_shared[u] = is_shared[g->use[k]] = true;
         }
     }
     for (int u = 0; u < g->n_nodes; u++)
-        colocation[u] = is_shared[u] ? first_of(group, u) : -1;
+        colocation[u] = is_shared[u] ? weft_root(group, u) : -1;
     s->colocation = colocation;
 }
 
