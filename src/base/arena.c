@@ -186,6 +186,11 @@ char *weft_arena_text(weft_arena *a, const char *from, size_t n)
     return to;
 }
 
+char *weft_arena_word(weft_arena *a, const char *from)
+{
+    return weft_arena_text(a, from, strlen(from));
+}
+
 char *weft_arena_print(weft_arena *a, const char *format, ...)
 {
     va_list args;

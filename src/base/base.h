@@ -61,6 +61,7 @@ size_t weft_arena_mark(const weft_arena *a);
 void weft_arena_rewind(weft_arena *a, size_t mark); /* drops what was allocated since the mark */
 void *weft_arena_copy(weft_arena *a, const void *from, size_t bytes);
 char *weft_arena_text(weft_arena *a, const char *from, size_t n); /* adds the final NUL */
+char *weft_arena_word(weft_arena *a, const char *from);           /* all of it */
 char *weft_arena_print(weft_arena *a, const char *format, ...) WEFT_PRINTF(2, 3);
 /* Room for n * size bytes; a product that overflows is out of memory. */
 void *weft_arena_array(weft_arena *a, size_t n, size_t size);
@@ -225,6 +226,8 @@ WEFT_CHECKED weft_status weft_doc_parse(const char *text, size_t n, const char *
 
 /* Getters of a map's entries; a missing key or another kind is an error with file and line. */
 const weft_doc *weft_doc_get(const weft_doc *map, const char *key); /* NULL if absent */
+/* The text of an entry; "" if there is none. */
+const char *weft_doc_text_or_none(const weft_doc *map, const char *key);
 WEFT_CHECKED weft_status weft_doc_need(const weft_doc *map, const char *key, weft_doc_kind kind,
                                        const weft_doc **out);
 WEFT_CHECKED weft_status weft_doc_int(const weft_doc *map, const char *key, int64_t lowest,
@@ -236,6 +239,11 @@ WEFT_CHECKED weft_status weft_doc_text(const weft_doc *map, const char *key, con
 WEFT_CHECKED weft_status weft_doc_known_keys(const weft_doc *map, const char *const *keys, int n);
 /* "file:line: <message>". */
 weft_status weft_doc_fail(const weft_doc *at, const char *format, ...) WEFT_PRINTF(2, 3);
+static inline bool weft_doc_is_number(const weft_doc *d)
+{
+    return d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
+}
+
 const char *weft_doc_kind_name(weft_doc_kind kind); /* "a number", "a list", ... */
 
 /* Makers, for documents that weft writes. Maps keep the order in which keys were added. */
@@ -264,6 +272,22 @@ weft_doc *weft_real_or_null(weft_arena *a, double value);
 const char *weft_doc_json(const weft_doc *d, int indent, weft_arena *a);
 /* On one line, and each number with as few digits as give it again. */
 const char *weft_doc_json_short(const weft_doc *d, weft_arena *a);
+
+/* --- small helpers --------------------------------------------------------------------------- */
+
+/* Without the care for NAN that makes fmax slow. */
+static inline double weft_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* The root of i in a forest of parents; roots are their own. Ways are halved as they are gone. */
+static inline int weft_root(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
 
 /* --- numbers for people ---------------------------------------------------------------------- */
 

@@ -657,7 +657,7 @@ weft_status weft_doc_parse(const char *text, size_t n, const char *file, weft_ar
     if (n > LARGEST_FILE)
         return fail_at(file, 0, "is too large: %s bytes, expected at most 256 MB",
                        weft_format_integer((int64_t)n, size));
-    status = read_text(text, n, weft_arena_text(a, file, strlen(file)), a, &d);
+    status = read_text(text, n, weft_arena_word(a, file), a, &d);
     if (status != WEFT_OK) {
         weft_arena_rewind(a, mark);
         return status;

@@ -118,7 +118,7 @@ weft_doc *weft_doc_new_text(weft_arena *a, const char *value)
     weft_doc *d = weft_doc_new(a, value ? WEFT_DOC_TEXT : WEFT_DOC_NULL);
 
     if (value)
-        d->text = weft_arena_text(a, value, strlen(value));
+        d->text = weft_arena_word(a, value);
     return d;
 }
 
@@ -147,7 +147,7 @@ void weft_doc_put(weft_arena *a, weft_doc *map, const char *key, weft_doc *value
     map->item = with_room(a, map->item, map->n, sizeof *map->item);
     map->key = with_room(a, map->key, map->n, sizeof *map->key);
     map->item[map->n] = value;
-    map->key[map->n++] = weft_arena_text(a, key, strlen(key));
+    map->key[map->n++] = weft_arena_word(a, key);
 }
 
 void weft_doc_set(weft_arena *a, weft_doc *map, const char *key, weft_doc *value)
@@ -170,6 +170,13 @@ const weft_doc *weft_doc_get(const weft_doc *map, const char *key)
         if (strcmp(map->key[i], key) == 0)
             return map->item[i];
     return NULL;
+}
+
+const char *weft_doc_text_or_none(const weft_doc *map, const char *key)
+{
+    const weft_doc *d = weft_doc_get(map, key);
+
+    return d && d->kind == WEFT_DOC_TEXT ? d->text : "";
 }
 
 static weft_status find_entry(const weft_doc *map, const char *key, const weft_doc **out)

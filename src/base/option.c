@@ -230,7 +230,7 @@ static weft_status set_text(const weft_option *o, const char *value, const char 
 {
     if (o->choices && !is_choice(o->choices, value))
         return fail_choice(o, value);
-    *field = weft_arena_text(a, value, strlen(value));
+    *field = weft_arena_word(a, value);
     return WEFT_OK;
 }
 

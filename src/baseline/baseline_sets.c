@@ -266,7 +266,7 @@ bool weft_baseline_offer(weft_baseline *b, const weft_draft *d, const double *st
     } else if (m.over_device >= 0) {
         b->reason = memory_reason(b, &m);
     } else if (weft_shard_plan_check(b->problem, &s, &violation, 1, a) > 0) {
-        b->reason = weft_arena_text(b->arena, violation.what, strlen(violation.what));
+        b->reason = weft_arena_word(b->arena, violation.what);
     } else if (m.latency_s < b->best_s) {
         is_better = true;
         b->best_s = m.latency_s;

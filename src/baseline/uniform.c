@@ -66,7 +66,7 @@ static void try_kinds(uniform *x)
             const char *kind;
 
             weft_split_print(s, u, &l->split[i], text);
-            kind = weft_arena_text(x->base->arena, text, strlen(text));
+            kind = weft_arena_word(x->base->arena, text);
             if (weft_map_put(seen, kind, strlen(kind), 0))
                 try_kind(x, u, i);
         }

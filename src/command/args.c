@@ -222,7 +222,7 @@ static void print_flag(const char *flag, const char *help, int width, FILE *to)
 static void print_paragraphs(const char *text, int width, FILE *to)
 {
     weft_arena *a = weft_arena_new();
-    char *copy = weft_arena_text(a, text, strlen(text));
+    char *copy = weft_arena_word(a, text);
 
     for (char *p = copy; *p; p++)
         if (*p == '\n' && p[1] != '\n' && p[1] != ' ' && (p == copy || p[-1] != '\n'))

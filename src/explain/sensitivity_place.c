@@ -45,11 +45,6 @@ static weft_plan copy_plan(const weft_plan *plan, weft_arena *a)
     return copy;
 }
 
-static bool has_plan(const weft_proof *proof)
-{
-    return proof->outcome == WEFT_OPTIMAL || proof->outcome == WEFT_BOUNDED;
-}
-
 /* Windows of the plan, searched again: the value of what comes out; INFINITY: nothing better. It is
  * the quickest way to notice that a plan has become a bad one. */
 static double improved(const placement *d, const weft_problem *q, const weft_plan *plan,
@@ -113,7 +108,7 @@ static weft_status try_costs(const placement *d, const weft_problem *q, weft_are
     status = weft_solve(d->o->solver, q, NULL, &run, &bound, a, &s);
     weft_arena_free(run.scratch);
     WEFT_TRY(status);
-    if (has_plan(&s.proof))
+    if (weft_has_plan(&s.proof))
         best = fmin(best, s.proof.value);
     if (best > s.proof.bound * (1 + 1e-9))
         better = improved(d, q, &plan, a);

@@ -43,13 +43,6 @@ static weft_doc *entry_at(weft_doc *root, const char *key, place at)
     return weft_doc_entry(scope_of(root, at.group), key)->item[at.entry];
 }
 
-static const char *text_of(const weft_doc *map, const char *key)
-{
-    const weft_doc *d = weft_doc_get(map, key);
-
-    return d && d->kind == WEFT_DOC_TEXT ? d->text : "";
-}
-
 /* 0: not given. */
 static int count_of(const weft_doc *map)
 {
@@ -69,7 +62,8 @@ const char *weft_entry_name(const weft_doc *root, int group, const char *name, w
     const weft_doc *groups = weft_doc_get(root, "groups");
 
     return group < 0 ? name
-                     : weft_arena_print(a, "%s.%s", text_of(groups->item[group], "name"), name);
+                     : weft_arena_print(a, "%s.%s",
+                                        weft_doc_text_or_none(groups->item[group], "name"), name);
 }
 
 static int group_copies(const weft_doc *root, int group)
@@ -81,7 +75,7 @@ static int group_copies(const weft_doc *root, int group)
 static const char *device_words(const weft_doc *root, place at, const weft_doc *entry,
                                 weft_arena *a)
 {
-    const char *name = weft_entry_name(root, at.group, text_of(entry, "name"), a);
+    const char *name = weft_entry_name(root, at.group, weft_doc_text_or_none(entry, "name"), a);
     int n = copies_of(entry) * group_copies(root, at.group);
 
     return n == 1 ? name : weft_arena_print(a, "%s (%d devices)", name, n);
@@ -120,7 +114,8 @@ static void add_speed(weft_upgrade_list *l, place at)
         const char *more = double_rates(designs->item[i], l->a);
 
         if (*more)
-            more = weft_arena_print(l->a, "%s: %s", text_of(designs->item[i], "name"), more);
+            more = weft_arena_print(l->a, "%s: %s", weft_doc_text_or_none(designs->item[i], "name"),
+                                    more);
         edit = *edit && *more ? weft_arena_print(l->a, "%s; %s", edit, more) : *more ? more : edit;
     }
     if (*edit)
@@ -130,7 +125,7 @@ static void add_speed(weft_upgrade_list *l, place at)
                             .what = weft_arena_print(l->a, "twice the speed of %s", words),
                             .edit = edit,
                             .document = root},
-            weft_entry_name(root, at.group, text_of(entry, "name"), l->a));
+            weft_entry_name(root, at.group, weft_doc_text_or_none(entry, "name"), l->a));
 }
 
 static void add_memory(weft_upgrade_list *l, place at)
@@ -146,7 +141,7 @@ static void add_memory(weft_upgrade_list *l, place at)
                                                      device_words(root, at, entry, l->a)),
                             .edit = edit,
                             .document = root},
-            weft_entry_name(root, at.group, text_of(entry, "name"), l->a));
+            weft_entry_name(root, at.group, weft_doc_text_or_none(entry, "name"), l->a));
 }
 
 /* --- links ----------------------------------------------------------------------------------- */
@@ -166,7 +161,7 @@ const char *weft_link_ends(const weft_doc *entry, weft_arena *a)
     const weft_doc *star = weft_doc_get(entry, "star"), *two = weft_doc_get(entry, "between");
 
     if (star != NULL)
-        return weft_arena_print(a, "%s - %s", text_of(star, "center"),
+        return weft_arena_print(a, "%s - %s", weft_doc_text_or_none(star, "center"),
                                 names_of(weft_doc_get(star, "to"), a));
     if (two != NULL && two->n == 2)
         return weft_arena_print(a, "%s - %s", two->item[0]->text, two->item[1]->text);
@@ -178,7 +173,8 @@ static void add_link(weft_upgrade_list *l, place at)
     weft_doc *root = weft_doc_copy(l->machine, l->a), *entry = entry_at(root, "links", at);
     const char *edit = double_key(entry, "bandwidth", l->a), *ends = weft_link_ends(entry, l->a);
     const char *group =
-        at.group < 0 ? "" : text_of(weft_doc_get(root, "groups")->item[at.group], "name");
+        at.group < 0 ? ""
+                     : weft_doc_text_or_none(weft_doc_get(root, "groups")->item[at.group], "name");
     const char *inside =
         at.group < 0 ? ""
         : group_copies(root, at.group) > 1
@@ -351,7 +347,7 @@ static const char *new_name(const weft_doc *scope, const char *name, weft_arena 
         bool is_taken = false;
 
         for (int k = 0; k < devices->n; k++)
-            is_taken |= strcmp(text_of(devices->item[k], "name"), trial) == 0;
+            is_taken |= strcmp(weft_doc_text_or_none(devices->item[k], "name"), trial) == 0;
         if (!is_taken)
             return trial;
     }
@@ -381,7 +377,8 @@ static void add_device(weft_upgrade_list *l, place at)
     weft_arena *a = l->a;
     weft_doc *root = weft_doc_copy(l->machine, a), *scope = scope_of(root, at.group);
     weft_doc *entry = entry_at(root, "devices", at);
-    const char *name = text_of(entry, "name"), *edit, *what = more_words(root, at, name, a);
+    const char *name = weft_doc_text_or_none(entry, "name"), *edit,
+               *what = more_words(root, at, name, a);
     int n = count_of(entry);
     renaming inside = {0}, outside;
 
@@ -399,7 +396,7 @@ static void add_device(weft_upgrade_list *l, place at)
     extend_links(scope, &inside, a);
     outside = inside;
     if (at.group >= 0) {
-        outside.group = text_of(scope, "name");
+        outside.group = weft_doc_text_or_none(scope, "name");
         extend_links(root, &outside, a);
     }
     if (!is_readable(root, a) && link_copies(scope, &inside, a))
@@ -413,7 +410,7 @@ static void add_group(weft_upgrade_list *l, int group)
 {
     weft_arena *a = l->a;
     weft_doc *root = weft_doc_copy(l->machine, a), *scope = scope_of(root, group);
-    const char *name = text_of(scope, "name");
+    const char *name = weft_doc_text_or_none(scope, "name");
     const weft_doc *devices = weft_doc_get(scope, "devices");
     int n = count_of(scope), n_devices = 0;
     renaming r = {.from = weft_arena_print(a, "%s%d", name, n - 1),

@@ -118,11 +118,6 @@ static void add_memory(weft_upgrade_list *l, int d)
 
 /* --- one more -------------------------------------------------------------------------------- */
 
-static bool is_number(const weft_doc *d)
-{
-    return d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
-}
-
 /* The device that an amount of 1 reaches first from d; -1: none. */
 static int nearest_of(const weft_doc *link, const weft_doc *latency, int d)
 {
@@ -131,7 +126,7 @@ static int nearest_of(const weft_doc *link, const weft_doc *latency, int d)
 
     for (int e = 0; e < link->n; e++) {
         const weft_doc *x = link->item[d]->item[e];
-        double at_s = is_number(x) ? x->real + latency->item[d]->item[e]->real : INFINITY;
+        double at_s = weft_doc_is_number(x) ? x->real + latency->item[d]->item[e]->real : INFINITY;
 
         if (e != d && at_s < best_s) {
             best_s = at_s;

@@ -72,7 +72,7 @@ weft_builder *weft_builder_new(const char *name)
     b->arena = weft_arena_new();
     b->scratch = weft_arena_new();
     b->names = weft_map_new(b->scratch);
-    b->name = weft_arena_text(b->arena, name, strlen(name));
+    b->name = weft_arena_word(b->arena, name);
     start_ends(b->arena, &b->arg, 0, 0);
     start_ends(b->arena, &b->res, 0, 0);
     return b;
@@ -128,7 +128,7 @@ void weft_builder_free(weft_builder *b)
 
 static const char *copy_text(weft_arena *a, const char *text)
 {
-    return text ? weft_arena_text(a, text, strlen(text)) : NULL;
+    return text ? weft_arena_word(a, text) : NULL;
 }
 
 static const weft_literal *copy_literal(weft_arena *a, const weft_literal *from)

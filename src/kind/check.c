@@ -50,11 +50,6 @@ void weft_check_hash(weft_wrongs *w, const char *what, uint64_t now, uint64_t th
 
 /* --- claimed numbers ------------------------------------------------------------------------- */
 
-static bool is_number(const weft_doc *d)
-{
-    return d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
-}
-
 static void compare_maps(weft_wrongs *w, const char *where, const weft_doc *claimed,
                          const weft_doc *found)
 {
@@ -74,7 +69,7 @@ static void compare_maps(weft_wrongs *w, const char *where, const weft_doc *clai
 
 void weft_compare(weft_wrongs *w, const char *where, const weft_doc *claimed, const weft_doc *found)
 {
-    if (is_number(claimed) && is_number(found)) {
+    if (weft_doc_is_number(claimed) && weft_doc_is_number(found)) {
         if (!is_near(claimed->real, found->real))
             weft_wrong(w, "%s is claimed to be %.12g, recomputed %.12g", where, claimed->real,
                        found->real);
@@ -265,6 +260,14 @@ const char *weft_platform_beside(const weft_plan_origin *o, const weft_named *by
     bare = weft_platform_bare(o->platform, a);
     return weft_arena_print(a, "%s%s", weft_beside(by->plan_path, bare, a),
                             o->platform + strlen(bare));
+}
+
+weft_status weft_need_platform(const char *platform)
+{
+    if (platform == NULL || *platform == '\0')
+        return weft_fail(WEFT_E_INPUT,
+                         "no platform is given, expected --on PLATFORM (see: weft list platforms)");
+    return WEFT_OK;
 }
 
 weft_status weft_machine_open(const char *source, const char *text, weft_platform **out)

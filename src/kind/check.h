@@ -57,6 +57,8 @@ WEFT_CHECKED weft_status weft_explain_missing(weft_status status, const weft_nam
 const char *weft_line_of_file(const weft_doc *doc, weft_arena *a);
 /* Samples that the value of a plan is of; NAN: not known. */
 double weft_samples_of(const weft_plan_origin *o, weft_arena *a);
+/* A platform is named. */
+WEFT_CHECKED weft_status weft_need_platform(const char *platform);
 /* text NULL: the platform that `source` names. The caller owns *out. */
 WEFT_CHECKED weft_status weft_machine_open(const char *source, const char *text,
                                            weft_platform **out);

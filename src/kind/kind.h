@@ -98,7 +98,6 @@ typedef struct weft_mine_request {
 typedef struct weft_mine_need {
     double memory_bytes; /* that training holds at least */
     bool fits;           /* into the memory of the template */
-    int n_operators;     /* after fusion */
     double macs;         /* of a step */
 } weft_mine_need;
 

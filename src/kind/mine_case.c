@@ -211,9 +211,8 @@ static void fill_needs(weft_mine_case *c)
     for (int i = 0; i < c->objective.n_workloads; i++) {
         const weft_workload_eval *m = c->objective.workload[i].eval[0];
 
-        need[i] = (weft_mine_need){.memory_bytes = weft_eval_memory_bytes(m),
-                                   .n_operators = weft_eval_n_operators(m),
-                                   .macs = weft_eval_macs(m)};
+        need[i] =
+            (weft_mine_need){.memory_bytes = weft_eval_memory_bytes(m), .macs = weft_eval_macs(m)};
         need[i].fits = need[i].memory_bytes <= c->template_->hbm_bytes;
     }
     c->need = need;

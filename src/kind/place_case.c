@@ -71,9 +71,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     weft_arena *scratch;
     weft_status status;
 
-    if (r->platform == NULL || *r->platform == '\0')
-        return weft_fail(WEFT_E_INPUT,
-                         "no platform is given, expected --on PLATFORM (see: weft list platforms)");
+    WEFT_TRY(weft_need_platform(r->platform));
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     options = weft_model_options_on(&r->options, out->platform);
     WEFT_TRY(weft_model_open(r->model, &options, &out->model));

@@ -80,7 +80,7 @@ weft_status weft_resolve(const weft_resolve_request *q, weft_arena *a, weft_reso
 
 bool weft_resolved_has_plan(const weft_resolved *o)
 {
-    return o->proof.outcome == WEFT_OPTIMAL || o->proof.outcome == WEFT_BOUNDED;
+    return weft_has_plan(&o->proof);
 }
 
 weft_status weft_resolve_solver(const weft_check_result *v, const char *name)

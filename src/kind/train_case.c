@@ -12,9 +12,7 @@ static weft_status check_request(const weft_train_request *r)
 {
     size_t n = strlen(r->model);
 
-    if (r->platform == NULL || *r->platform == '\0')
-        return weft_fail(WEFT_E_INPUT,
-                         "no platform is given, expected --on PLATFORM (see: weft list platforms)");
+    WEFT_TRY(weft_need_platform(r->platform));
     if (n > 5 && strcmp(r->model + n - 5, ".json") == 0)
         return weft_fail(WEFT_E_INPUT,
                          "%s is no network; for inputs of Piper give --objective piper and leave "

@@ -101,7 +101,7 @@ static void work(void *context, int i)
 /* Texts move from the memory of the solve to that of the caller. */
 static const char *moved(const char *text, weft_arena *a)
 {
-    return text == NULL ? NULL : weft_arena_text(a, text, strlen(text));
+    return text == NULL ? NULL : weft_arena_word(a, text);
 }
 
 static int by_value(const void *left, const void *right)

@@ -19,6 +19,11 @@ void weft_design_put_head(weft_arena *a, weft_doc *d, const char *kind, const we
 /* Status, value, unit, bound, gap. */
 void weft_design_put_claims(weft_arena *a, weft_doc *d, weft_outcome outcome, double value,
                             double bound, double gap, const char *unit);
+/* What was asked for: limits, and how networks are opened. */
+void weft_design_put_limits(weft_arena *a, weft_doc *d, const weft_limits *limits,
+                            const weft_template *t, double least_throughput);
+void weft_design_put_options(weft_arena *a, weft_doc *d, const char *dtype, const char *optimizer,
+                             const weft_model_options *options);
 /* The hash of all that is there, as the last entry. */
 void weft_design_put_hash(weft_arena *a, weft_doc *d);
 

@@ -12,11 +12,6 @@
 
 #include "hash.h"
 
-static weft_doc *null(weft_arena *a)
-{
-    return weft_doc_new(a, WEFT_DOC_NULL);
-}
-
 weft_doc *weft_sizes_doc(const weft_template *t, const weft_design_point *p, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
@@ -130,7 +125,9 @@ static weft_doc *shift_doc(const weft_template *t, const weft_shift *s, weft_are
     weft_put_real(a, d, "factor", s->factor);
     weft_put_real(a, d, "value", s->winner_value);
     weft_put_real(a, d, "best_value", s->best_value);
-    weft_doc_put(a, d, "best", s->best_value > 0 ? weft_sizes_doc(t, &s->best, a) : null(a));
+    weft_doc_put(a, d, "best",
+                 s->best_value > 0 ? weft_sizes_doc(t, &s->best, a)
+                                   : weft_doc_new(a, WEFT_DOC_NULL));
     weft_put_bool(a, d, "flips", s->is_flip);
     return d;
 }
@@ -141,7 +138,7 @@ static weft_doc *sensitivity_doc(const weft_mine_report *r, weft_arena *a)
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
 
     if (s == NULL)
-        return null(a);
+        return weft_doc_new(a, WEFT_DOC_NULL);
     weft_put_int(a, d, "draws", s->n_draws);
     weft_put_int(a, d, "stays", s->n_stays);
     weft_put_int(a, d, "breaks", s->n_breaks);
@@ -168,10 +165,11 @@ static void put_found(const weft_mine_report *r, bool is_file, weft_doc *map, we
 
     weft_put_real(a, map, "throughput", has ? r->found->throughput : NAN);
     weft_put_bool(a, map, "fits", weft_mine_report_fits(r));
-    weft_doc_put(a, map, "design", has ? weft_sizes_doc(t, &r->found->point, a) : null(a));
-    weft_doc_put(a, map, "reference", has ? reference_doc(r, a) : null(a));
+    weft_doc_put(a, map, "design",
+                 has ? weft_sizes_doc(t, &r->found->point, a) : weft_doc_new(a, WEFT_DOC_NULL));
+    weft_doc_put(a, map, "reference", has ? reference_doc(r, a) : weft_doc_new(a, WEFT_DOC_NULL));
     weft_doc_put(a, map, "search", search_doc(r, is_file, a));
-    weft_doc_put(a, map, "networks", has ? networks_doc(r, a) : null(a));
+    weft_doc_put(a, map, "networks", has ? networks_doc(r, a) : weft_doc_new(a, WEFT_DOC_NULL));
     weft_doc_put(a, map, "front", front_doc(r, a));
     weft_put_bool(a, map, "is_front_proved", r->found->is_front_proved);
     weft_doc_put(a, map, "sensitivity", sensitivity_doc(r, a));
@@ -224,7 +222,7 @@ void weft_design_put_claims(weft_arena *a, weft_doc *d, weft_outcome outcome, do
 /* The same for 1 and 1.0, and for any order of keys. */
 static uint64_t hash_of(const weft_doc *d)
 {
-    bool is_number = d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
+    bool is_number = weft_doc_is_number(d);
     uint64_t h = weft_hash_start(), sum = 0;
 
     h = weft_hash_int(h, is_number ? WEFT_DOC_REAL : d->kind);
@@ -261,6 +259,24 @@ void weft_design_put_hash(weft_arena *a, weft_doc *d)
     weft_put_text(a, d, "hash", weft_arena_print(a, "%016" PRIx64, weft_design_hash(d)));
 }
 
+void weft_design_put_limits(weft_arena *a, weft_doc *d, const weft_limits *limits,
+                            const weft_template *t, double least_throughput)
+{
+    weft_put_real(a, d, "area_mm2", limits->area_mm2);
+    weft_put_real(a, d, "tdp_w", limits->tdp_w);
+    weft_put_size(a, d, "memory_bytes", t->hbm_bytes);
+    weft_put_real(a, d, "least_throughput", least_throughput);
+}
+
+void weft_design_put_options(weft_arena *a, weft_doc *d, const char *dtype, const char *optimizer,
+                             const weft_model_options *options)
+{
+    weft_put_text(a, d, "dtype", dtype);
+    weft_put_text(a, d, "optimizer", optimizer);
+    weft_put_software(a, d, options);
+    weft_doc_put(a, d, "dims", weft_dims_doc(options, a));
+}
+
 static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
 {
     const weft_objective *q = r->objective;
@@ -268,14 +284,8 @@ static weft_doc *asked_doc(const weft_mine_report *r, weft_arena *a)
 
     weft_put_text(a, d, "metric", weft_metric_name(q->metric));
     weft_put_text(a, d, "blend", q->blend == WEFT_BLEND_WORST ? "worst" : "geometric");
-    weft_put_real(a, d, "area_mm2", q->limits.area_mm2);
-    weft_put_real(a, d, "tdp_w", q->limits.tdp_w);
-    weft_put_size(a, d, "memory_bytes", q->template_->hbm_bytes);
-    weft_put_real(a, d, "least_throughput", q->least_throughput);
-    weft_put_text(a, d, "dtype", r->dtype);
-    weft_put_text(a, d, "optimizer", r->optimizer);
-    weft_put_software(a, d, r->options);
-    weft_doc_put(a, d, "dims", weft_dims_doc(r->options, a));
+    weft_design_put_limits(a, d, &q->limits, q->template_, q->least_throughput);
+    weft_design_put_options(a, d, r->dtype, r->optimizer, r->options);
     weft_put_text(a, d, "solver", r->solver);
     weft_put_int(a, d, "seed", r->seed);
     weft_put_int(a, d, "evaluations", r->evaluations);

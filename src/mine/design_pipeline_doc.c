@@ -58,11 +58,6 @@ static weft_doc *plans_doc(const weft_design_pipeline_report *r, weft_arena *a)
     return list;
 }
 
-static weft_doc *null(weft_arena *a)
-{
-    return weft_doc_new(a, WEFT_DOC_NULL);
-}
-
 /* Operators are cut over the devices of a block as is best on the reference: no other cuts are
  * searched, and no bound holds for them. */
 static weft_doc *design_pipeline_doc(const weft_design_pipeline_objective *q, weft_arena *a)
@@ -84,7 +79,8 @@ static weft_doc *design_pipeline_doc(const weft_design_pipeline_objective *q, we
             weft_doc_add(a, list, weft_doc_new_text(a, weft_recompute_name((weft_recompute)i)));
     weft_doc_put(a, d, "recompute", list);
     weft_doc_put(a, d, "operators_cut_for",
-                 f->width > 1 ? weft_doc_new_text(a, q->template_->landmark[0].name) : null(a));
+                 f->width > 1 ? weft_doc_new_text(a, q->template_->landmark[0].name)
+                              : weft_doc_new(a, WEFT_DOC_NULL));
     return d;
 }
 
@@ -93,7 +89,7 @@ static weft_doc *common_doc(const weft_design_pipeline_report *r, weft_arena *a)
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     if (r->common == NULL)
-        return null(a);
+        return weft_doc_new(a, WEFT_DOC_NULL);
     weft_put_text(a, d, "status", weft_outcome_name(r->common->outcome));
     weft_put_real(a, d, "value", r->common->value > 0 ? r->common->value : NAN);
     weft_put_real(a, d, "bound", r->common->bound);
@@ -119,7 +115,7 @@ void weft_design_pipeline_report_put(const weft_design_pipeline_report *r, weft_
     weft_put_int(a, search, "partitioned", f->n_partitioned);
     weft_put_int(a, search, "plans", f->n_plans);
     weft_doc_put(a, map, "search", search);
-    weft_doc_put(a, map, "networks", has ? plans_doc(r, a) : null(a));
+    weft_doc_put(a, map, "networks", has ? plans_doc(r, a) : weft_doc_new(a, WEFT_DOC_NULL));
 }
 
 static weft_doc *asked_doc(const weft_design_pipeline_report *r, weft_arena *a)
@@ -128,14 +124,8 @@ static weft_doc *asked_doc(const weft_design_pipeline_report *r, weft_arena *a)
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "metric", weft_metric_name(q->metric));
-    weft_put_real(a, d, "area_mm2", q->limits.area_mm2);
-    weft_put_real(a, d, "tdp_w", q->limits.tdp_w);
-    weft_put_size(a, d, "memory_bytes", q->template_->hbm_bytes);
-    weft_put_real(a, d, "least_throughput", q->least_throughput);
-    weft_put_text(a, d, "dtype", r->dtype);
-    weft_put_text(a, d, "optimizer", r->optimizer);
-    weft_put_software(a, d, r->options);
-    weft_doc_put(a, d, "dims", weft_dims_doc(r->options, a));
+    weft_design_put_limits(a, d, &q->limits, q->template_, q->least_throughput);
+    weft_design_put_options(a, d, r->dtype, r->optimizer, r->options);
     return d;
 }
 

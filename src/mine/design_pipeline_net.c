@@ -75,7 +75,7 @@ static weft_status fill(const weft_model *m, const weft_template *t,
     weft_steps *steps;
     bool is_able;
 
-    out->name = weft_arena_text(out->arena, m->name, strlen(m->name));
+    out->name = weft_arena_word(out->arena, m->name);
     out->hash = weft_graph_hash(m->graph);
     WEFT_TRY(weft_blocks_of(m->graph, NULL, out->arena, &out->blocks));
     WEFT_TRY(weft_steps_within(m->graph, out->blocks.of_node, &steps));

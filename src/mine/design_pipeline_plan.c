@@ -76,18 +76,13 @@ static void read_cuts(const weft_partitioner *d, weft_partition *out)
 
 /* --- bound ----------------------------------------------------------------------------------- */
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* A stage alone; `rest_s` at least passes between forward and backward of a microbatch. */
 static double own_s(const weft_stage_space *s, const weft_stage_load *l, int left, double rest_s)
 {
     int64_t m = s->n_microbatches, k = left < m ? left : m;
 
-    return larger((double)m * l->load_s,
-                  weft_pipe_own_s(WEFT_ONE_F_ONE_B, m, k, l->forward_s, l->backward_s, rest_s));
+    return weft_larger((double)m * l->load_s, weft_pipe_own_s(WEFT_ONE_F_ONE_B, m, k, l->forward_s,
+                                                              l->backward_s, rest_s));
 }
 
 double weft_pipeline_tail_s(const weft_cut_pair *p, const weft_stage_load *l)
@@ -117,10 +112,10 @@ static void bound_cut(weft_partitioner *d, const weft_stage_load *load, int left
         if (value >= d->bound_s[at] && end_s >= d->end_s[at])
             continue;
         own = own_s(s, &load[v], left, rest_s);
-        end_s = larger(end_s, own + weft_pipeline_tail_s(x, &load[v]));
+        end_s = weft_larger(end_s, own + weft_pipeline_tail_s(x, &load[v]));
         if (end_s < d->end_s[at])
             d->end_s[at] = end_s;
-        value = larger(value, own);
+        value = weft_larger(value, own);
         if (left == s->n_stages)
             value += weft_pipeline_tail_s(x, &load[v]);
         if (value < d->bound_s[at]) {
@@ -145,7 +140,7 @@ double weft_partition_bound_s(weft_partitioner *d, const weft_stage_load *load,
     value = d->bound_s[s->n_stages * s->n_cuts];
     if (value < INFINITY && cuts != NULL)
         read_cuts(d, cuts);
-    return larger(value, d->end_s[s->n_stages * s->n_cuts]);
+    return weft_larger(value, d->end_s[s->n_stages * s->n_cuts]);
 }
 
 /* --- plans ----------------------------------------------------------------------------------- */
@@ -385,8 +380,8 @@ static void go(dive *x, int left, int cut, double passed_s, double head_s)
             x->tail_s = weft_pipeline_tail_s(y, l);
         own = passed_s + own_s(s, l, left, s->hop_s[y->outer] + d->sum_s[rest]);
         next_s = passed_s + l->load_s + s->hop_s[y->outer];
-        own = larger(own, head_s);
-        if (larger(own, next_s + d->bound_s[rest]) + x->tail_s >= x->h.best_s * (1 - 5e-10))
+        own = weft_larger(own, head_s);
+        if (weft_larger(own, next_s + d->bound_s[rest]) + x->tail_s >= x->h.best_s * (1 - 5e-10))
             continue;
         x->now.pair[s->n_stages - left] = p;
         go(x, left - 1, y->outer, next_s, own);

@@ -31,11 +31,6 @@
 
 static const double safety = 1 - 1e-12;
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* --- any schedule */
 
 static double longest_path(const weft_workload_eval *m, const weft_eval_frame *f)
@@ -47,9 +42,9 @@ static double longest_path(const weft_workload_eval *m, const weft_eval_frame *f
         double after_s = 0;
 
         for (int e = o->out_at[u]; e < o->out_at[u + 1]; e++)
-            after_s = larger(after_s, bottom_s[o->out_to[e]]);
+            after_s = weft_larger(after_s, bottom_s[o->out_to[e]]);
         bottom_s[u] = after_s + f->least_s[o->of_class[u]];
-        path_s = larger(path_s, bottom_s[u]);
+        path_s = weft_larger(path_s, bottom_s[u]);
     }
     return path_s;
 }
@@ -63,8 +58,9 @@ static double simple(const weft_workload_eval *m, const weft_eval_frame *f)
         vector_s += m->class_count[c] * f->vector_work_s[c];
         bytes_s += m->class_count[c] * f->least_bytes_s[c];
     }
-    return larger(larger(longest_path(m, f), larger(bytes_s, weft_eval_port_s(m, f))),
-                  larger(tensor_s / f->n_tensor, vector_s / f->n_vector));
+    return weft_larger(
+        weft_larger(longest_path(m, f), weft_larger(bytes_s, weft_eval_port_s(m, f))),
+        weft_larger(tensor_s / f->n_tensor, vector_s / f->n_vector));
 }
 
 double weft_eval_simple_s(void *eval, const weft_design_point *p)
@@ -97,7 +93,7 @@ static double windows(const weft_eval_load *load, int n, const double *head, int
             if (load[i].top_s < head[k])
                 continue;
             work_s += load[i].work_s;
-            most_s = larger(most_s, head[k] + work_s / cores + load[i].tail_s);
+            most_s = weft_larger(most_s, head[k] + work_s / cores + load[i].tail_s);
         }
     }
     return most_s;
@@ -112,8 +108,8 @@ static void find_tops(weft_workload_eval *m, const weft_eval_frame *f)
     for (int u = 0; u < o->n; u++) {
         top_s[u] = 0;
         for (int e = o->in_at[u]; e < o->in_at[u + 1]; e++)
-            top_s[u] =
-                larger(top_s[u], top_s[o->in_from[e]] + f->least_s[o->of_class[o->in_from[e]]]);
+            top_s[u] = weft_larger(top_s[u],
+                                   top_s[o->in_from[e]] + f->least_s[o->of_class[o->in_from[e]]]);
     }
 }
 
@@ -152,8 +148,8 @@ double weft_eval_headtail_s(void *eval, const weft_design_point *p)
     double simple_s = simple(m, f);
 
     find_tops(m, f);
-    return larger(simple_s, larger(headtail(m, f, f->tensor_work_s, f->n_tensor),
-                                   headtail(m, f, f->vector_work_s, f->n_vector))) *
+    return weft_larger(simple_s, weft_larger(headtail(m, f, f->tensor_work_s, f->n_tensor),
+                                             headtail(m, f, f->vector_work_s, f->n_vector))) *
            safety;
 }
 
@@ -178,9 +174,9 @@ static block_load load_of(weft_workload_eval *m, const weft_eval_frame *f, const
         double after_s = 0;
 
         for (int e = b->out_at[i]; e < b->out_at[i + 1]; e++)
-            after_s = larger(after_s, bottom_s[b->out_to[e]]);
+            after_s = weft_larger(after_s, bottom_s[b->out_to[e]]);
         bottom_s[i] = after_s + f->least_s[c];
-        path_s = larger(path_s, bottom_s[i]);
+        path_s = weft_larger(path_s, bottom_s[i]);
         tensor_s += f->tensor_work_s[c];
         vector_s += f->vector_work_s[c];
     }
@@ -192,8 +188,9 @@ static double block_floor(weft_workload_eval *m, const weft_eval_frame *f, const
 {
     block_load l = load_of(m, f, b);
 
-    return larger(l.path_s, larger(larger(l.tensor_s, b->macs * most.mac_s),
-                                   larger(l.vector_s, b->elements * most.element_s)));
+    return weft_larger(l.path_s,
+                       weft_larger(weft_larger(l.tensor_s, b->macs * most.mac_s),
+                                   weft_larger(l.vector_s, b->elements * most.element_s)));
 }
 
 static double series_floor(weft_workload_eval *m, const weft_eval_frame *f, peak most)
@@ -204,7 +201,7 @@ static double series_floor(weft_workload_eval *m, const weft_eval_frame *f, peak
         sum_s += m->series.of[i].n_copies * block_floor(m, f, &m->series.of[i], most);
     for (int c = 0; c < m->ops.n_classes; c++)
         bytes_s += m->class_count[c] * f->least_bytes_s[c];
-    return larger(sum_s, larger(bytes_s, weft_eval_port_s(m, f))) * safety;
+    return weft_larger(sum_s, weft_larger(bytes_s, weft_eval_port_s(m, f))) * safety;
 }
 
 double weft_eval_bound_s(void *eval, const weft_design_point *p)
@@ -265,8 +262,8 @@ static double most_units(const weft_workload_eval *m, const weft_space_box *b, c
             p.at[WEFT_COLS] = (uint16_t)c;
             count = most_that_fits(m, p, WEFT_TENSOR_CORES, b->hi.at[WEFT_TENSOR_CORES], l);
             if (count >= 0)
-                most = larger(most, t->size[WEFT_ROWS][r] * t->size[WEFT_COLS][c] *
-                                        t->size[WEFT_TENSOR_CORES][count]);
+                most = weft_larger(most, t->size[WEFT_ROWS][r] * t->size[WEFT_COLS][c] *
+                                             t->size[WEFT_TENSOR_CORES][count]);
         }
     return most;
 }
@@ -283,7 +280,7 @@ static double most_lanes(const weft_workload_eval *m, const weft_space_box *b, c
         p.at[WEFT_LANES] = (uint16_t)w;
         count = most_that_fits(m, p, WEFT_VECTOR_CORES, b->hi.at[WEFT_VECTOR_CORES], l);
         if (count >= 0)
-            most = larger(most, t->size[WEFT_LANES][w] * t->size[WEFT_VECTOR_CORES][count]);
+            most = weft_larger(most, t->size[WEFT_LANES][w] * t->size[WEFT_VECTOR_CORES][count]);
     }
     return most;
 }
@@ -309,7 +306,7 @@ double weft_eval_box_s(void *eval, const weft_space_box *b, const weft_limits *l
     if (tensor < 0 || vector < 0)
         return INFINITY;
     if (is_point(b))
-        return larger(weft_eval_bound_s(m, &b->lo), weft_eval_headtail_s(m, &b->lo));
+        return weft_larger(weft_eval_bound_s(m, &b->lo), weft_eval_headtail_s(m, &b->lo));
     f = weft_eval_frame_of_box(m, b, (int)t->size[WEFT_TENSOR_CORES][tensor],
                                (int)t->size[WEFT_VECTOR_CORES][vector]);
     most = (peak){1 / (clock * most_units(m, b, l)), 1 / (clock * most_lanes(m, b, l))};

@@ -34,11 +34,6 @@ typedef struct trial {
     double path_s, tensor_s, vector_s, bytes_s; /* works divided by cores */
 } trial;
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static trial trial_of(weft_workload_eval *m, const weft_eval_frame *f, const weft_eval_block *b)
 {
     return (trial){.f = f,
@@ -65,7 +60,7 @@ static void measure(trial *t)
         double lat_s = f->lat_s[at], after_s = 0;
 
         for (int e = b->out_at[i]; e < b->out_at[i + 1]; e++)
-            after_s = larger(after_s, room->bottom_s[b->out_to[e]]);
+            after_s = weft_larger(after_s, room->bottom_s[b->out_to[e]]);
         room->lat_s[i] = lat_s;
         room->bottom_s[i] = after_s + lat_s;
         room->n_tensor[i] = weft_eval_tensor_need(f, t->kind[c], way);
@@ -73,7 +68,7 @@ static void measure(trial *t)
         tensor_s += lat_s * room->n_tensor[i];
         vector_s += lat_s * room->n_vector[i];
         bytes_s += f->bytes_s[at];
-        path_s = larger(path_s, room->bottom_s[i]);
+        path_s = weft_larger(path_s, room->bottom_s[i]);
     }
     t->tensor_s = tensor_s / f->n_tensor;
     t->vector_s = vector_s / f->n_vector;
@@ -91,7 +86,7 @@ static void find_tops(trial *t)
         double end_s = room->top_s[i] + room->lat_s[i];
 
         for (int e = b->out_at[i]; e < b->out_at[i + 1]; e++)
-            room->top_s[b->out_to[e]] = larger(room->top_s[b->out_to[e]], end_s);
+            room->top_s[b->out_to[e]] = weft_larger(room->top_s[b->out_to[e]], end_s);
     }
 }
 
@@ -264,7 +259,7 @@ typedef struct best {
 
 static double bound(const trial *t)
 {
-    return larger(larger(t->path_s, t->bytes_s), larger(t->tensor_s, t->vector_s));
+    return weft_larger(weft_larger(t->path_s, t->bytes_s), weft_larger(t->tensor_s, t->vector_s));
 }
 
 /* Keeps the ways that were measured for later. */
@@ -282,9 +277,9 @@ static void try_ways(trial *t, int k, best *found)
     memcpy(t->room->way, t->room->tried + (size_t)k * (size_t)t->b->n, (size_t)t->b->n);
     measure(t);
     makespan_s = schedule(t, found->score_s);
-    if (!(larger(makespan_s, t->bytes_s) < found->score_s))
+    if (!(weft_larger(makespan_s, t->bytes_s) < found->score_s))
         return;
-    found->score_s = larger(makespan_s, t->bytes_s);
+    found->score_s = weft_larger(makespan_s, t->bytes_s);
     found->span = (weft_eval_span){makespan_s, t->bytes_s, t->path_s};
     memcpy(t->room->best_way, t->room->way, (size_t)t->b->n);
 }
@@ -359,7 +354,7 @@ weft_eval_span weft_eval_block_run(weft_workload_eval *m, const weft_eval_frame 
     do {
         measure(&t);
         note_ways(&t, n++);
-    } while (n < WEFT_EVAL_MOST_TRIES - N_EVEN && t.path_s > larger(t.tensor_s, t.vector_s) &&
+    } while (n < WEFT_EVAL_MOST_TRIES - N_EVEN && t.path_s > weft_larger(t.tensor_s, t.vector_s) &&
              widen(&t));
     for (int steps = 0; steps < N_EVEN; steps++) {
         set_below(&t, steps);

@@ -48,19 +48,14 @@ static const char *const dataflow_names[] = {"best", "ws", "os", "is"};
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-static bool is_number(const weft_doc *d)
-{
-    return d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
-}
-
 /* A plain number where the unit is none, else the text of a quantity. */
 static weft_status read_quantity(const weft_doc *d, const char *key, weft_unit unit, double *out)
 {
-    if (is_number(d) && unit == WEFT_UNIT_NONE) {
+    if (weft_doc_is_number(d) && unit == WEFT_UNIT_NONE) {
         *out = d->real;
         return WEFT_OK;
     }
-    if ((!is_number(d) && d->kind != WEFT_DOC_TEXT) || d->text == NULL)
+    if ((!weft_doc_is_number(d) && d->kind != WEFT_DOC_TEXT) || d->text == NULL)
         return weft_doc_fail(d, "%s is %s, expected a number%s", key, weft_doc_kind_name(d->kind),
                              unit == WEFT_UNIT_NONE ? "" : " with a unit");
     if (weft_unit_parse(d->text, unit, unit == WEFT_UNIT_NONE, out) != WEFT_OK)
@@ -85,11 +80,6 @@ static weft_status read_map(const weft_doc *map, const char *key, const weft_doc
 {
     *out = NULL;
     return weft_doc_get(map, key) ? weft_doc_need(map, key, WEFT_DOC_MAP, out) : WEFT_OK;
-}
-
-static const char *kept(weft_arena *a, const char *text)
-{
-    return weft_arena_text(a, text, strlen(text));
 }
 
 /* --- constants ------------------------------------------------------------------------------- */
@@ -324,7 +314,7 @@ static weft_status read_landmark(const weft_doc *d, weft_template *t, weft_landm
     WEFT_TRY(weft_doc_text(d, "name", &name));
     if (weft_landmark_find(t, name))
         return weft_doc_fail(d, "a second design is called '%.60s'", name);
-    out->name = kept(t->arena, name);
+    out->name = weft_arena_word(t->arena, name);
     for (int k = 0; k < WEFT_N_PARAMETERS; k++)
         WEFT_TRY(read_parameter(d, (weft_parameter)k, t, &out->point));
     return WEFT_OK;
@@ -367,7 +357,7 @@ static weft_status read_head(const weft_doc *root, weft_template *t)
     if (strcmp(d->text, "weft.template/1") != 0)
         return weft_doc_fail(d, "schema is '%.60s', expected 'weft.template/1'", d->text);
     WEFT_TRY(weft_doc_text(root, "name", &text));
-    t->name = kept(t->arena, text);
+    t->name = weft_arena_word(t->arena, text);
     t->dataflow = WEFT_DATAFLOW_WS;
     if (weft_doc_get(root, "dataflow") == NULL)
         return WEFT_OK;
@@ -464,7 +454,7 @@ weft_status weft_template_parse(const char *text, size_t n, const char *file, we
     const weft_doc *root = NULL;
     weft_status status = weft_doc_parse(text, n, file, a, &root);
 
-    t->source = kept(t->arena, file);
+    t->source = weft_arena_word(t->arena, file);
     if (status == WEFT_OK)
         status = read_template(root, t);
     weft_arena_free(a);
@@ -500,18 +490,18 @@ weft_template *weft_template_scaled(const weft_template *t, const double factor[
 
     *s = *t;
     s->arena = a;
-    s->name = kept(a, t->name);
-    s->source = kept(a, t->source);
+    s->name = weft_arena_word(a, t->name);
+    s->source = weft_arena_word(a, t->source);
     for (int k = 0; k < WEFT_N_PARAMETERS; k++)
         s->size[k] = copied(a, t->size[k], t->n_sizes[k]);
     for (int i = 0; i < WEFT_N_CONSTANTS; i++) {
-        s->constant[i].name = kept(a, t->constant[i].name);
+        s->constant[i].name = weft_arena_word(a, t->constant[i].name);
         s->constant[i].value *= factor[i];
     }
     s->sram_bytes = copied(a, t->sram_bytes, t->n_srams);
     s->sram_mm2 = copied(a, t->sram_mm2, t->n_srams);
     for (int i = 0; i < t->n_landmarks; i++)
-        list[i] = (weft_landmark){kept(a, t->landmark[i].name), t->landmark[i].point};
+        list[i] = (weft_landmark){weft_arena_word(a, t->landmark[i].name), t->landmark[i].point};
     s->landmark = list;
     s->hash = hash_of(s);
     return s;

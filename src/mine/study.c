@@ -214,7 +214,7 @@ static weft_status open_study(const char *path, weft_status (*open)(weft_study *
     weft_status status;
 
     s->arena = a;
-    s->path = weft_arena_text(a, path, strlen(path));
+    s->path = weft_arena_word(a, path);
     status = weft_dynload_open(&library, &s->sql);
     if (status == WEFT_OK)
         status = open(s);

@@ -183,11 +183,6 @@ double weft_eval_memory_bytes(const weft_workload_eval *m)
 
 /* --- a step */
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 double weft_eval_port_s(const weft_workload_eval *m, const weft_eval_frame *f)
 {
     double port_s = 0;
@@ -210,7 +205,7 @@ double weft_eval_step_s(void *eval, const weft_design_point *p)
         makespan_s += b->n_copies * span.makespan_s;
         bytes_s += b->n_copies * span.bytes_s;
     }
-    return larger(makespan_s, larger(bytes_s, weft_eval_port_s(m, f)));
+    return weft_larger(makespan_s, weft_larger(bytes_s, weft_eval_port_s(m, f)));
 }
 
 /* Delay of an operator of a block that was replayed, by slack; one that has all cores would be
@@ -277,7 +272,7 @@ weft_conflicts weft_eval_conflicts(void *eval, const weft_design_point *p)
         bytes_s += b->n_copies * span.bytes_s;
         add_conflicts(m, f, b, span.path_s, &sum);
     }
-    sum.step_s = larger(sum.step_s, larger(bytes_s, weft_eval_port_s(m, f)));
+    sum.step_s = weft_larger(sum.step_s, weft_larger(bytes_s, weft_eval_port_s(m, f)));
     return sum;
 }
 
@@ -315,7 +310,7 @@ weft_eval_schedule weft_eval_schedule_of(weft_workload_eval *m, const weft_desig
         now_s += span.makespan_s;
         bytes_s += span.bytes_s;
     }
-    bytes_s = larger(bytes_s, weft_eval_port_s(m, f));
+    bytes_s = weft_larger(bytes_s, weft_eval_port_s(m, f));
     return (weft_eval_schedule){.n = n,
                                 .start_s = s.start_s,
                                 .end_s = s.end_s,
@@ -323,7 +318,7 @@ weft_eval_schedule weft_eval_schedule_of(weft_workload_eval *m, const weft_desig
                                 .n_vector = s.n_vector,
                                 .name = name,
                                 .of_node = m->ops.of_node,
-                                .step_s = larger(now_s, bytes_s),
+                                .step_s = weft_larger(now_s, bytes_s),
                                 .floor_s = bytes_s};
 }
 

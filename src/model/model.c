@@ -31,7 +31,7 @@ static weft_model *new_model(const char *source)
     weft_model *m = WEFT_NEW(a, weft_model, 1);
 
     m->arena = a;
-    m->source = weft_arena_text(a, source, strlen(source));
+    m->source = weft_arena_word(a, source);
     m->name = base_name(a, source);
     return m;
 }
@@ -51,7 +51,7 @@ static void keep_tensors(weft_model *m)
         weft_arena_copy(m->arena, m->tensor, (size_t)m->n_tensors * sizeof *m->tensor);
 
     for (int i = 0; i < m->n_tensors; i++) {
-        t[i].name = weft_arena_text(m->arena, t[i].name, strlen(t[i].name));
+        t[i].name = weft_arena_word(m->arena, t[i].name);
         t[i].shape = weft_arena_copy(m->arena, t[i].shape, sizeof *t[i].shape);
     }
     m->tensor = t;

@@ -4,12 +4,21 @@
 #ifndef WEFT_ONNX_H
 #define WEFT_ONNX_H
 
+#include <string.h>
+
 #include "model.h"
 
 typedef struct weft_slice {
     const char *at; /* not NUL-terminated; NULL if the field is absent */
     size_t n;
 } weft_slice;
+
+static inline weft_slice weft_slice_of(const char *text)
+{
+    weft_slice s = {text, strlen(text)};
+
+    return s;
+}
 
 typedef struct weft_onnx_tensor {
     weft_slice name;

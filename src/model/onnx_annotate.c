@@ -254,7 +254,7 @@ static weft_status annotate_to(const char *path, weft_bytes document, const char
     if (status == WEFT_OK)
         status = weft_file_write_parts(path, out->part, out->n_parts);
     if (status == WEFT_OK && out->external != NULL)
-        out->external = weft_arena_text(a, out->external, strlen(out->external));
+        out->external = weft_arena_word(a, out->external);
     out->part = NULL;
     out->n_parts = 0;
     weft_arena_free(parts);

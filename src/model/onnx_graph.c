@@ -20,11 +20,6 @@ typedef struct making {
     weft_arena *a;
 } making;
 
-static weft_slice slice(const char *text)
-{
-    return (weft_slice){text, strlen(text)};
-}
-
 /* --- tensors --------------------------------------------------------------------------------- */
 
 /* An element as raw_data has it: little-endian. */
@@ -65,7 +60,8 @@ static bool is_writable(weft_dtype type, const weft_literal *l)
 static weft_onnx_tensor tensor_of(const char *name, weft_dtype type, const weft_shape *shape,
                                   const weft_literal *l, weft_arena *a)
 {
-    weft_onnx_tensor t = {.name = slice(name), .data_type = (int)type, .n_dims = shape->rank};
+    weft_onnx_tensor t = {
+        .name = weft_slice_of(name), .data_type = (int)type, .n_dims = shape->rank};
     size_t n_bytes = (size_t)weft_dtype_bits(type) / 8;
     uint8_t *raw;
 
@@ -81,7 +77,8 @@ static weft_onnx_tensor tensor_of(const char *name, weft_dtype type, const weft_
 
 static weft_onnx_value_info value_of(const weft_tensor *t, weft_arena *a)
 {
-    weft_onnx_value_info v = {.name = slice(t->name), .is_tensor = true, .elem_type = (int)t->type};
+    weft_onnx_value_info v = {
+        .name = weft_slice_of(t->name), .is_tensor = true, .elem_type = (int)t->type};
     weft_onnx_dim *dim;
 
     if (t->shape->rank < 0)
@@ -132,7 +129,7 @@ static const weft_slice *slices(const char *const *text, int n, weft_arena *a)
     weft_slice *s = WEFT_NEW(a, weft_slice, n);
 
     for (int i = 0; i < n; i++)
-        s[i] = slice(text[i]);
+        s[i] = weft_slice_of(text[i]);
     return s;
 }
 
@@ -144,13 +141,14 @@ static weft_onnx_attr attr_of(const weft_attr *x, weft_arena *a)
         [WEFT_ATTR_REALS] = WEFT_ONNX_FLOATS,   [WEFT_ATTR_TEXTS] = WEFT_ONNX_STRINGS,
         [WEFT_ATTR_LITERAL] = WEFT_ONNX_TENSOR, [WEFT_ATTR_OTHER] = WEFT_ONNX_UNDEFINED,
     };
-    weft_onnx_attr out = {.name = slice(x->name), .kind = kind[x->kind], .f = x->f, .i = x->i};
+    weft_onnx_attr out = {
+        .name = weft_slice_of(x->name), .kind = kind[x->kind], .f = x->f, .i = x->i};
 
     out.n = x->n;
     out.ints = x->ints;
     out.floats = x->reals;
     if (x->kind == WEFT_ATTR_TEXT)
-        out.s = slice(x->s);
+        out.s = weft_slice_of(x->s);
     if (x->kind == WEFT_ATTR_TEXTS)
         out.strings = slices(x->texts, x->n, a);
     if (x->kind == WEFT_ATTR_LITERAL) {
@@ -168,7 +166,7 @@ static const weft_slice *names_of(const making *m, const int *tensor, int n)
     weft_slice *s = WEFT_NEW(m->a, weft_slice, n);
 
     for (int i = 0; i < n; i++)
-        s[i] = slice(tensor[i] >= 0 ? m->g->tensor[tensor[i]].name : "");
+        s[i] = weft_slice_of(tensor[i] >= 0 ? m->g->tensor[tensor[i]].name : "");
     return s;
 }
 
@@ -182,7 +180,7 @@ static void add_opset(making *m, const weft_node *n)
         o->version = n->opset > o->version ? n->opset : o->version;
         return;
     }
-    WEFT_PUSH(m->a, m->opset, ((weft_onnx_opset){slice(n->domain), n->opset}));
+    WEFT_PUSH(m->a, m->opset, ((weft_onnx_opset){weft_slice_of(n->domain), n->opset}));
 }
 
 static weft_onnx_node node_of(making *m, int u)
@@ -191,12 +189,12 @@ static weft_onnx_node node_of(making *m, int u)
     const weft_node *n = &g->node[u];
     weft_onnx_form *form = WEFT_NEW(m->a, weft_onnx_form, 1);
     weft_onnx_attr *attr = WEFT_NEW(m->a, weft_onnx_attr, n->n_attrs);
-    weft_onnx_node out = {.name = slice(n->name), .form = form, .twin = -1};
+    weft_onnx_node out = {.name = weft_slice_of(n->name), .form = form, .twin = -1};
 
     for (int i = 0; i < n->n_attrs; i++)
         attr[i] = attr_of(&n->attr[i], m->a);
-    form->op_type = slice(n->op);
-    form->domain = slice(n->domain);
+    form->op_type = weft_slice_of(n->op);
+    form->domain = weft_slice_of(n->domain);
     form->n_attrs = n->n_attrs;
     form->attr = attr;
     out.n_inputs = g->arg_at[u + 1] - g->arg_at[u];
@@ -212,13 +210,13 @@ weft_status weft_onnx_of_graph(const weft_graph *g, weft_arena *a, const uint8_t
 {
     making m = {.g = g, .a = a};
     weft_onnx_node *node = WEFT_NEW(a, weft_onnx_node, g->n_nodes);
-    weft_onnx doc = {.file = g->name, .ir_version = IR_VERSION, .producer = slice("weft")};
+    weft_onnx doc = {.file = g->name, .ir_version = IR_VERSION, .producer = weft_slice_of("weft")};
 
     for (int u = 0; u < g->n_nodes; u++)
         node[u] = node_of(&m, u);
     m.out.node = node;
     m.out.n_nodes = g->n_nodes;
-    m.out.name = slice(g->name);
+    m.out.name = weft_slice_of(g->name);
     add_tensors(&m);
     doc.graph = &m.out;
     doc.opset = m.opset.at;

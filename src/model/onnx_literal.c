@@ -496,7 +496,7 @@ static bool stays_below(weft_slice path)
 static const char *real_path(const char *path, weft_arena *a)
 {
     char *real = realpath(path, NULL);
-    const char *copy = real ? weft_arena_text(a, real, strlen(real)) : NULL;
+    const char *copy = real ? weft_arena_word(a, real) : NULL;
 
     free(real);
     return copy;

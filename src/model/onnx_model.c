@@ -99,9 +99,8 @@ weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *o
                            "export it with a symbolic batch)",
                            weft_message(), (long long)m.file_batch, (long long)options->batch);
     if (status == WEFT_OK && m.batch_dim)
-        model->batch_dim = (weft_dim_binding){
-            weft_arena_text(model->arena, m.batch_dim->name, strlen(m.batch_dim->name)),
-            m.batch_dim->size};
+        model->batch_dim =
+            (weft_dim_binding){weft_arena_word(model->arena, m.batch_dim->name), m.batch_dim->size};
     model->n_nodes = doc->graph->n_nodes;
     model->n_parameters = status == WEFT_OK ? count_parameters(doc->graph) : 0;
     model->n_constants = m.n_constants;

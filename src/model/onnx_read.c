@@ -516,7 +516,7 @@ weft_status weft_onnx_read(const void *data, size_t size, const char *file, weft
     o = WEFT_NEW(a, weft_onnx, 1);
     r = (weft_reader){.arena = a, .forms = weft_map_new(a)};
     o->arena = a;
-    o->file = weft_arena_text(a, file, strlen(file));
+    o->file = weft_arena_word(a, file);
     status = read_model(&r, w, o);
     o->n_forms = r.n_forms;
     if (status != WEFT_OK) {

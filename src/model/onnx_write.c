@@ -81,11 +81,6 @@ static void put_opset(weft_wire_out *o, int field, const weft_onnx_opset *opset)
 
 /* --- tensors and types ----------------------------------------------------------------------- */
 
-static weft_slice slice(const char *text)
-{
-    return (weft_slice){text, strlen(text)};
-}
-
 static void put_size(weft_wire_out *o, const char *key, int64_t value)
 {
     char digits[32];
@@ -93,7 +88,7 @@ static void put_size(weft_wire_out *o, const char *key, int64_t value)
     if (value < 0)
         return;
     snprintf(digits, sizeof digits, "%lld", (long long)value);
-    put_entry(o, ONNX_TENSOR_EXTERNAL, slice(key), slice(digits));
+    put_entry(o, ONNX_TENSOR_EXTERNAL, weft_slice_of(key), weft_slice_of(digits));
 }
 
 /* As it stood in the file: in one piece, or value by value. */
@@ -128,7 +123,7 @@ static void put_tensor(weft_wire_out *o, int field, const weft_onnx_tensor *t)
     put_text(o, ONNX_TENSOR_RAW, t->raw);
     put_text(o, ONNX_TENSOR_DOC, t->doc);
     if (t->location.at)
-        put_entry(o, ONNX_TENSOR_EXTERNAL, slice("location"), t->location);
+        put_entry(o, ONNX_TENSOR_EXTERNAL, weft_slice_of("location"), t->location);
     put_size(o, "offset", t->external_offset);
     put_size(o, "length", t->external_length);
     if (t->is_external)

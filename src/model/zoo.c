@@ -533,7 +533,7 @@ bool weft_zoo_find(const char *name, weft_arena *a, weft_zoo_model *out)
 
     if (find_model(z, name, &out->summary) < 0)
         return false;
-    out->name = weft_arena_text(a, name, strlen(name));
+    out->name = weft_arena_word(a, name);
     out->variants = variant_names(z);
     out->options = z->option.at;
     return true;

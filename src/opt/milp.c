@@ -34,7 +34,7 @@ weft_milp *weft_milp_new(const char *name)
     weft_milp *m = WEFT_NEW(a, weft_milp, 1);
 
     m->arena = a;
-    m->name = weft_arena_text(a, name, strlen(name));
+    m->name = weft_arena_word(a, name);
     m->column_names = weft_map_new(a);
     m->row_names = weft_map_new(a);
     return m;
@@ -64,7 +64,7 @@ static const char *keep_name(weft_milp *m, weft_map *names, const char *name, in
     if (name == NULL)
         return NULL;
     assert(is_name(name));
-    copy = weft_arena_text(m->arena, name, strlen(name));
+    copy = weft_arena_word(m->arena, name);
     is_new = weft_map_put(names, copy, strlen(copy), number);
     assert(is_new);
     (void)is_new;

@@ -206,6 +206,12 @@ typedef struct weft_platform {
     weft_arena *arena;
 } weft_platform;
 
+/* The name of an end of a link: devices come first, then switches. */
+static inline const char *weft_place_name(const weft_platform *p, int place)
+{
+    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
+}
+
 /* A preset by name, or a file (a '/' or an ending .yaml, .yml, .json), with other counts where they
  * are given: "cluster-a100:server=48,server.gpu=4" (counts.c). The caller owns *out. */
 WEFT_CHECKED weft_status weft_platform_open(const char *source, weft_platform **out);

@@ -235,17 +235,12 @@ static weft_status sort_tasks(const weft_problem_spec *s, const weft_problem_ext
 
 /* --- copies ---------------------------------------------------------------------------------- */
 
-static const char *copied_text(weft_arena *a, const char *text)
-{
-    return weft_arena_text(a, text, strlen(text));
-}
-
 static const char *const *copied_texts(weft_arena *a, const char *const *from, int n)
 {
     const char **to = WEFT_NEW(a, const char *, n);
 
     for (int i = 0; i < n; i++)
-        to[i] = copied_text(a, from[i]);
+        to[i] = weft_arena_word(a, from[i]);
     return to;
 }
 
@@ -308,8 +303,8 @@ static void copy_tasks(weft_problem *p, const weft_problem_spec *s, const weft_p
     const char **kind = WEFT_NEW(p->arena, const char *, s->n_tasks);
 
     for (int u = 0; u < s->n_tasks; u++) {
-        name[u] = copied_text(p->arena, s->task_name[order[u]]);
-        kind[u] = copied_text(p->arena, x->task_kind ? x->task_kind[order[u]] : "Task");
+        name[u] = weft_arena_word(p->arena, s->task_name[order[u]]);
+        kind[u] = weft_arena_word(p->arena, x->task_kind ? x->task_kind[order[u]] : "Task");
     }
     p->task_name = name;
     p->task_kind = kind;
@@ -590,7 +585,7 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
     int *place = WEFT_NEW(scratch, int, s->n_tasks);
 
     p->arena = a;
-    p->name = copied_text(a, s->name ? s->name : "tasks");
+    p->name = weft_arena_word(a, s->name ? s->name : "tasks");
     p->n_tasks = s->n_tasks;
     p->n_devices = s->n_devices;
     p->n_tensors = s->n_tensors;

@@ -14,11 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *place_name(const weft_platform *p, int place)
-{
-    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
-}
-
 /* Parallel links between two places are told apart by a number. */
 static const char *new_link_name(weft_map *names, weft_arena *a, const char *name)
 {
@@ -39,7 +34,7 @@ static int *number_links(const weft_platform *p, weft_problem_extra *x, weft_are
 
     for (int k = 0; k < p->n_links; k++) {
         const weft_link *l = &p->link[k];
-        const char *one = place_name(p, l->a), *other = place_name(p, l->b);
+        const char *one = weft_place_name(p, l->a), *other = weft_place_name(p, l->b);
         const char *mark = l->is_half_duplex ? "-" : ">";
 
         of_hop[2 * k] = of_hop[2 * k + 1] = x->n_links;
@@ -185,17 +180,9 @@ static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a
     s->reader = g->use;
 }
 
-/* The first task of a group of tasks that must share a device. */
-static int first_of(int *group, int u)
-{
-    while (group[u] != u)
-        u = group[u] = group[group[u]];
-    return u;
-}
-
 static void put_together(int *group, bool *is_shared, int u, int v)
 {
-    int one = first_of(group, u), other = first_of(group, v);
+    int one = weft_root(group, u), other = weft_root(group, v);
 
     group[one < other ? other : one] = one < other ? one : other;
     is_shared[u] = is_shared[v] = true;
@@ -243,7 +230,7 @@ static int *colocation_of(const weft_graph *g, weft_arena *a)
         join_equal(g, g->attention, group, is_shared, a);
     }
     for (int u = 0; u < g->n_nodes; u++)
-        colocation[u] = is_shared[u] ? first_of(group, u) : -1;
+        colocation[u] = is_shared[u] ? weft_root(group, u) : -1;
     return colocation;
 }
 

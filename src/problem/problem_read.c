@@ -97,11 +97,6 @@ static const char *stem_of(weft_arena *a, const char *file)
     return weft_arena_text(a, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
-static bool is_number(const weft_doc *d)
-{
-    return d->kind == WEFT_DOC_INT || d->kind == WEFT_DOC_REAL;
-}
-
 /* The value as written, for messages. */
 static const char *shown(const weft_doc *d, weft_arena *a)
 {
@@ -111,7 +106,7 @@ static const char *shown(const weft_doc *d, weft_arena *a)
         return d->truth ? "true" : "false";
     if (d->kind == WEFT_DOC_TEXT)
         return weft_arena_print(a, "'%.*s'", WEFT_SHOWN(d->text));
-    if (!is_number(d))
+    if (!weft_doc_is_number(d))
         return weft_doc_kind_name(d->kind);
     return d->text ? weft_arena_print(a, "%.*s", WEFT_SHOWN(d->text))
                    : weft_arena_print(a, "%g", d->real);
@@ -123,7 +118,7 @@ static bool take_item(const weft_doc *d, double null_value, double *out)
     bool is_null = d->kind == WEFT_DOC_NULL && !isnan(null_value);
 
     *out = is_null ? null_value : d->real;
-    return is_null || (is_number(d) && d->real >= 0 && d->real <= LARGEST);
+    return is_null || (weft_doc_is_number(d) && d->real >= 0 && d->real <= LARGEST);
 }
 
 static weft_status read_item(reader *r, const weft_doc *d, const char *what, double null_value,

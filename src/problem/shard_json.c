@@ -53,7 +53,7 @@ static weft_doc *steps_doc(const weft_shard_problem *p, const weft_shard_plan *s
         weft_split_print(p->steps, v, &s->split[v], text);
         weft_put_text(a, d, "name", weft_step_name(p->steps, v));
         weft_put_int(a, d, "set", s->set_of[v]);
-        weft_put_text(a, d, "split", weft_arena_text(a, text, strlen(text)));
+        weft_put_text(a, d, "split", weft_arena_word(a, text));
         weft_put_real(a, d, "start_s", s->start_s[v]);
     }
     return list;

@@ -48,7 +48,7 @@ void weft_put_argument(weft_arena *a, weft_doc *arguments, const char *name, wef
             return;
         }
     }
-    weft_doc_put(a, arguments, weft_arena_text(a, name, strlen(name)), value);
+    weft_doc_put(a, arguments, weft_arena_word(a, name), value);
 }
 
 void weft_put_options(weft_arena *a, weft_doc *arguments, const char *const *options)
@@ -135,7 +135,7 @@ static weft_status add_operand(words *w, const char *name, const weft_doc *value
     }
     for (int i = 0; i < n; i++) {
         WEFT_TRY(scalar(w, name, item[i], &text));
-        WEFT_PUSH(w->a, w->list, weft_arena_text(w->a, text, strlen(text)));
+        WEFT_PUSH(w->a, w->list, weft_arena_word(w->a, text));
     }
     return WEFT_OK;
 }

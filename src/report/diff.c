@@ -345,13 +345,6 @@ static void differ_numbers(comparing *g)
 
 /* --- moves ----------------------------------------------------------------------------------- */
 
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static bool is_alike(const weft_diff_move *x, const weft_diff_move *y)
 {
     return strcmp(x->at[0], y->at[0]) == 0 && strcmp(x->at[1], y->at[1]) == 0;
@@ -370,12 +363,12 @@ static int *join_neighbours(comparing *g, const weft_diff_move *move, int n)
 
             if (x < 0 || y < 0 || !is_alike(&move[x], &move[y]))
                 continue;
-            x = root_of(group, x);
-            y = root_of(group, y);
+            x = weft_root(group, x);
+            y = weft_root(group, y);
             group[x > y ? x : y] = x > y ? y : x;
         }
     for (int i = 0; i < n; i++)
-        group[i] = root_of(group, i);
+        group[i] = weft_root(group, i);
     return group;
 }
 

@@ -166,11 +166,6 @@ static void differ_devices(platforms *g)
 
 /* --- links ----------------------------------------------------------------------------------- */
 
-static const char *end_name(const weft_platform *p, int place)
-{
-    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
-}
-
 static const char *end_kind(const weft_platform *p, int place)
 {
     return place < p->n_devices ? p->device[place].kind : p->switch_name[place - p->n_devices];
@@ -190,7 +185,7 @@ static const char **link_names(platforms *g, int side)
     const char **name = WEFT_NEW(g->a, const char *, p->n_links + 1);
 
     for (int i = 0; i < p->n_links; i++) {
-        const char *x = end_name(p, p->link[i].a), *y = end_name(p, p->link[i].b);
+        const char *x = weft_place_name(p, p->link[i].a), *y = weft_place_name(p, p->link[i].b);
 
         name[i] = weft_arena_print(g->a, "link %s - %s", strcmp(x, y) < 0 ? x : y,
                                    strcmp(x, y) < 0 ? y : x);
@@ -201,7 +196,7 @@ static const char **link_names(platforms *g, int side)
 static bool has_place(const weft_platform *p, const char *name)
 {
     for (int i = 0; i < p->n_devices + p->n_switches; i++)
-        if (strcmp(end_name(p, i), name) == 0)
+        if (strcmp(weft_place_name(p, i), name) == 0)
             return true;
     return false;
 }
@@ -211,7 +206,7 @@ static bool is_news(const platforms *g, const weft_platform *p, const weft_link 
 {
     const weft_platform *other = p == g->p[0] ? g->p[1] : g->p[0];
 
-    return has_place(other, end_name(p, l->a)) && has_place(other, end_name(p, l->b));
+    return has_place(other, weft_place_name(p, l->a)) && has_place(other, weft_place_name(p, l->b));
 }
 
 static void differ_links(platforms *g)

@@ -280,11 +280,6 @@ static const char *hash_text(weft_page *g, uint64_t hash)
     return weft_arena_print(g->a, "%016" PRIx64, hash);
 }
 
-static const char *whole(weft_page *g, int64_t n)
-{
-    return weft_format_integer(n, WEFT_NEW(g->a, char, 32));
-}
-
 static void about_model(weft_page *g, const weft_plan_origin *o, const weft_graph *graph)
 {
     weft_doc *rows = weft_page_about(g, "Model");
@@ -295,13 +290,14 @@ static void about_model(weft_page *g, const weft_plan_origin *o, const weft_grap
     weft_about(g, rows, "content hash", hash_text(g, o->model_hash));
     if (graph != NULL)
         weft_about(g, rows, "size",
-                   weft_arena_print(g->a, "%s operators, %s tensors", whole(g, graph->n_nodes),
-                                    whole(g, graph->n_tensors)));
+                   weft_arena_print(g->a, "%s operators, %s tensors",
+                                    weft_whole(g->a, graph->n_nodes),
+                                    weft_whole(g->a, graph->n_tensors)));
     if (opt->batch > 0)
-        weft_about(g, rows, "batch", whole(g, opt->batch));
+        weft_about(g, rows, "batch", weft_whole(g->a, opt->batch));
     for (int i = 0; i < opt->n_dims; i++)
         weft_about(g, rows, weft_arena_print(g->a, "dimension %s", opt->dim[i].name),
-                   whole(g, opt->dim[i].size));
+                   weft_whole(g->a, opt->dim[i].size));
     if (opt->dtype != WEFT_TYPE_UNKNOWN)
         weft_about(g, rows, "element type", weft_dtype_name(opt->dtype));
     if (opt->software != WEFT_SOFTWARE_GRAPH)
@@ -324,8 +320,8 @@ static void about_platform(weft_page *g, const weft_plan_origin *o, const weft_p
     if (p == NULL)
         return;
     weft_about(g, rows, "name", p->name);
-    weft_about(g, rows, "devices", whole(g, p->n_devices));
-    weft_about(g, rows, "links", whole(g, p->n_links));
+    weft_about(g, rows, "devices", weft_whole(g->a, p->n_devices));
+    weft_about(g, rows, "links", weft_whole(g->a, p->n_links));
     weft_about(g, rows, "transfers", weft_transfer_name(p->transfer));
     weft_about(g, rows, "host", p->host >= 0 ? p->device[p->host].name : NULL);
 }
@@ -337,7 +333,7 @@ void weft_page_origin(weft_page *g, const weft_plan_origin *o, const weft_page_m
     about_platform(g, o, more->platform);
     *options = weft_page_about(g, "Options");
     weft_about(g, *options, "solver", o->solver);
-    weft_about(g, *options, "seed", whole(g, o->seed));
+    weft_about(g, *options, "seed", weft_whole(g->a, o->seed));
     weft_about(g, *options, "hash of the problem", hash_text(g, o->problem_hash));
     weft_about(g, *options, "version of weft", more->version);
     g->command = more->command;

@@ -24,11 +24,6 @@ typedef struct design_pipeline_page {
     weft_arena *a;
 } design_pipeline_page;
 
-static const char *whole(design_pipeline_page *m, int64_t n)
-{
-    return weft_format_integer(n, WEFT_NEW(m->a, char, 32));
-}
-
 static int64_t microbatches(const design_pipeline_page *m)
 {
     return m->x->batch / (m->x->microbatch * m->x->replicas);
@@ -83,20 +78,22 @@ static void add_facts(design_pipeline_page *m)
                                                  f->bound, f->gap, f->outcome});
     weft_page_fact(&m->g, "step", "step", weft_glued_seconds(m->a, f->plan[0].step_s),
                    weft_arena_print(m->a, "%s samples, microbatches of %s, 1f1b",
-                                    whole(m, m->x->batch), whole(m, m->x->microbatch)),
+                                    weft_whole(m->a, m->x->batch),
+                                    weft_whole(m->a, m->x->microbatch)),
                    f->plan[0].step_s);
     weft_page_fact(
-        &m->g, "devices", "devices", whole(m, n_devices),
+        &m->g, "devices", "devices", weft_whole(m->a, n_devices),
         weft_arena_print(m->a, "%d stages of %d x %d", m->x->n_stages, m->x->replicas, m->x->width),
         n_devices);
     if (m->t->has_power)
         weft_page_fact(&m->g, "tdp", "TDP of all", weft_power_text(m->a, f->tdp_w), NULL, f->tdp_w);
     add_beside(m);
-    weft_page_fact(&m->g, "searched", "searched",
-                   weft_arena_print(m->a, "%s designs within the limits", whole(m, f->n_feasible)),
-                   weft_arena_print(m->a, "%s of them partitioned, %s plans simulated",
-                                    whole(m, f->n_partitioned), whole(m, f->n_plans)),
-                   (double)f->n_feasible);
+    weft_page_fact(
+        &m->g, "searched", "searched",
+        weft_arena_print(m->a, "%s designs within the limits", weft_whole(m->a, f->n_feasible)),
+        weft_arena_print(m->a, "%s of them partitioned, %s plans simulated",
+                         weft_whole(m->a, f->n_partitioned), weft_whole(m->a, f->n_plans)),
+        (double)f->n_feasible);
 }
 
 /* --- timeline -------------------------------------------------------------------------------- */
@@ -380,8 +377,8 @@ static void add_options(design_pipeline_page *m)
                    weft_arena_print(m->a, "%.6g times the reference", m->q->least_throughput));
     weft_about_limits(&m->g, rows, &m->q->limits, m->t->hbm_bytes);
     weft_about_options(&m->g, rows, m->r->options, m->r->dtype, m->r->optimizer);
-    weft_about(&m->g, rows, "samples of a step", whole(m, m->x->batch));
-    weft_about(&m->g, rows, "samples of a microbatch", whole(m, m->x->microbatch));
+    weft_about(&m->g, rows, "samples of a step", weft_whole(m->a, m->x->batch));
+    weft_about(&m->g, rows, "samples of a microbatch", weft_whole(m->a, m->x->microbatch));
     weft_about(&m->g, rows, "links inside a stage", link_text(m, &m->x->inside));
     weft_about(&m->g, rows, "links between stages", link_text(m, &m->x->between));
     weft_about(&m->g, rows, "version of weft", m->more->version);
@@ -392,7 +389,7 @@ static void add_proof(design_pipeline_page *m)
     weft_doc *rows = weft_page_about(&m->g, "Proof");
 
     weft_about(&m->g, rows, "status", weft_outcome_name(m->f->outcome));
-    weft_about(&m->g, rows, "designs within the limits", whole(m, m->f->n_feasible));
+    weft_about(&m->g, rows, "designs within the limits", weft_whole(m->a, m->f->n_feasible));
     weft_about(&m->g, rows, "certified",
                "weft check computes the plan again, and a bound by the work of all parts; the "
                "search is repeated by the command below");
@@ -407,7 +404,7 @@ static void add_about(design_pipeline_page *m)
         weft_about(&m->g, rows, "source", m->q->net[i]->name);
         weft_about(&m->g, rows, "content hash",
                    weft_arena_print(m->a, "%016" PRIx64, m->q->net[i]->hash));
-        weft_about(&m->g, rows, "units", whole(m, m->q->net[i]->blocks.n_blocks));
+        weft_about(&m->g, rows, "units", weft_whole(m->a, m->q->net[i]->blocks.n_blocks));
     }
     weft_about_template(&m->g, m->t);
     add_options(m);

@@ -23,11 +23,6 @@ typedef struct mining {
     weft_arena *a;
 } mining;
 
-static const char *whole(mining *m, int64_t n)
-{
-    return weft_format_integer(n, WEFT_NEW(m->a, char, 32));
-}
-
 static bool has_design(const mining *m)
 {
     return m->f->value > 0;
@@ -110,19 +105,21 @@ static void add_any_schedule(mining *m)
 static void add_search(mining *m)
 {
     const weft_found *f = m->f;
-    const char *text = weft_arena_print(m->a, "%s scheduled", whole(m, f->n_evaluated));
+    const char *text = weft_arena_print(m->a, "%s scheduled", weft_whole(m->a, f->n_evaluated));
 
     if (f->n_recalled > 0)
         text = weft_arena_print(m->a, "%s (%s of them known from the study)", text,
-                                whole(m, f->n_recalled));
+                                weft_whole(m->a, f->n_recalled));
     if (f->n_bounds > 0)
-        text = weft_arena_print(m->a, "%s bounded, %s again, %s", whole(m, f->n_bounds),
-                                whole(m, f->n_strong), text);
+        text = weft_arena_print(m->a, "%s bounded, %s again, %s", weft_whole(m->a, f->n_bounds),
+                                weft_whole(m->a, f->n_strong), text);
     if (f->n_feasible > 0)
-        text = weft_arena_print(m->a, "%s within the limits, %s", whole(m, f->n_feasible), text);
-    weft_page_fact(&m->g, "searched", "searched",
-                   weft_arena_print(m->a, "%s designs", whole(m, weft_template_points(m->t))), text,
-                   (double)f->n_feasible);
+        text = weft_arena_print(m->a, "%s within the limits, %s", weft_whole(m->a, f->n_feasible),
+                                text);
+    weft_page_fact(
+        &m->g, "searched", "searched",
+        weft_arena_print(m->a, "%s designs", weft_whole(m->a, weft_template_points(m->t))), text,
+        (double)f->n_feasible);
 }
 
 static void add_memory_fact(mining *m)
@@ -483,9 +480,9 @@ static void add_options(mining *m)
     weft_about_limits(&m->g, rows, &m->q->limits, m->t->hbm_bytes);
     weft_about_options(&m->g, rows, r->options, r->dtype, r->optimizer);
     weft_about(&m->g, rows, "solver", r->solver);
-    weft_about(&m->g, rows, "seed", whole(m, r->seed));
+    weft_about(&m->g, rows, "seed", weft_whole(m->a, r->seed));
     if (r->evaluations > 0)
-        weft_about(&m->g, rows, "most evaluations", whole(m, r->evaluations));
+        weft_about(&m->g, rows, "most evaluations", weft_whole(m->a, r->evaluations));
     weft_about(&m->g, rows, "version of weft", m->more->version);
 }
 
@@ -502,8 +499,8 @@ static void add_proof(mining *m)
     if (f->schedule_bound < INFINITY)
         weft_about(&m->g, rows, "in whatever order operators run",
                    weft_arena_print(m->a, "%.6g %s", f->schedule_bound, unit));
-    weft_about(&m->g, rows, "designs bounded", whole(m, f->n_bounds));
-    weft_about(&m->g, rows, "designs scheduled", whole(m, f->n_evaluated));
+    weft_about(&m->g, rows, "designs bounded", weft_whole(m->a, f->n_bounds));
+    weft_about(&m->g, rows, "designs scheduled", weft_whole(m->a, f->n_evaluated));
     weft_about(&m->g, rows, "certified",
                "weft check computes the design, its front and the bound of the whole template "
                "again; the search is repeated by the command below");

@@ -52,11 +52,6 @@ static const char *mode_of(const weft_piper_report *r, int stage)
     return name;
 }
 
-static const char *whole(piping *t, int64_t n)
-{
-    return weft_format_integer(n, WEFT_NEW(t->a, char, 32));
-}
-
 static void fact(piping *t, const char *key, const char *label, const char *text, double number)
 {
     weft_page_fact(&t->g, key, label, text, NULL, number);
@@ -81,9 +76,9 @@ static void add_worth(piping *t)
              : weft_arena_print(t->a, "%s  gap %s %%", bound, weft_format_gap(gap, 2, text)),
          s->bound_s);
     fact(t, "devices", "devices",
-         weft_arena_print(t->a, "%s of %s in use, in %d stage%s", whole(t, s->measures.n_devices),
-                          whole(t, t->p->n_devices), s->plan.n_stages,
-                          s->plan.n_stages == 1 ? "" : "s"),
+         weft_arena_print(
+             t->a, "%s of %s in use, in %d stage%s", weft_whole(t->a, s->measures.n_devices),
+             weft_whole(t->a, t->p->n_devices), s->plan.n_stages, s->plan.n_stages == 1 ? "" : "s"),
          (double)s->measures.n_devices);
 }
 
@@ -95,12 +90,12 @@ static void add_limits(piping *t)
     fact(t, "given", "given",
          weft_arena_print(t->a, "%s a device, %s, %s microbatches in a batch",
                           weft_glued_bytes(t->a, t->p->memory_bytes), rate,
-                          whole(t, t->p->n_microbatches)),
+                          weft_whole(t->a, t->p->n_microbatches)),
          NAN);
     fact(t, "searched", "searched",
          weft_arena_print(t->a, "%s cuts of %s nodes, %s stages in %d probes",
-                          whole(t, t->s->n_cuts), whole(t, t->p->n_nodes),
-                          whole(t, t->s->n_stages_tried), t->s->n_probes),
+                          weft_whole(t->a, t->s->n_cuts), weft_whole(t->a, t->p->n_nodes),
+                          weft_whole(t->a, t->s->n_stages_tried), t->s->n_probes),
          NAN);
 }
 
@@ -110,20 +105,20 @@ static void add_needs(piping *t)
     const weft_piper_needs *n = t->r->needs;
     const char *each = t->p->n_devices == 1 ? "the device"
                                             : weft_arena_print(t->a, "each of the %s devices",
-                                                               whole(t, t->p->n_devices));
+                                                               weft_whole(t->a, t->p->n_devices));
 
     fact(t, "needs_devices", "would do",
          n->n_devices == 0
              ? "more devices alone would not do"
-             : weft_arena_print(t->a, "%s devices of this memory%s", whole(t, n->n_devices),
+             : weft_arena_print(t->a, "%s devices of this memory%s", weft_whole(t->a, n->n_devices),
                                 n->is_fewest ? ", not fewer" : "; fewer may do"),
          NAN);
     fact(t, "needs_memory", "",
-         n->memory_bytes <= 0
-             ? "more memory alone would not do"
-             : weft_arena_print(t->a, "%s bytes (%s) on %s%s", whole(t, (int64_t)n->memory_bytes),
-                                weft_glued_bytes(t->a, n->memory_bytes), each,
-                                n->is_least ? ", not less" : "; less may do"),
+         n->memory_bytes <= 0 ? "more memory alone would not do"
+                              : weft_arena_print(t->a, "%s bytes (%s) on %s%s",
+                                                 weft_whole(t->a, (int64_t)n->memory_bytes),
+                                                 weft_glued_bytes(t->a, n->memory_bytes), each,
+                                                 n->is_least ? ", not less" : "; less may do"),
          NAN);
 }
 

@@ -382,7 +382,7 @@ static const char **shapes_of(placing *t)
         if (strcmp(graph->node[u].name, t->p->task_name[u]) == 0 &&
             graph->res_at[u] < graph->res_at[u + 1] && graph->res[graph->res_at[u]] >= 0) {
             weft_shape_print(graph->tensor[graph->res[graph->res_at[u]]].shape, text);
-            shape[u] = weft_arena_text(t->a, text, strlen(text));
+            shape[u] = weft_arena_word(t->a, text);
         }
     return shape;
 }

@@ -241,7 +241,7 @@ static const char *shape_of(sharding *t, const weft_step *s)
     if (s->n_results == 0)
         return NULL;
     weft_shape_print(t->p->steps->graph->tensor[s->result[0]].shape, text);
-    return weft_arena_text(t->a, text, strlen(text));
+    return weft_arena_word(t->a, text);
 }
 
 static void add_nodes(sharding *t, weft_page_graph *g)

@@ -312,6 +312,11 @@ static const char *glued(char *text)
     return text;
 }
 
+const char *weft_whole(weft_arena *a, int64_t number)
+{
+    return weft_format_integer(number, WEFT_NEW(a, char, 32));
+}
+
 const char *weft_glued_seconds(weft_arena *a, double seconds)
 {
     char *text = WEFT_NEW(a, char, 48);
@@ -340,7 +345,7 @@ const char *weft_glued_amount(const weft_report *r, double sent, weft_arena *a)
 
 const char *weft_unglued(weft_arena *a, const char *text)
 {
-    char *copy = weft_arena_text(a, text, strlen(text));
+    char *copy = weft_arena_word(a, text);
 
     for (char *c = copy; *c; c++)
         *c = *c == '\t' ? ' ' : *c;
@@ -370,7 +375,7 @@ int weft_text_width(int width)
 
 const char *weft_glued(weft_arena *a, const char *text)
 {
-    char *copy = weft_arena_text(a, text, strlen(text));
+    char *copy = weft_arena_word(a, text);
 
     for (char *c = copy; *c; c++)
         if (*c == ' ' && c > copy && isdigit((unsigned char)c[-1]) &&

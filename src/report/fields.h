@@ -45,6 +45,7 @@ void weft_print_wrapped(FILE *to, int indent, int width, const char *text);
 const char *weft_print_seconds(double seconds, char to[48]);
 
 /* Numbers that keep their unit: a tab between them, which weft_print_wrapped makes a blank. */
+const char *weft_whole(weft_arena *a, int64_t number); /* "1,234" */
 const char *weft_glued_seconds(weft_arena *a, double seconds);
 const char *weft_glued_bytes(weft_arena *a, double bytes);
 /* What is sent: bytes, or the units of a file of tasks. */

@@ -234,13 +234,6 @@ static void stack(drawing *d, component *c, const int *local)
 
 /* --- components ------------------------------------------------------------------------------ */
 
-static int root_of(int *parent, int u)
-{
-    while (parent[u] != u)
-        u = parent[u] = parent[parent[u]];
-    return u;
-}
-
 /* Components by their first node, nodes and edges in order; local: number of a node in its own. */
 static component *find_components(const weft_sketch *s, weft_arena *a, int *n_components,
                                   int *local)
@@ -252,12 +245,12 @@ static component *find_components(const weft_sketch *s, weft_arena *a, int *n_co
     for (int u = 0; u < n; u++)
         parent[u] = u;
     for (int e = 0; e < s->n_edges; e++) {
-        int u = root_of(parent, s->from[e]), v = root_of(parent, s->to[e]);
+        int u = weft_root(parent, s->from[e]), v = weft_root(parent, s->to[e]);
 
         parent[u > v ? u : v] = u > v ? v : u;
     }
     for (int u = 0; u < n; u++) { /* a root is the first node of its own */
-        of[u] = root_of(parent, u) == u ? n_found++ : of[root_of(parent, u)];
+        of[u] = weft_root(parent, u) == u ? n_found++ : of[weft_root(parent, u)];
         local[u] = c[of[u]].n_nodes++;
     }
     for (int e = 0; e < s->n_edges; e++)

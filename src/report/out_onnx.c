@@ -46,7 +46,7 @@ static const char *seconds_text(noting *t, const weft_doc *d)
     if (d == NULL)
         return NULL;
     weft_print_seconds(d->real, text);
-    return weft_arena_text(t->a, text, strlen(text));
+    return weft_arena_word(t->a, text);
 }
 
 /* Notes of the node v of the page. */

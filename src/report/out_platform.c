@@ -39,11 +39,6 @@ static const char *const dataflow_names[] = {
     [WEFT_DATAFLOW_IS] = "is",     [WEFT_DATAFLOW_SIMD] = "simd",
 };
 
-static const char *place_name(const weft_platform *p, int place)
-{
-    return place < p->n_devices ? p->device[place].name : p->switch_name[place - p->n_devices];
-}
-
 /* --- text: devices --------------------------------------------------------------------------- */
 
 /* "rows 128", or nothing for what is as if it were not written. */
@@ -192,8 +187,8 @@ static const char *link_name(const weft_platform *p, const weft_link *l, int col
 {
     char one[WEFT_SHORT_BYTES], other[WEFT_SHORT_BYTES];
 
-    return weft_arena_print(a, "%s - %s", weft_shorten(place_name(p, l->a), columns, one),
-                            weft_shorten(place_name(p, l->b), columns, other));
+    return weft_arena_print(a, "%s - %s", weft_shorten(weft_place_name(p, l->a), columns, one),
+                            weft_shorten(weft_place_name(p, l->b), columns, other));
 }
 
 /* Columns of the two ends of a link. */
@@ -453,7 +448,7 @@ static weft_doc *links_doc(const weft_platform *p, weft_arena *a)
 
     for (int k = 0; k < p->n_links; k++) {
         const weft_link *l = &p->link[k];
-        const char *const ends[2] = {place_name(p, l->a), place_name(p, l->b)};
+        const char *const ends[2] = {weft_place_name(p, l->a), weft_place_name(p, l->b)};
         weft_doc *row = weft_add_map(a, list);
 
         weft_doc_put(a, row, "between", weft_texts_doc(ends, 2, a));

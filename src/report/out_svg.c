@@ -50,13 +50,6 @@ static const weft_doc *list_of(const weft_doc *map, const char *key)
     return d != NULL && d->kind == WEFT_DOC_LIST ? d : NULL;
 }
 
-static const char *text_of(const weft_doc *map, const char *key)
-{
-    const weft_doc *d = weft_doc_get(map, key);
-
-    return d != NULL && d->kind == WEFT_DOC_TEXT ? d->text : "";
-}
-
 static double real_at(const weft_doc *list, int i)
 {
     return list != NULL && i < list->n ? list->item[i]->real : 0;
@@ -114,7 +107,7 @@ static const char *colour_of(const chart *c, const bar *b, char to[WEFT_COLOUR_B
 
 static double lane_height(const weft_doc *row, int n_rows)
 {
-    bool is_link = strcmp(text_of(row, "kind"), "link") == 0;
+    bool is_link = strcmp(weft_doc_text_or_none(row, "kind"), "link") == 0;
     bool is_dense = n_rows > 24 || weft_doc_get(row, "lanes")->integer > 1;
 
     if (is_link)
@@ -132,7 +125,7 @@ static void place_rows(chart *c, double top)
     for (int i = 0; i < n; i++) {
         const weft_doc *row = c->rows->item[i];
 
-        label = fmax(label, weft_svg_width(text_of(row, "name"), SMALL));
+        label = fmax(label, weft_svg_width(weft_doc_text_or_none(row, "name"), SMALL));
         c->lane[i] = lane_height(row, n);
         c->top[i] = top;
         top += c->lane[i] * (double)weft_doc_get(row, "lanes")->integer + ROW_GAP;
@@ -152,8 +145,9 @@ static void draw_labels(chart *c)
         double height = c->lane[i] * (double)weft_doc_get(c->rows->item[i], "lanes")->integer;
         weft_svg_font font = {fmin(SMALL, height), WEFT_SVG_END, false, false, NULL};
 
-        weft_svg_text(&c->svg, c->left - LABEL_GAP, c->top[i] + height / 2 + 0.35 * font.size,
-                      &font, weft_shorten(text_of(c->rows->item[i], "name"), columns, shown));
+        weft_svg_text(
+            &c->svg, c->left - LABEL_GAP, c->top[i] + height / 2 + 0.35 * font.size, &font,
+            weft_shorten(weft_doc_text_or_none(c->rows->item[i], "name"), columns, shown));
     }
     weft_svg_group_end(&c->svg);
 }
@@ -353,13 +347,14 @@ bool weft_page_timeline_svg(const weft_doc *page, FILE *to)
         c.rows = list_of(timeline, "rows");
         c.kinds = list_of(timeline, "kinds");
         c.end_s = weft_doc_get(timeline, "end")->real;
-        c.is_by_row = strcmp(text_of(timeline, "colour_by"), "kind") != 0;
+        c.is_by_row = strcmp(weft_doc_text_or_none(timeline, "colour_by"), "kind") != 0;
         read_bars(&c, timeline);
         place_rows(&c, MARGIN + TITLE + 3 * SMALL + 18);
-        weft_svg_begin(&c.svg, to, WIDTH, c.bottom + SMALL + 2 + MARGIN, text_of(page, "title"));
-        weft_svg_text(&c.svg, MARGIN, MARGIN + TITLE, &title, text_of(page, "title"));
+        weft_svg_begin(&c.svg, to, WIDTH, c.bottom + SMALL + 2 + MARGIN,
+                       weft_doc_text_or_none(page, "title"));
+        weft_svg_text(&c.svg, MARGIN, MARGIN + TITLE, &title, weft_doc_text_or_none(page, "title"));
         weft_svg_text(&c.svg, MARGIN, MARGIN + TITLE + SMALL + 4, &subtitle,
-                      text_of(page, "subtitle"));
+                      weft_doc_text_or_none(page, "subtitle"));
         draw_legend(&c, MARGIN + TITLE + 2 * SMALL + 12);
         draw_axis(&c);
         draw_labels(&c);

@@ -30,13 +30,6 @@ static const char *text_at(const weft_doc *list, int i)
                : "";
 }
 
-static const char *text_of(const weft_doc *map, const char *key)
-{
-    const weft_doc *d = weft_doc_get(map, key);
-
-    return d != NULL && d->kind == WEFT_DOC_TEXT ? d->text : "";
-}
-
 /* --- boxes ----------------------------------------------------------------------------------- */
 
 /* A line of text in the middle of a box, as much of it as there is room for. */
@@ -181,7 +174,8 @@ static void draw(network *n, const weft_doc *page, const weft_doc *graph, FILE *
 {
     const weft_svg_font title = {TITLE, WEFT_SVG_START, true, false, weft_ink_text};
     const weft_svg_font subtitle = {SMALL, WEFT_SVG_START, false, false, weft_ink_dim};
-    const char *name = text_of(page, "title"), *more = text_of(page, "subtitle");
+    const char *name = weft_doc_text_or_none(page, "title"),
+               *more = weft_doc_text_or_none(page, "subtitle");
     double drawn = weft_doc_get(graph, "width")->real, legend = MARGIN + TITLE + 2 * LINE + 4;
     double width = fmax(drawn, fmax(weft_svg_width(name, TITLE), weft_svg_width(more, SMALL)));
 

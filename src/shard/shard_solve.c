@@ -76,11 +76,6 @@ static weft_status run_solver(const weft_shard_solver *s, const weft_shard_probl
     return status;
 }
 
-static bool has_plan(const weft_shard_solution *s)
-{
-    return s->proof.outcome == WEFT_OPTIMAL || s->proof.outcome == WEFT_BOUNDED;
-}
-
 weft_status weft_shard_solve(const weft_shard_solver *s, const weft_shard_problem *p,
                              const weft_shard_options *o, weft_run *run, weft_arena *a,
                              weft_shard_solution *out)
@@ -99,14 +94,14 @@ weft_status weft_shard_solve(const weft_shard_solver *s, const weft_shard_proble
     if (s->applies == NULL || s->applies(p))
         status = run_solver(s, p, o, run, out);
     if (status == WEFT_OK && out->proof.reason != NULL)
-        out->proof.reason = weft_arena_text(a, out->proof.reason, strlen(out->proof.reason));
-    if (status == WEFT_OK && has_plan(out))
+        out->proof.reason = weft_arena_word(a, out->proof.reason);
+    if (status == WEFT_OK && weft_has_plan(&out->proof))
         out->plan = weft_shard_plan_copy(&out->plan, a); /* it may lie in scratch memory */
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
     weft_proof_take_bound(&out->proof, &floor);
-    if (has_plan(out))
+    if (weft_has_plan(&out->proof))
         return judge(s, p, a, out);
     drop_plan(out);
     return WEFT_OK;

@@ -278,7 +278,7 @@ weft_status weft_single_solve(const weft_shard_problem *p, const weft_shard_opti
         proof->bound = solution.proof.bound;
         proof->method = "placement search";
         proof->outcome = solution.proof.outcome;
-        if (proof->outcome == WEFT_OPTIMAL || proof->outcome == WEFT_BOUNDED) {
+        if (weft_has_plan(proof)) {
             read_plan(p, q, &solution.plan, plan, run->scratch);
             proof->outcome = WEFT_BOUNDED; /* the driver says what it is worth */
         }

@@ -58,7 +58,7 @@ static weft_proof copy_proof(const weft_proof *proof, int n_devices, weft_arena 
     if (proof->price != NULL)
         copy.price = weft_arena_copy(a, proof->price, sizeof *proof->price * (size_t)n_devices);
     if (proof->reason != NULL)
-        copy.reason = weft_arena_text(a, proof->reason, strlen(proof->reason));
+        copy.reason = weft_arena_word(a, proof->reason);
     return copy;
 }
 
@@ -334,7 +334,7 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
-    if (out->proof.outcome == WEFT_OPTIMAL || out->proof.outcome == WEFT_BOUNDED)
+    if (weft_has_plan(&out->proof))
         WEFT_TRY(judge(s, p, a, out));
     else
         drop_plan(out);

@@ -46,13 +46,6 @@ typedef struct maker {
     int *seen, n_seen; /* [n_tensors] last count that met the tensor */
 } maker;
 
-static int root_of(maker *k, int g)
-{
-    while (k->root[g] != g)
-        g = k->root[g] = k->root[k->root[g]];
-    return g;
-}
-
 /* An accelerator that cannot exchange with the host is of no use to more than single blocks. */
 static bool is_linked(const weft_problem *p, int d)
 {
@@ -92,17 +85,17 @@ static void set_groups(maker *k, double cutoff_s)
         if (p->producer[t] < 0 || p->is_weight[t] || least_send_s(p, t) < cutoff_s)
             continue;
         for (int i = p->reader_at[t]; i < p->reader_at[t + 1]; i++) {
-            int g = root_of(k, k->domain.group[p->producer[t]]);
+            int g = weft_root(k->root, k->domain.group[p->producer[t]]);
 
-            k->root[root_of(k, k->domain.group[p->reader[i]])] = g;
+            k->root[weft_root(k->root, k->domain.group[p->reader[i]])] = g;
         }
     }
     for (int g = 0; g < n; g++) {
-        if (root_of(k, g) == g)
+        if (weft_root(k->root, g) == g)
             number[g] = k->n_groups++;
     }
     for (int u = 0; u < p->n_tasks; u++)
-        k->group[u] = number[root_of(k, k->domain.group[u])];
+        k->group[u] = number[weft_root(k->root, k->domain.group[u])];
     for (int g = 0; g < k->n_groups; g++)
         k->root[g] = g;
 }
@@ -213,14 +206,14 @@ static void add_cost(const weft_problem *p, int t, bool is_in, double *cost_s)
 static void weigh_tensor(bargain *x, int t, bool is_made)
 {
     const weft_problem *p = x->k->p;
-    int home = root_of(x->k, x->k->group[p->producer[t]]);
+    int home = weft_root(x->k->root, x->k->group[p->producer[t]]);
     bool has_h = home == x->h, has_other = home != x->g && home != x->h;
 
     if (x->k->seen[t] == x->k->n_seen)
         return; /* two tasks of g read it */
     x->k->seen[t] = x->k->n_seen;
     for (int i = p->reader_at[t]; i < p->reader_at[t + 1]; i++) {
-        int b = root_of(x->k, x->k->group[p->reader[i]]);
+        int b = weft_root(x->k->root, x->k->group[p->reader[i]]);
 
         has_h |= b == x->h;
         has_other |= b != x->g && b != x->h;
@@ -243,7 +236,7 @@ static void note_edges(bargain *x, int u)
     for (int e = 0; e < n_pred + n_succ && !p->is_backward[u]; e++) {
         bool is_pred = e < n_pred;
         int v = is_pred ? p->pred[p->pred_at[u] + e] : p->succ[p->succ_at[u] + e - n_pred];
-        int b = root_of(x->k, x->k->group[v]);
+        int b = weft_root(x->k->root, x->k->group[v]);
 
         if (p->is_backward[v] || b == x->g)
             continue;
@@ -272,7 +265,7 @@ static void weigh_block(bargain *x)
                 int t = p->arg[e];
 
                 if (p->producer[t] >= 0 && !p->is_weight[t] &&
-                    root_of(k, k->group[p->producer[t]]) != x->g)
+                    weft_root(k->root, k->group[p->producer[t]]) != x->g)
                     weigh_tensor(x, t, false);
             }
         }
@@ -328,7 +321,7 @@ static int find_partner(maker *k, int g)
             for (int e = 0; e < n_pred + n_succ; e++) {
                 int v =
                     e < n_pred ? p->pred[p->pred_at[u] + e] : p->succ[p->succ_at[u] + e - n_pred];
-                int h = root_of(k, k->group[v]);
+                int h = weft_root(k->root, k->group[v]);
 
                 if (h == g || h == last)
                     continue;
@@ -449,7 +442,7 @@ static void set_blocks(maker *k, weft_calls *m)
 
     m->n_blocks = number_roots(k, number, &m->n_forward);
     for (int u = 0; u < k->p->n_tasks; u++)
-        block[u] = number[root_of(k, k->group[u])];
+        block[u] = number[weft_root(k->root, k->group[u])];
     m->block = block;
     if (k->is_contiguous) {
         int *place = WEFT_NEW(k->scratch, int, m->n_forward);

@@ -27,8 +27,7 @@ static weft_status solve(const asking *q, const char *name, weft_solution *out, 
         run.stop = q->run->stop;
     }
     status = weft_solve(weft_place_find(name), q->problem, NULL, &run, q->bound, q->arena, out);
-    *is_known =
-        !is_over(q) && (out->proof.outcome == WEFT_OPTIMAL || out->proof.outcome == WEFT_BOUNDED);
+    *is_known = !is_over(q) && weft_has_plan(&out->proof);
     weft_arena_free(run.scratch);
     return status;
 }
