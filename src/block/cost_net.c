@@ -377,7 +377,8 @@ static void put_node(key *k, int u)
         put(k, x->body.write_bytes);
     }
     if (g->kernel)
-        put(k, g->is_launched[u] + 2 * (g->again[u] >= 0) + 4 * (g->attention[u] >= 0));
+        put(k, g->is_launched[u] + 2 * (g->again[u] >= 0) + 4 * (g->attention[u] >= 0) +
+                   8 * (g->is_causal && g->is_causal[u]));
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
         put_tensor(k, g->arg[i]);
         if (g->kernel)

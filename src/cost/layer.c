@@ -359,6 +359,19 @@ static void add_again(const weft_graph *g, int u, const weft_nest *nest, int n, 
     }
 }
 
+/* Half of each product, rounded up. */
+static void skip_masked(weft_work_key *k)
+{
+    for (int i = 0; i < k->n_layers; i++) {
+        weft_layer *l = &k->layer[i];
+
+        if (l->groups > 1)
+            l->groups = shrunk(l->groups, 0.5);
+        else
+            l->r = shrunk(l->r, 0.5);
+    }
+}
+
 static void fill_kernel(const weft_graph *g, int u, const weft_work_part *p, weft_work_key *out)
 {
     weft_graph plain = *g;
@@ -370,6 +383,8 @@ static void fill_kernel(const weft_graph *g, int u, const weft_work_part *p, wef
     out->is_joined = !g->is_launched[u];
     if (g->again[u] >= 0)
         add_again(g, u, p->nest, p->n, out);
+    if (g->is_causal && g->attention[u] >= 0 && g->is_causal[u])
+        skip_masked(out);
 }
 
 static void fill_key(const weft_graph *g, int u, const weft_work_part *p, weft_work w,

@@ -185,12 +185,14 @@ typedef struct weft_graph {
     const int *input, *output;  /* tensors, in the order of the file */
     const int *like; /* [n_nodes] the first node with the same work; u itself if none is known */
     /* What becomes one kernel (ops/fusion.c); kernel NULL: each node is one, the rest is not there. */
-    const int *kernel;            /* [n_nodes] nodes with the same number are one kernel */
-    const int *attention;         /* [n_nodes] softmax attention that it is part of, or -1; forward
+    const int *kernel;       /* [n_nodes] nodes with the same number are one kernel */
+    const int *attention;    /* [n_nodes] softmax attention that it is part of, or -1; forward
                                       and backward kernel have the same */
-    const bool *is_score;         /* [n_nodes] of an attention: makes scores, or sums them up */
-    const bool *is_launched;      /* [n_nodes] the first with work of its kernel */
-    const int *again;             /* [n_nodes] whose scores a backward node computes again, or -1 */
+    const bool *is_score;    /* [n_nodes] of an attention: makes scores, or sums them up */
+    const bool *is_launched; /* [n_nodes] the first with work of its kernel */
+    const int *again;        /* [n_nodes] whose scores a backward node computes again, or -1 */
+    const bool
+        *is_causal; /* [n_nodes] a product of which attention skips the masked half; NULL: none */
     const int *source;            /* [n_tensors] what a view shows; else itself */
     const unsigned char *storage; /* [n_tensors] weft_storage */
     bool is_eager;                /* the host launches each node as it comes to it */

@@ -58,15 +58,17 @@ static void keep_tensors(weft_model *m)
 }
 
 /* Marks the kernels of the software that runs the network. */
-static void fuse(weft_model *m, const weft_model_options *o)
+static void fuse(weft_model *m, const weft_model_options *o, bool is_built_in)
 {
     m->graph->is_eager = o->software == WEFT_SOFTWARE_EAGER;
     if (o->software == WEFT_SOFTWARE_FUSED || o->software == WEFT_SOFTWARE_FLASH)
         weft_graph_fuse(m->graph, o->software == WEFT_SOFTWARE_FLASH);
+    if (o->software == WEFT_SOFTWARE_FLASH && is_built_in)
+        weft_graph_mark_causal(m->graph, "c/causal_mask"); /* models/transformer.net */
 }
 
 /* Adds backward and update nodes if asked to, then marks kernels. */
-static weft_status complete(weft_model *m, const weft_model_options *o)
+static weft_status complete(weft_model *m, const weft_model_options *o, bool is_built_in)
 {
     weft_graph *whole;
 
@@ -76,7 +78,7 @@ static weft_status complete(weft_model *m, const weft_model_options *o)
         weft_graph_free(m->graph);
         m->graph = whole;
     }
-    fuse(m, o);
+    fuse(m, o, is_built_in);
     return WEFT_OK;
 }
 
@@ -99,7 +101,7 @@ static weft_status import(weft_onnx *doc, const weft_model_options *o, weft_mode
     weft_onnx_free(doc);
     if (status != WEFT_OK)
         return status;
-    status = complete(m, o);
+    status = complete(m, o, false);
     return status == WEFT_OK ? status : weft_fail_in(status, m->source);
 }
 
@@ -163,7 +165,7 @@ static weft_status build(const char *name, const char *parameters, const weft_mo
     m->n_parameters = status == WEFT_OK ? count_parameters(net) : 0;
     weft_net_free(net);
     if (status == WEFT_OK)
-        status = complete(m, o);
+        status = complete(m, o, true);
     return status == WEFT_OK ? status : weft_fail_in(status, m->source);
 }
 

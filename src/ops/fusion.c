@@ -704,6 +704,32 @@ void weft_graph_fuse(weft_graph *g, bool is_flash)
     weft_arena_free(scratch);
 }
 
+/* --- causal masks ---------------------------------------------------------------------------- */
+
+static bool is_masked_by(const weft_graph *g, int u, const char *mask)
+{
+    int t = g->arg_at[u] < g->arg_at[u + 1] ? g->arg[g->arg_at[u]] : -1;
+
+    return g->node[u].phase == WEFT_FORWARD && strcmp(g->node[u].op, "Where") == 0 && t >= 0 &&
+           g->tensor[t].kind == WEFT_WEIGHT && strncmp(g->tensor[t].name, mask, strlen(mask)) == 0;
+}
+
+void weft_graph_mark_causal(weft_graph *g, const char *mask)
+{
+    bool *is_causal = WEFT_NEW(g->arena, bool, g->n_nodes + 1);
+    weft_arena *scratch = weft_arena_new();
+    bool *has_mask = WEFT_NEW(scratch, bool, g->n_nodes + 1); /* by attention */
+
+    for (int u = 0; u < g->n_nodes; u++)
+        if (g->attention[u] >= 0 && is_masked_by(g, u, mask))
+            has_mask[g->attention[u]] = true;
+    for (int u = 0; u < g->n_nodes; u++)
+        is_causal[u] =
+            g->attention[u] >= 0 && has_mask[g->attention[u]] && weft_fuse_is_product(g, u);
+    g->is_causal = is_causal;
+    weft_arena_free(scratch);
+}
+
 /* --- cuts ------------------------------------------------------------------------------------ */
 
 typedef struct piece {

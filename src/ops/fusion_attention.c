@@ -13,8 +13,9 @@
  * kernels read and write with strides. What the backward nodes of these nodes do is the backward
  * kernel of the same attention; its first product comes with the scores once more.
  *
- * Masks are not looked into: a causal mask is a constant without known elements for all but the
- * shortest sequences, so that the half of the products that a kernel might skip is counted.
+ * Masks of files are not looked into: a causal mask is a constant without known elements for all but
+ * the shortest sequences, so that the half of the products that a kernel might skip is counted. Those
+ * of built-in networks are known by name (weft_graph_mark_causal).
  * Operators that are attention by themselves (Attention, MultiHeadAttention, GroupQueryAttention)
  * are one kernel already and move no scores. */
 #include "fusion.h"

@@ -261,6 +261,8 @@ WEFT_CHECKED weft_status weft_net_finish(weft_net_builder *n, weft_graph **out);
 /* Marks which nodes are one kernel; with is_flash, softmax attention too (fusion.c says which). Once,
  * when the graph is complete: backward nodes are not made for marks. */
 void weft_graph_fuse(weft_graph *g, bool is_flash);
+/* Then: attention whose Where reads a constant of a name that begins so has a causal mask. */
+void weft_graph_mark_causal(weft_graph *g, const char *mask);
 /* The same graph, with kernels cut where nodes are in different parts: part[n_nodes]. What is no
  * longer inside one kernel pays for its traffic. Arrays of *out live in `a`, or are those of g. */
 void weft_graph_cut_kernels(const weft_graph *g, const int *part, weft_arena *a, weft_graph *out);

@@ -13,7 +13,7 @@ typedef struct kernel_row {
     const char *phase;
     int n_nodes, count;
     int64_t flops, before_bytes, after_bytes;
-    bool is_attention;
+    bool is_attention, is_causal;
 } kernel_row;
 
 typedef struct kernel_table {
@@ -49,6 +49,11 @@ static int64_t again_flops(const weft_graph *g, int u)
     return 0;
 }
 
+static bool is_causal(const weft_graph *g, int u)
+{
+    return g->is_causal && g->is_causal[u];
+}
+
 static void add_node(const weft_graph *g, int u, weft_arena *a, kernel_row *r)
 {
     static const char *const phase[] = {"forward", "backward", "update"};
@@ -66,7 +71,8 @@ static void add_node(const weft_graph *g, int u, weft_arena *a, kernel_row *r)
     r->n_nodes++;
     r->count = 1;
     r->is_attention = g->attention[u] >= 0;
-    r->flops = add(r->flops, add(after.flops, again_flops(g, u)));
+    r->is_causal = r->is_causal || is_causal(g, u);
+    r->flops = add(r->flops, add(after.flops, again_flops(g, u)) / (is_causal(g, u) ? 2 : 1));
     r->before_bytes = add(r->before_bytes, moved(&before));
     r->after_bytes = add(r->after_bytes, moved(&after));
 }
@@ -130,7 +136,8 @@ static void print_row(const kernel_row *r, int width, FILE *to)
         weft_print_wrapped(to, 4, width, r->ops);
     }
     if (r->is_attention)
-        fputs("    attention: scores stay inside\n", to);
+        fprintf(to, "    attention: scores stay inside%s\n",
+                r->is_causal ? "; causal: half of the products" : "");
 }
 
 void weft_kernels_text(const weft_model *m, weft_software s, int width, weft_arena *a, FILE *to)
@@ -170,6 +177,7 @@ weft_doc *weft_kernels_doc(const weft_model *m, weft_software s, weft_arena *a)
         weft_put_int(a, row, "before_bytes", r->before_bytes);
         weft_put_int(a, row, "after_bytes", r->after_bytes);
         weft_doc_put(a, row, "attention", weft_doc_new_bool(a, r->is_attention));
+        weft_doc_put(a, row, "causal", weft_doc_new_bool(a, r->is_causal));
         weft_doc_add(a, list, row);
     }
     weft_doc_put(a, d, "rows", list);

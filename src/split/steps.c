@@ -278,7 +278,8 @@ static void put_forward(key *k, const weft_node *n)
 /* What of the node stays inside its kernel. */
 static void put_kernel(key *k, const weft_graph *g, int u)
 {
-    put_int(k, g->is_launched[u] + 2 * (g->again[u] >= 0));
+    put_int(k, g->is_launched[u] + 2 * (g->again[u] >= 0) + 4 * (g->attention[u] >= 0) +
+                   8 * (g->is_causal && g->is_causal[u]));
     for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
         put_int(k, weft_operand_is_inner(g, u, i - g->arg_at[u]));
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)

@@ -222,6 +222,30 @@ TEST(backward_attention_computes_scores_once_more_and_keeps_none)
     weft_model_free(flash);
 }
 
+TEST(causal_masks_of_built_in_networks_halve_the_products)
+{
+    weft_model *gpt2 = open_as("gpt2:layers=1", WEFT_SOFTWARE_FLASH, true);
+    weft_model *bert = open_as("bert:layers=1", WEFT_SOFTWARE_FLASH, true);
+    const weft_graph *g = gpt2->graph;
+    weft_graph full = *g;
+    int n = 0;
+
+    full.is_causal = NULL;
+    for (int u = 0; u < g->n_nodes; u++) {
+        weft_work_key half, whole;
+
+        weft_work_key_of(g, u, &half);
+        weft_work_key_of(&full, u, &whole);
+        CHECK_NEAR(layer_flops(&half), layer_flops(&whole) * (g->is_causal[u] ? 0.5 : 1));
+        n += g->is_causal[u];
+    }
+    CHECK_INT(n, 6); /* two products forward, four backward */
+    for (int u = 0; u < bert->graph->n_nodes; u++)
+        CHECK(!bert->graph->is_causal[u]);
+    weft_model_free(gpt2);
+    weft_model_free(bert);
+}
+
 /* --- cuts ------------------------------------------------------------------------------------ */
 
 static int64_t bytes_of(const weft_graph *g)
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test(attention_is_found_in_the_spellings_of_exporters),
         cmocka_unit_test(norms_and_gelu_of_exporters_are_found),
         cmocka_unit_test(backward_attention_computes_scores_once_more_and_keeps_none),
+        cmocka_unit_test(causal_masks_of_built_in_networks_halve_the_products),
         cmocka_unit_test(a_kernel_that_is_torn_pays_for_its_traffic),
         cmocka_unit_test(eager_software_pays_the_host),
     };
