@@ -41,7 +41,7 @@ typedef struct weft_machine {
     int n_groups; /* copies of groups */
     int host;     /* device, or -1 */
     weft_transfer transfer;
-    bool hides;
+    bool hides, has_trees;
 } weft_machine;
 
 void weft_machine_init(weft_machine *m);

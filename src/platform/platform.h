@@ -171,8 +171,9 @@ typedef struct weft_platform {
                                  -1: none; see weft_platform_hops */
     int host;                 /* device, or -1 */
     weft_transfer transfer;
-    bool hides;    /* `overlap: true`: sharding may hide communication behind computation */
-    uint64_t hash; /* of the content, not of the spelling */
+    bool hides;     /* `overlap: true`: sharding may hide communication behind computation */
+    bool has_trees; /* `collectives: best`: an all-reduce is a ring or a tree, as is faster */
+    uint64_t hash;  /* of the content, not of the spelling */
     weft_arena *arena;
 } weft_platform;
 
