@@ -52,10 +52,11 @@ static weft_platform *written_platform(const small_machines *m, weft_arena *a)
 {
     const char *text = weft_arena_print(
         a,
-        "schema: weft.platform/1\nname: small\ntransfer: %s\ndevices:\n"
+        "schema: weft.platform/1\nname: small\ntransfer: %s\ncollectives: %s\ndevices:\n"
         "  - {name: fast, count: %d, model: roofline, peak_flops: 4, memory_bandwidth: 1GB/s, "
         "memory: %.0fB}\n",
-        m->is_contend ? "contend" : "overlap", m->n_fast, m->fast_bytes);
+        m->is_contend ? "contend" : "overlap", m->has_trees ? "best" : "ring", m->n_fast,
+        m->fast_bytes);
     int n = m->n_fast + m->n_slow;
     weft_platform *p = NULL;
 

@@ -13,6 +13,7 @@ typedef struct small_machines {
     double bytes_per_s, latency_s;  /* of all links but those inside of islands */
     double time;                    /* of all transfers: a factor */
     bool is_contend, is_slow_first; /* slow first: as the text names them */
+    bool has_trees;                 /* all-reduces by trees too */
     bool has_curves, is_shared;     /* bandwidth by size; links of the first device share one */
 } small_machines;
 

@@ -359,11 +359,11 @@ weft_platform *small_platform(const small_machine *m)
                                      "memory_bandwidth: 10GB/s}\n"
                                    : "";
     int first = m->is_swapped;
-    const char *text =
-        weft_arena_print(a, "schema: weft.platform/1\nname: small\n%s%s%sdevices:\n%s%s%s%s%s",
-                         m->has_host ? "host: cpu\n" : "", m->hides ? "overlap: true\n" : "",
-                         m->is_contend ? "transfer: contend\n" : "", host, kind_text(m, first, a),
-                         kind_text(m, !first, a), links_text(m, a), shared_text(m, a));
+    const char *text = weft_arena_print(
+        a, "schema: weft.platform/1\nname: small\n%s%s%s%sdevices:\n%s%s%s%s%s",
+        m->has_host ? "host: cpu\n" : "", m->hides ? "overlap: true\n" : "",
+        m->is_contend ? "transfer: contend\n" : "", m->has_trees ? "collectives: best\n" : "", host,
+        kind_text(m, first, a), kind_text(m, !first, a), links_text(m, a), shared_text(m, a));
     weft_platform *p;
 
     CHECK_OK(weft_platform_parse(text, strlen(text), "small.yaml", &p));

@@ -40,6 +40,7 @@ typedef struct small_machine {
     double latency_s, host_latency_s;    /* of links, and of links to the host */
     double more_s[SMALL_MOST][SMALL_MOST], host_more_s[SMALL_MOST]; /* and beside, of single ones */
     bool has_host, hides;
+    bool has_trees;              /* all-reduces by trees too */
     bool has_curves, is_contend; /* bandwidth by size on all links; links carry one at a time */
     int n_sharing; /* the first of them share a part of the bandwidth to the host, or among them */
     bool is_swapped; /* written with the second kind first, and with other names */

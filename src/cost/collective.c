@@ -30,6 +30,7 @@ void weft_link_cost_take(const weft_platform *p, int from, int to, weft_link_cos
     slowest->bytes_per_s = fmin(slowest->bytes_per_s, r->n_hops < 0 ? 0 : r->bytes_per_s);
     slowest->curves |= r->curves;
     slowest->curve = p->curve;
+    slowest->has_trees = p->has_trees;
 }
 
 double weft_transfer_s(const weft_platform *p, int from, int to, double bytes)
@@ -43,19 +44,18 @@ double weft_transfer_s(const weft_platform *p, int from, int to, double bytes)
 
 /* --- collectives ----------------------------------------------------------------------------- */
 
-double weft_ring_s(const weft_link_cost *slowest, int n, int passes, double bytes)
-{
-    return n > 1 ? passes * (n - 1.0) * weft_link_cost_s(slowest, bytes / n) : 0;
-}
-
 double weft_tree_s(const weft_link_cost *slowest, int n, double bytes)
 {
     return n > 1 ? 2 * ceil(log2(n)) * weft_link_cost_s(slowest, bytes) : 0;
 }
 
-double weft_all_reduce_s(const weft_link_cost *slowest, int n, double bytes)
+double weft_ring_s(const weft_link_cost *slowest, int n, int passes, double bytes)
 {
-    return fmin(weft_ring_s(slowest, n, WEFT_ALL_REDUCE, bytes), weft_tree_s(slowest, n, bytes));
+    double seconds = n > 1 ? passes * (n - 1.0) * weft_link_cost_s(slowest, bytes / n) : 0;
+
+    if (slowest->has_trees && passes == WEFT_ALL_REDUCE)
+        seconds = fmin(seconds, weft_tree_s(slowest, n, bytes));
+    return seconds;
 }
 
 double weft_all_to_all_s(const weft_link_cost *slowest, int n, double bytes)
@@ -83,7 +83,9 @@ weft_affine weft_levels_line(const weft_levels *l)
 
 double weft_levels_s(const weft_levels *l, double bytes)
 {
-    if (l->inside.curves == 0 && l->outside.curves == 0) {
+    bool has_trees = l->inside.has_trees || l->outside.has_trees;
+
+    if (l->inside.curves == 0 && l->outside.curves == 0 && !has_trees) {
         weft_affine line = weft_levels_line(l);
 
         return weft_affine_s(&line, bytes);

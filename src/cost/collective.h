@@ -10,7 +10,8 @@
  *   all-to-all                   pairwise          (g-1) (alpha + t(V/g))
  *
  * where V is what one member holds before (reduce-scatter, all-reduce, all-to-all) or after
- * (all-gather). A tree wins for small messages, a ring for large ones.
+ * (all-gather). A tree wins for small messages, a ring for large ones: `collectives: best` of a
+ * platform takes the faster one, level by level.
  *
  * Transfers at the same time share what they have in common (weft_users): a resource of the
  * platform and, under contend, a direction of a link. Of k transfers over it each gets its
@@ -27,6 +28,7 @@ typedef struct weft_link_cost {
     double latency_s, bytes_per_s; /* of the slowest pair; bytes_per_s 0: not connected */
     uint64_t curves;               /* of any pair: bits into curve */
     const weft_link_curve *curve;  /* of the platform */
+    bool has_trees;                /* all-reduces take a tree where it is faster than a ring */
 } weft_link_cost;
 
 /* Nobody to talk to; what weft_link_cost_take begins with. */
@@ -51,12 +53,11 @@ double weft_transfer_s(const weft_platform *p, int from, int to, double bytes);
 
 /* --- collectives ----------------------------------------------------------------------------- */
 
-/* Seconds of `passes` round a ring of n members; 0 for one member, or for no bytes. */
+/* Seconds of `passes` round a ring of n members, two of them by a tree where that is allowed and
+ * faster; 0 for one member, or for no bytes. */
 double weft_ring_s(const weft_link_cost *slowest, int n, int passes, double bytes);
 /* All-reduce up a binomial tree and down again. */
 double weft_tree_s(const weft_link_cost *slowest, int n, double bytes);
-/* All-reduce by the faster of the two. */
-double weft_all_reduce_s(const weft_link_cost *slowest, int n, double bytes);
 double weft_all_to_all_s(const weft_link_cost *slowest, int n, double bytes);
 
 /* A sum over two levels: a ring of n_inside members each, then rings of n_outside for the parts. One
@@ -67,7 +68,7 @@ typedef struct weft_levels {
 } weft_levels;
 
 double weft_levels_s(const weft_levels *l, double bytes);
-/* The same as a function of the bytes; with curves a lower bound. More than one member. */
+/* The same as a function of the bytes: without trees; with curves a lower bound. */
 weft_affine weft_levels_line(const weft_levels *l);
 
 /* --- sharing --------------------------------------------------------------------------------- */

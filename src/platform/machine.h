@@ -42,7 +42,7 @@ typedef struct weft_machine {
     int host;     /* device, or -1 */
     weft_transfer transfer;
     weft_software software;
-    bool hides;
+    bool hides, has_trees;
     weft_calibrated calibrated;
 } weft_machine;
 

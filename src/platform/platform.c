@@ -465,6 +465,8 @@ static uint64_t hash_of(const weft_platform *p)
     mix(&h, (uint64_t)(p->host + 1));
     mix_text(&h, weft_transfer_name(p->transfer));
     mix(&h, p->hides);
+    if (p->has_trees)
+        mix_text(&h, "best");
     mix_curves(&h, p);
     mix_resources(&h, p);
     if (p->software != WEFT_SOFTWARE_GRAPH)
@@ -545,6 +547,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->software = m->software;
     p->hides = m->hides;
     p->calibrated = m->calibrated;
+    p->has_trees = m->has_trees;
     p->arena = a;
     p->hash = hash_of(p);
     weft_platform_find_routes(p);

@@ -200,7 +200,8 @@ typedef struct weft_platform {
     int host;                 /* device, or -1 */
     weft_transfer transfer;
     weft_software software; /* unless a flag says otherwise */
-    bool hides; /* `overlap: true`: sharding may hide communication behind computation */
+    bool hides;     /* `overlap: true`: sharding may hide communication behind computation */
+    bool has_trees; /* `collectives: best`: an all-reduce is a ring or a tree, as is faster */
     weft_calibrated calibrated;
     uint64_t hash; /* of the content, not of the spelling */
     weft_arena *arena;

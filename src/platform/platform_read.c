@@ -3,6 +3,7 @@
  *
  *   schema, name, host, transfer: overlap | contend | block, overlap: true | false,
  *   software: graph | eager | fused | flash
+ *   collectives: ring | best
  *   devices:  [{name, count, memory, power, idle_power, and a design or designs: [{name, design}]}]
  *             design = model, its parameters, efficiency: {tensor: 0.6}, only: [Conv],
  *             profile: path
@@ -976,9 +977,10 @@ static weft_status read_software(weft_machine *m, const weft_doc *root)
 
 static weft_status read_head(weft_machine *m, const weft_doc *root)
 {
-    static const char *const keys[] = {"schema",   "name",    "host",  "transfer", "overlap",
-                                       "software", "devices", "links", "switches", "groups",
-                                       "shared",   "calibrated"};
+    static const char *const keys[] = {
+        "schema", "name",     "host",   "transfer", "overlap",    "software",   "devices",
+        "links",  "switches", "groups", "shared",   "calibrated", "collectives"};
+    static const char *const collectives[] = {"ring", "best"};
     const char *const transfers[] = {
         weft_transfer_name(WEFT_OVERLAP), weft_transfer_name(WEFT_CONTEND),
         weft_transfer_name(WEFT_BLOCK), weft_transfer_name(WEFT_CALLS)};
@@ -986,7 +988,7 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
     const char *text = NULL;
     int word = WEFT_OVERLAP;
 
-    WEFT_TRY(weft_doc_known_keys(root, keys, 12));
+    WEFT_TRY(weft_doc_known_keys(root, keys, (int)(sizeof keys / sizeof keys[0])));
     WEFT_TRY(weft_doc_need(root, "schema", WEFT_DOC_TEXT, &d));
     if (strcmp(d->text, "weft.platform/1") != 0)
         return weft_doc_fail(d, "schema is '%.60s', expected 'weft.platform/1'", d->text);
@@ -996,6 +998,11 @@ static weft_status read_head(weft_machine *m, const weft_doc *root)
     if (d)
         WEFT_TRY(read_word(d, "transfer", transfers, 4, &word));
     m->transfer = (weft_transfer)word;
+    d = weft_doc_get(root, "collectives");
+    word = 0;
+    if (d)
+        WEFT_TRY(read_word(d, "collectives", collectives, 2, &word));
+    m->has_trees = word == 1;
     if (weft_doc_get(root, "overlap")) {
         WEFT_TRY(weft_doc_need(root, "overlap", WEFT_DOC_BOOL, &d));
         m->hides = d->truth;

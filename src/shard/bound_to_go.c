@@ -68,7 +68,8 @@ static void best_links(const weft_platform *p, const int *device, int n_devices,
     double *fast = WEFT_NEW(a, double, n_devices), *late = WEFT_NEW(a, double, n_devices);
 
     for (int n = 0; n <= n_devices; n++)
-        out[n] = n < 2 ? WEFT_LINK_COST_NONE : (weft_link_cost){.latency_s = INFINITY};
+        out[n] = n < 2 ? WEFT_LINK_COST_NONE
+                       : (weft_link_cost){.latency_s = INFINITY, .has_trees = p->has_trees};
     for (int i = 0; i < n_devices; i++) {
         int m = 0;
 

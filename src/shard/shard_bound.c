@@ -26,7 +26,7 @@ static void take_best(weft_link_cost *best, const weft_route *r)
 
 weft_link_cost weft_fastest_link(const weft_shard_problem *p)
 {
-    weft_link_cost best = {.latency_s = INFINITY};
+    weft_link_cost best = {.latency_s = INFINITY, .has_trees = p->platform->has_trees};
 
     for (int i = 0; i < p->n_accelerators; i++)
         for (int k = 0; k < p->n_accelerators; k++)

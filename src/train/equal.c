@@ -54,6 +54,8 @@ static weft_platform equal_platform(const weft_train_problem *p, class_set set, 
         if (c->class_of[d] >= 0) {
             device[d].kind = has(set, c->class_of[d]) ? "device" : "unused";
             device[d].memory_bytes = least_bytes;
+            if ((set & (set - 1)) != 0) /* servers of several classes are not alike */
+                device[d].group = 0;
         }
     f.device = device;
     return f;

@@ -69,7 +69,7 @@ static int parts_elsewhere(const weft_layout *from, const weft_layout *to, int j
 
 TEST(layouts_count_elements)
 {
-    const weft_link_cost one = {0, 1, 0, NULL}; /* a byte a second */
+    const weft_link_cost one = {0, 1, 0, NULL, false}; /* a byte a second */
     weft_rng r = weft_rng_seed(1);
 
     for (int i = 0; i < 2000; i++) {

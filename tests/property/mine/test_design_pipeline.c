@@ -178,7 +178,7 @@ static small small_new(uint64_t seed)
     f.microbatch = 1 + weft_rng_below(&r, 2);
     f.batch = f.microbatch * f.replicas * (1 + weft_rng_below(&r, 12));
     f.is_split_moments = weft_rng_below(&r, 2);
-    f.between = (weft_link_cost){draw(&r, 0, 1e-5), draw(&r, 5e9, 5e11), 0, NULL};
+    f.between = (weft_link_cost){draw(&r, 0, 1e-5), draw(&r, 5e9, 5e11), 0, NULL, false};
     s.q = (weft_design_pipeline_objective){
         .template_ = s.template_, .design_pipeline = f, .n_nets = 1};
     s.template_->hbm_bytes = draw(&r, 20, 120) * 2 / f.n_stages;

@@ -720,7 +720,7 @@ static question draw_design_pipeline(uint64_t seed, weft_arena *a)
         q.design_pipeline.microbatch * q.design_pipeline.replicas * (1 + weft_rng_below(&r, 9));
     q.design_pipeline.recomputes = (unsigned)(1 + weft_rng_below(&r, 7));
     q.design_pipeline.between =
-        (weft_link_cost){ONE_OF(&r, 0, 5e-6), ONE_OF(&r, 1e9, 25e9, 1e12), 0, NULL};
+        (weft_link_cost){ONE_OF(&r, 0, 5e-6), ONE_OF(&r, 1e9, 25e9, 1e12), 0, NULL, false};
     return q;
 }
 

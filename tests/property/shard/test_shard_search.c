@@ -151,6 +151,7 @@ static small_machine draw_machine(weft_rng *r, const variant *v, uint64_t seed)
     if (v->has_sharing) {
         m.has_curves = seed % 2 == 0;
         m.is_contend = seed % 5 == 0;
+        m.has_trees = seed % 3 == 0;
         m.n_sharing = 2 + (int)(seed / 2 % 2);
     }
     return m;

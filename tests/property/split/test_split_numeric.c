@@ -200,7 +200,7 @@ static bool near(double value, double expected, double slack)
 }
 
 /* Bytes as seconds: what a mode sends over links of one byte a second. */
-static const weft_link_cost one_byte_a_second = {0, 1, 0, NULL};
+static const weft_link_cost one_byte_a_second = {0, 1, 0, NULL, false};
 
 /* The first volume that the cost model says otherwise, or NULL. */
 static const char *wrong_volume(const exec_step *e, const weft_split_cost *m, holdings before)

@@ -69,6 +69,7 @@ TEST(shared_resources_and_curves_are_solved_as_by_brute_force)
 
         m.has_curves = seed % 4 != 1;
         m.is_shared = seed % 4 != 2;
+        m.has_trees = seed % 3 == 0;
         e = vary_small_training(&d, &m, &d.training->constraints, same);
         compare_one(200000 + seed, e.training, &t);
         drop_small_training(&e);

@@ -70,7 +70,7 @@ static bool measured(trained *t, int device, int width, weft_link_cost inside)
     return measured_as(t, t->platform->device[device].design, width, inside);
 }
 
-static const weft_link_cost nvlink = {2e-6, 300e9, 0, NULL};
+static const weft_link_cost nvlink = {2e-6, 300e9, 0, NULL, false};
 
 static weft_block_cost cost_sum(const trained *t)
 {
@@ -476,7 +476,7 @@ static void check_close(double value, double expected, double tolerance)
  * hidden elements forward and two backward, matrices and heads cut by the width. */
 static void check_megatron(const char *format, int64_t batch, double elements, double matrices)
 {
-    weft_link_cost inside = {0, 300e9, 0, NULL}; /* no latency: seconds are bytes */
+    weft_link_cost inside = {0, 300e9, 0, NULL, false}; /* no latency: seconds are bytes */
     layer alone = layer_of(format, batch, 1, inside);
     double mask_bytes = alone.state.weight_bytes - alone.state.gradient_bytes;
 

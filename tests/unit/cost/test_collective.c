@@ -22,8 +22,10 @@ TEST(collectives_by_hand)
     CHECK_NEAR(weft_tree_s(&l, 5, 4e6), 6 * (1e-3 + 4e-3));
     CHECK_NEAR(weft_all_to_all_s(&l, 4, 4e6), 3 * (1e-3 + 1e-3));
     CHECK_NEAR(weft_levels_s(&two, 4e6), 6 * (1e-3 + 1e-3) + 2 * (1e-3 + 0.5e-3));
-    CHECK_NEAR(weft_all_reduce_s(&l, 8, 8e3), 6 * (1e-3 + 8e-6));          /* small: tree */
-    CHECK_NEAR(weft_all_reduce_s(&l, 8, 8e9), 14 * (1e-3 + 1.0));          /* large: ring */
+    l.has_trees = true;
+    CHECK_NEAR(weft_ring_s(&l, 8, WEFT_ALL_REDUCE, 8e3), 6 * (1e-3 + 8e-6)); /* small: tree */
+    CHECK_NEAR(weft_ring_s(&l, 8, WEFT_ALL_REDUCE, 8e9), 14 * (1e-3 + 1.0)); /* large: ring */
+    CHECK_NEAR(weft_ring_s(&l, 8, WEFT_ALL_GATHER, 8e3), 7 * (1e-3 + 1e-6));
     CHECK(weft_tree_s(&l, 1, 1) <= 0 && weft_all_to_all_s(&l, 1, 1) <= 0); /* nobody to talk to */
     CHECK(weft_tree_s(&l, 8, 0) <= 0 && weft_levels_s(&two, 0) <= 0);      /* nothing to say */
 }

@@ -608,7 +608,7 @@ TEST(transfers_by_hand)
 
 TEST(rings_by_hand)
 {
-    weft_link_cost l = {0, 1e9, 0, NULL};
+    weft_link_cost l = {0, 1e9, 0, NULL, false};
     double v = 64 * 56 * 56 * 2; /* a feature map of 2-byte elements */
 
     CHECK_NEAR(weft_ring_s(&l, 4, WEFT_ALL_REDUCE, v), 2 * 3.0 / 4 * v / 1e9);
@@ -624,7 +624,7 @@ TEST(rings_by_hand)
 
 static weft_link_cost slowest_of(const weft_platform *p, const int *member, int n)
 {
-    weft_link_cost l = {0, INFINITY, 0, NULL};
+    weft_link_cost l = {0, INFINITY, 0, NULL, false};
 
     for (int i = 0; i < n; i++)
         weft_link_cost_take(p, member[i], member[(i + 1) % n], &l);
@@ -656,7 +656,7 @@ TEST(rings_keep_their_relations)
     for (int i = 0; i < 1000; i++) {
         int n = 2 + weft_rng_below(&rng, MOST_DEVICES - 1), size = 1 + weft_rng_below(&rng, 8);
         double bytes = 1e9 * weft_rng_real(&rng);
-        weft_link_cost l = {1e-5 * weft_rng_real(&rng), 1e8 + 1e10 * weft_rng_real(&rng), 0, NULL},
+        weft_link_cost l = {1e-5 * weft_rng_real(&rng), 1e8 + 1e10 * weft_rng_real(&rng), 0, NULL, false},
                        wide = l;
         weft_levels levels = {.n_inside = n, .n_outside = size, .inside = l, .outside = wide};
         weft_affine line = weft_levels_line(&levels);

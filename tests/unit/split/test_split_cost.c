@@ -440,7 +440,7 @@ TEST(reshards_of_the_method)
     net_fixture f = two_convolutions();
     weft_steps *s = steps_of(f.graph);
     weft_split rows = split_of(s, 1, 4, "r=4"), channels = split_of(s, 1, 4, "m=4");
-    weft_link_cost link = {0, 1e9, 0, NULL};
+    weft_link_cost link = {0, 1e9, 0, NULL, false};
     weft_design d = design(WEFT_SYSTOLIC);
     weft_split_cost sums;
     double total;
@@ -471,7 +471,7 @@ TEST(seconds_of_modes_and_edges)
 {
     weft_split_cost m = {
         .phase_s = 3, .n_phases = 4, .rotate_bytes = 10, .n_reduce = 1, .n_statistic = 1};
-    weft_link_cost link = {1, 2, 0, NULL}, none = {0, 0, 0, NULL}, self = {0, INFINITY, 0, NULL};
+    weft_link_cost link = {1, 2, 0, NULL, false}, none = {0, 0, 0, NULL, false}, self = {0, INFINITY, 0, NULL, false};
 
     CHECK_IS(weft_link_cost_s(&link, 10), 6); /* 1 + 10 / 2 */
     CHECK_IS(weft_link_cost_s(&link, 0), 0);
