@@ -113,10 +113,10 @@ static conv conv_of(const weft_layer *l, const weft_sliding *w)
             {batch * area, m, n * kernel, count},
             batch * area, n, false
         };
-    if (sum == 1) /* gradient of the picture: places, channels with kernel, filters */
+    if (sum == 1) /* gradient of the picture: r is channels with kernel, m places, n filters */
         return (conv){
-            {area, m / kernel, n * kernel, count},
-            area, n, false
+            {m, area / kernel, n * kernel, count},
+            m, n, false
         };
     return (conv){
         {batch * area, m, n * sum, count},

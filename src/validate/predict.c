@@ -183,8 +183,8 @@ static weft_status conv_key(const weft_measured_row *r, weft_work_key *out)
         out->write_bytes = to;
     } else if (strcmp(s->pass, "data") == 0) {
         *out = key_of(r,
-                      (weft_layer){1, 1, s->channels * s->kernel_h * s->kernel_w, s->filters,
-                                   s->batch * p * q, 1, 1, 1, 1},
+                      (weft_layer){1, 1, s->batch * p * q, s->filters,
+                                   s->channels * s->kernel_h * s->kernel_w, 1, 1, 1, 1},
                       1);
         out->read_bytes = to + weights;
         out->write_bytes = in;

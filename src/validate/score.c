@@ -92,13 +92,14 @@ weft_status weft_score_make(const weft_measured *m, const char *on, weft_arena *
 /* --- recorded figures ------------------------------------------------------------------------ */
 
 typedef struct recorded_percent {
-    double median, p90, regret;
+    double median, p90, regret, refused;
 } recorded_percent;
 
 static const weft_option recorded_table[] = {
-    {WEFT_REAL(recorded_percent, median), 1e9, 0, 1e9, "median of |error|, percent",       NULL, NULL},
-    {WEFT_REAL(recorded_percent, p90),    1e9, 0, 1e9, "90 % of rows are nearer, percent", NULL, NULL},
-    {WEFT_REAL(recorded_percent, regret), 1e9, 0, 1e9, "largest regret, percent",          NULL, NULL},
+    {WEFT_REAL(recorded_percent, median),  1e9, 0, 1e9, "median of |error|, percent",       NULL, NULL},
+    {WEFT_REAL(recorded_percent, p90),     1e9, 0, 1e9, "90 % of rows are nearer, percent", NULL, NULL},
+    {WEFT_REAL(recorded_percent, regret),  1e9, 0, 1e9, "largest regret, percent",          NULL, NULL},
+    {WEFT_REAL(recorded_percent, refused), 0,   0, 1e9, "rows that weft says cannot be",    NULL, NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -118,7 +119,7 @@ weft_status weft_recorded_read(const weft_measured *m, weft_recorded *out)
     weft_arena_free(a);
     if (status != WEFT_OK)
         return weft_fail(status, "%s: line '# recorded': %s", m->file, weft_message());
-    *out = (weft_recorded){part(r.median), part(r.p90), part(r.regret)};
+    *out = (weft_recorded){part(r.median), part(r.p90), part(r.regret), r.refused};
     return WEFT_OK;
 }
 
@@ -135,5 +136,8 @@ const char *weft_score_worse(const weft_score *s, const weft_recorded *r, weft_a
     if (!(s->regret <= r->regret + forgiven))
         return weft_arena_print(a, "%s: regret %.1f %%, recorded %.1f %%", s->name, 100 * s->regret,
                                 100 * r->regret);
+    if (s->n_refused > r->refused)
+        return weft_arena_print(a, "%s: %d rows refused, recorded %g", s->name, s->n_refused,
+                                r->refused);
     return NULL;
 }

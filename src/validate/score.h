@@ -20,6 +20,7 @@ typedef struct weft_score {
 /* The figures that a set is not to fall behind: the line "# recorded: median=.. p90=..", percent. */
 typedef struct weft_recorded {
     double median, p90, regret; /* parts, not percent; INFINITY: not given */
+    double refused;             /* rows */
 } weft_recorded;
 
 /* Predicts all rows. on: as in weft_ready_make. Everything lives in `a`. */

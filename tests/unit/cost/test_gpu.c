@@ -220,7 +220,7 @@ TEST(gradients_of_convolutions_are_products)
     weft_work_key data = forward, weight = forward,
                   product_of = product(WEFT_F16, 9 * 64, 64, 16 * 784);
 
-    data.layer[0] = (weft_layer){1, 1, 9 * 64, 64, 16 * 784, 1, 1, 1, 1};
+    data.layer[0] = (weft_layer){1, 1, 16 * 784, 64, 9 * 64, 1, 1, 1, 1};
     weight.layer[0] = (weft_layer){64, 1, 64, 16, 3, 3, 28, 28, 1};
     product_of.read_bytes = product_of.write_bytes = 0;
     d.value[WEFT_P_BANDWIDTH] = 1e18;

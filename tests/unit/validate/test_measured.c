@@ -56,12 +56,13 @@ TEST(what_is_wrong_is_named_with_line_and_column)
         {HEAD "gemm,m=1 n=1 k=1,f16,,s\n",        "column 'published' is ''"                             },
         {HEAD "infer,batch=1,f16,1,s\n",          "t.csv:2: column 'model' is '', expected a network"    },
     };
+    static const char whole[] = HEAD "gemm,m=1 n=1 k=1,f16,1,s\n";
     weft_arena *a = weft_arena_new();
     weft_measured m;
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CHECK_FAILS(parse(wrong[i][0], a, &m), wrong[i][1]);
-    CHECK_FAILS(weft_measured_parse(HEAD "gemm,m=1 n=1 k=1,f16,1,s\n", 60, "t.csv", NULL, a, &m),
+    CHECK_FAILS(weft_measured_parse(whole, strlen(whole), "t.csv", NULL, a, &m),
                 "column 'platform' is '', expected a platform");
     CHECK_FAILS(weft_measured_open("nccl-a10", NULL, a, &m), "did you mean 'nccl-a100'?");
     weft_arena_free(a);
