@@ -13,6 +13,9 @@
 #ifndef WEFT_PRESETS
 #error "compile with -DWEFT_PRESETS=\"<folder of the rows>\""
 #endif
+#ifndef WEFT_EMBEDDED_HASH
+#define WEFT_EMBEDDED_HASH ""
+#endif
 
 /* Pointers need relocation in a shared library: data that the loader makes read-only. */
 #define TABLE(name, file)                                                                          \
@@ -38,6 +41,9 @@
     }
 
 _Static_assert(sizeof(weft_preset) == 4 * sizeof(void *), "rows of the tables are four words");
+
+/* A cache of compilers sees that the files have changed. */
+__asm__("# " WEFT_EMBEDDED_HASH "\n");
 
 TABLE(weft_preset, "platforms.s")
 TABLE(weft_template_preset, "templates.s")

@@ -1,0 +1,2 @@
+"$WEFT" list sets
+"$WEFT" list sets --json | head -n 5
