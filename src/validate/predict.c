@@ -315,14 +315,10 @@ static double sum_s(const weft_ready *r)
 {
     const weft_sum_shape *s = r->row->shape;
     weft_link_cost slowest = WEFT_LINK_COST_NONE;
-    double ring_s;
 
     for (int d = 0; d < s->ranks; d++)
         weft_link_cost_take(r->platform, d, (int)((d + 1) % s->ranks), &slowest);
-    ring_s = weft_ring_s(&slowest, (int)s->ranks, WEFT_ALL_REDUCE, (double)s->bytes);
-    return r->platform->has_trees
-               ? fmin(ring_s, weft_tree_s(&slowest, (int)s->ranks, (double)s->bytes))
-               : ring_s;
+    return weft_ring_s(&slowest, (int)s->ranks, WEFT_ALL_REDUCE, (double)s->bytes);
 }
 
 weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, double *out)
