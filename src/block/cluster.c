@@ -122,7 +122,7 @@ static void share_rings(const group *g, int width, weft_users *u, weft_link_cost
 static weft_link_cost slowest_pair(const group *g, weft_arena *scratch)
 {
     weft_link_cost slowest = WEFT_LINK_COST_NONE;
-    weft_users u = weft_users_new(g->p, scratch);
+    weft_users u = weft_users_new(g->p, false, scratch);
     int largest = 0;
 
     for (int s = 0; s < g->n_islands; s++) {

@@ -96,9 +96,9 @@ double weft_levels_s(const weft_levels *l, double bytes)
 
 /* --- sharing --------------------------------------------------------------------------------- */
 
-weft_users weft_users_new(const weft_platform *p, weft_arena *a)
+weft_users weft_users_new(const weft_platform *p, bool has_links, weft_arena *a)
 {
-    int n = p->n_resources + (p->transfer == WEFT_CONTEND ? 2 * p->n_links : 0);
+    int n = p->n_resources + (has_links && p->transfer == WEFT_CONTEND ? 2 * p->n_links : 0);
 
     if (n == 0)
         return (weft_users){.platform = p};
@@ -139,7 +139,7 @@ static void use_route(weft_users *u, int from, int to, double bytes)
 
         for (int k = end > 0 ? p->use_at[hop] : 0; k < end; k++)
             use(u, p->use[k], bytes);
-        if (p->transfer == WEFT_CONTEND)
+        if (u->n_shared > p->n_resources)
             use(u, p->n_resources + (p->link[hop / 2].is_half_duplex ? hop & ~1 : hop), bytes);
     }
 }

@@ -14,7 +14,7 @@
  * platform takes the faster one, level by level.
  *
  * Transfers at the same time share what they have in common (weft_users): a resource of the
- * platform and, under contend, a direction of a link. Of k transfers over it each gets its
+ * platform and, in sharding under contend, a direction of a link. Of k transfers over it each gets its
  * bandwidth / k, so that k messages of b bytes take no less than k b / bandwidth. */
 #ifndef WEFT_COLLECTIVE_H
 #define WEFT_COLLECTIVE_H
@@ -84,7 +84,8 @@ typedef struct weft_users {
     int *hop;      /* scratch: the links of a route */
 } weft_users;
 
-weft_users weft_users_new(const weft_platform *p, weft_arena *a);
+/* has_links: directions of links are shared too if the platform says contend. */
+weft_users weft_users_new(const weft_platform *p, bool has_links, weft_arena *a);
 void weft_users_clear(weft_users *u);
 /* One more transfer; from a device to itself: none. */
 void weft_users_add(weft_users *u, int from, int to, double bytes);

@@ -60,7 +60,7 @@ static void share(const weft_platform *p, const int *from, int n_from, const int
     if (p->n_resources == 0 && p->transfer != WEFT_CONTEND)
         return;
     a = weft_arena_new();
-    u = weft_users_new(p, a);
+    u = weft_users_new(p, true, a);
     for (int j = 0; j < n_to; j++)
         weft_users_receive(&u, from, n_from, to[j], 0);
     weft_users_slow(&u, slowest);
@@ -100,7 +100,7 @@ static void share_with_host(const weft_platform *p, const weft_device_set *t,
     if (p->n_resources == 0 && p->transfer != WEFT_CONTEND)
         return;
     a = weft_arena_new();
-    u = weft_users_new(p, a);
+    u = weft_users_new(p, true, a);
     for (int j = 0; j < t->n; j++)
         weft_users_add(&u, t->member[j], p->host, 0);
     weft_users_slow(&u, slowest);

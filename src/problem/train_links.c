@@ -222,7 +222,7 @@ int weft_sync_ways(const weft_train_problem *p, const weft_stage *s, weft_levels
     if (n <= 1)
         return 0;
     scratch = weft_arena_new();
-    u = weft_users_new(p->cluster->platform, scratch);
+    u = weft_users_new(p->cluster->platform, false, scratch);
     list = list_places(p, s, scratch);
     way[0] = (weft_levels){.n_inside = n,
                            .n_outside = 1,
@@ -277,7 +277,7 @@ static exchange new_exchange(const weft_train_problem *p, const weft_stage *from
         .to_width = to->width,
         .send_s = WEFT_NEW(a, double, (int64_t)weft_stage_blocks(from) * from->width),
         .receive_s = WEFT_NEW(a, double, (int64_t)weft_stage_blocks(to) * to->width),
-        .users = weft_users_new(p->cluster->platform, a),
+        .users = weft_users_new(p->cluster->platform, false, a),
         .scratch = a,
     };
 }

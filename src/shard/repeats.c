@@ -48,7 +48,7 @@ static void narrow(sharing *x, int i, int a, int b)
 
 static sharing new_sharing(const weft_platform *p, weft_arena *a)
 {
-    sharing x = {.users = weft_users_new(p, a)};
+    sharing x = {.users = weft_users_new(p, true, a)};
     int n = x.users.n_shared;
 
     x.one = WEFT_NEW(a, int, n);

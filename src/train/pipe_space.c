@@ -644,7 +644,7 @@ static bool is_like(const weft_cluster *c, int from, int to)
     const weft_class *x = &c->classes[from], *y = &c->classes[to];
     const weft_route *like = NULL;
 
-    if (c->platform->n_resources > 0 || c->platform->transfer == WEFT_CONTEND)
+    if (c->platform->n_resources > 0)
         return false;
     for (int i = 0; i < x->n_devices; i++)
         for (int k = 0; k < y->n_devices; k++) {

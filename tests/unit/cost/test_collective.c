@@ -206,7 +206,7 @@ TEST(a_card_is_shared_by_a_server)
 {
     weft_platform *p = parsed(card);
     weft_arena *a = weft_arena_new();
-    weft_users u = weft_users_new(p, a);
+    weft_users u = weft_users_new(p, true, a);
     weft_link_cost l = WEFT_LINK_COST_NONE;
 
     CHECK_INT(p->n_resources, 4); /* a card and its way back for each server */
@@ -295,7 +295,7 @@ TEST(users_never_exceed_a_resource)
 
     for (int i = 0; i < 2000; i++) {
         weft_arena *a = weft_arena_new();
-        weft_users u = weft_users_new(p, a);
+        weft_users u = weft_users_new(p, true, a);
         weft_link_cost l = WEFT_LINK_COST_NONE;
         double bytes = 1e6 * weft_rng_real(&r), out[2] = {0}, in[2] = {0};
         int k = 1 + weft_rng_below(&r, 20);
