@@ -5,5 +5,7 @@ cp "$OLDPWD/measured/products.csv" . && cp "$OLDPWD/gpus/v100.yaml" .
 cat fitted.yaml
 "$WEFT" validate products.csv --on fitted.yaml | tail -n 2
 "$WEFT" calibrate products.csv --on v100.yaml --json | head -n 8
+"$WEFT" inspect --platform fitted.yaml | grep costs
+"$WEFT" inspect --platform fitted.yaml --json | grep -A 7 calibrated
 sed -i 's/rho: .*}/rho: 3}/' fitted.yaml
 "$WEFT" inspect --platform fitted.yaml 2>&1
