@@ -133,7 +133,7 @@ typedef struct weft_case_flags {
      0,                                                                                            \
      0,                                                                                            \
      0,                                                                                            \
-     "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count",                                     \
+     "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count",         \
      "",                                                                                           \
      NULL},                                                                                        \
         {WEFT_TEXT(type, where.goal), 0, 0, 0, "objective to optimise", "latency",                 \

@@ -46,8 +46,9 @@ typedef struct weft_work_key {
         inner_bytes; /* of operands and results that stay inside a kernel: not in the two above */
     int n_again;     /* the last of the layers: computed once more, from what is at hand */
     bool is_view;
-    bool is_joined; /* an earlier node of its kernel was launched: no overhead of its own */
-    bool is_eager;  /* the host launches it as it comes to it */
+    bool is_joined;    /* an earlier node of its kernel was launched: no overhead of its own */
+    bool is_attention; /* part of an attention kernel */
+    bool is_eager;     /* the host launches it as it comes to it */
 } weft_work_key;
 
 void weft_work_key_of(const weft_graph *g, int u, weft_work_key *out);

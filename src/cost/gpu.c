@@ -12,7 +12,8 @@
  * c (`tile_cost`) is the loading of operands of a tile in units of its rows and columns, `fill` the
  * start of a wave. s is 1, 2, 4, 8, 16 while K / s >= 128. A convolution is the product of its
  * places, output channels, and input channels times kernel, its gradients are products of the same
- * three sizes, all at p e `conv_efficiency`; with `use_winograd` those of f32 with a 3 x 3 kernel and
+ * three sizes, all at p e `conv_efficiency` (and the products of attention kernels at p e
+ * `attention_efficiency`); with `use_winograd` those of f32 with a 3 x 3 kernel and
  * stride 1 may also be 36 products over tiles of 4 x 4 results (Lavin, Gray, CVPR 2016), whose
  * transformed tiles are written and read. With `align`, 16-bit convolutions whose channels are no
  * multiples of it run at the peak of f32: cuDNN did not use matrix units for them before 7.6.3. A
@@ -208,7 +209,8 @@ static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
     if (weft_missing_peak(d, k) >= 0)
         return (weft_core_cost){INFINITY, 0};
     if (k->n_layers > 0)
-        g.flops_per_s = v[weft_peak_place(d, k->type)] * d->efficiency[k->family];
+        g.flops_per_s = v[weft_peak_place(d, k->type)] * d->efficiency[k->family] *
+                        (k->is_attention ? v[WEFT_P_ATTENTION] : 1);
     for (int i = 0; i < k->n_layers; i++)
         c.core_s += layer_s(&g, d, k, i);
     if (v[WEFT_P_PEAK_VECTOR] > 0)
@@ -222,13 +224,15 @@ static const weft_param params[] = {
     WEFT_ROW_COUNT("sms", WEFT_P_SMS, "multiprocessors"),
     WEFT_ROWS_OF_PEAKS,
     WEFT_ROW_PEAK("peak_vector", WEFT_P_PEAK_VECTOR, "peak of all other arithmetic; 0: no limit"),
-    {"tile_cost",       WEFT_P_TILE_COST,       WEFT_UNIT_NONE,    true,  false, 11, 0,             1e6,
+    {"tile_cost",            WEFT_P_TILE_COST,       WEFT_UNIT_NONE,    true,  false, 11, 0,             1e6,
                                                                                       "cost of loading a tile, in rows and columns of it"                        },
-    {"fill",            WEFT_P_FILL,            WEFT_UNIT_SECONDS, false, false, 0,  0,             1e6,
+    {"fill",                 WEFT_P_FILL,            WEFT_UNIT_SECONDS, false, false, 0,  0,             1e6,
                                                                                       "time before each wave of tiles"                                           },
-    {"conv_efficiency", WEFT_P_CONV_EFFICIENCY, WEFT_UNIT_NONE,    true,  false, 1,  WEFT_POSITIVE, 1,
+    {"conv_efficiency",      WEFT_P_CONV_EFFICIENCY, WEFT_UNIT_NONE,    true,  false, 1,  WEFT_POSITIVE, 1,
                                                                                       "speed of convolutions as a part of that of products"                      },
-    {"step",            WEFT_P_STEP,            WEFT_UNIT_SECONDS, false, false, 0,  0,             1e6,
+    {"attention_efficiency", WEFT_P_ATTENTION,       WEFT_UNIT_NONE,    true,  false, 1,  WEFT_POSITIVE, 1,
+                                                                                      "speed of products inside attention kernels as a part of that of products" },
+    {"step",                 WEFT_P_STEP,            WEFT_UNIT_SECONDS, false, false, 0,  0,             1e6,
                                                                                       "time of each step of a recurrent layer beside its product; 0: as overhead"},
     WEFT_ROW_COUNT_OR_1(
         "align", WEFT_P_ALIGN,

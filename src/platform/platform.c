@@ -93,7 +93,7 @@ weft_design weft_design_default(weft_device_model model)
 bool weft_param_is_whole(const weft_param *p)
 {
     return p->unit == WEFT_UNIT_NONE && p->place != WEFT_P_ETA && p->place != WEFT_P_TILE_COST &&
-           p->place != WEFT_P_CONV_EFFICIENCY;
+           p->place != WEFT_P_CONV_EFFICIENCY && p->place != WEFT_P_ATTENTION;
 }
 
 weft_status weft_param_check(const weft_param *p, double value)
@@ -379,6 +379,7 @@ static bool is_late(weft_device_model model, int place)
 
     return place == WEFT_P_MEMORY_HALF || place == WEFT_P_HOST_TIME || place == WEFT_P_BLOCKING ||
            place == WEFT_P_CONV_EFFICIENCY || place == WEFT_P_STEP || place == WEFT_P_ALIGN ||
+           place == WEFT_P_ATTENTION ||
            (model == WEFT_ROOFLINE && (is_peak || place == WEFT_P_USE_TF32));
 }
 

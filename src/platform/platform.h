@@ -69,17 +69,18 @@ enum {                   /* several models */
        WEFT_P_TILE_COST,       /* gpu: loading of a tile, in units of its rows and columns */
        WEFT_P_FILL,            /* gpu: seconds before each wave of tiles */
        WEFT_P_CONV_EFFICIENCY, /* gpu: of convolutions, beside that of products */
-       WEFT_P_STEP,            /* gpu: seconds of each step of a recurrent layer */
-       WEFT_P_ALIGN,           /* gpu: sizes of 16-bit products that run at their peak */
-       WEFT_P_USE_TF32,        /* gpu, roofline: 1 if products of f32 run as tf32 */
-       WEFT_P_USE_WINOGRAD,    /* gpu: 1 if convolutions of f32 may be transformed */
-       WEFT_P_MEMORY_HALF,     /* gpu: bytes at which memory reaches half of its efficiency */
-       WEFT_P_PJ_FLOP,         /* energy_per_flop, joules (written pJ) */
-       WEFT_P_PJ_BYTE,         /* energy_per_byte of memory traffic, joules */
-       WEFT_P_AREA,            /* area, mm2; 0: computed where the model has one */
-       WEFT_P_HOST_TIME,       /* host_time: seconds of the host for each operator (eager) */
-       WEFT_P_BLOCKING,        /* blocking: 1 if the host waits for each operator */
-       WEFT_P_OWN,             /* parameters of a single model; its file names them */
+       WEFT_P_ATTENTION, /* gpu: speed of the products of attention kernels, beside that of products */
+       WEFT_P_STEP,      /* gpu: seconds of each step of a recurrent layer */
+       WEFT_P_ALIGN,     /* gpu: sizes of 16-bit products that run at their peak */
+       WEFT_P_USE_TF32,     /* gpu, roofline: 1 if products of f32 run as tf32 */
+       WEFT_P_USE_WINOGRAD, /* gpu: 1 if convolutions of f32 may be transformed */
+       WEFT_P_MEMORY_HALF,  /* gpu: bytes at which memory reaches half of its efficiency */
+       WEFT_P_PJ_FLOP,      /* energy_per_flop, joules (written pJ) */
+       WEFT_P_PJ_BYTE,      /* energy_per_byte of memory traffic, joules */
+       WEFT_P_AREA,         /* area, mm2; 0: computed where the model has one */
+       WEFT_P_HOST_TIME,    /* host_time: seconds of the host for each operator (eager) */
+       WEFT_P_BLOCKING,     /* blocking: 1 if the host waits for each operator */
+       WEFT_P_OWN,          /* parameters of a single model; its file names them */
        WEFT_N_PARAMS = WEFT_P_OWN + 8
 };
 

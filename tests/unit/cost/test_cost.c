@@ -656,7 +656,8 @@ TEST(rings_keep_their_relations)
     for (int i = 0; i < 1000; i++) {
         int n = 2 + weft_rng_below(&rng, MOST_DEVICES - 1), size = 1 + weft_rng_below(&rng, 8);
         double bytes = 1e9 * weft_rng_real(&rng);
-        weft_link_cost l = {1e-5 * weft_rng_real(&rng), 1e8 + 1e10 * weft_rng_real(&rng), 0, NULL, false},
+        weft_link_cost l = {1e-5 * weft_rng_real(&rng), 1e8 + 1e10 * weft_rng_real(&rng), 0, NULL,
+                            false},
                        wide = l;
         weft_levels levels = {.n_inside = n, .n_outside = size, .inside = l, .outside = wide};
         weft_affine line = weft_levels_line(&levels);

@@ -471,7 +471,8 @@ TEST(seconds_of_modes_and_edges)
 {
     weft_split_cost m = {
         .phase_s = 3, .n_phases = 4, .rotate_bytes = 10, .n_reduce = 1, .n_statistic = 1};
-    weft_link_cost link = {1, 2, 0, NULL, false}, none = {0, 0, 0, NULL, false}, self = {0, INFINITY, 0, NULL, false};
+    weft_link_cost link = {1, 2, 0, NULL, false}, none = {0, 0, 0, NULL, false},
+                   self = {0, INFINITY, 0, NULL, false};
 
     CHECK_IS(weft_link_cost_s(&link, 10), 6); /* 1 + 10 / 2 */
     CHECK_IS(weft_link_cost_s(&link, 0), 0);
