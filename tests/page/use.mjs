@@ -177,7 +177,8 @@ async function highlight(tab, data) {
         await tab.locator("button.chain").click();
         await frames(tab);
         equal(await tab.evaluate(() => window.weft.marked().bars.size), new Set(data.timeline.chain).size, "bars of the chain");
-        check(await picture(tab, "canvas.rows") !== before, "the chain is not highlighted");
+        const isAll = new Set(data.timeline.chain).size === data.timeline.bars.start.length; /* nothing is dimmed */
+        check(isAll || await picture(tab, "canvas.rows") !== before, "the chain is not highlighted");
         await tab.locator("button.chain").click();
         equal(await tab.evaluate(() => window.weft.marked()), null, "highlight after a second click");
     }
