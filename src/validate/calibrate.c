@@ -310,18 +310,18 @@ static void finish(const fitter *f, const weft_design *design, int n_folds, weft
 
 static weft_status run_fits(fitter *f, int n_groups, const int *group, weft_arena *a, weft_fit *out)
 {
-    weft_fit_options o = *f->o;
+    weft_fit_options *o = weft_arena_copy(a, f->o, sizeof *o);
     folds x;
 
-    o.folds = o.folds < n_groups ? o.folds : n_groups;
-    f->o = &o;
-    f->fold = deal(group, f->n, n_groups, &o, a);
+    o->folds = o->folds < n_groups ? o->folds : n_groups;
+    f->o = o;
+    f->fold = deal(group, f->n, n_groups, o, a);
     choose_params(f);
     if (f->n_params == 0)
         return weft_fail(WEFT_E_INPUT, "%s: no row depends on a constant that can be fitted",
                          f->m->file);
-    x = (folds){f, WEFT_NEW(a, weft_design, o.folds + 1), o.folds > 1 ? (int)o.folds : 0};
-    weft_parallel(o.n_threads, x.n + 1, fit_fold, &x);
+    x = (folds){f, WEFT_NEW(a, weft_design, o->folds + 1), o->folds > 1 ? (int)o->folds : 0};
+    weft_parallel(o->n_threads, x.n + 1, fit_fold, &x);
     *out = (weft_fit){.device = f->ready[0].platform->device[f->ready[0].device].kind,
                       .n_rows = f->n,
                       .n_groups = n_groups,
