@@ -209,6 +209,8 @@ static void draw_exact(weft_train_problem_spec *s, weft_rng *r)
     x->dp = weft_rng_below(r, 3);
     x->mbs = weft_rng_below(r, 4);
     x->chunks = weft_rng_below(r, 4);
+    if (!s->blocks.is_chain && x->schedules >> WEFT_INTERLEAVED & 1)
+        x->pp = 0; /* a narrower problem may ask for interleaved only, which no graph has */
     CHECK_OK(weft_cluster_new(s->platform, &cluster));
     if (weft_train_constraints_check(x, cluster, &s->blocks) != WEFT_OK)
         *x = usual;
