@@ -275,7 +275,7 @@ static void open_problem(problem *p, const weft_graph *forward, bool is_fused, w
         .steps = p->steps,
         .design = &p->design,
         .width = between(r, 2, 4),
-        .inside = {between(r, 0, 1) * 0.05, between(r, 10, 400)}
+        .inside = {.latency_s = between(r, 0, 1) * 0.05, .bytes_per_s = between(r, 10, 400)}
     };
 }
 

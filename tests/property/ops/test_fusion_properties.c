@@ -15,7 +15,7 @@ static const char *const binary[] = {"Add", "Mul", "Sub", "Div"};
 static int draw_op(net_fixture *f, weft_rng *r, const int *value, const bool *is_narrow, int n,
                    bool *narrow)
 {
-    int i = (int)weft_rng_below(r, (uint64_t)n), k = (int)weft_rng_below(r, (uint64_t)n);
+    int i = weft_rng_below(r, n), k = weft_rng_below(r, n);
     int args[2] = {value[i], value[k]};
     int64_t shape[2] = {4, is_narrow[i] ? 1 : 4};
 
