@@ -411,7 +411,8 @@ static double mask_bytes(const memory *m, weft_recompute r)
     double sum = 0;
 
     for (int i = n->node_at[m->p->block]; i < n->node_at[m->p->block + 1]; i++) {
-        int u = n->node[i], root, result = m->g->res[m->g->res_at[u]];
+        int u = n->node[i], root, at = m->g->res_at[u];
+        int result = at < m->g->res_at[u + 1] ? m->g->res[at] : -1;
 
         if (m->g->node[u].phase != WEFT_FORWARD || n->op[u] == NULL ||
             !weft_op_has_mask(n->op[u]) || result < 0)

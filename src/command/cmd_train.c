@@ -37,7 +37,7 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
     {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
     {WEFT_INT(train_options, mbs), 0, 0, 1e9, "exact samples per microbatch and replica (--microbatch is over all replicas); 0: any", NULL, NULL},
-    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP); auto: the level with the shortest step", "0", "0|1|2|3|auto"},
+    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP)", "0", "0|1|2|3"},
     {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
     {WEFT_TEXT(train_options, recipe), 0, 0, 0, "bytes kept per 16-bit parameter with Adam: 16; 18: gradients of 32 bits; 20: gradients of 16 bits and a 32-bit copy", "16", "16|18|20"},
     {WEFT_REAL(train_options, memory_margin), 0, 0, 0.99, "share of the memory of every device left free, e.g. 0.1 for fragmentation and libraries", NULL, NULL},
@@ -182,9 +182,6 @@ static weft_status read_exactly(const train_options *o, weft_train_constraints *
     WEFT_TRY(check_same("dp", asked.dp, out->dp));
     WEFT_TRY(check_same("mbs", asked.mbs, out->mbs));
     WEFT_TRY(check_same("zero", asked.zero, out->zero));
-    if (strcmp(o->zero, "auto") == 0)
-        return weft_fail(WEFT_E_INPUT, "--zero auto does not go with --exactly: give zero=0 to 3 "
-                                       "there, or the other numbers as --tp --pp --dp --mbs");
     if (!(asked.schedules & out->schedules))
         return weft_fail(WEFT_E_INPUT, "--schedule %s contradicts --exactly %s", o->schedule,
                          o->exactly);
@@ -194,12 +191,12 @@ static weft_status read_exactly(const train_options *o, weft_train_constraints *
     return WEFT_OK;
 }
 
-/* --split-moments is level 1; auto begins at 0. */
+/* --split-moments is level 1. */
 static int zero_level(const train_options *o)
 {
     if (o->split_moments && strcmp(o->zero, "0") == 0)
         return WEFT_ZERO_MOMENTS;
-    return *o->zero >= '0' && *o->zero <= '3' ? *o->zero - '0' : WEFT_ZERO_NONE;
+    return *o->zero - '0'; /* the table of flags knows all words */
 }
 
 static weft_recipe find_recipe(const char *name)
@@ -238,62 +235,6 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
     return WEFT_OK;
 }
 
-/* --- the best level of ZeRO ------------------------------------------------------------------ */
-
-static bool is_auto(const train_options *o)
-{
-    return strcmp(o->zero, "auto") == 0;
-}
-
-/* Solves all levels, each with its part of the time; the tables of costs are the same for all. */
-static weft_status try_levels(const weft_train_problem *p, const weft_train_solver *by,
-                              const weft_run *like, int *best)
-{
-    double best_s = INFINITY;
-
-    for (int zero = WEFT_ZERO_NONE; zero <= WEFT_MOST_ZERO; zero++) {
-        weft_train_problem changed = *p;
-        weft_arena *a = weft_arena_new();
-        weft_train_solution s;
-        weft_run run = *like;
-        weft_status status;
-
-        changed.constraints.zero = zero;
-        run.limit_s /= WEFT_MOST_ZERO + 1;
-        run.scratch = weft_arena_new();
-        status = weft_train_solve(by, &changed, &run, a, &s);
-        if (status == WEFT_OK && weft_has_plan(&s.proof) && s.proof.value < best_s * (1 - 1e-9)) {
-            best_s = s.proof.value;
-            *best = zero;
-        }
-        weft_arena_free(run.scratch);
-        weft_arena_free(a);
-        WEFT_TRY(status);
-    }
-    return WEFT_OK;
-}
-
-/* The level with the shortest step, the lowest of equal ones. */
-static weft_status choose_zero(const train_options *o, weft_train_request *request)
-{
-    const weft_train_solver *by = weft_train_find(o->solver);
-    weft_watch watch = {0};
-    weft_train_case c;
-    weft_run run;
-    weft_status status;
-
-    if (by == NULL)
-        return WEFT_OK; /* who makes the plan says so */
-    WEFT_TRY(weft_budget_read(&o->effort, WEFT_TRAIN_LIMIT, &watch, &run));
-    status = weft_train_case_open(request, &c);
-    if (status == WEFT_OK) {
-        status = try_levels(c.training, by, &run, &request->constraints.zero);
-        weft_train_case_close(&c);
-    }
-    weft_budget_end(&watch);
-    return status;
-}
-
 static weft_status run_step(const train_options *o, const char *model, weft_arena *a, int *code)
 {
     weft_train_request request = {.model = model, .platform = o->on};
@@ -316,8 +257,6 @@ static weft_status run_step(const train_options *o, const char *model, weft_aren
     request.options.batch = 0; /* that of the step is not that of the network */
     request.options.train = true;
     WEFT_TRY(read_constraints(o, &request.constraints));
-    if (is_auto(o))
-        WEFT_TRY(choose_zero(o, &request));
     return weft_make_plan(&m, a, code);
 }
 

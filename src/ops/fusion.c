@@ -660,13 +660,12 @@ static bool has_backward(const weft_graph *g)
     return g->n_nodes > 0 && g->node[g->n_nodes - 1].phase != WEFT_FORWARD;
 }
 
-static fuser new_fuser(const weft_graph *g, int *source, weft_arena *a)
+static fuser new_fuser(const weft_graph *g, weft_arena *a)
 {
     fuser x = {
         .f = {.g = g,
               .a = a,
               .is_training = has_backward(g),
-              .source = source,
               .attention = WEFT_NEW(a, int, g->n_nodes + 1),
               .is_score = WEFT_NEW(a, bool, g->n_nodes + 1)},
         .group = WEFT_NEW(a, group, g->n_nodes + 1),
@@ -683,9 +682,9 @@ void weft_graph_fuse(weft_graph *g, bool is_flash)
     weft_arena *scratch = weft_arena_new();
     marks m = new_marks(g, g->arena);
     int *source = WEFT_NEW(g->arena, int, g->n_tensors + 1);
-    fuser x = new_fuser(g, source, scratch);
+    fuser x = new_fuser(g, scratch);
 
-    m.source = source;
+    m.source = x.f.source = source;
     find_sources(&x.f);
     if (is_flash)
         weft_fuse_attention(&x.f);

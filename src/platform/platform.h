@@ -258,7 +258,7 @@ int weft_set_preset_count(void); /* published measurements (validate/measured.h)
 const weft_preset *weft_set_preset_at(int i);
 /* A built-in platform or template, or NULL; and the message about such a name. */
 const weft_preset *weft_preset_find(const char *name, bool is_template);
-weft_status weft_preset_unknown(const char *name, bool is_template);
+weft_status weft_preset_unknown(const char *source, bool is_template);
 /* The text of a preset or of a file, as the user names it; *file must be closed after use. */
 WEFT_CHECKED weft_status weft_preset_open(const char *source, bool is_template, weft_file *file,
                                           weft_preset *out);

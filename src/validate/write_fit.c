@@ -199,6 +199,8 @@ static void put_constant(weft_doc *device, const weft_fitted *p, weft_arena *a)
     weft_doc_set(a, map, key, value);
 }
 
+enum { MOST_ERROR = 1000000000 }; /* what platform files may say of it */
+
 static void put_rounded(weft_doc *d, const char *key, double value, weft_arena *a)
 {
     weft_put_real(a, d, key, round(value * 1e4) / 1e4);
@@ -228,6 +230,10 @@ weft_status weft_fit_platform(const weft_fit *f, const char *on, weft_arena *a, 
     size_t size = 0;
     FILE *to;
 
+    if (!(f->held_out.errors.p90 <= MOST_ERROR && f->held_out.errors.median <= MOST_ERROR))
+        return weft_fail(WEFT_E_INPUT,
+                         "the rows cannot be fitted: no constants of '%s' come near them",
+                         f->device);
     WEFT_TRY(weft_preset_open(on, false, &file, &preset));
     status = weft_doc_parse(preset.text, preset.size, on, a, &read);
     weft_file_close(&file);

@@ -23,8 +23,3 @@ done
 "$WEFT" train gpt2:layers=6 --on dgx-a100 --batch 24 --tp 4 --width 2 2>&1
 "$WEFT" train gpt2:layers=6 --on dgx-a100 --batch 24 --mbs 2 --dp 2 --microbatch 8 2>&1
 echo "exit code $?"
-# The level of ZeRO with the shortest step.
-"$WEFT" train gpt2:layers=6 --on dgx-a100 --batch 32 --zero auto --steps 20000 -o zero.json | grep '^  step   '
-grep '"split_moments"\|"zero"' zero.json
-"$WEFT" train gpt2:layers=6 --on dgx-a100 --batch 32 --zero auto --exactly tp=2 2>&1
-echo "exit code $?"

@@ -241,7 +241,7 @@ TEST(placement_of_kernels_is_optimal)
         net_free(&f);
         weft_arena_free(a);
     }
-    CHECK(n_joined > 100);
+    CHECK(!IS_THOROUGH || n_joined > 100);
 }
 
 int main(void)
