@@ -225,7 +225,7 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
     weft_arena *a = weft_arena_new();
     small_training d = {.machines = draw_machines(r), .arena = a};
     const weft_block_cost *cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
-    const weft_block_state *state[MOST_CLASSES * N_WIDTHS];
+    const weft_block_state *state[MOST_CLASSES * N_WIDTHS * N_SHARES];
     weft_train_problem_spec s = {.name = "small",
                                  .blocks = draw_units(is_dag, most_units, r, a),
                                  .constraints = draw_ask(r),
@@ -237,8 +237,11 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
                                  .state = state};
 
     s.platform = d.platform = platform_of(&d.machines, a);
-    for (int i = 0; i < MOST_CLASSES * N_WIDTHS; i++)
-        state[i] = draw_state(&s.blocks, widths[i % N_WIDTHS], r, a);
+    for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES;
+         t++) /* half are cut as the one before */
+        state[t] = t % N_SHARES > 0 && weft_rng_below(r, 2)
+                       ? state[t - 1]
+                       : draw_state(&s.blocks, widths[t / N_SHARES % N_WIDTHS], r, a);
     for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES; t++)
         if (t == 0 || weft_rng_below(r, 8))
             cost[t] = draw_cost(s.blocks.n_blocks, t < N_WIDTHS * N_SHARES ? 2 : 1,
@@ -264,9 +267,9 @@ small_training vary_small_training(const small_training *s, const small_machines
 {
     const weft_train_problem *p = s->training;
     weft_arena *a = weft_arena_new();
-    int n = p->blocks.n_blocks, n_states = p->cluster->n_classes * p->n_widths;
-    const weft_block_cost **cost = WEFT_NEW(a, const weft_block_cost *, n_states * p->n_shares);
-    const weft_block_state **state = WEFT_NEW(a, const weft_block_state *, n_states);
+    int n = p->blocks.n_blocks, n_tables = p->cluster->n_classes * p->n_widths * p->n_shares;
+    const weft_block_cost **cost = WEFT_NEW(a, const weft_block_cost *, n_tables);
+    const weft_block_state **state = WEFT_NEW(a, const weft_block_state *, n_tables);
     small_training d = {.machines = *m, .platform = platform_of(m, a), .arena = a};
     weft_train_problem_spec t = {.name = p->name,
                                  .platform = d.platform,
@@ -279,20 +282,18 @@ small_training vary_small_training(const small_training *s, const small_machines
                                  .cost = cost,
                                  .state = state};
 
-    for (int i = 0; i < n_states * p->n_shares; i++) {
-        weft_block_cost *c =
-            p->cost[i] ? weft_arena_copy(a, p->cost[i], sizeof *c * (size_t)n) : NULL;
+    for (int i = 0; i < n_tables; i++) {
+        weft_block_cost *c;
+        weft_block_state *held;
 
-        for (int u = 0; c != NULL && u < n; u++)
+        if (p->cost[i] == NULL)
+            continue;
+        cost[i] = c = weft_arena_copy(a, p->cost[i], sizeof *c * (size_t)n);
+        state[i] = held = weft_arena_copy(a, p->state[i], sizeof *held * (size_t)n);
+        for (int u = 0; u < n; u++) {
             slow_down(&c[u], factor[i / p->n_shares / p->n_widths]);
-        cost[i] = c;
-    }
-    for (int i = 0; i < n_states; i++) {
-        weft_block_state *c = weft_arena_copy(a, p->state[i], sizeof *c * (size_t)n);
-
-        for (int u = 0; u < n; u++)
-            c[u].update_s *= factor[i / p->n_widths];
-        state[i] = c;
+            held[u].update_s *= factor[i / p->n_shares / p->n_widths];
+        }
     }
     CHECK_OK(weft_train_problem_make(&t, &d.training));
     return d;

@@ -156,7 +156,7 @@ drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
     weft_arena *a = weft_arena_new();
     drawn_training d = {.platform = draw_cluster(constraints, r, a), .arena = a};
     const weft_block_cost *cost[2 * N_WIDTHS * N_SHARES] = {NULL};
-    const weft_block_state *state[2 * N_WIDTHS];
+    const weft_block_state *state[2 * N_WIDTHS * N_SHARES];
     weft_train_problem_spec s = {.name = "drawn",
                                  .platform = d.platform,
                                  .blocks = draw_units(constraints, r, a),
@@ -172,7 +172,7 @@ drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
                                              .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
                                              .most_chunks = 4,
                                              .zero = constraints->zero};
-    for (int i = 0; i < 2 * N_WIDTHS; i++)
+    for (int i = 0; i < 2 * N_WIDTHS * N_SHARES; i++)
         state[i] = draw_states(constraints, &s.blocks, r, a);
     for (int t = 0; t < 2 * N_WIDTHS * N_SHARES; t++)
         if (weft_rng_below(r, 8))

@@ -72,7 +72,8 @@ typedef struct weft_block_cost {
     double work_bytes[WEFT_N_RECOMPUTES];  /* beside that, while the unit runs, at most */
 } weft_block_cost;
 
-/* What one device holds of one unit at one width, whatever the samples. */
+/* What one device holds of one unit at one width. How operators are cut, and so what it holds, may
+ * differ between shares of samples. */
 typedef struct weft_block_state {
     double weight_bytes;   /* parameters and constants */
     double gradient_bytes; /* of parameters */

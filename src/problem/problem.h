@@ -366,12 +366,12 @@ typedef struct weft_train_problem {
     int n_widths;
     const int *width; /* ascending, the first is 1 */
     int n_shares;
-    const int64_t *share;                   /* samples that a block of devices may get of a
+    const int64_t *share;                     /* samples that a block of devices may get of a
                                               microbatch; ascending, the first is 1 */
-    const weft_block_cost *const *cost;     /* [tables][n_units]; NULL: not possible */
-    const weft_block_cost *const *cost_sum; /* [tables][n_cuts] */
-    const weft_block_state *const *state; /* [class * n_widths + width][n_units]; NULL: as above */
-    const weft_block_state *const *state_sum; /* [the same][n_cuts] */
+    const weft_block_cost *const *cost;       /* [tables][n_units]; NULL: not possible */
+    const weft_block_cost *const *cost_sum;   /* [tables][n_cuts] */
+    const weft_block_state *const *state;     /* [tables][n_units]; NULL: as above */
+    const weft_block_state *const *state_sum; /* [tables][n_cuts] */
     uint64_t hash;                            /* of all the above and of the platform */
     int64_t tokens; /* of a sample, if its input is a sequence of numbers of words; else 0 */
     int n_warnings; /* of reading the network */
@@ -411,7 +411,7 @@ typedef struct weft_train_problem_spec {
     const int *width;
     const int64_t *share;
     const weft_block_cost *const *cost;   /* [tables][n_units] */
-    const weft_block_state *const *state; /* [classes * n_widths][n_units] */
+    const weft_block_state *const *state; /* [tables][n_units] */
 } weft_train_problem_spec;
 
 WEFT_CHECKED weft_status weft_train_problem_make(const weft_train_problem_spec *s,

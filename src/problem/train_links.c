@@ -48,6 +48,15 @@ int weft_share_place(const weft_train_problem *p, int64_t samples)
     return p->share[low] == samples ? low : -1;
 }
 
+int weft_part_table(const weft_train_problem *p, const weft_stage *s, int part)
+{
+    int width = weft_width_place(p, s->width), share = weft_share_place(p, s->part[part].samples);
+
+    if (width < 0 || share < 0)
+        return -1;
+    return weft_train_problem_table(p, s->part[part].class_id, width, share);
+}
+
 /* --- blocks ---------------------------------------------------------------------------------- */
 
 int weft_stage_blocks(const weft_stage *s)
@@ -382,11 +391,11 @@ weft_affine weft_hop_line(const weft_train_problem *p, const weft_stage *from, c
 
 /* --- shared parameters ----------------------------------------------------------------------- */
 
-double weft_shared_bytes(const weft_train_problem *p, int shared, int state)
+double weft_shared_bytes(const weft_train_problem *p, int shared, int table)
 {
     const weft_blocks *u = &p->blocks;
     int other = u->shared[shared].other, n = 0;
-    const weft_block_state *s = &p->state[state][other];
+    const weft_block_state *s = &p->state[table][other];
 
     for (int i = 0; i < u->n_shared; i++)
         n += u->shared[i].other == other;

@@ -8,6 +8,8 @@
 /* Places in the lists of the problem; -1: not there. */
 int weft_width_place(const weft_train_problem *p, int width);
 int weft_share_place(const weft_train_problem *p, int64_t samples);
+/* The table of part `part` of the devices of a stage; -1: its width or samples are not there. */
+int weft_part_table(const weft_train_problem *p, const weft_stage *s, int part);
 
 int weft_stage_blocks(const weft_stage *s); /* replicas */
 weft_train_plan weft_train_plan_copy(const weft_train_plan *plan, weft_arena *a);
@@ -34,7 +36,7 @@ double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const
                      bool is_to_owner, double bytes);
 /* Bytes of a shared parameter that a member of a block holds: what unit `other` has gradients of
  * but does not sum with its replicas, in equal parts if it shares several. */
-double weft_shared_bytes(const weft_train_problem *p, int shared, int state);
+double weft_shared_bytes(const weft_train_problem *p, int shared, int table);
 
 /* The weights of a shared parameter, of which weft_shared_bytes gives the gradients. */
 static inline double weft_shared_weight_bytes(const weft_train_problem *p, double gradient_bytes)

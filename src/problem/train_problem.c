@@ -12,8 +12,8 @@
  *    smallest MOST_SHARES of them. Exactly asked for: that one.
  * 4. For each share the network is read with that batch; its forward nodes must be the same,
  *    but for some that repeat what all samples have in common. For each class and width that its
- * islands have room for, weft_block_costs fills a table. How operators are cut may differ between
- * shares: of what a device holds the most counts.
+ * islands have room for, weft_block_costs fills the tables. How operators are cut, and so what a
+ * device holds, may differ between shares.
  *
  * Cost: the network is read once for each share; the rest is small beside it, as equal units are
  * worked out once. */
@@ -37,7 +37,7 @@ typedef struct reader {
     int n_shares;
     int64_t share[MOST_SHARES];
     weft_block_cost **cost;   /* [(class * n_widths + width) * MOST_SHARES + share] */
-    weft_block_state **state; /* [class * n_widths + width] */
+    weft_block_state **state; /* [the same] */
     weft_arena *a;
 } reader;
 
@@ -221,23 +221,6 @@ static bool move_units(const reader *r, const weft_graph *g, weft_arena *a, weft
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* What a device holds, whatever the share: the most. */
-static void join_states(weft_block_state *to, const weft_block_state *more, int n)
-{
-    for (int q = 0; q < n; q++) {
-        to[q].weight_bytes = larger(to[q].weight_bytes, more[q].weight_bytes);
-        to[q].gradient_bytes = larger(to[q].gradient_bytes, more[q].gradient_bytes);
-        to[q].moment_bytes = larger(to[q].moment_bytes, more[q].moment_bytes);
-        to[q].sync_bytes = larger(to[q].sync_bytes, more[q].sync_bytes);
-        to[q].update_s = larger(to[q].update_s, more[q].update_s);
-    }
-}
-
 static bool fits(const weft_block_cost *cost, int n_blocks, double memory_bytes)
 {
     for (int q = 0; q < n_blocks; q++)
@@ -269,13 +252,11 @@ static void keep_last(const weft_blocks *blocks, weft_block_cost *cost)
 static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *s, int64_t samples,
                         bool *is_fitting)
 {
-    weft_block_state *state = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
-
     *is_fitting = false;
     for (int c = 0; c < r->cluster->n_classes; c++)
         for (int w = 0; w < r->n_widths; w++) {
             const weft_class *k = &r->cluster->classes[c];
-            int at = c * r->n_widths + w;
+            int at = (c * r->n_widths + w) * MOST_SHARES + r->n_shares;
             weft_block_request constraints = {.blocks = blocks,
                                               .graph = s->graph,
                                               .steps = s,
@@ -284,15 +265,14 @@ static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *
                                               .inside = k->inside,
                                               .recipe = r->constraints->recipe};
             weft_block_cost *cost = WEFT_NEW(r->a, weft_block_cost, r->blocks.n_blocks);
+            weft_block_state *state = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
 
             if (!is_asked(r, r->width[w], samples) || weft_class_blocks(k, r->width[w]) == 0 ||
                 !weft_block_costs(&constraints, r->a, cost, state))
                 continue;
             keep_last(&r->blocks, cost);
-            r->cost[at * MOST_SHARES + r->n_shares] = cost;
-            if (r->state[at] == NULL)
-                r->state[at] = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
-            join_states(r->state[at], state, r->blocks.n_blocks);
+            r->cost[at] = cost;
+            r->state[at] = state;
             *is_fitting =
                 *is_fitting || fits(cost, r->blocks.n_blocks,
                                     k->memory_bytes * (1 - r->constraints->memory_margin));
@@ -324,7 +304,7 @@ static weft_status add_shares(reader *r)
     bool is_fitting;
 
     r->cost = WEFT_NEW(r->a, weft_block_cost *, n_tables * MOST_SHARES);
-    r->state = WEFT_NEW(r->a, weft_block_state *, n_tables);
+    r->state = WEFT_NEW(r->a, weft_block_state *, n_tables * MOST_SHARES);
     WEFT_TRY(add_share(r, r->first->graph, 1, &is_fitting));
     for (int i = 1; i < n && (is_fitting || r->constraints->mbs > 0); i++) {
         weft_model *m;
@@ -384,6 +364,8 @@ static weft_status make(const reader *r, weft_train_problem **out)
 {
     int n_tables = r->cluster->n_classes * r->n_widths;
     const weft_block_cost **cost = WEFT_NEW(r->a, const weft_block_cost *, n_tables * r->n_shares);
+    const weft_block_state **state =
+        WEFT_NEW(r->a, const weft_block_state *, n_tables * r->n_shares);
     weft_train_problem_spec s = {.name = r->first->name,
                                  .platform = r->platform,
                                  .blocks = r->blocks,
@@ -393,11 +375,13 @@ static weft_status make(const reader *r, weft_train_problem **out)
                                  .width = r->width,
                                  .share = r->share,
                                  .cost = cost,
-                                 .state = (const weft_block_state *const *)r->state};
+                                 .state = state};
 
     for (int t = 0; t < n_tables; t++)
-        for (int i = 0; i < r->n_shares; i++)
+        for (int i = 0; i < r->n_shares; i++) {
             cost[t * r->n_shares + i] = r->cost[t * MOST_SHARES + i];
+            state[t * r->n_shares + i] = r->state[t * MOST_SHARES + i];
+        }
     WEFT_TRY(weft_train_problem_make(&s, out));
     (*out)->blocks.of_node =
         weft_arena_copy((*out)->arena, r->blocks.of_node,
@@ -417,8 +401,8 @@ static weft_status check_asked(const reader *r)
                          (long long)x->mbs, r->source, (long long)x->mbs);
     if (x->tp == 0 && x->mbs == 0)
         return WEFT_OK;
-    for (int i = 0; i < r->cluster->n_classes * r->n_widths; i++)
-        if (r->state[i] != NULL)
+    for (int i = 0; i < r->cluster->n_classes * r->n_widths * MOST_SHARES; i++)
+        if (r->cost[i] != NULL)
             return WEFT_OK;
     return weft_fail(WEFT_E_INPUT, "tp=%d, mbs=%lld: no device of '%s' can run '%s' so", x->tp,
                      (long long)x->mbs, r->platform->name, r->source);

@@ -147,36 +147,31 @@ static bool are_amounts(const void *row, int n)
 
 static weft_status check_cost(const weft_train_problem_spec *s, int table)
 {
-    int state = table / s->n_shares;
+    int class_id = table / s->n_shares / s->n_widths;
+    int width = s->width[table / s->n_shares % s->n_widths];
+    long long samples = s->share[table % s->n_shares];
 
     if (s->cost[table] == NULL)
         return WEFT_OK;
-    if (s->state[state] == NULL)
-        return weft_fail(WEFT_E_INPUT, "class %d at width %d has times but no memory",
-                         state / s->n_widths, s->width[state % s->n_widths]);
+    if (s->state[table] == NULL)
+        return weft_fail(WEFT_E_INPUT,
+                         "class %d at width %d with %lld samples has times but no memory", class_id,
+                         width, samples);
     for (int u = 0; u < s->blocks.n_blocks; u++)
-        if (!are_amounts(&s->cost[table][u], N_COST))
+        if (!are_amounts(&s->cost[table][u], N_COST) || !are_amounts(&s->state[table][u], N_STATE))
             return weft_fail(
                 WEFT_E_INPUT,
                 "unit '%s', class %d, width %d, %lld samples: a cost is negative or no "
                 "number",
-                s->blocks.name[u], state / s->n_widths, s->width[state % s->n_widths],
-                (long long)s->share[table % s->n_shares]);
+                s->blocks.name[u], class_id, width, samples);
     return WEFT_OK;
 }
 
 static weft_status check_tables(const weft_train_problem_spec *s, int n_classes)
 {
-    int n_states = n_classes * s->n_widths;
     bool is_possible = false;
 
-    for (int i = 0; i < n_states; i++)
-        for (int u = 0; s->state[i] != NULL && u < s->blocks.n_blocks; u++)
-            if (!are_amounts(&s->state[i][u], N_STATE))
-                return weft_fail(WEFT_E_INPUT,
-                                 "unit '%s', class %d, width %d: a size is negative or no number",
-                                 s->blocks.name[u], i / s->n_widths, s->width[i % s->n_widths]);
-    for (int t = 0; t < n_states * s->n_shares; t++) {
+    for (int t = 0; t < n_classes * s->n_widths * s->n_shares; t++) {
         WEFT_TRY(check_cost(s, t));
         is_possible |= s->cost[t] != NULL;
     }
@@ -284,18 +279,27 @@ static void fill_costs(const weft_train_problem_spec *s, const growth *g, int n_
     p->cost_sum = cost_sum;
 }
 
-static void fill_states(const weft_train_problem_spec *s, const growth *g, int n_states,
+/* Shares that are cut alike have the same table: one before, of the same class and width, serves. */
+static void fill_states(const weft_train_problem_spec *s, const growth *g, int n_tables,
                         weft_train_problem *p)
 {
-    const weft_block_state **state = WEFT_NEW(p->arena, const weft_block_state *, n_states);
-    const weft_block_state **state_sum = WEFT_NEW(p->arena, const weft_block_state *, n_states);
+    const weft_block_state **state = WEFT_NEW(p->arena, const weft_block_state *, n_tables);
+    const weft_block_state **state_sum = WEFT_NEW(p->arena, const weft_block_state *, n_tables);
     size_t bytes = (size_t)s->blocks.n_blocks * sizeof(weft_block_state);
 
-    for (int i = 0; i < n_states; i++)
-        if (s->state[i] != NULL) {
-            state[i] = weft_arena_copy(p->arena, s->state[i], bytes);
-            state_sum[i] = sum_rows(g, state[i], N_STATE, p->arena);
+    for (int t = 0; t < n_tables; t++) {
+        int before = t % s->n_shares > 0 ? t - 1 : t;
+
+        if (s->cost[t] == NULL)
+            continue;
+        if (state[before] != NULL && memcmp(state[before], s->state[t], bytes) == 0) {
+            state[t] = state[before];
+            state_sum[t] = state_sum[before];
+            continue;
         }
+        state[t] = weft_arena_copy(p->arena, s->state[t], bytes);
+        state_sum[t] = sum_rows(g, state[t], N_STATE, p->arena);
+    }
     p->state = state;
     p->state_sum = state_sum;
 }
@@ -360,7 +364,7 @@ static uint64_t hash_units(uint64_t h, const weft_blocks *u)
 static uint64_t hash_of(const weft_train_problem *p)
 {
     uint64_t h = weft_hash_start();
-    int n_states = p->cluster->n_classes * p->n_widths;
+    int n_tables = p->cluster->n_classes * p->n_widths * p->n_shares;
     size_t n = (size_t)p->blocks.n_blocks;
 
     h = weft_hash_text(h, p->name);
@@ -374,13 +378,10 @@ static uint64_t hash_of(const weft_train_problem *p)
     h = weft_hash_int(h, p->n_shares);
     for (int k = 0; k < p->n_shares; k++)
         h = weft_hash_int(h, p->share[k]);
-    for (int t = 0; t < n_states * p->n_shares; t++) {
+    for (int t = 0; t < n_tables; t++) {
         h = weft_hash_int(h, p->cost[t] != NULL);
         h = hash_reals(h, p->cost[t], p->cost[t] == NULL ? 0 : n * N_COST);
-    }
-    for (int i = 0; i < n_states; i++) {
-        h = weft_hash_int(h, p->state[i] != NULL);
-        h = hash_reals(h, p->state[i], p->state[i] == NULL ? 0 : n * N_STATE);
+        h = hash_reals(h, p->state[t], p->cost[t] == NULL ? 0 : n * N_STATE);
     }
     return weft_hash_end(h);
 }
@@ -404,7 +405,7 @@ static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
     weft_cluster *cluster;
     weft_arena *scratch;
     growth g;
-    int n_states;
+    int n_tables;
 
     WEFT_TRY(weft_cluster_new(s->platform, &cluster));
     p->cluster = cluster;
@@ -417,11 +418,11 @@ static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
     p->blocks = copy_units(&s->blocks, p->arena);
     p->width = weft_arena_copy(p->arena, s->width, (size_t)s->n_widths * sizeof *s->width);
     p->share = weft_arena_copy(p->arena, s->share, (size_t)s->n_shares * sizeof *s->share);
-    n_states = cluster->n_classes * s->n_widths;
+    n_tables = cluster->n_classes * s->n_widths * s->n_shares;
     scratch = weft_arena_new();
     g = find_growth(&p->blocks, scratch);
-    fill_costs(s, &g, n_states * s->n_shares, p);
-    fill_states(s, &g, n_states, p);
+    fill_costs(s, &g, n_tables, p);
+    fill_states(s, &g, n_tables, p);
     weft_arena_free(scratch);
     p->hash = hash_of(p);
     return WEFT_OK;

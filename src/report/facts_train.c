@@ -303,9 +303,8 @@ static void add_run(training *t)
 /* Weights, gradients and moments on one device of the stage. */
 static double unit_bytes(training *t, int unit, const weft_stage *s)
 {
-    int w = weft_width_place(t->p, s->width);
-    const weft_block_state *state =
-        w < 0 ? NULL : t->p->state[s->part[0].class_id * t->p->n_widths + w];
+    int table = weft_part_table(t->p, s, 0);
+    const weft_block_state *state = table < 0 ? NULL : t->p->state[table];
 
     return state == NULL
                ? 0

@@ -144,13 +144,11 @@ const int *weft_unit_chunks(const weft_train_problem *p, const weft_train_plan *
 
 double weft_unit_s(const weft_train_problem *p, int unit, const weft_stage *s)
 {
-    int w = weft_width_place(p, s->width);
     double most_s = 0;
 
-    for (int i = 0; i < s->n_parts && w >= 0; i++) {
-        int share = weft_share_place(p, s->part[i].samples);
-        const weft_block_cost *cost =
-            share < 0 ? NULL : p->cost[weft_train_problem_table(p, s->part[i].class_id, w, share)];
+    for (int i = 0; i < s->n_parts; i++) {
+        int table = weft_part_table(p, s, i);
+        const weft_block_cost *cost = table < 0 ? NULL : p->cost[table];
 
         if (cost != NULL)
             most_s = fmax(most_s, cost[unit].forward_s + cost[unit].backward_s +

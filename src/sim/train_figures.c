@@ -35,18 +35,10 @@ static int next_unit(const weft_train_lowered *d, int c, int block)
     return -1;
 }
 
-/* Of a part of the device set of a stage: which of p->state, which of p->cost. */
-static int state_of(const weft_train_lowered *d, int stage, int part)
-{
-    const weft_stage *s = &d->plan->stage[stage];
-
-    return s->part[part].class_id * d->p->n_widths + weft_width_place(d->p, s->width);
-}
-
+/* The table of a part of the device set of a stage. */
 static int table_of(const weft_train_lowered *d, int stage, int part)
 {
-    return state_of(d, stage, part) * d->p->n_shares +
-           weft_share_place(d->p, d->plan->stage[stage].part[part].samples);
+    return weft_part_table(d->p, &d->plan->stage[stage], part);
 }
 
 static weft_part_chunk sum_chunk(const weft_train_lowered *d, int c, int part)
@@ -54,7 +46,7 @@ static weft_part_chunk sum_chunk(const weft_train_lowered *d, int c, int part)
     int stage = weft_chunk_stage(d, c);
     weft_recompute r = d->plan->stage[stage].recompute;
     const weft_block_cost *cost = d->p->cost[table_of(d, stage, part)];
-    const weft_block_state *state = d->p->state[state_of(d, stage, part)];
+    const weft_block_state *state = d->p->state[table_of(d, stage, part)];
     int n = weft_stage_blocks(&d->plan->stage[stage]);
     weft_part_chunk sum = {0};
 
@@ -76,7 +68,7 @@ static void add_state(const weft_train_lowered *d, int c, int part, weft_part_fi
 {
     int stage = weft_chunk_stage(d, c);
     int n = weft_stage_blocks(&d->plan->stage[stage]);
-    const weft_block_state *state = d->p->state[state_of(d, stage, part)];
+    const weft_block_state *state = d->p->state[table_of(d, stage, part)];
 
     for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {
         to->static_bytes += weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, state[u].weight_bytes) +
@@ -118,7 +110,7 @@ static void hold_up(weft_train_lowered *d, int c)
     double gather_s;
 
     for (int k = 0; k < d->plan->stage[stage].n_parts; k++) {
-        const weft_block_state *state = d->p->state[state_of(d, stage, k)];
+        const weft_block_state *state = d->p->state[table_of(d, stage, k)];
         messages w = {0}, g = {0};
 
         for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {
@@ -206,7 +198,7 @@ static void add_move(weft_train_lowered *d, int i, int owner_chunk, int other_ch
     int a = weft_chunk_stage(d, owner_chunk), b = weft_chunk_stage(d, other_chunk);
     const weft_stage *owner = &d->plan->stage[a], *other = &d->plan->stage[b];
     double bytes = weft_shared_bytes(
-        d->p, i, owner->width > other->width ? state_of(d, a, 0) : state_of(d, b, 0));
+        d->p, i, weft_part_table(d->p, owner->width > other->width ? owner : other, 0));
 
     d->move[d->n_moves++] = (weft_shared_move){i,
                                                owner_chunk,
@@ -219,7 +211,7 @@ static void add_move(weft_train_lowered *d, int i, int owner_chunk, int other_ch
 /* Weights and gradients of a parameter that a device holds twice. */
 static double copy_bytes(const weft_train_lowered *d, int stage, int part, int shared)
 {
-    double bytes = weft_shared_bytes(d->p, shared, state_of(d, stage, part));
+    double bytes = weft_shared_bytes(d->p, shared, table_of(d, stage, part));
     int n = weft_stage_blocks(&d->plan->stage[stage]);
 
     return weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, weft_shared_weight_bytes(d->p, bytes)) +

@@ -144,8 +144,7 @@ static weft_status equal_training(const weft_train_problem *p, class_set set,
 {
     int n_tables = p->n_widths * p->n_shares, place, n_classes;
     merger costs = {p, set, (const void *const *)p->cost, n_tables, N_COST, is_time_of_cost, a};
-    merger states = {p, set, (const void *const *)p->state, p->n_widths, N_STATE, is_time_of_state,
-                     a};
+    merger states = {p, set, (const void *const *)p->state, n_tables, N_STATE, is_time_of_state, a};
     const weft_block_cost **cost;
     const weft_block_state **state;
     weft_train_problem_spec s = {.name = p->name,
@@ -159,11 +158,11 @@ static weft_status equal_training(const weft_train_problem *p, class_set set,
 
     WEFT_TRY(find_class(f, &place, &n_classes));
     cost = WEFT_NEW(a, const weft_block_cost *, n_classes *n_tables);
-    state = WEFT_NEW(a, const weft_block_state *, n_classes * p->n_widths);
-    for (int i = 0; i < n_tables; i++)
+    state = WEFT_NEW(a, const weft_block_state *, n_classes *n_tables);
+    for (int i = 0; i < n_tables; i++) {
         cost[place * n_tables + i] = merge_table(&costs, i);
-    for (int i = 0; i < p->n_widths; i++)
-        state[place * p->n_widths + i] = merge_table(&states, i);
+        state[place * n_tables + i] = merge_table(&states, i);
+    }
     s.cost = cost;
     s.state = state;
     s.constraints.most_width = most_width;

@@ -237,12 +237,14 @@ static void add_way(branching *k, place x, double parent_s, child_list *out)
 {
     const weft_pipe_table *t = k->t;
     const weft_pipe_group *group = &t->family->group[t->nodes->move[x.move].group];
+    weft_pipe_range range = {x.inner, x.outer, x.in_flight};
     double bound_s, target_s = weft_pipe_target_s(k->best);
+    const weft_pipe_costs *c = k->best->costs;
 
-    weft_pipe_hold_up(k->best->costs, group, &(weft_pipe_range){x.inner, x.outer, x.in_flight},
-                      &t->links->way[2 * x.move], t->links->n_ways[x.move], &x.stage);
-    x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(k->best->costs, group, x.inner, x.outer));
-    x.update_s = weft_pipe_update_s(k->best->costs, group, x.inner, x.outer);
+    weft_pipe_hold_up(c, group, &range, &t->links->way[2 * x.move], t->links->n_ways[x.move],
+                      &x.stage);
+    x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(c, group, &range, x.stage.mix));
+    x.update_s = weft_pipe_update_s(c, group, &range, x.stage.mix);
     set_hops(k, &x);
     bound_s = fmax(parent_s, bound_of(k, &x));
     if (bound_s < target_s && !t->links->is_exact) {
@@ -356,15 +358,30 @@ static bool is_of_root(const branching *k, int move)
     return true;
 }
 
-/* Seconds of shared value i from the stage of one move to that of another. */
+/* Bytes of shared value i on a device of the first part of the stage of a move, the least of all
+ * ways to share. */
+static double least_bytes(const branching *k, int i, int move)
+{
+    const weft_pipe_group *group = &k->t->family->group[k->t->nodes->move[move].group];
+    double least = INFINITY;
+
+    for (int mix = 0; mix < group->n_mixes; mix++)
+        least =
+            fmin(least,
+                 weft_shared_bytes(k->p, i,
+                                   weft_train_problem_table(k->p, group->class_id[0], group->width,
+                                                            group->mix[mix * group->n_parts])));
+    return least;
+}
+
+/* Seconds of shared value i from the stage of one move to that of another, at least. */
 static double value_between(const branching *k, int i, int from, int to)
 {
     place x = {.move = from}, y = {.move = to};
     weft_stage owner = stage_at(k, &x), other = stage_at(k, &y);
-    const weft_stage *wide = owner.width > other.width ? &owner : &other;
-    int state = wide->part[0].class_id * k->p->n_widths + weft_width_place(k->p, wide->width);
 
-    return weft_shared_s(k->p, &owner, &other, false, weft_shared_bytes(k->p, i, state));
+    return weft_shared_s(k->p, &owner, &other, false,
+                         least_bytes(k, i, owner.width > other.width ? from : to));
 }
 
 /* The least time of a shared value from a first stage to any later one; too many moves: 0. */

@@ -84,9 +84,7 @@ static const weft_pipe_row **rows_of(const weft_pipe_costs *c, const weft_train_
     const weft_pipe_row **row = WEFT_NEW(a, const weft_pipe_row *, plan->n_stages);
 
     for (int i = 0; i < plan->n_stages; i++)
-        row[i] = &c->row[weft_train_problem_table(
-            c->p, plan->stage[i].part[0].class_id, weft_width_place(c->p, plan->stage[i].width),
-            weft_share_place(c->p, plan->stage[i].part[0].samples))];
+        row[i] = &c->row[weft_part_table(c->p, &plan->stage[i], 0)];
     return row;
 }
 

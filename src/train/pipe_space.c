@@ -59,8 +59,7 @@ static bool is_width_possible(const weft_pipe_costs *c, int class_id, int w)
 
     if (p->constraints.most_width > 0 && p->width[w] > p->constraints.most_width)
         return false;
-    if (weft_class_blocks(&p->cluster->classes[class_id], p->width[w]) < 1 ||
-        !c->store[class_id * p->n_widths + w].is_there)
+    if (weft_class_blocks(&p->cluster->classes[class_id], p->width[w]) < 1)
         return false;
     for (int x = 0; x < p->n_shares; x++)
         is_there |= c->row[weft_train_problem_table(p, class_id, w, x)].is_there;

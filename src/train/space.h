@@ -19,9 +19,8 @@ typedef struct weft_pipe_row {
     double least_s; /* all units, each with its quickest allowed recomputation */
 } weft_pipe_row;
 
-/* What a device of a class holds at a width: sums over the units of cuts. */
+/* What a device of the same holds: sums over the units of cuts. Nothing, where there is no row. */
 typedef struct weft_pipe_store {
-    bool is_there;
     double *weight_bytes, *gradient_bytes, *moment_bytes, *sync_bytes, *update_s;
     double *n_weights, *n_syncs; /* units that have some */
     double most_zero_bytes;      /* weft_zero_work_bytes of several replicas */
@@ -32,7 +31,7 @@ typedef struct weft_pipe_costs {
     const weft_train_problem *p;
     int n_classes;          /* of the cluster, at most WEFT_MAX_PARTS: the first ones */
     weft_pipe_row *row;     /* [tables] */
-    weft_pipe_store *store; /* [class * n_widths + width] */
+    weft_pipe_store *store; /* [tables] */
     int n_recomputes;
     weft_recompute recompute[WEFT_N_RECOMPUTES]; /* allowed */
     /* Cuts that contain a cut; of a chain NULL: all that follow. */
@@ -78,10 +77,10 @@ void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
                        const weft_pipe_range *range, const weft_levels *way, int n_ways,
                        weft_pipe_stage *s);
 /* Bytes that replicas of the stage sum at the end, and the seconds of its update. */
-double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
-                            int outer);
-double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
-                          int outer);
+double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group,
+                            const weft_pipe_range *range, int mix);
+double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group,
+                          const weft_pipe_range *range, int mix);
 
 /* --- time of a plan (pipe_time.c) ------------------------------------------------------------ */
 

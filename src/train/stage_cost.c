@@ -73,11 +73,11 @@ static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)
     row->least_s = row_least_s(c, p->cost[table]);
 }
 
-static void count_messages(weft_pipe_costs *c, int state, weft_arena *a)
+static void count_messages(weft_pipe_costs *c, int table, weft_arena *a)
 {
     const weft_blocks *b = &c->p->blocks;
-    const weft_block_state *unit = c->p->state[state];
-    weft_pipe_store *s = &c->store[state];
+    const weft_block_state *unit = c->p->state[table];
+    weft_pipe_store *s = &c->store[table];
 
     s->n_weights = WEFT_NEW(a, double, b->n_cuts);
     s->n_syncs = WEFT_NEW(a, double, b->n_cuts);
@@ -91,16 +91,19 @@ static void count_messages(weft_pipe_costs *c, int state, weft_arena *a)
         s->most_zero_bytes = fmax(s->most_zero_bytes, weft_zero_work_bytes(c->p, 2, &unit[u]));
 }
 
-static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
+static void fill_store(weft_pipe_costs *c, int table, weft_arena *a)
 {
     const weft_train_problem *p = c->p;
-    const weft_block_state *sum = p->state_sum[state];
-    weft_pipe_store *s = &c->store[state];
+    const weft_block_state *sum = p->state_sum[table];
+    weft_pipe_store *s = &c->store[table];
     int n = p->blocks.n_cuts;
 
-    s->is_there = sum != NULL;
-    if (sum == NULL)
+    if (!c->row[table].is_there)
         return;
+    if (table > 0 && p->state[table] == p->state[table - 1] && c->row[table - 1].is_there) {
+        *s = c->store[table - 1];
+        return;
+    }
     s->weight_bytes = WEFT_NEW(a, double, n);
     s->gradient_bytes = WEFT_NEW(a, double, n);
     s->moment_bytes = WEFT_NEW(a, double, n);
@@ -115,9 +118,9 @@ static void fill_store(weft_pipe_costs *c, int state, weft_arena *a)
         s->update_s[i] = sum[i].update_s;
     }
     for (int k = 0; k < p->blocks.n_shared; k++)
-        s->shared_bytes[k] = weft_shared_bytes(p, k, state);
+        s->shared_bytes[k] = weft_shared_bytes(p, k, table);
     if (p->constraints.zero >= WEFT_ZERO_GRADIENTS)
-        count_messages(c, state, a);
+        count_messages(c, table, a);
 }
 
 /* For every cut the list of those that contain it. */
@@ -147,20 +150,20 @@ static void list_outer(weft_pipe_costs *c, weft_arena *a)
 void weft_pipe_costs_new(const weft_train_problem *p, weft_arena *a, weft_pipe_costs *out)
 {
     int n_classes = p->cluster->n_classes;
-    int n_states;
+    int n_tables;
 
     *out = (weft_pipe_costs){.p = p};
     out->n_classes = n_classes < WEFT_MAX_PARTS ? n_classes : WEFT_MAX_PARTS;
-    n_states = out->n_classes * p->n_widths;
+    n_tables = out->n_classes * p->n_widths * p->n_shares;
     for (int r = 0; r < WEFT_N_RECOMPUTES; r++)
         if (p->constraints.recomputes >> r & 1)
             out->recompute[out->n_recomputes++] = (weft_recompute)r;
-    out->row = WEFT_NEW(a, weft_pipe_row, n_states * p->n_shares);
-    out->store = WEFT_NEW(a, weft_pipe_store, n_states);
-    for (int i = 0; i < n_states * p->n_shares; i++)
+    out->row = WEFT_NEW(a, weft_pipe_row, n_tables);
+    out->store = WEFT_NEW(a, weft_pipe_store, n_tables);
+    for (int i = 0; i < n_tables; i++) {
         fill_row(out, i, a);
-    for (int i = 0; i < n_states; i++)
         fill_store(out, i, a);
+    }
     list_outer(out, a);
     out->like = WEFT_NEW(a, signed char, out->n_classes * out->n_classes + 1);
     for (int i = 0; i < out->n_classes * out->n_classes; i++)
@@ -189,7 +192,7 @@ static double largest_work(const way *w, int table)
 {
     const weft_blocks *u = &w->c->p->blocks;
     const weft_block_cost *cost = w->c->p->cost[table];
-    const weft_block_state *state = w->c->p->state[table / w->c->p->n_shares];
+    const weft_block_state *state = w->c->p->state[table];
     int first = u->is_chain ? w->range.inner : 0, end = u->is_chain ? w->range.outer : u->n_blocks;
     double most = 0;
 
@@ -204,7 +207,7 @@ static double largest_work(const way *w, int table)
 static double kept_bytes(const way *w, int table)
 {
     const weft_train_problem *p = w->c->p;
-    const weft_pipe_store *s = &w->c->store[table / p->n_shares];
+    const weft_pipe_store *s = &w->c->store[table];
     const double *stash = w->c->row[table].stash_bytes[w->recompute];
     int inner = w->range.inner, outer = w->range.outer;
     double moments = s->moment_bytes[outer] - s->moment_bytes[inner];
@@ -231,8 +234,8 @@ static double room_bytes(const way *w, int part)
 /* Beside so many bytes that are kept. */
 static bool work_fits(const way *w, int table, double kept, double room)
 {
-    double most = w->c->row[table].most_work_bytes[w->recompute] +
-                  w->c->store[table / w->c->p->n_shares].most_zero_bytes;
+    double most =
+        w->c->row[table].most_work_bytes[w->recompute] + w->c->store[table].most_zero_bytes;
 
     return kept <= room && (kept + most <= room || kept + largest_work(w, table) <= room);
 }
@@ -367,33 +370,35 @@ double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_group *group,
     return least;
 }
 
-static const weft_pipe_store *store_of(const weft_pipe_costs *c, const weft_pipe_group *g, int part)
+static const weft_pipe_store *store_of(const weft_pipe_costs *c, const weft_pipe_group *g, int mix,
+                                       int part)
 {
-    return &c->store[g->class_id[part] * c->p->n_widths + g->width];
+    return &c->store[weft_train_problem_table(c->p, g->class_id[part], g->width,
+                                              g->mix[mix * g->n_parts + part])];
 }
 
-double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
-                            int outer)
+double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group,
+                            const weft_pipe_range *range, int mix)
 {
     double most = 0;
 
     for (int i = 0; i < group->n_parts; i++) {
-        const double *bytes = store_of(c, group, i)->sync_bytes;
+        const double *bytes = store_of(c, group, mix, i)->sync_bytes;
 
-        most = fmax(most, bytes[outer] - bytes[inner]);
+        most = fmax(most, bytes[range->outer] - bytes[range->inner]);
     }
     return most;
 }
 
-double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group, int inner,
-                          int outer)
+double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group,
+                          const weft_pipe_range *range, int mix)
 {
     double most_s = 0;
 
     for (int i = 0; i < group->n_parts; i++) {
-        const double *update_s = store_of(c, group, i)->update_s;
+        const double *update_s = store_of(c, group, mix, i)->update_s;
 
-        most_s = fmax(most_s, update_s[outer] - update_s[inner]);
+        most_s = fmax(most_s, update_s[range->outer] - update_s[range->inner]);
     }
     return weft_zero_bytes(c->p, WEFT_ZERO_MOMENTS, group->n_blocks, most_s);
 }
@@ -427,7 +432,7 @@ void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
     if (c->p->constraints.zero < WEFT_ZERO_GRADIENTS || n_ways == 0)
         return;
     for (int i = 0; i < group->n_parts; i++) {
-        const weft_pipe_store *store = store_of(c, group, i);
+        const weft_pipe_store *store = store_of(c, group, s->mix, i);
 
         add_part(&weights, store->n_weights, store->weight_bytes, range);
         add_part(&gradients, store->n_syncs, store->sync_bytes, range);

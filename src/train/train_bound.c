@@ -52,8 +52,8 @@ static double least_sync_bytes(const weft_pipe_costs *c)
     int last = c->p->blocks.n_cuts - 1;
     double least = INFINITY;
 
-    for (int i = 0; i < c->n_classes * c->p->n_widths; i++)
-        if (c->store[i].is_there)
+    for (int i = 0; i < c->n_classes * c->p->n_widths * c->p->n_shares; i++)
+        if (c->row[i].is_there)
             least = fmin(least, c->store[i].sync_bytes[last]);
     return least;
 }

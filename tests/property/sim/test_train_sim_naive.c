@@ -75,7 +75,8 @@ static const weft_block_state *state_of(const naive *x, int stage, int part)
 {
     const weft_stage *s = &x->plan->stage[stage];
 
-    return x->p->state[s->part[part].class_id * x->p->n_widths + s->width - 1];
+    return x->p->state[weft_train_problem_table(x->p, s->part[part].class_id, s->width - 1,
+                                                (int)s->part[part].samples - 1)];
 }
 
 static int blocks_of(const naive *x, int stage)

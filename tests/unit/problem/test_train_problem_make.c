@@ -139,10 +139,10 @@ TEST(numbers_must_be_amounts)
     changed x = start(&(draw_training_ask){0}, 2);
     weft_train_problem_spec s = x.spec;
     size_t n = (size_t)s.blocks.n_blocks;
-    int n_states = x.d.training->cluster->n_classes * s.n_widths, n_tables = n_states * s.n_shares;
+    int n_tables = x.d.training->cluster->n_classes * s.n_widths * s.n_shares;
     const weft_block_cost **cost = weft_arena_copy(x.a, s.cost, (size_t)n_tables * sizeof *cost);
     const weft_block_state **states =
-        weft_arena_copy(x.a, s.state, (size_t)n_states * sizeof *states);
+        weft_arena_copy(x.a, s.state, (size_t)n_tables * sizeof *states);
     weft_block_cost *bad = weft_arena_copy(x.a, cost[0], n * sizeof *bad);
     weft_block_state *odd = weft_arena_copy(x.a, states[0], n * sizeof *odd);
 
@@ -156,9 +156,9 @@ TEST(numbers_must_be_amounts)
     bad[1].again_s[2] = 0;
     states[0] = odd;
     odd[0].sync_bytes = NAN;
-    check_refused(&s, "unit 'u0', class 0, width 1: a size is negative or no number");
+    check_refused(&s, "unit 'u0', class 0, width 1, 1 samples: a cost is negative or no number");
     states[0] = NULL;
-    check_refused(&s, "class 0 at width 1 has times but no memory");
+    check_refused(&s, "class 0 at width 1 with 1 samples has times but no memory");
     for (int t = 0; t < n_tables; t++)
         cost[t] = NULL;
     check_refused(&s, "no device of platform 'drawn' can run the network");
@@ -173,13 +173,13 @@ static bool is_near(double a, double b)
 static void check_sums(const weft_train_problem *p, int table)
 {
     const weft_blocks *u = &p->blocks;
-    const weft_block_state *state = p->state[table / p->n_shares];
+    const weft_block_state *state = p->state[table];
 
     for (int c = 0; c < u->n_cuts; c++) {
         weft_block_cost x = {0};
         weft_block_state y = {0};
         const weft_block_cost *sum = &p->cost_sum[table][c];
-        const weft_block_state *all = &p->state_sum[table / p->n_shares][c];
+        const weft_block_state *all = &p->state_sum[table][c];
 
         for (int i = 0; i < u->n_blocks; i++)
             if (weft_bit_get(u->cut + (size_t)c * (size_t)u->n_words, i)) {
@@ -308,7 +308,7 @@ static void start_plan(planned *x)
         "  - {star: {center: net, to: [fast.gpu, slow.gpu]}, bandwidth: 1GB/s, latency: 0.5us}\n";
     static const int64_t shares[] = {1, 2, 4};
     const weft_block_cost *cost[12] = {NULL};
-    const weft_block_state *state[4] = {NULL};
+    const weft_block_state *state[12] = {NULL};
     weft_train_problem_spec s = {
         .name = "six",
         .n_widths = 2,
@@ -331,7 +331,7 @@ static void start_plan(planned *x)
                                  .most_stages = 3,
                                  .most_chunks = 2};
     weft_blocks_chain(UNITS, x->a, &s.blocks);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 12; i++) {
         weft_block_state *list = WEFT_NEW(x->a, weft_block_state, UNITS);
 
         for (int u = 0; u < UNITS; u++)

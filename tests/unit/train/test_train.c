@@ -24,7 +24,7 @@ static hand equal_units(int n, const char *notation, weft_train_constraints cons
     weft_block_cost one[MOST_UNITS], two[MOST_UNITS];
     weft_block_state states[MOST_UNITS];
     const weft_block_cost *cost[] = {one, two};
-    const weft_block_state *state[] = {states};
+    const weft_block_state *state[] = {states, states};
     hand h = {.arena = weft_arena_new()};
     weft_train_problem_spec s = {.name = "hand",
                                  .constraints = constraints,
