@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* block_choose.c: the choices of a unit whose seconds add up to the least.
+/* block_choose.c: how the operators of a unit are cut over the members of a block.
+ *
+ * Cuts are a property of the network and the width, not of the machine: they are those with the
+ * least seconds on one nominal machine, so that a faster device or link never leads to other cuts,
+ * and with them to a longer step. It does 1e12 operations a second, reads a byte of memory in the
+ * time of 8 operations and receives one in that of 64, without latencies: cuts pay where products
+ * have more than a few dozen columns, and element-wise work is not worth a message.
  *
  * Variables are the forward steps, with their choices as states, and the tensors that enter and
  * have several gradients: these are summed one by one, or together. The sum
@@ -181,15 +187,26 @@ static double value_of(const weft_pairwise_min *m, const int *state, const bool 
     return sum;
 }
 
-void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged)
+/* --- the nominal machine --------------------------------------------------------------------- */
+
+static weft_design nominal_design(void)
+{
+    weft_design d = {.name = "nominal", .model = WEFT_ROOFLINE};
+
+    d.value[WEFT_P_FLOPS] = 1e12;
+    d.value[WEFT_P_BANDWIDTH] = 1e12 / 8;
+    d.value[WEFT_P_ETA] = 1;
+    for (int i = 0; i < WEFT_N_FAMILIES; i++)
+        d.efficiency[i] = 1;
+    return d;
+}
+
+static void choose(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged)
 {
     chooser w = {.p = p, .a = a, .n_vars = p->n_steps + p->n_entries};
     weft_pairwise_min m;
     weft_pairwise_min_answer answer;
 
-    choose_copies(p, state, is_merged);
-    if (p->net->request->width == 1 || p->n_steps == 0)
-        return;
     w.n_states = WEFT_NEW(a, int, w.n_vars);
     w.own = WEFT_NEW(a, const double *, w.n_vars);
     fill_own(&w);
@@ -203,4 +220,24 @@ void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool
         state[i] = answer.state[i];
     for (int e = 0; e < p->n_entries; e++)
         is_merged[e] = answer.state[p->n_steps + e] == 1;
+}
+
+void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged)
+{
+    weft_design design = nominal_design();
+    weft_block_request request = *p->net->request;
+    weft_cost_net net = *p->net;
+    weft_block_part nominal;
+
+    choose_copies(p, state, is_merged);
+    if (request.width == 1 || p->n_steps == 0)
+        return;
+    request.design = &design;
+    request.inside = (weft_link_cost){.bytes_per_s = 1e12 / 64};
+    net.request = &request;
+    net.free_memory = design;
+    net.memory_bytes_per_s = design.value[WEFT_P_BANDWIDTH];
+    net.log = NULL;
+    if (weft_block_part_new(&net, p->block, a, &nominal))
+        choose(&nominal, a, state, is_merged);
 }

@@ -281,7 +281,7 @@ const weft_command weft_cmd_train = {
         "stages, replicas, tensor-parallel width, microbatch, schedule and recomputation.\n"
         "Devices may differ. Simulates the step with the memory of every stage, and\n"
         "proves an upper bound on the gap to the optimum, among plans that split\n"
-        "operators inside a block in the way that is best for eight microbatches. Ctrl-C\n"
+        "operators inside a block by a rule that depends on the network only. Ctrl-C\n"
         "ends the search and keeps the best plan so far. With --objective piper, MODEL is\n"
         "a JSON input file of the Piper project; weft then minimises the time per sample\n"
         "under Piper's objective, and --on is not used.",

@@ -2,14 +2,15 @@
 /* train_problem.c: a network to be trained on a platform, as numbers.
  *
  * 1. The network with one sample gives the units and their cuts.
- * 2. Widths: 1, 2, 4, ... up to the largest island, 16, and what is asked for; exactly asked for:
- *    that one. (Lists begin with 1; what is not asked for has no tables.)
- * 3. Shares, the samples that a block gets of a microbatch: 1, 2, 4, 8, 16; where devices differ
- *    also 3, 6, 12, so that unequal ones can share a microbatch. None is larger than a microbatch
- *    may be. Shares that fit no device, even if every unit were alone there and its results were
- *    computed again, are left out: memory grows with the samples, so the first that does not fit is
- *    the last to be looked at. Of one class, with a microbatch that is given: its divisors, the
- *    smallest MOST_SHARES of them. Exactly asked for: that one.
+ * 2. Widths: powers of two and divisors of the size of an island, up to the largest island, 16, and
+ *    what is asked for; exactly asked for: that one. (Lists begin with 1; what is not asked for has
+ *    no tables.)
+ * 3. Shares, the samples that a block gets of a microbatch: divisors of the batch (of the
+ *    microbatch, if one is asked for) up to MOST_SHARE. Where devices differ up to
+ *    MOST_MIXED_SHARE, and also 2, 3, 4, 6, 8, 12, 16, so that unequal ones can share a microbatch.
+ *    Shares that fit no device, even if every unit were alone there and its results were computed
+ *    again, are left out: memory grows with the samples, so the first that does not fit is the last
+ *    to be looked at. Exactly asked for: that one.
  * 4. For each share the network is read with that batch; its forward nodes must be the same,
  *    but for some that repeat what all samples have in common. For each class and width that its
  * islands have room for, weft_block_costs fills the tables. How operators are cut, and so what a
@@ -21,7 +22,13 @@
 
 #include "problem.h"
 
-enum { MOST_WIDTH = 16, MOST_WIDTHS = 5, MOST_SHARES = 8 };
+enum {
+    MOST_WIDTH = 16,
+    MOST_WIDTHS = 16,
+    MOST_SHARE = 128,
+    MOST_MIXED_SHARE = 16, /* where devices differ */
+    MOST_SHARES = 64,
+};
 
 typedef struct reader {
     const char *source;
@@ -41,60 +48,66 @@ typedef struct reader {
     weft_arena *a;
 } reader;
 
+/* Does an island have room for so many, a power of two or a part of it? */
+static bool is_width(const weft_cluster *cluster, int width)
+{
+    for (int c = 0; c < cluster->n_classes; c++) {
+        const weft_class *k = &cluster->classes[c];
+
+        for (int i = 0; i < k->n_islands; i++) {
+            int n = k->island_at[i + 1] - k->island_at[i];
+
+            if (n % width == 0 || (width <= n && (width & (width - 1)) == 0))
+                return true;
+        }
+    }
+    return width == 1;
+}
+
 static void list_widths(reader *r)
 {
-    int most = 1;
+    int most = r->constraints->most_width > 0 && r->constraints->most_width < MOST_WIDTH
+                   ? r->constraints->most_width
+                   : MOST_WIDTH;
 
-    for (int c = 0; c < r->cluster->n_classes; c++) {
-        const weft_class *k = &r->cluster->classes[c];
-
-        for (int i = 0; i < k->n_islands; i++)
-            if (k->island_at[i + 1] - k->island_at[i] > most)
-                most = k->island_at[i + 1] - k->island_at[i];
-    }
-    if (r->constraints->most_width > 0 && most > r->constraints->most_width)
-        most = r->constraints->most_width;
     if (r->constraints->tp > 0) {
         r->width[r->n_widths++] = 1;
         if (r->constraints->tp > 1)
             r->width[r->n_widths++] = r->constraints->tp;
         return;
     }
-    for (int w = 1; w <= most && w <= MOST_WIDTH; w *= 2)
-        r->width[r->n_widths++] = w;
+    for (int w = 1; w <= most; w++)
+        if (is_width(r->cluster, w))
+            r->width[r->n_widths++] = w;
 }
 
-/* 1 and what is asked for exactly, or the divisors of a microbatch. */
-static int list_asked(const reader *r, int64_t to[MOST_SHARES])
+static bool is_listed(const int64_t *list, int n, int64_t samples)
 {
-    const weft_train_constraints *x = r->constraints;
-    int k = 1;
-
-    to[0] = 1;
-    if (x->mbs > 1)
-        to[k++] = x->mbs;
-    for (int64_t b = 2; x->mbs == 0 && b <= x->microbatch && k < MOST_SHARES; b++)
-        if (x->microbatch % b == 0)
-            to[k++] = b;
-    return k;
+    for (int i = 0; i < n; i++)
+        if (list[i] == samples)
+            return true;
+    return false;
 }
 
 static int list_shares(const reader *r, int64_t to[MOST_SHARES])
 {
-    static const int64_t equal[] = {1, 2, 4, 8, 16}, mixed[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    static const int64_t mixed[] = {2, 3, 4, 6, 8, 12, 16};
+    const weft_train_constraints *x = r->constraints;
     bool is_mixed = r->cluster->n_classes > 1;
-    const int64_t *list = is_mixed ? mixed : equal;
-    int n = is_mixed ? 8 : 5, k = 0;
-    int64_t most =
-        r->constraints->microbatch > 0 ? r->constraints->microbatch : r->constraints->batch;
+    int64_t whole = x->microbatch > 0 ? x->microbatch : x->batch;
+    int64_t most = is_mixed ? MOST_MIXED_SHARE : MOST_SHARE;
+    int k = 1;
 
+    to[0] = 1;
     if (r->is_fixed)
-        n = 1;
-    else if (r->constraints->mbs > 0 || (!is_mixed && r->constraints->microbatch > 0))
-        return list_asked(r, to);
-    for (int i = 0; i < n; i++)
-        if (i == 0 || list[i] <= most)
-            to[k++] = list[i];
+        return 1;
+    if (x->mbs > 0) {
+        to[k] = x->mbs;
+        return x->mbs > 1 ? 2 : 1;
+    }
+    for (int64_t b = 2; b <= whole && b <= most && k < MOST_SHARES; b++)
+        if (whole % b == 0 || (is_mixed && is_listed(mixed, 7, b)))
+            to[k++] = b;
     return k;
 }
 

@@ -10,7 +10,7 @@
 /* The second where blocks may have several devices: how operators are cut over them is an input
  * (block_choose.c), and what is proved is proved for these cuts. */
 static const char method[] = "pipeline search";
-static const char cut_method[] = "pipeline search, tensor cuts fixed as for 8 microbatches";
+static const char cut_method[] = "pipeline search, tensor cuts fixed by the network";
 
 bool weft_train_method_is_search(const char *name)
 {
