@@ -161,11 +161,10 @@ bool weft_blocks_dag(int n, int n_edges, const int *from, const int *to, int64_t
 
 /* Costs of all units of `g`, the training graph of `samples` samples (same nodes as the one the
  * units were made of), on devices configured as `d`, `width` of them joined by `inside`. With more
- * than one, every operator is cut over them, or done by each, so that the sum of all times is the
- * least (products with weights so that each has a part of the weights: samples are what replicas
+ * than one, every operator is cut over them, or done by each, as block_choose.c says (products with weights so that each has a part of the weights: samples are what replicas
  * cut); what enters and leaves a unit is whole on each device; a parameter lies in the same parts
  * for forward, backward and update. False: the units cannot be cut this way (steps as made by
- * weft_steps_within can), or an operator is not supported. cost, state: [n_units], state may be
+ * weft_steps_within can), the devices are not joined, or an operator is not supported. cost, state: [n_units], state may be
  * NULL. */
 /* What training keeps of a parameter of less than 32 bits, by the bytes that this is with 2 bytes a
  * parameter and Adam: 2 for the parameter, 12 for a copy of 4 bytes and two moments, and gradients

@@ -187,26 +187,15 @@ static double value_of(const weft_pairwise_min *m, const int *state, const bool 
     return sum;
 }
 
-/* --- the nominal machine --------------------------------------------------------------------- */
-
-static weft_design nominal_design(void)
-{
-    weft_design d = {.name = "nominal", .model = WEFT_ROOFLINE};
-
-    d.value[WEFT_P_FLOPS] = 1e12;
-    d.value[WEFT_P_BANDWIDTH] = 1e12 / 8;
-    d.value[WEFT_P_ETA] = 1;
-    for (int i = 0; i < WEFT_N_FAMILIES; i++)
-        d.efficiency[i] = 1;
-    return d;
-}
-
-static void choose(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged)
+void weft_block_best(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged)
 {
     chooser w = {.p = p, .a = a, .n_vars = p->n_steps + p->n_entries};
     weft_pairwise_min m;
     weft_pairwise_min_answer answer;
 
+    choose_copies(p, state, is_merged);
+    if (p->net->request->width == 1 || p->n_steps == 0)
+        return;
     w.n_states = WEFT_NEW(a, int, w.n_vars);
     w.own = WEFT_NEW(a, const double *, w.n_vars);
     fill_own(&w);
@@ -222,6 +211,20 @@ static void choose(const weft_block_part *p, weft_arena *a, int *state, bool *is
         is_merged[e] = answer.state[p->n_steps + e] == 1;
 }
 
+/* --- the nominal machine --------------------------------------------------------------------- */
+
+static weft_design nominal_design(void)
+{
+    weft_design d = {.name = "nominal", .model = WEFT_ROOFLINE};
+
+    d.value[WEFT_P_FLOPS] = 1e12;
+    d.value[WEFT_P_BANDWIDTH] = 1e12 / 8;
+    d.value[WEFT_P_ETA] = 1;
+    for (int i = 0; i < WEFT_N_FAMILIES; i++)
+        d.efficiency[i] = 1;
+    return d;
+}
+
 void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged)
 {
     weft_design design = nominal_design();
@@ -229,9 +232,10 @@ void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool
     weft_cost_net net = *p->net;
     weft_block_part nominal;
 
-    choose_copies(p, state, is_merged);
-    if (request.width == 1 || p->n_steps == 0)
+    if (request.width == 1 || p->n_steps == 0) {
+        choose_copies(p, state, is_merged);
         return;
+    }
     request.design = &design;
     request.inside = (weft_link_cost){.bytes_per_s = 1e12 / 64};
     net.request = &request;
@@ -239,5 +243,7 @@ void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool
     net.memory_bytes_per_s = design.value[WEFT_P_BANDWIDTH];
     net.log = NULL;
     if (weft_block_part_new(&net, p->block, a, &nominal))
-        choose(&nominal, a, state, is_merged);
+        weft_block_best(&nominal, a, state, is_merged);
+    else
+        choose_copies(p, state, is_merged);
 }

@@ -102,8 +102,9 @@ bool weft_block_costs(const weft_block_request *request, weft_arena *scratch, we
 {
     size_t mark = weft_arena_mark(scratch);
     weft_cost_net n;
-    bool is_able =
-        request->width <= WEFT_MAX_MEMBERS && weft_cost_net_new(request, false, scratch, &n);
+    bool is_joined = request->width == 1 || request->inside.bytes_per_s > 0;
+    bool is_able = is_joined && request->width <= WEFT_MAX_MEMBERS &&
+                   weft_cost_net_new(request, false, scratch, &n);
     int *like = is_able ? weft_block_likes(&n, scratch) : NULL;
     weft_block_state *all = WEFT_NEW(scratch, weft_block_state, request->blocks->n_blocks);
 

@@ -152,7 +152,8 @@ void weft_block_list_merged(const weft_block_part *p, weft_block_step *to);
 /* All choices with their costs. False: an operator is not supported. */
 bool weft_block_part_new(const weft_cost_net *n, int block, weft_arena *a, weft_block_part *out);
 /* The choices whose sum of seconds is least: state[n_steps], and for each entry whether its
- * gradients are merged. */
+ * gradients are merged. Choose: on the nominal machine of block_choose.c, whatever the device. */
+void weft_block_best(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged);
 void weft_block_choose(const weft_block_part *p, weft_arena *a, int *state, bool *is_merged);
 
 /* An operand of a step of the unit: place of the step that makes it, or -1: it enters. */

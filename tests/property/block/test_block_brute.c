@@ -405,7 +405,16 @@ static double n_combinations(const weft_block_part *p)
     return n;
 }
 
-/* The unit's cost is that of the chosen combination, and none is better. */
+static unsigned merged_of(const weft_block_part *p, const bool *is_merged)
+{
+    unsigned merged = 0;
+
+    for (int e = 0; e < p->n_entries; e++)
+        merged |= (unsigned)is_merged[e] << e;
+    return merged;
+}
+
+/* No combination is better than the best, and the unit's cost is that of the chosen one. */
 static bool check_unit(const problem *p, int unit, const weft_block_cost *cost,
                        const weft_block_state *held)
 {
@@ -414,7 +423,6 @@ static bool check_unit(const problem *p, int unit, const weft_block_cost *cost,
     weft_block_part part;
     int state[MOST_STEPS + 1];
     bool is_merged[32];
-    unsigned merged = 0;
     bool is_small;
 
     CHECK(weft_cost_net_new(&p->request, false, a, &net));
@@ -425,11 +433,11 @@ static bool check_unit(const problem *p, int unit, const weft_block_cost *cost,
         const weft_block_choice *fixed = &part.fixed;
         sums s;
 
-        weft_block_choose(&part, a, state, is_merged);
-        for (int e = 0; e < part.n_entries; e++)
-            merged |= (unsigned)is_merged[e] << e;
-        s = value_of(&part, state, merged);
+        weft_block_best(&part, a, state, is_merged);
+        s = value_of(&part, state, merged_of(&part, is_merged));
         CHECK_NEAR(total(s), best_of_all(&part));
+        weft_block_choose(&part, a, state, is_merged);
+        s = value_of(&part, state, merged_of(&part, is_merged));
         CHECK_NEAR(cost->forward_s, s.forward + fixed->forward_s);
         CHECK_NEAR(cost->backward_s, s.backward + fixed->backward_s);
         CHECK_NEAR(held->update_s, s.update + fixed->update_s);

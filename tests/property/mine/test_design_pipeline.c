@@ -585,9 +585,9 @@ static weft_train_problem *training_of(const small *s, const weft_platform *p,
     int width[2] = {1, f->width}, n_widths = f->width > 1 ? 2 : 1;
     int64_t share[2] = {1, f->microbatch};
     int n_shares = f->microbatch > 1 ? 2 : 1, n = s->net->blocks.n_blocks;
-    int n_states = f->n_stages * n_widths;
-    const weft_block_cost **cost = WEFT_NEW(a, const weft_block_cost *, n_states *n_shares);
-    const weft_block_state **state = WEFT_NEW(a, const weft_block_state *, n_states);
+    int n_tables = f->n_stages * n_widths * n_shares;
+    const weft_block_cost **cost = WEFT_NEW(a, const weft_block_cost *, n_tables);
+    const weft_block_state **state = WEFT_NEW(a, const weft_block_state *, n_tables);
     weft_train_problem_spec spec = {.name = "pipeline",
                                     .platform = p,
                                     .blocks = s->net->blocks,
@@ -613,10 +613,10 @@ static weft_train_problem *training_of(const small *s, const weft_platform *p,
             x[q] = s->net->work.kind[s->net->work.kind_of[q]].state;
             c[q] = cost_on(s, &d, q, &x[q].update_s);
         }
-        for (int w = 0; w < n_widths; w++)
-            state[i * n_widths + w] = x;
-        for (int w = 0; w < n_widths * n_shares; w++)
+        for (int w = 0; w < n_widths * n_shares; w++) {
+            state[i * n_widths * n_shares + w] = x;
             cost[i * n_widths * n_shares + w] = c;
+        }
     }
     CHECK_OK(weft_train_problem_make(&spec, &t));
     return t;

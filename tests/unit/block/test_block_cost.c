@@ -386,29 +386,19 @@ TEST(work_is_between_one_tensor_and_all)
 
 /* --- wider blocks ---------------------------------------------------------------------------- */
 
-static double objective(const trained *t)
-{
-    weft_block_cost sum = cost_sum(t);
-
-    return sum.forward_s + sum.backward_s + state_sum(t).update_s / 8;
-}
-
-/* Members share the work: none has less than its part, and copies would be as good as alone. */
+/* Members share the work: none has less than its part. */
 TEST(no_member_has_less_than_its_part)
 {
     for (int i = 0; i < ITEMS(networks); i++) {
         trained t = half(networks[i], 2, "cluster-32");
         weft_block_cost *alone = WEFT_NEW(t.arena, weft_block_cost, t.blocks.n_blocks);
         weft_block_state *held = WEFT_NEW(t.arena, weft_block_state, t.blocks.n_blocks);
-        double value;
 
         CHECK(measured(&t, 0, 1, nvlink));
         memcpy(alone, t.cost, sizeof *alone * (size_t)t.blocks.n_blocks);
         memcpy(held, t.state, sizeof *held * (size_t)t.blocks.n_blocks);
-        value = objective(&t);
         for (int width = 2; width <= 8; width *= 2) {
             CHECK(measured(&t, 0, width, nvlink));
-            CHECK(objective(&t) <= value * (1 + 1e-5));
             for (int q = 0; q < t.blocks.n_blocks; q++) {
                 const weft_block_cost *x = &t.cost[q];
                 double part = (1 - 1e-9) / width;
@@ -517,18 +507,12 @@ TEST(gradients_of_several_readers_are_summed_once)
 }
 
 /* A slow link makes copies of everything the best; a block without links must do so. */
-TEST(without_links_every_member_does_all)
+TEST(members_without_links_cut_nothing)
 {
     trained t = half(networks[0], 1, "cluster-32");
-    weft_block_cost alone, wide;
 
-    CHECK(measured(&t, 0, 1, nvlink));
-    alone = cost_sum(&t);
-    CHECK(measured(&t, 0, 4, (weft_link_cost){0}));
-    wide = cost_sum(&t);
-    CHECK(wide.forward_collective_s == 0 && wide.backward_collective_s == 0);
-    CHECK(wide.forward_s <= alone.forward_s * (1 + 1e-9));
-    CHECK(wide.forward_s >= alone.forward_s / 2);
+    CHECK(measured(&t, 0, 1, (weft_link_cost){0}));
+    CHECK(!measured(&t, 0, 4, (weft_link_cost){0}));
     closed(&t);
 }
 
@@ -607,9 +591,10 @@ TEST(problems_have_tables_for_what_the_machine_has)
         for (int w = 0; w < 3; w++) {
             bool has_room = weft_class_blocks(&t->cluster->classes[c], t->width[w]) > 0;
 
-            CHECK((t->state[c * 3 + w] != NULL) == has_room);
-            for (int s = 0; s < t->n_shares; s++)
+            for (int s = 0; s < t->n_shares; s++) {
                 CHECK((t->cost[weft_train_problem_table(t, c, w, s)] != NULL) == has_room);
+                CHECK((t->state[weft_train_problem_table(t, c, w, s)] != NULL) == has_room);
+            }
         }
     for (int s = 1; s < t->n_shares; s++) { /* more samples take longer and more room */
         const weft_block_cost *x =
@@ -845,7 +830,7 @@ int main(void)
         cmocka_unit_test(no_member_has_less_than_its_part),
         cmocka_unit_test(transformer_layers_are_cut_as_in_megatron),
         cmocka_unit_test(gradients_of_several_readers_are_summed_once),
-        cmocka_unit_test(without_links_every_member_does_all),
+        cmocka_unit_test(members_without_links_cut_nothing),
         cmocka_unit_test(unsupported_operators_are_said),
         cmocka_unit_test(steps_of_two_units_are_refused),
         cmocka_unit_test(problems_have_tables_for_what_the_machine_has),
