@@ -3,6 +3,7 @@
  *
  * The forward nodes become units; a share is a part of all arithmetic or of all weight bytes, the
  * larger one. Light means a share below q = 1 / parts.
+ * 0. Attention that is one kernel is one node: between its parts lie scores that nobody holds.
  * 1. Sides. Sources other than the main one (masks, positions, the first layers of a decoder), with
  *    all that depends on them alone, join their first reader if they are light, or if all of them
  *    together have a share of at most 12 q; light sinks join what they read; so do light nodes
@@ -58,6 +59,31 @@ static int n_in(const weft_block_net *net, int u)
 static int n_out(const weft_block_net *net, int u)
 {
     return net->out_at[u + 1] - net->out_at[u];
+}
+
+/* --- 0: kernels ------------------------------------------------------------------------------ */
+
+/* Forward nodes of an attention kernel join the last of them, unless others read what is inside: then
+ * merging them could make a cycle. */
+static void join_attention(maker *m, const weft_graph *g)
+{
+    weft_block_net *net = &m->net;
+    int *last = WEFT_NEW(m->scratch, int, g->n_nodes), *to = WEFT_NEW(m->scratch, int, net->n);
+    int *kernel = WEFT_NEW(m->scratch, int, net->n);
+
+    for (int u = 0; u < g->n_nodes; u++)
+        if (net->of[u] >= 0) {
+            kernel[net->of[u]] = g->attention[u] >= 0 ? g->kernel[u] : -1;
+            if (g->attention[u] >= 0)
+                last[g->kernel[u]] = net->of[u];
+        }
+    for (int v = 0; v < net->n; v++)
+        for (int k = net->out_at[v]; kernel[v] >= 0 && k < net->out_at[v + 1]; k++)
+            if (last[kernel[v]] > v && kernel[net->out[k]] != kernel[v])
+                last[kernel[v]] = -1;
+    for (int v = 0; v < net->n; v++)
+        to[v] = kernel[v] >= 0 && last[kernel[v]] > v ? last[kernel[v]] : -1;
+    weft_block_net_merge(net, to);
 }
 
 /* --- 1: sides -------------------------------------------------------------------------------- */
@@ -474,6 +500,8 @@ weft_status weft_blocks_of(const weft_graph *g, const weft_block_options *o, wef
     m.net = weft_block_net_new(g, m.scratch);
     m.light = 1 / fmin(o->parts, (double)o->max_cuts / 8); /* so that the order alone fits */
     assert(m.net.n > 0); /* graphs are not empty, and backward nodes have forward ones */
+    if (g->kernel != NULL)
+        join_attention(&m, g);
     join_all_sides(&m);
     find_stretches(&m);
     join_followers(&m);

@@ -12,14 +12,14 @@
  * c (`tile_cost`) is the loading of operands of a tile in units of its rows and columns, `fill` the
  * start of a wave. s is 1, 2, 4, 8, 16 while K / s >= 128. A convolution is the product of its
  * places, output channels, and input channels times kernel, its gradients are products of the same
- * three sizes, all at p e `conv_efficiency` (and the products of attention kernels at p e
- * `attention_efficiency`); with `use_winograd` those of f32 with a 3 x 3 kernel and
+ * three sizes, all at p e `conv_efficiency`; with `use_winograd` those of f32 with a 3 x 3 kernel and
  * stride 1 may also be 36 products over tiles of 4 x 4 results (Lavin, Gray, CVPR 2016), whose
  * transformed tiles are written and read. With `align`, 16-bit convolutions whose channels are no
  * multiples of it run at the peak of f32: cuDNN did not use matrix units for them before 7.6.3. A
  * recurrent layer runs its steps one by one; each reads the weights again and takes `step` (or
  * `overhead`) beside its product. Other arithmetic runs at `peak_vector`, if given, else at the
- * speed of memory. Small amounts move slower: with `memory_half` h, b bytes take (b + h) /
+ * speed of memory. An attention that is one kernel has tiles of its own: its products run at p e
+ * `attention_efficiency`, which covers what it does with scores on the way. Small amounts move slower: with `memory_half` h, b bytes take (b + h) /
  * (bandwidth memory_efficiency), so that h bytes reach half of the speed.
  *
  * The form of the model follows the description of tile and wave quantisation in NVIDIA's "Matrix
@@ -209,8 +209,13 @@ static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
     if (weft_missing_peak(d, k) >= 0)
         return (weft_core_cost){INFINITY, 0};
     if (k->n_layers > 0)
-        g.flops_per_s = v[weft_peak_place(d, k->type)] * d->efficiency[k->family] *
-                        (k->is_attention ? v[WEFT_P_ATTENTION] : 1);
+        g.flops_per_s = v[weft_peak_place(d, k->type)] * d->efficiency[k->family];
+    if (k->is_attention) {
+        c.core_s = k->n_layers > 0 ? (weft_operations(k) - (double)k->flops) /
+                                         (g.flops_per_s * v[WEFT_P_ATTENTION])
+                                   : 0;
+        return c;
+    }
     for (int i = 0; i < k->n_layers; i++)
         c.core_s += layer_s(&g, d, k, i);
     if (v[WEFT_P_PEAK_VECTOR] > 0)
