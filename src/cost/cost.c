@@ -73,6 +73,12 @@ double weft_design_peak_flops(const weft_design *d)
     return model->peak_flops ? model->peak_flops(d) : 0;
 }
 
+double weft_design_type_peak(const weft_design *d, weft_dtype type)
+{
+    return weft_largest_peak(d) > 0 ? d->value[weft_peak_place(d, type)]
+                                    : weft_design_peak_flops(d);
+}
+
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain)
 {
     const weft_op *row = d->n_only ? weft_op_find(domain, op) : NULL;

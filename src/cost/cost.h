@@ -69,6 +69,8 @@ double weft_design_area(const weft_design *d);
 /* Operations a second that no product of 16 bits or more exceeds (of 8 bits, if a device has no
  * others); transformed convolutions count as the products they replace. 0: not known. */
 double weft_design_peak_flops(const weft_design *d);
+/* Of products of one element type. */
+double weft_design_type_peak(const weft_design *d, weft_dtype type);
 bool weft_design_supports(const weft_design *d, const char *op, const char *domain);
 /* Whatever `only` of a device names is an operator of the table, a family, or an operator of the
  * network; a misspelt one is an error. */

@@ -374,6 +374,9 @@ typedef struct weft_train_problem {
     const weft_block_state *const *state_sum; /* [tables][n_cuts] */
     uint64_t hash;                            /* of all the above and of the platform */
     int64_t tokens; /* of a sample, if its input is a sequence of numbers of words; else 0 */
+    /* Products of forward and backward of one sample, and the type of most of them; 0: not known. */
+    double sample_flops;
+    weft_dtype product_type;
     int n_warnings; /* of reading the network */
     const char *const *warning;
     weft_arena *arena;

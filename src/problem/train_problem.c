@@ -373,6 +373,25 @@ static int64_t tokens_of(const weft_graph *g)
     return 0;
 }
 
+/* Products of forward and backward, 2 operations a multiply-accumulate. */
+static void count_products(const weft_graph *g, weft_train_problem *p)
+{
+    double by_type[WEFT_N_DTYPES] = {0};
+
+    for (int u = 0; u < g->n_nodes; u++) {
+        double flops = 2.0 * (double)weft_node_work(g, u).macs;
+        weft_work_key k;
+
+        if (g->node[u].phase == WEFT_UPDATE || flops <= 0)
+            continue;
+        weft_work_key_of(g, u, &k);
+        p->sample_flops += flops;
+        by_type[k.type] += flops;
+        if (by_type[k.type] > by_type[p->product_type])
+            p->product_type = k.type;
+    }
+}
+
 static weft_status make(const reader *r, weft_train_problem **out)
 {
     int n_tables = r->cluster->n_classes * r->n_widths;
@@ -400,6 +419,7 @@ static weft_status make(const reader *r, weft_train_problem **out)
         weft_arena_copy((*out)->arena, r->blocks.of_node,
                         (size_t)r->first->graph->n_nodes * sizeof *r->blocks.of_node);
     (*out)->tokens = r->is_fixed ? 0 : tokens_of(r->first->graph);
+    count_products(r->first->graph, *out);
     add_warnings(r, *out);
     return WEFT_OK;
 }

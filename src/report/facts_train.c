@@ -173,6 +173,36 @@ static void add_shape(training *t)
         used);
 }
 
+/* Model FLOPs utilisation: products of forward and backward, nothing that is computed again, over
+ * what the devices of the plan could do at the peak of their type. NAN: not known. */
+static double mfu(const training *t)
+{
+    double peak = 0;
+
+    for (int i = 0; i < t->plan->n_stages; i++)
+        for (int k = 0; k < t->plan->stage[i].n_parts; k++) {
+            const weft_device_set_part *x = &t->plan->stage[i].part[k];
+            const weft_class *c = &t->p->cluster->classes[x->class_id];
+            double one = weft_design_type_peak(t->p->cluster->platform->device[c->device[0]].design,
+                                               t->p->product_type);
+
+            if (!(one > 0))
+                return NAN;
+            peak += one * x->n_blocks * t->plan->stage[i].width;
+        }
+    return t->p->sample_flops > 0 ? t->m->samples_per_s * t->p->sample_flops / peak : NAN;
+}
+
+static void add_mfu(training *t)
+{
+    double part = mfu(t);
+
+    if (!isnan(part))
+        weft_page_fact(&t->g, "mfu", "MFU", weft_arena_print(t->a, "%.1f %%", 100 * part),
+                       "products of forward and backward over the peak of the devices in use",
+                       part);
+}
+
 static void add_facts(training *t)
 {
     char rate[32];
@@ -185,6 +215,7 @@ static void add_facts(training *t)
     add_floors(t);
     add_equal(t);
     add_shape(t);
+    add_mfu(t);
     weft_page_fact(&t->g, "bubble", "idle", weft_arena_print(t->a, "%.1f %%", 100 * t->m->bubble),
                    "of the time of all stages (bubble)", t->m->bubble);
     weft_page_fact(&t->g, "sent", "sent",
@@ -753,6 +784,7 @@ static weft_doc *step_doc(training *t)
     weft_put_times(&t->g, d);
     weft_put_real(t->a, d, "sent_bytes", t->m->sent_bytes);
     weft_put_real(t->a, d, "flops_utilisation", t->m->flops_utilisation);
+    weft_put_real(t->a, d, "mfu", mfu(t));
     return d;
 }
 
