@@ -3,6 +3,7 @@
  *
  * The forward nodes become units; a share is a part of all arithmetic or of all weight bytes, the
  * larger one. Light means a share below q = 1 / parts.
+ * 0. Operators of an attention that is one kernel (software flash) become one node.
  * 1. Sides. Sources other than the main one (masks, positions, the first layers of a decoder), with
  *    all that depends on them alone, join their first reader if they are light, or if all of them
  *    together have a share of at most 12 q; light sinks join what they read; so do light nodes
@@ -146,6 +147,35 @@ static bool is_light_branch(const weft_block_net *net, int u, const void *contex
 
     return n_in(net, u) > 0 && n_out(net, u) == 1 && n_in(net, net->out[net->out_at[u]]) > 1 &&
            weft_share_of(net->share[u]) < m->light;
+}
+
+static bool is_inside_attention(const weft_block_net *net, int u, const void *context)
+{
+    const int *attention = context;
+
+    return attention[u] >= 0 && attention[u] == attention[net->out[net->out_at[u]]];
+}
+
+/* The softmax attention that each node of the net is of, or -1. */
+static int *attentions_of(const weft_block_net *net)
+{
+    const weft_graph *g = net->graph;
+    int *of = WEFT_NEW(net->arena, int, net->n);
+
+    for (int u = 0; u < net->n; u++)
+        of[u] = -1;
+    for (int u = 0; u < g->n_nodes; u++)
+        if (net->of[u] >= 0 && g->attention[u] >= 0)
+            of[net->of[u]] = g->attention[u];
+    return of;
+}
+
+/* An attention that is one kernel is in one unit: between units its scores would be stored. */
+static void join_attention(maker *m)
+{
+    while (m->net.graph->kernel != NULL &&
+           weft_block_net_join(&m->net, true, is_inside_attention, attentions_of(&m->net)))
+        ;
 }
 
 static void join_all_sides(maker *m)
@@ -474,6 +504,7 @@ weft_status weft_blocks_of(const weft_graph *g, const weft_block_options *o, wef
     m.net = weft_block_net_new(g, m.scratch);
     m.light = 1 / fmin(o->parts, (double)o->max_cuts / 8); /* so that the order alone fits */
     assert(m.net.n > 0); /* graphs are not empty, and backward nodes have forward ones */
+    join_attention(&m);
     join_all_sides(&m);
     find_stretches(&m);
     join_followers(&m);
