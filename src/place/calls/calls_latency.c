@@ -39,6 +39,7 @@ static const double HOT[] = {0.05, 0.05, 0.2, 1}, COLD = 1e-3; /* first and last
 static const double OVER_FIRST = 0.3,
                     OVER_LAST = 1;    /* price of a memory that is exceeded by 100 % */
 static const double SUM_SHARE = 0.03; /* of the sum of all calls */
+static const double MOST_OVER = 1e9;  /* of a memory of no bytes */
 static const double EXACT = 1e-9;
 
 typedef struct search {
@@ -148,7 +149,7 @@ static merit merit_of(search *x)
         if (d != p->host)
             q.sum_s += x->s->call_s[d];
         if (!weft_calls_state_fits(x->s, d))
-            q.over += x->s->bytes[d] / fmax(p->capacity[d], 1) - 1;
+            q.over += fmin(x->s->bytes[d] / p->capacity[d] - 1, MOST_OVER);
     }
     return q;
 }

@@ -575,10 +575,10 @@ TEST(counter_examples_stay_right)
 
 /* Seeds that found something: infinite bounds, deadlines under calls, sums of stages, gains of
  * calls, a bound of 0 by a search beside a certificate of 0, windows of tasks that are all apart
- * but share weights. */
+ * but share weights, memories of less than a byte. */
 TEST(seeds_that_found_something_find_nothing)
 {
-    static const uint64_t seeds[] = {96, 1858, 3420, 5010, 9611, 13216};
+    static const uint64_t seeds[] = {96, 1858, 3420, 5010, 9611, 13216, 504289};
     tally t = {0};
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
