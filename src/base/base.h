@@ -333,6 +333,9 @@ typedef struct weft_bytes {
 
 /* The same of a file in parts, one after the other: they need not be in one place. */
 WEFT_CHECKED weft_status weft_file_write_parts(const char *path, const weft_bytes *part, int n);
+/* Writes a file in place and does not wait for the disk: for the many files of a folder that is
+ * nothing until its last file, which has their hashes, is there. */
+WEFT_CHECKED weft_status weft_file_write_unsynced(const char *path, const weft_bytes *part, int n);
 
 #ifdef __cplusplus
 }

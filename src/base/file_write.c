@@ -270,3 +270,18 @@ weft_status weft_file_write(const char *path, const void *data, size_t size)
 {
     return weft_file_write_parts(path, &(weft_bytes){data, size}, 1);
 }
+
+weft_status weft_file_write_unsynced(const char *path, const weft_bytes *part, int n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool is_written = fd >= 0 && write_parts(fd, part, n);
+    int error = errno;
+
+    if (fd >= 0 && close(fd) != 0 && is_written) {
+        is_written = false;
+        error = errno;
+    }
+    if (is_written)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", path, strerror(error));
+}

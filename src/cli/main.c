@@ -98,6 +98,12 @@ static void searches(void *context, bool begins)
     weft_interrupt_stops(begins);
 }
 
+static const char *environment(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
 /* Processes that mpirun has started, as it tells them; 1 without it. */
 static int started_processes(void)
 {
@@ -123,6 +129,7 @@ static int run(const weft_command *c, int argc, char **argv)
                       .show = weft_terminal_shows_progress() ? show : NULL,
                       .searches = searches,
                       .stop = &weft_is_interrupted,
+                      .environment = environment,
                       .terminal_width = weft_terminal_width(),
                       .n_processes = started_processes()};
     int code;

@@ -58,12 +58,12 @@ const weft_option *weft_command_option(const weft_command *c, const char *name)
     return o;
 }
 
-/* Values of --dim add up; of every other flag the last one counts. */
+/* Values of --dim and --read add up; of every other flag the last one counts. */
 static bool may_repeat(const weft_option *o)
 {
     char name[64];
 
-    return strcmp(flag_name(o, name), "dim") == 0;
+    return strcmp(flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0;
 }
 
 static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
@@ -330,7 +330,7 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
     out->has_software = f->software != NULL && *f->software != '\0';
     if (out->has_software)
         out->software = weft_software_find(f->software);
-    WEFT_TRY(read_dtype(f->dtype, &out->dtype));
+    WEFT_TRY(read_dtype(f->dtype ? f->dtype : "", &out->dtype)); /* NULL: no such flag */
     return read_dims(f->dim, a, out);
 }
 

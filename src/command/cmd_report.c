@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 typedef struct report_options {
-    const char *output, *timeline, *graph, *csv, *trace, *dot, *annotate, *compare, *explain,
+    const char *output, *timeline, *graph, *csv, *trace, *dot, *annotate, *compare, *explain, *run,
         *model, *on;
     bool json, quiet;
 } report_options;
@@ -32,6 +32,7 @@ static const weft_option report_table[] = {
     {WEFT_TEXT(report_options, annotate), 0, 0, 0, "write the model to FILE, as ONNX with the plan as node metadata (for Netron)", "", NULL},
     {WEFT_TEXT(report_options, compare), 0, 0, 0, "include the output of weft compare --json, read from FILE", "", NULL},
     {WEFT_TEXT(report_options, explain), 0, 0, 0, "include the output of weft explain --json, read from FILE", "", NULL},
+    {WEFT_TEXT(report_options, run), 0, 0, 0, "include what weft run -o has measured, read from FILE", "", NULL},
     {WEFT_TEXT(report_options, model), 0, 0, 0, "path of the model, if it has moved", "", NULL},
     {WEFT_TEXT(report_options, on), 0, 0, 0, "path of the platform, if it has moved", "", NULL},
     {WEFT_FLAG(report_options, json), 0, 0, 1, "print the data of the report as one JSON document; no HTML without -o", NULL, NULL},
@@ -44,8 +45,8 @@ typedef struct reporting {
     const report_options *o;
     const char *plan, *output; /* output: with its default */
     const weft_check_result *v;
-    const weft_doc *compare, *explain; /* what these commands printed; NULL: not shown */
-    void *report;                      /* of the kind */
+    const weft_doc *compare, *explain, *run; /* what these commands printed; NULL: not shown */
+    void *report;                            /* of the kind */
     weft_doc *page;
     weft_arena *a;
 } reporting;
@@ -140,6 +141,28 @@ static weft_status check_explanation(const reporting *t, const weft_doc *d)
     return check_rows(uncertainty, "ranges");
 }
 
+/* A run of this plan: it knows what the plan promises. */
+static weft_status read_run(reporting *t)
+{
+    const weft_doc *d, *makespan = weft_doc_get(t->v->file.measures, "makespan_s"), *schema;
+    double predicted_s;
+
+    WEFT_TRY(weft_doc_read(t->o->run, t->a, &d));
+    schema = d->kind == WEFT_DOC_MAP ? weft_doc_get(d, "schema") : d;
+    if (!is_same(schema, "weft.run/1"))
+        return weft_doc_fail(schema ? schema : d, "'schema' is not weft.run/1");
+    if (makespan == NULL || strcmp(t->v->kind->name, "place") != 0)
+        return weft_fail(WEFT_E_INPUT, "--run is for plans of weft place");
+    WEFT_TRY(weft_doc_real(d, "predicted_s", 0, INFINITY, &predicted_s));
+    if (fabs(predicted_s - makespan->real) > 1e-9 * makespan->real)
+        return weft_doc_fail(weft_doc_get(d, "predicted_s"),
+                             "'predicted_s' is %.12g, the latency of the plan is %.12g",
+                             predicted_s, makespan->real);
+    WEFT_TRY(check_rows(d, "segments"));
+    t->run = d;
+    return WEFT_OK;
+}
+
 static weft_status read_documents(reporting *t)
 {
     if (*t->o->compare) {
@@ -150,14 +173,14 @@ static weft_status read_documents(reporting *t)
         WEFT_TRY(read_beside(t, t->o->explain, "weft.explain/1", &t->explain));
         WEFT_TRY(check_explanation(t, t->explain));
     }
-    return WEFT_OK;
+    return *t->o->run ? read_run(t) : WEFT_OK;
 }
 
 static weft_status make_page(reporting *t)
 {
     const weft_remake names = {t->plan, t->output};
     const weft_page_more more = {
-        .compare = t->compare, .explain = t->explain, .version = weft_version()};
+        .compare = t->compare, .explain = t->explain, .run = t->run, .version = weft_version()};
 
     WEFT_TRY(weft_kind_report(t->v, t->a, &t->report));
     t->page =

@@ -56,8 +56,10 @@ typedef struct weft_host {
     /* A search begins (true) or ends: the program lets Ctrl-C stop it meanwhile. */
     void (*searches)(void *context, bool begins);
     const volatile sig_atomic_t *stop; /* not 0: the user wants what there is; NULL: never */
-    int terminal_width;                /* columns of the terminal printed to; 0: none */
-    int n_processes;                   /* that mpirun has started; 1 without it */
+    /* A variable of the user's environment, or NULL; NULL: the caller has none. */
+    const char *(*environment)(void *context, const char *name);
+    int terminal_width; /* columns of the terminal printed to; 0: none */
+    int n_processes;    /* that mpirun has started; 1 without it */
 } weft_host;
 
 /* The host of this thread while it runs a command, or one that nobody listens to. */
@@ -350,6 +352,19 @@ WEFT_CHECKED weft_status weft_pareto_show(const struct weft_problem *p,
 /* The options of weft_model_open from those flags. */
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,
                                                weft_model_options *out);
+
+struct weft_engine_places;
+/* Where engines may be, as the environment says. */
+void weft_find_places(struct weft_engine_places *out);
+/* A new folder for files that go again. */
+WEFT_CHECKED weft_status weft_make_tmp(const char *what, weft_arena *a, const char **out);
+/* A split network: a folder, or a plan that is split into a folder of its own; *is_new: it is to be
+ * removed with weft_split_net_remove. The network is looked for near the folder; *model: NULL if it
+ * is not there. */
+struct weft_split_net;
+WEFT_CHECKED weft_status weft_split_net_open(const char *path, const char *model, const char *on,
+                                             weft_arena *a, struct weft_split_net *out,
+                                             bool *is_new, const char **whole, int *code);
 
 /* --- models with notes (annotate.c) ---------------------------------------------------------- */
 

@@ -18,6 +18,9 @@ enum { USUAL_WIDTH = 80 };
     X(mine)                                                                                        \
     X(compare)                                                                                     \
     X(simulate)                                                                                    \
+    X(profile)                                                                                     \
+    X(split)                                                                                       \
+    X(run)                                                                                         \
     X(check)                                                                                       \
     X(report)                                                                                      \
     X(explain)                                                                                     \

@@ -9,6 +9,7 @@
 #ifndef WEFT_KIND_H
 #define WEFT_KIND_H
 
+#include "deploy.h"
 #include "mine.h"
 #include "place.h"
 #include "report.h"
@@ -217,6 +218,10 @@ WEFT_CHECKED weft_status weft_case_nodes_open(const weft_check_result *v, const 
                                               weft_arena *a, weft_case_nodes *out);
 void weft_case_nodes_close(weft_case_nodes *n);
 
+/* A verified plan that is split into a folder: segments, manifest, settings of runtimes. */
+WEFT_CHECKED weft_status weft_split_plan(const weft_check_result *v, const char *folder,
+                                         weft_arena *a, weft_split_net *out);
+
 /* --- the row --------------------------------------------------------------------------------- */
 
 struct weft_wrongs;
@@ -322,6 +327,9 @@ typedef struct weft_kind {
     weft_page *(*facts)(const void *report, const weft_page_more *more, weft_arena *a);
     void (*dot)(const void *report, FILE *to); /* or NULL */
     const char *(*command_line)(const void *report, const weft_remake *m, weft_arena *a);
+
+    /* Where and when the nodes of a verified plan run, for weft split; NULL: it cannot be split. */
+    weft_status (*deploy)(const weft_check_result *v, weft_arena *a, weft_deployment *out);
 } weft_kind;
 
 int weft_kind_count(void);

@@ -216,6 +216,21 @@ void weft_case_nodes_close(weft_case_nodes *n)
     memset(n, 0, sizeof *n);
 }
 
+/* --- deployment ------------------------------------------------------------------------------ */
+
+weft_status weft_split_plan(const weft_check_result *v, const char *folder, weft_arena *a,
+                            weft_split_net *out)
+{
+    weft_deployment d;
+
+    if (v->kind->deploy == NULL)
+        return weft_fail(WEFT_E_INPUT,
+                         "this is a plan of weft %s: only plans of weft place can be split",
+                         v->kind->command);
+    WEFT_TRY(v->kind->deploy(v, a, &d));
+    return weft_split_net_write(&d, folder, a, out);
+}
+
 /* --- reports --------------------------------------------------------------------------------- */
 
 weft_status weft_kind_report(const weft_check_result *v, weft_arena *a, void **out)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* place_case.c: opens what a request names and puts the problem together. */
 #include "check.h"
+#include "profile.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool is_task_file(const weft_request *r)
@@ -65,6 +67,29 @@ static weft_status make_problem(const weft_request *r, weft_arena *scratch, weft
     return status;
 }
 
+/* Times are of the network that was measured: with the same shapes, whatever its file is called. */
+static weft_status check_profiles(const weft_case *c, weft_arena *scratch)
+{
+    uint64_t hash = weft_graph_hash(c->model->graph);
+
+    for (int d = 0; d < c->platform->n_devices; d++) {
+        const char *path = c->platform->device[d].design[0].profile;
+        weft_profile *p;
+
+        if (path == NULL)
+            continue;
+        WEFT_TRY(weft_profile_read(path, scratch, &p));
+        if (weft_profile_model(p) != 0 && weft_profile_model(p) != hash)
+            return weft_fail(WEFT_E_INPUT,
+                             "%s has times of another network: its content hash is %016" PRIx64
+                             ", that of this one %016" PRIx64
+                             " (other shapes, --batch or --dim, or not the file that weft profile "
+                             "has normalised)",
+                             path, weft_profile_model(p), hash);
+    }
+    return WEFT_OK;
+}
+
 static weft_status open_network(const weft_request *r, weft_case *out)
 {
     weft_model_options options;
@@ -77,7 +102,9 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     WEFT_TRY(weft_model_open(r->model, &options, &out->model));
     WEFT_TRY(weft_only_check(out->platform, out->model->graph));
     scratch = weft_arena_new();
-    status = make_problem(r, scratch, out);
+    status = check_profiles(out, scratch);
+    if (status == WEFT_OK)
+        status = make_problem(r, scratch, out);
     weft_arena_free(scratch);
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;

@@ -457,6 +457,46 @@ static int beside(const void *report, weft_claim *list)
     return n;
 }
 
+/* --- deployment ------------------------------------------------------------------------------ */
+
+/* Nodes run where their tasks do. */
+static weft_status deploy(const weft_check_result *v, weft_arena *a, weft_deployment *out)
+{
+    const weft_solution *s = v->solution;
+    const weft_case *c = v->problem.of_kind;
+    weft_case_nodes of;
+    double *start_s;
+    int *device;
+
+    if (s->plan.n_variants > 1)
+        return weft_fail(WEFT_E_INPUT, "the plan sends items different ways, each with devices of "
+                                       "its own: plan without --mix to split the network");
+    if (c->model == NULL)
+        return weft_fail(WEFT_E_INPUT, "this is a plan of tasks, not of a network: there is "
+                                       "nothing to split");
+    WEFT_TRY(nodes(v, c->model->source, a, &of));
+    device = WEFT_NEW(a, int, of.graph->n_nodes);
+    start_s = WEFT_NEW(a, double, of.graph->n_nodes);
+    for (int u = 0; u < of.graph->n_nodes; u++) {
+        device[u] = s->plan.device[of.part[u]];
+        start_s[u] = s->plan.start_s[of.part[u]];
+    }
+    *out = (weft_deployment){.source = c->model->source,
+                             .options = &((const weft_request *)v->request)->options,
+                             .graph = of.graph,
+                             .platform = c->platform,
+                             .problem = c->problem,
+                             .task = of.part,
+                             .device = device,
+                             .start_s = start_s,
+                             .latency_s = s->measures.makespan_s,
+                             .period_s = s->measures.period_s,
+                             .model_hash = c->model_hash,
+                             .problem_hash = c->problem->hash,
+                             .plan = v->file.doc};
+    return WEFT_OK;
+}
+
 const weft_kind weft_kind_place = {
     .name = "place",
     .command = "place",
@@ -498,4 +538,5 @@ const weft_kind weft_kind_place = {
     .unfit = unfit,
     .write = write,
     .beside = beside,
+    .deploy = deploy,
 };

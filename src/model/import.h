@@ -143,9 +143,6 @@ weft_slice weft_import_domain(weft_slice domain);
 weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *options,
                             const weft_net_builder *before, weft_net_builder *net, weft_import *m);
 
-/* Is it a file that the user names, or a built-in model? */
-bool weft_model_is_file(const char *source);
-
 /* Finishes the net: graph, tensors and warnings of the model. */
 WEFT_CHECKED weft_status weft_model_from_net(weft_net_builder *net, weft_model *model);
 /* The document as a model whose name, source and arena are set. */

@@ -56,6 +56,8 @@ typedef struct weft_model {
  * ("gpt2:layers=48,hidden=1600"). NULL options: defaults. The caller owns *out. */
 WEFT_CHECKED weft_status weft_model_open(const char *source, const weft_model_options *options,
                                          weft_model **out);
+/* Is it a file that the user names, or a built-in model? */
+bool weft_model_is_file(const char *source);
 void weft_model_free(weft_model *m); /* NULL is allowed; frees the graph */
 
 /* The ONNX reader on bytes in memory; external weight files are not looked for. `file` is used in

@@ -169,4 +169,42 @@ enum { WEFT_ONNX_MAX_DEPTH = 64 };
 WEFT_CHECKED weft_status weft_onnx_literal(const weft_onnx *o, const weft_onnx_tensor *t, int most,
                                            weft_arena *a, const weft_literal **out);
 
+/* --- parts of a document (onnx_part.c) ------------------------------------------------------- */
+
+/* Where nodes and initializers of the main graph lie in the bytes of a document, with their tags. */
+typedef struct weft_onnx_index {
+    int n_nodes, n_initializers;
+    const weft_bytes *node, *initializer; /* in the order of the file */
+    int n_head;
+    const weft_bytes *head; /* fields of the model but its graph and its metadata */
+    int64_t ir_version;
+} weft_onnx_index;
+
+WEFT_CHECKED weft_status weft_onnx_index_read(weft_bytes document, weft_arena *a,
+                                              weft_onnx_index *out);
+
+/* A document of some nodes of another one. */
+typedef struct weft_onnx_part {
+    const char *name; /* of the graph */
+    int n_nodes, n_initializers, n_extra, n_inputs, n_outputs, n_values, n_metadata;
+    const int *node;               /* of the main graph, in an order that runs */
+    const int *initializer;        /* likewise */
+    const weft_onnx_tensor *extra; /* more initializers */
+    const weft_onnx_value_info *input, *output, *value;
+    const weft_onnx_entry *metadata;
+} weft_onnx_part;
+
+/* Nodes and initializers are the bytes of the document, which must outlive the list; the rest, and
+ * the list, are in `a`. */
+void weft_onnx_part_bytes(const weft_onnx_index *from, const weft_onnx_part *part, weft_arena *a,
+                          const weft_bytes **out, int *n);
+
+/* Type and shape of a tensor as a document declares them. */
+weft_onnx_value_info weft_onnx_value_of(const char *name, weft_dtype type, const weft_shape *shape,
+                                        weft_arena *a);
+/* A constant with its elements; without them if one is not known or of a type that cannot be
+ * written: then raw is absent. */
+weft_onnx_tensor weft_onnx_tensor_of(const char *name, weft_dtype type, const weft_shape *shape,
+                                     const weft_literal *l, weft_arena *a);
+
 #endif

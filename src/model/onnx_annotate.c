@@ -24,40 +24,39 @@ typedef struct copy {
     const weft_notes *notes;
     const weft_onnx *doc;
     weft_map *node; /* name of a result -> node of the notes */
-    WEFT_VEC(weft_bytes) part;
+    weft_parts part;
     weft_annotated *out;
     weft_arena *a;
 } copy;
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-static void add_bytes(copy *c, const uint8_t *at, size_t n)
+void weft_parts_add(weft_parts *p, const void *at, size_t n)
 {
-    weft_bytes *last = c->part.n > 0 ? &c->part.at[c->part.n - 1] : NULL;
+    weft_bytes *last = p->list.n > 0 ? &p->list.at[p->list.n - 1] : NULL;
 
     if (last != NULL && last->size > 0 && (const uint8_t *)last->data + last->size == at)
         last->size += n;
     else if (n > 0)
-        WEFT_PUSH(c->a, c->part, ((weft_bytes){at, n}));
+        WEFT_PUSH(p->arena, p->list, ((weft_bytes){at, n}));
 }
 
-/* A message whose length is not known yet: its number among the parts. */
-static int begin_message(copy *c)
+int weft_parts_begin(weft_parts *p)
 {
-    WEFT_PUSH(c->a, c->part, ((weft_bytes){NULL, 0}));
-    return c->part.n - 1;
+    WEFT_PUSH(p->arena, p->list, ((weft_bytes){NULL, 0}));
+    return p->list.n - 1;
 }
 
-static void end_message(copy *c, int field, int begin)
+void weft_parts_end(weft_parts *p, int field, int begin)
 {
-    weft_wire_out head = {.arena = c->a};
+    weft_wire_out head = {.arena = p->arena};
     size_t size = 0;
 
-    for (int i = begin + 1; i < c->part.n; i++)
-        size += c->part.at[i].size;
+    for (int i = begin + 1; i < p->list.n; i++)
+        size += p->list.at[i].size;
     weft_wire_put_varint(&head, 0, (uint64_t)field << 3 | WEFT_WIRE_BYTES);
     weft_wire_put_varint(&head, 0, size);
-    c->part.at[begin] = (weft_bytes){head.at, head.n};
+    p->list.at[begin] = (weft_bytes){head.at, head.n};
 }
 
 static void add_notes(copy *c, int field, const weft_note *note, int n)
@@ -71,7 +70,7 @@ static void add_notes(copy *c, int field, const weft_note *note, int n)
         weft_wire_put_bytes(&o, ONNX_ENTRY_VALUE, note[i].value, strlen(note[i].value));
         weft_wire_end(&o, begin);
     }
-    add_bytes(c, o.at, o.n);
+    weft_parts_add(&c->part, o.at, o.n);
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
@@ -144,7 +143,7 @@ static weft_status add_rest(copy *c, weft_wire w, int field)
 
         WEFT_TRY(weft_wire_next(&w, &f));
         if (f.number != field || !is_ours(&f))
-            add_bytes(c, from, (size_t)(w.at - from));
+            weft_parts_add(&c->part, from, (size_t)(w.at - from));
     }
     return WEFT_OK;
 }
@@ -159,10 +158,10 @@ static weft_status add_node(copy *c, const uint8_t *from, const weft_wire_field 
     WEFT_TRY(read_head(c, f->body, &head));
     c->out->n_nodes++;
     if (head.node < 0 && !head.is_old) {
-        add_bytes(c, from, (size_t)(f->body.end - from));
+        weft_parts_add(&c->part, from, (size_t)(f->body.end - from));
         return WEFT_OK;
     }
-    begin = begin_message(c);
+    begin = weft_parts_begin(&c->part);
     WEFT_TRY(add_rest(c, f->body, NODE_METADATA));
     if (head.node >= 0) {
         const int *at = notes->note_at + head.node;
@@ -170,13 +169,13 @@ static weft_status add_node(copy *c, const uint8_t *from, const weft_wire_field 
         add_notes(c, NODE_METADATA, notes->note + at[0], at[1] - at[0]);
         c->out->n_noted++;
     }
-    end_message(c, ONNX_GRAPH_NODE, begin);
+    weft_parts_end(&c->part, ONNX_GRAPH_NODE, begin);
     return WEFT_OK;
 }
 
 static weft_status add_graph(copy *c, weft_wire w)
 {
-    int begin = begin_message(c);
+    int begin = weft_parts_begin(&c->part);
     weft_wire_field f;
 
     while (weft_wire_more(&w)) {
@@ -186,9 +185,9 @@ static weft_status add_graph(copy *c, weft_wire w)
         if (f.number == ONNX_GRAPH_NODE && f.type == WEFT_WIRE_BYTES)
             WEFT_TRY(add_node(c, from, &f));
         else
-            add_bytes(c, from, (size_t)(w.at - from));
+            weft_parts_add(&c->part, from, (size_t)(w.at - from));
     }
-    end_message(c, ONNX_MODEL_GRAPH, begin);
+    weft_parts_end(&c->part, ONNX_MODEL_GRAPH, begin);
     return WEFT_OK;
 }
 
@@ -203,7 +202,7 @@ static weft_status add_model(copy *c, weft_wire w)
         if (f.number == ONNX_MODEL_GRAPH && f.type == WEFT_WIRE_BYTES)
             WEFT_TRY(add_graph(c, f.body));
         else if (f.number != ONNX_MODEL_METADATA || !is_ours(&f))
-            add_bytes(c, from, (size_t)(w.at - from));
+            weft_parts_add(&c->part, from, (size_t)(w.at - from));
     }
     add_notes(c, ONNX_MODEL_METADATA, c->notes->model, c->notes->n_model);
     return WEFT_OK;
@@ -225,7 +224,7 @@ static const char *external_file(const weft_onnx *doc, weft_arena *a)
 weft_status weft_onnx_annotate(weft_bytes document, const char *file, const weft_notes *notes,
                                weft_arena *a, weft_annotated *out)
 {
-    copy c = {.notes = notes, .node = weft_map_new(a), .out = out, .a = a};
+    copy c = {.notes = notes, .node = weft_map_new(a), .part = {.arena = a}, .out = out, .a = a};
     const uint8_t *at = document.data;
     weft_wire w = {at, at + document.size, at};
     weft_status status;
@@ -239,8 +238,8 @@ weft_status weft_onnx_annotate(weft_bytes document, const char *file, const weft
     status = add_model(&c, w);
     out->external = external_file(doc, a);
     weft_onnx_free(doc);
-    out->part = c.part.at;
-    out->n_parts = c.part.n;
+    out->part = c.part.list.at;
+    out->n_parts = c.part.list.n;
     return status;
 }
 

@@ -138,4 +138,20 @@ WEFT_CHECKED weft_status weft_onnx_tensor_read(weft_wire w, weft_arena *a, weft_
 /* The same without looking, if all bytes but the name are those of another one; else false. */
 bool weft_onnx_tensor_like(weft_wire w, const weft_onnx_tensor *like, weft_onnx_tensor *out);
 
+/* --- writing (onnx_write.c) ------------------------------------------------------------------ */
+
+void weft_onnx_put_tensor(weft_wire_out *o, int field, const weft_onnx_tensor *t);
+void weft_onnx_put_value(weft_wire_out *o, int field, const weft_onnx_value_info *v);
+
+/* A document as a list of bytes: those of another one and new ones in between (onnx_annotate.c). */
+typedef struct weft_parts {
+    weft_arena *arena;
+    WEFT_VEC(weft_bytes) list;
+} weft_parts;
+
+void weft_parts_add(weft_parts *p, const void *at, size_t n);
+/* A message whose length is not known yet: its number among the parts; and its end. */
+int weft_parts_begin(weft_parts *p);
+void weft_parts_end(weft_parts *p, int field, int begin);
+
 #endif

@@ -57,8 +57,8 @@ static bool is_writable(weft_dtype type, const weft_literal *l)
     return true;
 }
 
-static weft_onnx_tensor tensor_of(const char *name, weft_dtype type, const weft_shape *shape,
-                                  const weft_literal *l, weft_arena *a)
+weft_onnx_tensor weft_onnx_tensor_of(const char *name, weft_dtype type, const weft_shape *shape,
+                                     const weft_literal *l, weft_arena *a)
 {
     weft_onnx_tensor t = {
         .name = weft_slice_of(name), .data_type = (int)type, .n_dims = shape->rank};
@@ -75,19 +75,20 @@ static weft_onnx_tensor tensor_of(const char *name, weft_dtype type, const weft_
     return t;
 }
 
-static weft_onnx_value_info value_of(const weft_tensor *t, weft_arena *a)
+weft_onnx_value_info weft_onnx_value_of(const char *name, weft_dtype type, const weft_shape *shape,
+                                        weft_arena *a)
 {
     weft_onnx_value_info v = {
-        .name = weft_slice_of(t->name), .is_tensor = true, .elem_type = (int)t->type};
+        .name = weft_slice_of(name), .is_tensor = true, .elem_type = (int)type};
     weft_onnx_dim *dim;
 
-    if (t->shape->rank < 0)
+    if (shape->rank < 0)
         return v;
     v.has_shape = true;
-    v.n_dims = t->shape->rank;
+    v.n_dims = shape->rank;
     v.dim = dim = WEFT_NEW(a, weft_onnx_dim, v.n_dims);
     for (int d = 0; d < v.n_dims; d++)
-        dim[d].value = t->shape->dim[d];
+        dim[d].value = shape->dim[d];
     return v;
 }
 
@@ -95,8 +96,11 @@ static weft_onnx_value_info *values_of(const making *m, const int *tensor, int n
 {
     weft_onnx_value_info *v = WEFT_NEW(m->a, weft_onnx_value_info, n);
 
-    for (int i = 0; i < n; i++)
-        v[i] = value_of(&m->g->tensor[tensor[i]], m->a);
+    for (int i = 0; i < n; i++) {
+        const weft_tensor *t = &m->g->tensor[tensor[i]];
+
+        v[i] = weft_onnx_value_of(t->name, t->type, t->shape, m->a);
+    }
     return v;
 }
 
@@ -110,7 +114,8 @@ static void add_tensors(making *m)
         const weft_tensor *x = &g->tensor[t];
 
         if (x->kind == WEFT_WEIGHT)
-            weight[m->out.n_initializers++] = tensor_of(x->name, x->type, x->shape, x->value, m->a);
+            weight[m->out.n_initializers++] =
+                weft_onnx_tensor_of(x->name, x->type, x->shape, x->value, m->a);
         if (x->kind == WEFT_ACTIVATION)
             result[m->out.n_values++] = t;
     }
@@ -154,7 +159,7 @@ static weft_onnx_attr attr_of(const weft_attr *x, weft_arena *a)
     if (x->kind == WEFT_ATTR_LITERAL) {
         weft_onnx_tensor *t = WEFT_NEW(a, weft_onnx_tensor, 1);
 
-        *t = tensor_of("", x->type, &x->shape, x->literal, a);
+        *t = weft_onnx_tensor_of("", x->type, &x->shape, x->literal, a);
         out.tensor = t;
     }
     return out;

@@ -111,7 +111,7 @@ static void put_chunk(weft_wire_out *o, const weft_onnx_chunk *chunk)
     }
 }
 
-static void put_tensor(weft_wire_out *o, int field, const weft_onnx_tensor *t)
+void weft_onnx_put_tensor(weft_wire_out *o, int field, const weft_onnx_tensor *t)
 {
     size_t begin = weft_wire_begin(o, field);
 
@@ -159,7 +159,7 @@ static void put_type(weft_wire_out *o, const weft_onnx_value_info *v)
     weft_wire_end(o, type);
 }
 
-static void put_value_info(weft_wire_out *o, int field, const weft_onnx_value_info *v)
+void weft_onnx_put_value(weft_wire_out *o, int field, const weft_onnx_value_info *v)
 {
     size_t begin = weft_wire_begin(o, field);
 
@@ -200,7 +200,7 @@ static weft_status put_attr_value(weft_wire_out *o, const weft_onnx_attr *a)
         put_texts(o, ONNX_ATTR_STRINGS, a->strings, a->n);
         return WEFT_OK;
     case WEFT_ONNX_TENSOR:
-        put_tensor(o, ONNX_ATTR_T, a->tensor);
+        weft_onnx_put_tensor(o, ONNX_ATTR_T, a->tensor);
         return WEFT_OK;
     case WEFT_ONNX_GRAPH:
         return put_graph(o, ONNX_ATTR_G, a->graph);
@@ -254,14 +254,14 @@ static weft_status put_graph(weft_wire_out *o, int field, const weft_onnx_graph 
         WEFT_TRY(put_node(o, ONNX_GRAPH_NODE, &g->node[i]));
     put_text(o, ONNX_GRAPH_NAME, g->name);
     for (int i = 0; i < g->n_initializers; i++)
-        put_tensor(o, ONNX_GRAPH_INITIALIZER, &g->initializer[i]);
+        weft_onnx_put_tensor(o, ONNX_GRAPH_INITIALIZER, &g->initializer[i]);
     put_text(o, ONNX_GRAPH_DOC, g->doc);
     for (int i = 0; i < g->n_inputs; i++)
-        put_value_info(o, ONNX_GRAPH_INPUT, &g->input[i]);
+        weft_onnx_put_value(o, ONNX_GRAPH_INPUT, &g->input[i]);
     for (int i = 0; i < g->n_outputs; i++)
-        put_value_info(o, ONNX_GRAPH_OUTPUT, &g->output[i]);
+        weft_onnx_put_value(o, ONNX_GRAPH_OUTPUT, &g->output[i]);
     for (int i = 0; i < g->n_values; i++)
-        put_value_info(o, ONNX_GRAPH_VALUE, &g->value[i]);
+        weft_onnx_put_value(o, ONNX_GRAPH_VALUE, &g->value[i]);
     put_texts(o, ONNX_GRAPH_SPARSE, g->sparse, g->n_sparse);
     weft_wire_end(o, begin);
     return WEFT_OK;

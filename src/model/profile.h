@@ -12,6 +12,8 @@ WEFT_CHECKED weft_status weft_profile_read(const char *path, weft_arena *a, weft
 /* Every node and every device of the file is one of these: a misspelt one is an error. */
 WEFT_CHECKED weft_status weft_profile_check(const weft_profile *p, const weft_graph *g,
                                             const weft_platform *on);
+/* The hash of the network that was measured; 0: the file does not say. */
+uint64_t weft_profile_model(const weft_profile *p);
 /* Seconds of a node on a device, or NAN if it was not measured. */
 double weft_profile_s(const weft_profile *p, const char *node, const char *device);
 

@@ -4,10 +4,12 @@
  *   {"schema": "weft.profile/1", "times": [{"node": "conv1", "device": "gpu0", "seconds": 1.2e-4,
  *    "spread": 3e-6, "samples": 50}]}
  *
- * They replace the times of the device's model for the nodes they name. */
+ * They replace the times of the device's model for the nodes they name. Files that weft profile wrote
+ * say more: of the network they use the hash, devices and links are for people. */
 #include "profile.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "doc.h"
@@ -16,6 +18,7 @@ struct weft_profile {
     weft_map *index;       /* "node\ndevice" -> time */
     const weft_doc *times; /* the list of the file */
     double *seconds;
+    uint64_t model_hash; /* of the network that was measured; 0: not said */
     weft_arena *arena;
 };
 
@@ -26,7 +29,7 @@ static const char *key_of(weft_arena *a, const char *node, const char *device)
 
 static weft_status read_times(const weft_doc *times, weft_profile *p)
 {
-    static const char *const keys[] = {"node", "device", "seconds", "spread", "samples"};
+    static const char *const keys[] = {"node", "device", "seconds", "spread", "samples", "tried"};
 
     p->times = times;
     p->seconds = WEFT_NEW(p->arena, double, times->n + 1);
@@ -37,7 +40,7 @@ static weft_status read_times(const weft_doc *times, weft_profile *p)
         if (t->kind != WEFT_DOC_MAP)
             return weft_doc_fail(t, "this is %s, expected a time: {node, device, seconds}",
                                  weft_doc_kind_name(t->kind));
-        WEFT_TRY(weft_doc_known_keys(t, keys, 5));
+        WEFT_TRY(weft_doc_known_keys(t, keys, 6));
         WEFT_TRY(weft_doc_text(t, "node", &node));
         WEFT_TRY(weft_doc_text(t, "device", &device));
         WEFT_TRY(weft_doc_real(t, "seconds", 0, 1e9, &p->seconds[i]));
@@ -48,9 +51,31 @@ static weft_status read_times(const weft_doc *times, weft_profile *p)
     return WEFT_OK;
 }
 
+/* What weft profile says of the network that it measured. */
+static weft_status read_model(const weft_doc *d, weft_profile *p)
+{
+    const weft_doc *model = NULL;
+    const char *hash = NULL;
+    char *end;
+
+    if (weft_doc_get(d, "model") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(d, "model", WEFT_DOC_MAP, &model));
+    WEFT_TRY(weft_doc_text(model, "hash", &hash));
+    p->model_hash = strtoull(hash, &end, 16);
+    if (strlen(hash) != 16 || *end != '\0')
+        return weft_doc_fail(model, "hash is '%.40s', expected 16 hexadecimal digits", hash);
+    return WEFT_OK;
+}
+
+uint64_t weft_profile_model(const weft_profile *p)
+{
+    return p->model_hash;
+}
+
 weft_status weft_profile_read(const char *path, weft_arena *a, weft_profile **out)
 {
-    static const char *const keys[] = {"schema", "times"};
+    static const char *const keys[] = {"schema", "times", "model", "devices", "links", "read_from"};
     weft_profile *p = WEFT_NEW(a, weft_profile, 1);
     const weft_doc *d, *times;
     const char *schema;
@@ -63,9 +88,10 @@ weft_status weft_profile_read(const char *path, weft_arena *a, weft_profile **ou
     WEFT_TRY(weft_doc_text(d, "schema", &schema));
     if (strcmp(schema, "weft.profile/1") != 0)
         return weft_doc_fail(d, "schema is '%s', expected 'weft.profile/1'", schema);
-    WEFT_TRY(weft_doc_known_keys(d, keys, 2));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 6));
     WEFT_TRY(weft_doc_need(d, "times", WEFT_DOC_LIST, &times));
     WEFT_TRY(read_times(times, p));
+    WEFT_TRY(read_model(d, p));
     *out = p;
     return WEFT_OK;
 }

@@ -386,6 +386,7 @@ static bool is_late(weft_device_model model, int place)
 static void mix_design(uint64_t *h, const weft_design *d)
 {
     const weft_device_row *model = models[d->model];
+    const char *slash = d->profile ? strrchr(d->profile, '/') : NULL;
     uint64_t only = 0; /* a sum: the order of operators does not matter */
 
     mix_text(h, d->name);
@@ -407,7 +408,7 @@ static void mix_design(uint64_t *h, const weft_design *d)
         only += one;
     }
     mix(h, only);
-    mix_text(h, d->profile ? d->profile : "");
+    mix_text(h, slash ? slash + 1 : d->profile ? d->profile : ""); /* wherever the folder is */
 }
 
 static void mix_device(uint64_t *h, const weft_device *d)

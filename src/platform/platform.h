@@ -115,6 +115,9 @@ typedef struct weft_device {
     const weft_design *design;
     double memory_bytes;    /* INFINITY: not limited */
     double power_w, idle_w; /* 0: not given */
+    const char *engine;     /* that runs networks on it (deploy/engine.h); NULL: not given */
+    int n_cores;
+    const int *cores; /* of this machine, that the engine may use */
 } weft_device;
 
 /* Seconds of a message by its size, latency not included: link_curve.c. */

@@ -4,7 +4,8 @@
  *   schema, name, host, transfer: overlap | contend | block, overlap: true | false,
  *   software: graph | eager | fused | flash
  *   collectives: ring | best
- *   devices:  [{name, count, memory, power, idle_power, and a design or designs: [{name, design}]}]
+ *   devices:  [{name, count, memory, power, idle_power, engine, cpus: [0],
+ *              and a design or designs: [{name, design}]}]
  *             design = model, its parameters, efficiency: {tensor: 0.6}, only: [Conv],
  *             profile: path
  *   switches: [name, or {name: name}]
@@ -200,12 +201,12 @@ static weft_status read_count(const weft_doc *map, int *out)
 
 /* --- designs --------------------------------------------------------------------------------- */
 
-enum { N_DESIGN_KEYS = 5, N_DEVICE_KEYS = 6, MOST_DESIGNS = 64 };
+enum { N_DESIGN_KEYS = 5, N_DEVICE_KEYS = 8, MOST_DESIGNS = 64, MOST_CORES = 1024 };
 
 static const char *const design_keys[N_DESIGN_KEYS] = {"name", "model", "efficiency", "only",
                                                        "profile"};
-static const char *const device_keys[N_DEVICE_KEYS] = {"name",  "count",      "memory",
-                                                       "power", "idle_power", "designs"};
+static const char *const device_keys[N_DEVICE_KEYS] = {"name",       "count",   "memory", "power",
+                                                       "idle_power", "designs", "engine", "cpus"};
 
 static bool has_param(weft_device_model model, const char *key)
 {
@@ -415,6 +416,34 @@ static weft_status read_limits(const weft_doc *map, weft_device *out)
     return WEFT_OK;
 }
 
+/* What runs networks on the device, for weft profile and weft run; costs do not depend on it. */
+static weft_status read_engine(const weft_doc *map, weft_machine *m, weft_device *out)
+{
+    const weft_doc *d = NULL;
+    const char *engine;
+    int64_t core;
+    int *cores;
+
+    if (weft_doc_get(map, "engine")) {
+        WEFT_TRY(weft_doc_text(map, "engine", &engine));
+        out->engine = weft_arena_word(m->arena, engine);
+    }
+    WEFT_TRY(read_list(map, "cpus", &d));
+    if (d == NULL)
+        return WEFT_OK;
+    if (d->n < 1 || d->n > MOST_CORES)
+        return weft_doc_fail(d, "'cpus' has %d of them, expected 1 to %d", d->n, MOST_CORES);
+    out->cores = cores = WEFT_NEW(m->arena, int, d->n);
+    for (int i = 0; i < d->n; i++) {
+        core = d->item[i]->kind == WEFT_DOC_INT ? d->item[i]->integer : -1;
+        if (core < 0 || core >= MOST_CORES)
+            return weft_doc_fail(d->item[i], "this is no core, expected a number from 0 to %d",
+                                 MOST_CORES - 1);
+        cores[out->n_cores++] = (int)core;
+    }
+    return WEFT_OK;
+}
+
 static weft_status read_device(const weft_doc *map, weft_machine *m, part *out)
 {
     design_list designs = {0};
@@ -433,6 +462,7 @@ static weft_status read_device(const weft_doc *map, weft_machine *m, part *out)
     }
     out->device.n_designs = designs.n;
     out->device.design = designs.at;
+    WEFT_TRY(read_engine(map, m, &out->device));
     return read_limits(map, &out->device);
 }
 

@@ -185,6 +185,11 @@ typedef struct weft_page_run {
 /* Rows, bars, arrows and the chain of the run; bar[job], in the arena of the document. */
 const int *weft_page_add_run(weft_page *g, const weft_page_run *r, const char *colour_by);
 
+/* What weft run printed (weft.run/1): rows of the timeline, whose first rows are devices, before lanes are
+ * given; `compute` is the kind of bars. And a card and a table. */
+void weft_page_add_measured(weft_page *g, const weft_doc *run, int compute);
+void weft_page_add_run_facts(weft_page *g, const weft_doc *run);
+
 /* --- graph ----------------------------------------------------------------------------------- */
 
 /* Arrays by node and by edge; what may be NULL says so. */

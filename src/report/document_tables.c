@@ -147,6 +147,8 @@ void weft_page_add_more(weft_page *g, const weft_page_more *more, const weft_pro
 {
     if (more->is_brief)
         return;
+    if (more->run != NULL)
+        weft_page_add_run_facts(g, more->run);
     if (more->compare != NULL)
         add_comparison(g, more->compare);
     if (more->explain != NULL)

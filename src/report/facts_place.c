@@ -288,6 +288,8 @@ static void add_timeline(placing *t)
     t->job_of = WEFT_NEW(t->a, int, t->p->n_tasks + 1);
     add_devices(t);
     add_links(t);
+    if (t->more->run != NULL)
+        weft_page_add_measured(&t->g, t->more->run, COMPUTE);
     weft_page_spread(&t->g.time);
     for (int i = 0; i < n_jobs; i++)
         if (t->m->jobs->kind[i] == WEFT_JOB_TRANSFER)

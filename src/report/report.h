@@ -345,6 +345,7 @@ typedef struct weft_page_more {
     const weft_why *why;           /* what bound and value are made of; NULL: not shown */
     const weft_doc *compare;       /* what `weft compare --json` printed; NULL */
     const weft_doc *explain;       /* what `weft explain --json` printed; NULL */
+    const weft_doc *run;           /* what `weft run --json` printed; NULL */
     const char *command;           /* lines that make the page again; NULL: not known */
     const char *version;           /* of weft; NULL: not shown */
 } weft_page_more;
