@@ -134,17 +134,37 @@ TEST(variants_have_their_published_number_of_parameters)
         const char *name, *text;
         int64_t parameters;
     } row[] = {
-        {"gpt2",  "medium", 354823168  },
-        {"gpt2",  "large",  774030080  },
-        {"gpt2",  "xl",     1557611200 },
-        {"opt",   "125m",   125239296  },
-        {"opt",   "1.3b",   1315758080 },
-        {"opt",   "6.7b",   6658473984 },
-        {"llama", "13b",    13015864320},
-        {"llama", "70b",    68976648192},
-        {"t5",    "small",  60506624   },
-        {"t5",    "base",   222903552  },
-        {"t5",    "large",  737668096  },
+        {"gpt2",     "medium",      354823168   },
+        {"gpt2",     "large",       774030080   },
+        {"gpt2",     "xl",          1557611200  },
+        {"opt",      "125m",        125239296   },
+        {"opt",      "1.3b",        1315758080  },
+        {"opt",      "6.7b",        6658473984  },
+        {"llama",    "13b",         13015864320 },
+        {"llama",    "70b",         68976648192 },
+        {"llama3",   "8b",          8030261248  },
+        {"llama3",   "70b",         70553706496 },
+        {"llama3",   "405b",        405853388800},
+        {"mistral",  "7b",          7241732096  },
+        {"qwen",     "2.5-0.5b",    494032768   },
+        {"qwen",     "2.5-1.5b",    1543714304  },
+        {"qwen",     "2.5-3b",      3085938688  },
+        {"qwen",     "2.5-7b",      7615616512  },
+        {"qwen",     "2.5-14b",     14770033664 },
+        {"qwen",     "2.5-32b",     32763876352 },
+        {"qwen",     "2.5-72b",     72706203648 },
+        {"qwen",     "3-8b",        8190735360  },
+        {"qwen",     "3-32b",       32762123264 },
+        {"qwen",     "3-30b-a3b",   30532122624 },
+        {"qwen",     "3-235b-a22b", 235093634560},
+        {"mixtral",  "8x7b",        46702792704 },
+        {"mixtral",  "8x22b",       140620634112},
+        {"deepseek", "v2-lite",     15706484224 },
+        {"deepseek", "v2",          235741434880},
+        {"deepseek", "v3",          671026404352},
+        {"t5",       "small",       60506624    },
+        {"t5",       "base",        222903552   },
+        {"t5",       "large",       737668096   },
     };
 
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
@@ -265,6 +285,53 @@ TEST(one_expert_with_all_tokens_is_a_feed_forward_layer)
     CHECK_INT(one.macs, dense.macs + 3 * 32 * 8);
 }
 
+/* h = 16, 4 heads of 6, 2 of keys; 3 experts of width 8, 2 for each of 10 tokens: room 7. */
+TEST(gated_experts_are_three_batched_products)
+{
+    const int64_t h = 16, n = 10, room = expert_room(10, 3, 2, 1);
+    const int64_t projections = 2 * h * 24 + 2 * h * 12, expert = 3 * h * 8;
+    built b = build("mixtral", "layers=2,hidden=16,heads=4,kv_heads=2,head_size=6,seq=10,vocab=30,"
+                               "experts=3,expert_ffn=8,shared=2");
+
+    CHECK_INT(room, 7);
+    CHECK_INT(b.parameters,
+              2 * (projections + 3 * h + 3 * expert + 2 * expert + 2 * h) + 2 * 30 * h + h);
+    CHECK_INT(b.macs, 2 * (projections * n + 2 * 24 * n * n + 3 * h * n + 3 * expert * room +
+                           2 * expert * n) +
+                          n * h * 30);
+    CHECK_INT(count_nodes(b.graph, "TopK"), 2 * 2);
+    CHECK_INT(count_nodes(b.graph, "ScatterND"), 2);
+    CHECK_INT(count_nodes(b.graph, "MatMul"), 2 * (4 + 2 + 1 + 3 + 3) + 1);
+    weft_graph_free(b.graph);
+}
+
+/* Queries from 9 channels, keys and values from 5; heads of 3 + 2 for queries and keys, 4 for
+ * values. The first layer has no experts. */
+TEST(latent_attention_makes_keys_of_a_narrow_vector)
+{
+    const int64_t h = 32, n = 16, q = h * 9 + 9 * 4 * 5, kv = h * (5 + 2) + 5 * 4 * (3 + 4);
+    const int64_t attention = q + kv + 4 * 4 * h, norms = 2 * h + 9 + 5;
+    const int64_t experts = h * 4 + (4 + 1) * 3 * h * 3; /* router, four, and a shared one */
+    built b = build("deepseek", "layers=3,hidden=32,heads=4,q_rank=9,kv_rank=5,plain_size=3,"
+                                "rotary_size=2,value_size=4,ffn=8,expert_ffn=3,experts=4,top=2,"
+                                "dense_layers=1,seq=16,vocab=50");
+
+    CHECK_INT(b.parameters, 3 * (attention + norms) + 3 * h * 8 + 2 * experts + 2 * 50 * h + h);
+    CHECK_INT(b.macs, 3 * (attention * n + 4 * (5 + 4) * n * n) + 3 * h * 8 * n +
+                          2 * (h * 4 * n + 4 * 8 * 3 * h * 3 + 3 * h * 3 * n) + n * h * 50);
+    weft_graph_free(b.graph);
+}
+
+TEST(gpt_may_share_keys_and_values)
+{
+    const int64_t h = 32, block = 2 * h * h + 2 * h * 8 + 8 * h * h; /* one of four heads of 8 */
+    built all = size_of("gpt2", "layers=2,hidden=32,heads=4,seq=16,vocab=50");
+    built one = size_of("gpt2", "layers=2,hidden=32,heads=4,kv_heads=1,seq=16,vocab=50");
+
+    CHECK_INT(all.parameters - one.parameters, 2 * (12 * h * h + 2 * h - block - 2 * 8));
+    CHECK_INT(one.macs, 2 * (block * 16 + 2 * h * 16 * 16) + 16 * h * 50);
+}
+
 TEST(a_tied_head_reads_the_tensor_of_the_embedding)
 {
     built b = build("gpt2", "layers=1,hidden=32,heads=2,seq=8,vocab=30");
@@ -295,10 +362,22 @@ TEST(masks_are_constants_but_no_parameters)
 /* Every parameter is updated and nothing else: no mask, no scale. */
 TEST(training_updates_parameters_only)
 {
-    static const char *const names[] = {"gpt2", "gpt3", "moe"};
+    static const struct {
+        const char *name, *text;
+    } row[] = {
+        {"gpt2",     ",positions=8"                                      },
+        {"gpt3",     ",positions=8"                                      },
+        {"moe",      ",positions=8"                                      },
+        {"qwen",     ",kv_heads=1,ffn=8,qk_norm=1"                       },
+        {"mixtral",  ",kv_heads=1,ffn=8"                                 },
+        {"deepseek", ",experts=3,top=2,q_rank=9,kv_rank=5,dense_layers=1"},
+    };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        built b = build(names[i], "layers=2,hidden=32,heads=2,seq=8,positions=8,vocab=30,tied=0");
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char text[160];
+        snprintf(text, sizeof text, "layers=2,hidden=32,heads=2,seq=8,vocab=30,tied=0%s",
+                 row[i].text);
+        built b = build(row[i].name, text);
         weft_graph *trained = NULL;
         int n_updates = 0, n_weights = 0;
 
@@ -353,24 +432,29 @@ TEST(dlrm_follows_the_formula)
 static const struct {
     const char *name, *text;
 } small[] = {
-    {"bert",     "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"gpt2",     "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"gpt2",     "hidden=32,heads=4,seq=16,vocab=50,tied=0"  },
-    {"gpt3",     "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"opt",      "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"llama",    "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"llama",    "hidden=32,heads=4,kv_heads=2,seq=16"       },
-    {"t5",       "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"moe",      "hidden=32,heads=4,seq=16,vocab=50"         },
-    {"vit_b_16", "hidden=32,heads=4,mlp=40,image=64,patch=16"},
-    {"gnmt",     "hidden=32,vocab=50,source=5,target=6"      },
-    {"lstm",     "hidden=32,vocab=50,seq=9"                  },
+    {"bert",     "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"gpt2",     "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"gpt2",     "hidden=32,heads=4,seq=16,vocab=50,tied=0"                                     },
+    {"gpt3",     "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"opt",      "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"llama",    "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"llama",    "hidden=32,heads=4,kv_heads=2,seq=16"                                          },
+    {"llama3",   "hidden=32,heads=4,kv_heads=2,ffn=48,seq=16"                                   },
+    {"qwen",     "hidden=32,heads=4,kv_heads=2,ffn=48,seq=16,qk_norm=1,vocab=9"                 },
+    {"mixtral",  "hidden=32,heads=4,kv_heads=2,ffn=48,seq=16,vocab=50,capacity=1.25"            },
+    {"deepseek", "hidden=32,heads=4,q_rank=9,kv_rank=5,plain_size=3,rotary_size=2,value_size=4,ffn="
+                 "8,expert_ffn=3,experts=4,top=2,dense_layers=1,seq=16,vocab=50"},
+    {"t5",       "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"moe",      "hidden=32,heads=4,seq=16,vocab=50"                                            },
+    {"vit_b_16", "hidden=32,heads=4,mlp=40,image=64,patch=16"                                   },
+    {"gnmt",     "hidden=32,vocab=50,source=5,target=6"                                         },
+    {"lstm",     "hidden=32,vocab=50,seq=9"                                                     },
 };
 enum { N_SMALL = sizeof small / sizeof small[0] };
 
 static built with_layers(int i, int layers)
 {
-    char text[128];
+    char text[256];
 
     snprintf(text, sizeof text, "%s,layers=%d", small[i].text, layers);
     return size_of(small[i].name, text);
@@ -669,7 +753,7 @@ TEST(any_parameters_give_a_model_or_a_message)
         int i = weft_rng_below(&rng, N_SMALL);
         const weft_model_options common = {.batch = 1 + weft_rng_below(&rng, 3),
                                            .train = weft_rng_below(&rng, 2) == 0};
-        char text[160];
+        char text[256];
         built b;
         if (strstr(small[i].text, "heads") != NULL)
             snprintf(text, sizeof text, "%s,hidden=%d,heads=%d,layers=%d", small[i].text,
@@ -730,6 +814,11 @@ TEST(wrong_parameters_are_named)
     fails("llama", "heads=24,hidden=4096", "llama: heads is 24");
     fails("llama", "kv_heads=5", "kv_heads is 5, must divide heads, which is 32");
     fails("llama", "hidden=96,heads=32", "must be even");
+    fails("qwen", "kv_heads=5", "qwen: kv_heads is 5");
+    fails("mixtral", "experts=2,top=3", "mixtral: top is 3, must not exceed experts, which is 2");
+    fails("deepseek", "rotary_size=3",
+          "deepseek: the rotary part of heads is 3 wide, must be even");
+    fails("gpt2", "kv_heads=5", "gpt2: kv_heads is 5, must divide heads, which is 12");
     fails("moe", "experts=2,top=3", "top is 3, must not exceed experts, which is 2");
     fails("bert", "seq=513", "positions is 512, must be at least seq, which is 513");
     fails("gpt2", "seq=20,positions=10", "positions is 10, must be at least seq, which is 20");
@@ -751,6 +840,9 @@ int main(void)
         cmocka_unit_test(grouped_queries_share_keys_and_values),
         cmocka_unit_test(t5_attends_to_itself_and_to_its_source),
         cmocka_unit_test(experts_are_nodes_of_their_own),
+        cmocka_unit_test(gated_experts_are_three_batched_products),
+        cmocka_unit_test(latent_attention_makes_keys_of_a_narrow_vector),
+        cmocka_unit_test(gpt_may_share_keys_and_values),
         cmocka_unit_test(one_expert_with_all_tokens_is_a_feed_forward_layer),
         cmocka_unit_test(a_tied_head_reads_the_tensor_of_the_embedding),
         cmocka_unit_test(masks_are_constants_but_no_parameters),
