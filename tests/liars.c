@@ -2,10 +2,12 @@
 /* Solvers that lie, for the program that tests the cross-check (liars_found): to every registry
  * come `liar`, which calls a bad plan the best there is, and `denier`, which says that there is
  * none. The registries themselves are compiled with other names (tests/meson.build); the program
- * that is installed knows nothing of this. */
+ * that is installed knows nothing of this. Searches that have no registry (pipelines of designs,
+ * fronts) lie if the environment has WEFT_LIE: bound, value, deny or step. */
 #include "kind.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int honest_place_count(void);
@@ -259,4 +261,49 @@ const weft_miner *weft_miner_find(const char *name)
     return strcmp(name, "liar") == 0     ? &mine_liar
            : strcmp(name, "denier") == 0 ? &mine_denier
                                          : honest_miner_find(name);
+}
+
+/* --- searches without a registry ------------------------------------------------------------- */
+
+weft_status honest_mine_cluster(const weft_design_pipeline_objective *q, weft_run *run,
+                                weft_arena *a, weft_design_pipeline_found *out);
+weft_status honest_place_front(const weft_problem *p, weft_run *run, weft_arena *a,
+                               const weft_tradeoff **out, int *n);
+
+static bool is_lie(const char *lie)
+{
+    return getenv("WEFT_LIE") != NULL && strcmp(getenv("WEFT_LIE"), lie) == 0;
+}
+
+/* With a design for each stage: less than one design for all is worth, and the best there is;
+ * or there is none; or a step that no partition is as short as. */
+weft_status weft_mine_cluster(const weft_design_pipeline_objective *q, weft_run *run, weft_arena *a,
+                              weft_design_pipeline_found *out)
+{
+    weft_status status = honest_mine_cluster(q, run, a, out);
+
+    if (status != WEFT_OK || !(out->value > 0))
+        return status;
+    if (is_lie("step"))
+        ((weft_design_pipeline_plan *)out->plan)->bound_s = out->plan->step_s * 2;
+    if (!q->is_per_stage)
+        return status;
+    if (is_lie("deny"))
+        *out = (weft_design_pipeline_found){.outcome = WEFT_INFEASIBLE, .reason = "it says so"};
+    if (is_lie("bound"))
+        out->value = out->bound = out->value / 2;
+    return status;
+}
+
+/* Points of half the latency, or half the period. */
+weft_status weft_place_front(const weft_problem *p, weft_run *run, weft_arena *a,
+                             const weft_tradeoff **out, int *n)
+{
+    weft_status status = honest_place_front(p, run, a, out, n);
+
+    for (int i = 0; status == WEFT_OK && i < *n; i++) {
+        ((weft_tradeoff *)*out)[i].latency_s *= is_lie("value") ? 0.5 : 1;
+        ((weft_tradeoff *)*out)[i].period_s *= is_lie("bound") ? 0.5 : 1;
+    }
+    return status;
 }

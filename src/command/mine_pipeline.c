@@ -56,7 +56,22 @@ static weft_doc *plan_of(const void *context, int i, weft_arena *a)
     return i == 0 ? weft_design_pipeline_design_doc(context, a) : NULL;
 }
 
-/* One design for all stages is a choice of designs for each, which has no bound of its own here. */
+/* The step of a network against the least step of any partition with the same choice of designs. */
+static weft_status check_steps(const weft_design_pipeline_objective *q,
+                               const weft_design_pipeline_found *f)
+{
+    for (int i = 0; f->value > 0 && i < q->n_nets; i++) {
+        const weft_claim claim[2] = {
+            weft_claim_plan(q->net[i]->name, f->plan[i].step_s, 0),
+            {.by = "bound of partitions", .outcome = WEFT_UNKNOWN, .bound = f->plan[i].bound_s}
+        };
+
+        WEFT_TRY(weft_cross_check(&(weft_contest){.n = 2, .claim = claim}));
+    }
+    return WEFT_OK;
+}
+
+/* One design for all stages is a choice of designs for each. */
 static weft_status cross_check(const weft_design_pipeline_report *r)
 {
     weft_claim claim[2] = {claim_of("auto", r->found)};
@@ -67,8 +82,15 @@ static weft_status cross_check(const weft_design_pipeline_report *r)
                       .plan = plan_of,
                       .context = r};
 
-    if (r->common != NULL && r->common->value > 0)
-        claim[x.n++] = weft_claim_plan("one design for all stages", r->common->value, INFINITY);
+    WEFT_TRY(check_steps(r->objective, r->found));
+    if (r->common != NULL) {
+        const weft_claim common = claim_of("one design for all stages", r->common);
+
+        WEFT_TRY(check_steps(r->objective, r->common));
+        WEFT_TRY(weft_cross_check(&(weft_contest){
+            .n = 1, .claim = &common, .is_max = true, .unit = x.unit}));
+        claim[x.n++] = weft_claim_plan(common.by, common.value, INFINITY);
+    }
     return weft_cross_check(&x);
 }
 
