@@ -87,8 +87,8 @@ static weft_status cross_check(const weft_design_pipeline_report *r)
         const weft_claim common = claim_of("one design for all stages", r->common);
 
         WEFT_TRY(check_steps(r->objective, r->common));
-        WEFT_TRY(weft_cross_check(&(weft_contest){
-            .n = 1, .claim = &common, .is_max = true, .unit = x.unit}));
+        WEFT_TRY(weft_cross_check(
+            &(weft_contest){.n = 1, .claim = &common, .is_max = true, .unit = x.unit}));
         claim[x.n++] = weft_claim_plan(common.by, common.value, INFINITY);
     }
     return weft_cross_check(&x);
