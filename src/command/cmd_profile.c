@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -175,6 +176,7 @@ static weft_status find_level(measuring *m)
 
 static weft_status normalise(measuring *m, const char *source)
 {
+    struct stat there, own;
     const char *version;
 
     m->model = source;
@@ -186,9 +188,10 @@ static weft_status normalise(measuring *m, const char *source)
                          "%s is a built-in model and has no weights: ONNX Runtime needs a file",
                          source);
     m->model = normal_path(m, source);
-    if (strcmp(m->model, source) == 0)
+    if (stat(m->model, &there) == 0 && stat(source, &own) == 0 && there.st_dev == own.st_dev &&
+        there.st_ino == own.st_ino)
         return weft_fail(WEFT_E_INPUT,
-                         "--normalised is the model itself, which is not overwritten");
+                         "%s: the normalised network would overwrite the model itself", m->model);
     WEFT_TRY(weft_engine_look(&weft_engine_ort, &m->how.places, m->a, &version));
     WEFT_TRY(weft_normalise(&weft_engine_ort, &m->how.places, source, m->n.level, m->model));
     m->n.normal_by = weft_arena_print(m->a, "ort %s", version);
@@ -259,7 +262,7 @@ static weft_status tell(const measuring *m, int *code)
         weft_complain(weft_arena_print(
             m->a,
             "machine not quiet: %d of %d times of nodes have fewer than %d undisturbed samples; "
-            "nothing is written. Try again, with a longer --budget, with --realtime, or take the "
+            "no times are written. Try again, with a longer --budget, with --realtime, or take the "
             "least times with --noisy",
             n_noisy, n_nodes, WEFT_LEAST_KEPT));
         return WEFT_OK;
@@ -305,25 +308,22 @@ static weft_status measure_in(measuring *m, const char *source, int *code)
 
 static weft_status measure(const profile_options *o, const char *source, weft_arena *a, int *code)
 {
-    const weft_host *host = weft_host_now();
     measuring m = {.o = o, .a = a};
     weft_status status;
 
-    m.how = (weft_measure_options){.is_realtime = o->realtime, .stop = host->stop};
+    m.how = (weft_measure_options){.is_realtime = o->realtime, .stop = weft_host_now()->stop};
     weft_find_places(&m.how.places);
     if (weft_unit_parse(o->budget, WEFT_UNIT_SECONDS, false, &m.how.budget_s) != WEFT_OK)
         return weft_fail_in(WEFT_E_INPUT, "--budget");
     WEFT_TRY(weft_need_platform(o->on));
     WEFT_TRY(weft_platform_open(o->on, &m.platform));
     m.output = output_of(&m);
+    weft_ends_wait(true);
     status = weft_make_tmp("profile", a, &m.n.tmp);
-    if (host->searches)
-        host->searches(host->context, true);
     if (status == WEFT_OK)
         status = measure_in(&m, source, code);
-    if (host->searches)
-        host->searches(host->context, false);
     rmdir(m.n.tmp);
+    weft_ends_wait(false);
     weft_platform_free(m.platform);
     return status;
 }

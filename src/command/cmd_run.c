@@ -42,6 +42,7 @@ typedef struct telling {
     const weft_execution *x;
     const run_options *o;
     const char *path;
+    const weft_whole_net *whole;
     int *worst; /* segments by how far the plan was off */
     weft_arena *a;
 } telling;
@@ -108,7 +109,7 @@ static const char *outputs_text(const telling *t)
     const weft_execution *x = t->x;
 
     if (x->whole_by == NULL)
-        return "not compared: the whole network is not here (--model)";
+        return weft_arena_print(t->a, "not compared: %s (--model)", t->whole->missing);
     if (x->is_equal)
         return weft_arena_print(t->a,
                                 "equal to those of the whole network, bit for bit "
@@ -344,7 +345,8 @@ static weft_status tell(const telling *t)
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static weft_status read_options(const run_options *o, const char *whole, weft_execute_options *out)
+static weft_status read_options(const run_options *o, const weft_whole_net *whole,
+                                weft_execute_options *out)
 {
     *out = (weft_execute_options){.n_items = (int)o->items,
                                   .n_stream = (int)o->stream,
@@ -353,7 +355,7 @@ static weft_status read_options(const run_options *o, const char *whole, weft_ex
                                   .level = (int)o->level,
                                   .seed = (uint64_t)o->seed,
                                   .inputs = *o->inputs ? o->inputs : NULL,
-                                  .model = whole,
+                                  .model = whole->path,
                                   .stop = weft_host_now()->stop};
     weft_find_places(&out->places);
     if (o->level != 0 && o->level != 1 && o->level != 2 && o->level != 99)
@@ -363,51 +365,42 @@ static weft_status read_options(const run_options *o, const char *whole, weft_ex
     return WEFT_OK;
 }
 
-/* Ctrl-C ends the processes first. */
-static weft_status execute(const weft_split_net *s, const weft_execute_options *how, weft_arena *a,
-                           weft_execution *out)
-{
-    const weft_host *host = weft_host_now();
-    weft_status status;
-
-    weft_progress(host, "running");
-    if (host->searches)
-        host->searches(host->context, true);
-    status = weft_execute(s, how, a, out);
-    if (host->searches)
-        host->searches(host->context, false);
-    weft_progress(host, NULL);
-    return status;
-}
-
-static weft_status run_segments(const char *path, const weft_split_net *s, const char *whole,
-                                const run_options *o, weft_arena *a, int *code)
+static weft_status run_segments(const weft_split_net *s, telling *t, int *code)
 {
     weft_execute_options how;
     weft_execution x;
-    telling t = {.s = s, .x = &x, .o = o, .path = path, .a = a};
+    weft_status status;
 
-    WEFT_TRY(read_options(o, whole, &how));
-    WEFT_TRY(execute(s, &how, a, &x));
+    t->s = s;
+    t->x = &x;
+    WEFT_TRY(read_options(t->o, t->whole, &how));
+    weft_progress(weft_host_now(), "running");
+    status = weft_execute(s, &how, t->a, &x);
+    weft_progress(weft_host_now(), NULL);
+    if (status != WEFT_OK)
+        return status;
     if (!is_right(&x))
         *code = WEFT_EXIT_NO;
-    sort_worst(&t);
-    return tell(&t);
+    sort_worst(t);
+    return tell(t);
 }
 
 static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
     const run_options *o = options;
     weft_arena *a = weft_arena_new();
-    const char *whole;
+    weft_whole_net whole;
+    telling t = {.o = o, .path = operand[0], .whole = &whole, .a = a};
     weft_split_net s;
     bool is_new;
-    weft_status status = weft_split_net_open(operand[0], *o->model ? o->model : NULL,
-                                             *o->on ? o->on : NULL, a, &s, &is_new, &whole, code);
+    weft_status status;
 
     (void)n_operands; /* one: the table says so */
+    weft_ends_wait(true);
+    status = weft_split_net_open(operand[0], *o->model ? o->model : NULL, *o->on ? o->on : NULL, a,
+                                 &s, &is_new, &whole, code);
     if (status == WEFT_OK) {
-        status = run_segments(operand[0], &s, whole, o, a, code);
+        status = run_segments(&s, &t, code);
         if (is_new) {
             const char *message = weft_arena_word(a, weft_message());
 
@@ -416,6 +409,7 @@ static weft_status run(const void *options, const char *const *operand, int n_op
                 status = weft_fail(status, "%s", message);
         }
     }
+    weft_ends_wait(false);
     weft_arena_free(a);
     return status;
 }

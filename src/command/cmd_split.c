@@ -85,6 +85,7 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     if (*o->output == '\0')
         return weft_fail(WEFT_E_INPUT, "no folder is given, expected -o FOLDER");
     a = weft_arena_new();
+    weft_ends_wait(true);
     status = weft_verify(operand[0], *o->model ? o->model : NULL, *o->on ? o->on : NULL, a, &v);
     if (status == WEFT_OK && v.n_wrong > 0) {
         *code = WEFT_EXIT_NO;
@@ -93,6 +94,7 @@ static weft_status run(const void *options, const char *const *operand, int n_op
         status = split(&v, o, a);
     }
     weft_check_result_close(&v);
+    weft_ends_wait(false);
     weft_arena_free(a);
     return status;
 }

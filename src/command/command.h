@@ -358,13 +358,17 @@ struct weft_engine_places;
 void weft_find_places(struct weft_engine_places *out);
 /* A new folder for files that go again. */
 WEFT_CHECKED weft_status weft_make_tmp(const char *what, weft_arena *a, const char **out);
-/* A split network: a folder, or a plan that is split into a folder of its own; *is_new: it is to be
- * removed with weft_split_net_remove. The network is looked for near the folder; *model: NULL if it
- * is not there. */
 struct weft_split_net;
+typedef struct weft_whole_net {
+    const char *path;    /* of the file with the bytes that were split; NULL: it is not here */
+    const char *missing; /* then: why */
+} weft_whole_net;
+/* A split network: a folder, or a plan that is split into a folder of its own; *is_new: it is to be
+ * removed with weft_split_net_remove. The network is looked for near the folder, unless it is given:
+ * then another one is an error. */
 WEFT_CHECKED weft_status weft_split_net_open(const char *path, const char *model, const char *on,
                                              weft_arena *a, struct weft_split_net *out,
-                                             bool *is_new, const char **whole, int *code);
+                                             bool *is_new, weft_whole_net *whole, int *code);
 
 /* --- models with notes (annotate.c) ---------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* split_open.c: what weft run and weft profile find on this machine: split networks, engines. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,32 +75,49 @@ static weft_status open_plan(const char *path, const char *model, const char *on
     return WEFT_OK;
 }
 
+/* The network that the user names. */
+static weft_status take_whole(const weft_split_net *s, const char *model, weft_whole_net *out)
+{
+    uint64_t hash;
+
+    WEFT_TRY(weft_file_hash_of(model, &hash));
+    out->path = model;
+    if (hash == s->model_hash)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "--model: %s is not the network that was split: its hash is %016" PRIx64
+                     ", the manifest has %016" PRIx64,
+                     model, hash, s->model_hash);
+}
+
 /* The file of the whole network, if it has the bytes that were split. */
-static const char *find_whole(const weft_split_net *s, const char *model, weft_arena *a)
+static void find_whole(const weft_split_net *s, weft_arena *a, weft_whole_net *out)
 {
     const char *path = s->whole ? weft_arena_print(a, "%s/%s", s->folder, s->whole)
-                       : model  ? model
                                 : weft_beside(weft_arena_print(a, "%s/x", s->folder), s->model, a);
     uint64_t hash;
-    weft_file f;
 
-    if (weft_file_open(path, &f) != WEFT_OK)
-        return NULL;
-    hash = weft_file_hash(f.data, f.size);
-    weft_file_close(&f);
-    return hash == s->model_hash ? path : NULL;
+    if (weft_file_hash_of(path, &hash) != WEFT_OK)
+        out->missing = weft_arena_print(a, "%s is not here", path);
+    else if (hash != s->model_hash)
+        out->missing = weft_arena_print(a, "%s has changed since it was split", path);
+    else
+        out->path = path;
 }
 
 weft_status weft_split_net_open(const char *path, const char *model, const char *on, weft_arena *a,
-                                weft_split_net *out, bool *is_new, const char **whole, int *code)
+                                weft_split_net *out, bool *is_new, weft_whole_net *whole, int *code)
 {
     struct stat s;
 
+    *whole = (weft_whole_net){NULL, NULL};
     *is_new = stat(path, &s) != 0 || !S_ISDIR(s.st_mode);
     if (*is_new)
         WEFT_TRY(open_plan(path, model, on, a, out, code));
     else
         WEFT_TRY(weft_split_net_read(path, a, out));
-    *whole = find_whole(out, model, a);
+    if (!*is_new && model != NULL)
+        return take_whole(out, model, whole);
+    find_whole(out, a, whole);
     return WEFT_OK;
 }

@@ -248,6 +248,20 @@ static void find_constants(cutting *c)
     }
 }
 
+static weft_status check_folded(const cutting *c, const weft_cut_value *x, const char *reader)
+{
+    const weft_tensor *t = x->tensor >= 0 ? &c->g->tensor[x->tensor] : NULL;
+
+    if (x->source != WEFT_CUT_FOLDED ||
+        (t != NULL && weft_onnx_tensor_of("", t->type, t->shape, t->value, c->a).raw.at != NULL))
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "%s reads '%.*s', which was found without running the network and whose "
+                     "elements are not kept: it cannot be split; weft profile writes the network "
+                     "without such nodes",
+                     reader, (int)x->name.n, x->name.at);
+}
+
 /* Of the rest the elements must be known, if anybody reads them. */
 static weft_status find_folded(cutting *c)
 {
@@ -258,19 +272,15 @@ static weft_status find_folded(cutting *c)
             x->source = WEFT_CUT_FOLDED;
     }
     for (int u = 0; u < c->doc->n_nodes; u++)
-        for (int i = 0; i < c->node[u].n_reads && c->node[u].device >= 0; i++) {
-            const weft_cut_value *x = &c->values.at[c->node[u].read[i]];
-            const weft_tensor *t = x->tensor >= 0 ? &c->g->tensor[x->tensor] : NULL;
+        for (int i = 0; i < c->node[u].n_reads && c->node[u].device >= 0; i++)
+            WEFT_TRY(check_folded(c, &c->values.at[c->node[u].read[i]],
+                                  weft_arena_print(c->a, "node '%s'", shown(c, u))));
+    for (int i = 0; i < c->doc->n_outputs; i++) {
+        int v = find_value(c, c->doc->output[i].name);
 
-            if (x->source == WEFT_CUT_FOLDED &&
-                (t == NULL ||
-                 weft_onnx_tensor_of("", t->type, t->shape, t->value, c->a).raw.at == NULL))
-                return weft_fail(WEFT_E_INPUT,
-                                 "node '%s' reads '%.*s', which was found without running the "
-                                 "network and whose elements are not kept: it cannot be split; "
-                                 "weft profile writes the network without such nodes",
-                                 shown(c, u), (int)x->name.n, x->name.at);
-        }
+        if (v >= 0)
+            WEFT_TRY(check_folded(c, &c->values.at[v], "an output"));
+    }
     return WEFT_OK;
 }
 

@@ -53,6 +53,12 @@ typedef struct weft_segment {
     const int *reads, *makes; /* tensors */
 } weft_segment;
 
+/* A file of weights that segments keep outside of themselves, in the folder. */
+typedef struct weft_weight_file {
+    const char *file;
+    uint64_t hash; /* of its bytes */
+} weft_weight_file;
+
 typedef struct weft_segment_device {
     const char *name, *engine; /* engine: NULL: not given */
     int n_cores;
@@ -68,7 +74,8 @@ typedef struct weft_split_net {
     const weft_segment_device *device;
     const weft_segment *segment;       /* in an order that runs one by one */
     const weft_segment_tensor *tensor; /* inputs of the network first, in the order of the file */
-    int n_inputs;
+    int n_inputs, n_weights;
+    const weft_weight_file *weight; /* [n_weights] */
     weft_transfer transfer;
     int host; /* device on which inputs lie; -1: everywhere */
     const double *latency_s,
@@ -96,6 +103,12 @@ WEFT_CHECKED weft_status weft_split_net_replay(const weft_split_net *s, const do
                                                double *end_s);
 
 uint64_t weft_file_hash(const void *data, size_t size);
+WEFT_CHECKED weft_status weft_file_hash_of(const char *path, uint64_t *out);
+
+/* While folders and processes of ours are there, signals that end the program wait: what takes long
+ * asks whether one does, and ends early. */
+void weft_ends_wait(bool wait);
+bool weft_end_is_near(void);
 
 /* --- settings of other runtimes (settings.c) ------------------------------------------------- */
 

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.c: the table of engines. */
+/* engine.c: the table of engines, and what they share. */
 #include "engine.h"
 
 #include <string.h>
 
 static const weft_engine *const engines[] = {&weft_engine_ort, &weft_engine_opencv,
                                              &weft_engine_paced};
+
+static const weft_session_tensor *copied(const weft_session_tensor *from, int n, int n_slots,
+                                         weft_arena *a)
+{
+    weft_session_tensor *t = weft_arena_copy(a, from, (size_t)n * sizeof *t);
+
+    for (int i = 0; i < n; i++)
+        t[i].data = weft_arena_copy(a, t[i].data, (size_t)n_slots * sizeof *t[i].data);
+    return t;
+}
+
+weft_session_spec weft_session_spec_copy(const weft_session_spec *spec, weft_arena *a)
+{
+    weft_session_spec out = *spec;
+
+    out.input = copied(spec->input, spec->n_inputs, spec->n_slots, a);
+    out.output = copied(spec->output, spec->n_outputs, spec->n_slots, a);
+    return out;
+}
 
 int weft_engine_count(void)
 {

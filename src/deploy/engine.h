@@ -55,6 +55,12 @@ typedef struct weft_engine {
     weft_status (*normalise)(void *state, const char *from, int level, const char *to);
 } weft_engine;
 
+/* Each engine is a file with functions of these names. */
+#define WEFT_ENGINE_FUNCTIONS .open = open, .load = load, .run = run, .unload = unload
+
+/* With places of its own, for sessions that outlive the caller's. Names and shapes are not copied. */
+weft_session_spec weft_session_spec_copy(const weft_session_spec *spec, weft_arena *a);
+
 int weft_engine_count(void);
 const weft_engine *weft_engine_at(int i);
 /* An unknown name is an error that lists the known ones. */

@@ -29,13 +29,14 @@
 enum { LOOK_MS = 5, ALIGNMENT = 64 };
 
 static const double LEAST_STALL_S = 10, STALL_FACTOR = 100;
+static const size_t MOST_BYTES = SIZE_MAX / 4; /* more are none either */
 
 typedef struct running {
     weft_board b;
     weft_arena *a;
     pid_t *child; /* [n_workers + 1] 0: none */
     double begin_s, stall_s;
-    size_t data_bytes;
+    size_t missing; /* bytes of memory that could not be had */
     struct block {
         void *at;
         size_t bytes;
@@ -45,13 +46,16 @@ typedef struct running {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
+/* NULL, and noted in `missing`: there is not so much. */
 static void *shared(running *r, size_t n, size_t size)
 {
-    size_t bytes = (n + 1) * size;
-    void *at = weft_subprocess_memory(bytes);
+    size_t bytes = n < SIZE_MAX / 2 / size ? (n + 1) * size : SIZE_MAX;
+    void *at = bytes < SIZE_MAX ? weft_subprocess_memory(bytes) : NULL;
 
-    if (at == NULL)
-        weft_out_of_memory(bytes);
+    if (at == NULL) {
+        r->missing = bytes;
+        return NULL;
+    }
     r->block[r->n_blocks].at = at;
     r->block[r->n_blocks++].bytes = bytes;
     return at;
@@ -63,18 +67,19 @@ static void release(running *r)
         weft_subprocess_release(r->block[i].at, r->block[i].bytes);
 }
 
-static void lay_out(running *r)
+static weft_status lay_out(running *r)
 {
     const weft_split_net *s = r->b.s;
     size_t n = (size_t)s->n_tensors * WEFT_DEPTH, *at = WEFT_NEW(r->a, size_t, n + 1), bytes = 0;
+    char text[48];
 
     for (size_t i = 0; i < n; i++) {
         at[i] = bytes;
         bytes += ((size_t)s->tensor[i / WEFT_DEPTH].bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+        bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
     }
     at[n] = bytes;
     r->b.at = at;
-    r->data_bytes = bytes;
     r->b.data = shared(r, bytes + ALIGNMENT, 1);
     r->b.expected = shared(r, bytes + ALIGNMENT, 1);
     r->b.ready = shared(r, n, sizeof *r->b.ready);
@@ -85,6 +90,11 @@ static void lay_out(running *r)
     r->b.step = shared(r, (size_t)r->b.o->n_items * (size_t)s->n_segments, sizeof *r->b.step);
     r->b.stream_end_s =
         shared(r, (size_t)r->b.o->n_stream * (size_t)r->b.n_workers, sizeof *r->b.stream_end_s);
+    if (r->missing == 0)
+        return WEFT_OK;
+    return weft_fail(WEFT_E_SYSTEM,
+                     "the run needs %s for tensors and times, which the system does not give",
+                     weft_format_bytes((double)r->missing, text));
 }
 
 /* --- inputs ---------------------------------------------------------------------------------- */
@@ -242,7 +252,7 @@ static weft_status watch(running *r, bool is_stepping)
         if (steps != last)
             last_s = now_s;
         last = steps;
-        if (r->b.o->stop != NULL && *r->b.o->stop)
+        if ((r->b.o->stop != NULL && *r->b.o->stop) || weft_end_is_near())
             return weft_fail(WEFT_E_SYSTEM, "the run was stopped");
         if (now_s - r->begin_s > r->b.o->limit_s)
             return weft_fail(WEFT_E_SYSTEM, "the run has not ended within %.3g s (--time-limit)",
@@ -276,12 +286,37 @@ static void close_sockets(running *r)
         }
 }
 
+/* The engine `paced` computes other numbers than the rest, which need weights. */
+static weft_status check_engine(const running *r, int d, const weft_engine **first)
+{
+    const weft_split_net *s = r->b.s;
+    const weft_engine *e;
+
+    if (s->device[d].engine == NULL)
+        return weft_fail(WEFT_E_INPUT,
+                         "device '%s' has no engine: weft run needs 'engine' and 'cpus' in the "
+                         "platform file (weft profile --devices writes one)",
+                         s->device[d].name);
+    WEFT_TRY(weft_engine_find(s->device[d].engine, &e));
+    *first = *first ? *first : e;
+    if ((e == &weft_engine_paced) != (*first == &weft_engine_paced))
+        return weft_fail(WEFT_E_INPUT,
+                         "device '%s' has engine %s and another one %s: paced computes no real "
+                         "numbers, so all devices have it or none",
+                         s->device[d].name, e->name, (*first)->name);
+    if (e != &weft_engine_paced && s->whole != NULL)
+        return weft_fail(WEFT_E_INPUT,
+                         "%s is a built-in network and has no weights: engine %s needs a file",
+                         s->model, e->name);
+    return WEFT_OK;
+}
+
 /* Devices that have segments. */
 static weft_status find_workers(running *r)
 {
     const weft_split_net *s = r->b.s;
     int *device = WEFT_NEW(r->a, int, s->n_devices);
-    const weft_engine *engine;
+    const weft_engine *first = NULL;
 
     for (int d = 0; d < s->n_devices; d++) {
         bool is_used = false;
@@ -290,12 +325,7 @@ static weft_status find_workers(running *r)
             is_used |= s->segment[i].device == d;
         if (!is_used)
             continue;
-        if (s->device[d].engine == NULL)
-            return weft_fail(WEFT_E_INPUT,
-                             "device '%s' has no engine: weft run needs 'engine' and 'cpus' in the "
-                             "platform file (weft profile --devices writes one)",
-                             s->device[d].name);
-        WEFT_TRY(weft_engine_find(s->device[d].engine, &engine));
+        WEFT_TRY(check_engine(r, d, &first));
         device[r->b.n_workers++] = d;
     }
     r->b.worker_device = device;
@@ -317,18 +347,16 @@ static const char *whole_engine(const running *r)
 /* A processor for each process: no two devices have one in common, and there are as many. */
 static bool has_room(const running *r)
 {
-    uint64_t seen = 0;
+    bool seen[WEFT_MOST_CPUS] = {false};
     int n = 0;
 
     for (int w = 0; w < r->b.n_workers; w++) {
         const weft_segment_device *d = &r->b.s->device[r->b.worker_device[w]];
 
         for (int i = 0; i < d->n_cores; i++) {
-            uint64_t bit = (uint64_t)1 << (d->cores[i] & 63);
-
-            if (seen & bit)
+            if (d->cores[i] >= WEFT_MOST_CPUS || seen[d->cores[i]])
                 return false;
-            seen |= bit;
+            seen[d->cores[i]] = true;
         }
         n += d->n_cores > 0 ? d->n_cores : 1;
     }
@@ -339,8 +367,11 @@ static weft_status run_all(running *r)
 {
     WEFT_TRY(fill_inputs(r));
     if (r->b.whole_by != NULL) {
+        double begin_s = weft_wall_s();
+
         WEFT_TRY(start(r, r->b.n_workers));
         WEFT_TRY(watch(r, false));
+        r->stall_s = fmax(r->stall_s, STALL_FACTOR / 10 * (weft_wall_s() - begin_s));
     }
     if (r->b.o->uses_sockets)
         WEFT_TRY(make_sockets(r));
@@ -606,8 +637,9 @@ weft_status weft_execute(const weft_split_net *s, const weft_execute_options *o,
     WEFT_TRY(find_workers(&r));
     r.b.has_room = has_room(&r);
     r.b.whole_by = o->model != NULL ? whole_engine(&r) : NULL;
-    lay_out(&r);
-    status = run_all(&r);
+    status = lay_out(&r);
+    if (status == WEFT_OK)
+        status = run_all(&r);
     end_all(&r);
     close_sockets(&r);
     if (status == WEFT_OK)

@@ -11,13 +11,14 @@
 #include <string.h>
 
 #include "local.h"
+#include "pace.h"
 
-enum { MOST_CPUS = 1024, MOST_ENGINES = 16 };
+enum { MOST_ENGINES = 16 };
 
 typedef struct listing {
     weft_arena *a;
     const weft_engine_places *where;
-    int n_cpus, cpu[MOST_CPUS];
+    int n_cpus, cpu[WEFT_MOST_CPUS];
     int n_engines;
     const weft_engine *engine[MOST_ENGINES];
     const char *version[MOST_ENGINES];
@@ -32,7 +33,7 @@ static void find_cpus(listing *l, int most)
         l->n_cpus = 1;
         return;
     }
-    for (int i = 0; i < MOST_CPUS && l->n_cpus < most; i++)
+    for (int i = 0; i < WEFT_MOST_CPUS && l->n_cpus < most; i++)
         if (CPU_ISSET((size_t)i, &set))
             l->cpu[l->n_cpus++] = i;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "hash.h"
+#include "pace.h"
+#include "split_folder.h"
 
 uint64_t weft_file_hash(const void *data, size_t size)
 {
@@ -26,6 +28,18 @@ uint64_t weft_file_hash(const void *data, size_t size)
     for (; size > 0; size--)
         h = (h ^ *at++) * 0x100000001b3u;
     return weft_hash_end(h);
+}
+
+weft_status weft_file_hash_of(const char *path, uint64_t *out)
+{
+    weft_file f;
+    weft_status status;
+
+    WEFT_TRY(weft_file_open(path, &f));
+    *out = weft_file_hash(f.data, f.size);
+    status = weft_file_check(&f);
+    weft_file_close(&f);
+    return status;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -104,6 +118,19 @@ static weft_doc *tensors_doc(const weft_split_net *s, weft_arena *a)
     return list;
 }
 
+static weft_doc *weights_doc(const weft_split_net *s, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < s->n_weights; i++) {
+        weft_doc *map = weft_add_map(a, list);
+
+        weft_put_text(a, map, "file", s->weight[i].file);
+        put_hash(a, map, "hash", s->weight[i].hash);
+    }
+    return list;
+}
+
 weft_doc *weft_manifest_doc(const weft_split_net *s, const char *const *file, int n_files,
                             weft_arena *a)
 {
@@ -121,6 +148,7 @@ weft_doc *weft_manifest_doc(const weft_split_net *s, const char *const *file, in
     weft_doc_put(a, d, "devices", devices_doc(s, a));
     weft_doc_put(a, d, "segments", segments_doc(s, a));
     weft_doc_put(a, d, "tensors", tensors_doc(s, a));
+    weft_doc_put(a, d, "weights", weights_doc(s, a));
     weft_doc_put(a, d, "files", weft_texts_doc(file, n_files, a));
     return d;
 }
@@ -181,22 +209,26 @@ static weft_status read_int(const weft_doc *map, const char *key, int lowest, in
     return WEFT_OK;
 }
 
+static weft_status check_maps(const weft_doc *list)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->item[i]->kind != WEFT_DOC_MAP)
+            return weft_doc_fail(list->item[i], "this is %s, expected a map",
+                                 weft_doc_kind_name(list->item[i]->kind));
+    return WEFT_OK;
+}
+
 /* A list of maps, not empty. */
 static weft_status need_maps(const weft_doc *d, const char *key, const weft_doc **out)
 {
     WEFT_TRY(weft_doc_need(d, key, WEFT_DOC_LIST, out));
     if ((*out)->n == 0)
         return weft_doc_fail(*out, "%s is empty", key);
-    for (int i = 0; i < (*out)->n; i++)
-        if ((*out)->item[i]->kind != WEFT_DOC_MAP)
-            return weft_doc_fail((*out)->item[i], "this is %s, expected a map",
-                                 weft_doc_kind_name((*out)->item[i]->kind));
-    return WEFT_OK;
+    return check_maps(*out);
 }
 
 static weft_status read_devices(reading *r, const weft_doc *list)
 {
-    enum { MOST_CORES = 1024 };
     weft_segment_device *device = WEFT_NEW(r->a, weft_segment_device, list->n);
 
     r->out->device = device;
@@ -206,7 +238,8 @@ static weft_status read_devices(reading *r, const weft_doc *list)
 
         WEFT_TRY(weft_doc_text(map, "name", &device[i].name));
         WEFT_TRY(read_text_or_null(map, "engine", &device[i].engine));
-        WEFT_TRY(read_ints(map, "cpus", MOST_CORES, r->a, &device[i].cores, &device[i].n_cores));
+        WEFT_TRY(
+            read_ints(map, "cpus", WEFT_MOST_CPUS, r->a, &device[i].cores, &device[i].n_cores));
     }
     return WEFT_OK;
 }
@@ -325,6 +358,27 @@ static weft_status read_segments(reading *r, const weft_doc *list, int n_tensors
     return WEFT_OK;
 }
 
+static weft_status read_weights(reading *r, const weft_doc *d)
+{
+    const weft_doc *list = NULL;
+    weft_weight_file *weight;
+
+    WEFT_TRY(weft_doc_need(d, "weights", WEFT_DOC_LIST, &list));
+    WEFT_TRY(check_maps(list));
+    r->out->weight = weight = WEFT_NEW(r->a, weft_weight_file, list->n + 1);
+    r->out->n_weights = list->n;
+    for (int i = 0; i < list->n; i++) {
+        WEFT_TRY(weft_doc_text(list->item[i], "file", &weight[i].file));
+        WEFT_TRY(read_hash(list->item[i], "hash", &weight[i].hash));
+        if (!weft_is_below(weight[i].file))
+            return weft_doc_fail(list->item[i],
+                                 "file is '%.80s', expected a name below the folder of the "
+                                 "manifest",
+                                 weight[i].file);
+    }
+    return WEFT_OK;
+}
+
 /* What is read was made before, by the segment that the tensor names. */
 static weft_status check_order(const weft_split_net *s, const weft_doc *list)
 {
@@ -345,12 +399,9 @@ static weft_status check_order(const weft_split_net *s, const weft_doc *list)
 static weft_status check_file(const weft_split_net *s, const char *name, uint64_t hash,
                               weft_arena *a)
 {
-    weft_file f;
     uint64_t found;
 
-    WEFT_TRY(weft_file_open(weft_arena_print(a, "%s/%s", s->folder, name), &f));
-    found = weft_file_hash(f.data, f.size);
-    weft_file_close(&f);
+    WEFT_TRY(weft_file_hash_of(weft_arena_print(a, "%s/%s", s->folder, name), &found));
     if (found == hash)
         return WEFT_OK;
     return weft_fail(WEFT_E_INPUT,
@@ -392,13 +443,15 @@ static weft_status read_manifest(const weft_doc *d, reading *r)
     s->n_segments = segments->n;
     WEFT_TRY(read_segments(r, segments, tensors->n));
     WEFT_TRY(read_tensors(r, tensors));
+    WEFT_TRY(read_weights(r, d));
     return check_order(s, segments);
 }
 
 static weft_status check_manifest(const weft_doc *d)
 {
-    static const char *const keys[] = {"schema",   "model",   "transfer", "host",    "latency_s",
-                                       "period_s", "devices", "segments", "tensors", "files"};
+    static const char *const keys[] = {"schema",    "model",    "transfer", "host",
+                                       "latency_s", "period_s", "devices",  "segments",
+                                       "tensors",   "weights",  "files"};
     const char *schema = NULL;
 
     if (d->kind != WEFT_DOC_MAP)
@@ -438,6 +491,8 @@ weft_status weft_split_net_read(const char *folder, weft_arena *a, weft_split_ne
     WEFT_TRY(read_manifest(d, &r));
     for (int i = 0; i < out->n_segments; i++)
         WEFT_TRY(check_file(out, out->segment[i].file, out->segment[i].hash, a));
+    for (int i = 0; i < out->n_weights; i++)
+        WEFT_TRY(check_file(out, out->weight[i].file, out->weight[i].hash, a));
     return WEFT_OK;
 }
 
@@ -451,8 +506,7 @@ weft_status weft_manifest_files(const char *folder, weft_arena *a, const char *c
     *file = name = WEFT_NEW(a, const char *, list->n + 1);
     *n = 0;
     for (int i = 0; i < list->n; i++)
-        if (list->item[i]->kind == WEFT_DOC_TEXT && list->item[i]->text[0] != '/' &&
-            strstr(list->item[i]->text, "..") == NULL)
+        if (list->item[i]->kind == WEFT_DOC_TEXT && weft_is_below(list->item[i]->text))
             name[(*n)++] = list->item[i]->text;
     return WEFT_OK;
 }

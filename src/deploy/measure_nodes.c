@@ -341,7 +341,7 @@ static weft_status wait_for(pid_t child, const told *t, const char *what, double
 
     while (ended == 0 || (ended < 0 && errno == EINTR)) {
         poll(NULL, 0, LOOK_MS);
-        is_stopped |= stop != NULL && *stop;
+        is_stopped |= (stop != NULL && *stop) || weft_end_is_near();
         is_late |= weft_wall_s() - begin_s > limit_s;
         if (is_stopped || is_late)
             kill(child, SIGKILL);
@@ -532,8 +532,9 @@ static weft_status bring_weights(const char *from, const char *to)
     return status;
 }
 
-weft_status weft_normalise(const weft_engine *e, const weft_engine_places *where, const char *from,
-                           int level, const char *to)
+/* Into a file that takes the place of `to` when it is complete. */
+static weft_status write_normal(const weft_engine *e, const weft_engine_places *where,
+                                const char *from, int level, const char *part, const char *to)
 {
     told *t = shared(sizeof *t);
     weft_status status;
@@ -541,9 +542,26 @@ weft_status weft_normalise(const weft_engine *e, const weft_engine_places *where
 
     status = start(&child, "weft:normalise");
     if (status == WEFT_OK && child == 0)
-        leave(t, normalise(e, where, from, level, to));
+        leave(t, normalise(e, where, from, level, part));
     if (status == WEFT_OK)
         status = wait_for(child, t, from, 10 * GRACE_S, NULL);
     weft_subprocess_release(t, sizeof *t);
-    return status == WEFT_OK ? bring_weights(from, to) : status;
+    if (status == WEFT_OK)
+        status = bring_weights(from, part);
+    if (status == WEFT_OK && rename(part, to) != 0)
+        status = weft_fail(WEFT_E_SYSTEM, "%s: cannot be written: %s", to, strerror(errno));
+    return status;
+}
+
+weft_status weft_normalise(const weft_engine *e, const weft_engine_places *where, const char *from,
+                           int level, const char *to)
+{
+    weft_arena *a = weft_arena_new();
+    const char *part = weft_arena_print(a, "%s.%ld.part", to, (long)getpid());
+    weft_status status = write_normal(e, where, from, level, part, to);
+
+    if (status != WEFT_OK)
+        unlink(part);
+    weft_arena_free(a);
+    return status;
 }

@@ -15,10 +15,10 @@ typedef struct plugin {
 } plugin;
 
 typedef struct session {
+    weft_arena *a; /* of all of it */
     const plugin *of;
     void *net;
-    int n_inputs, n_outputs, n_slots;
-    weft_session_tensor *input, *output;
+    weft_session_spec spec;
     const char **name; /* [n_outputs], as the next two */
     void **to;
     size_t *bytes;
@@ -62,12 +62,7 @@ static void unload(void *of)
 
     if (s->net != NULL)
         s->of->api.close(s->net);
-    free(s->input);
-    free(s->output);
-    free(s->name);
-    free(s->to);
-    free(s->bytes);
-    free(s);
+    weft_arena_free(s->a);
 }
 
 static weft_status check_type(const weft_session_tensor *t, int n)
@@ -79,18 +74,22 @@ static weft_status check_type(const weft_session_tensor *t, int n)
     return WEFT_OK;
 }
 
-static void *zeros(int n, size_t size)
+static session *new_session(const plugin *p, const weft_session_spec *spec)
 {
-    void *p = calloc((size_t)n + 1, size);
+    weft_arena *a = weft_arena_new();
+    session *s = WEFT_NEW(a, session, 1);
 
-    if (p == NULL)
-        weft_out_of_memory(((size_t)n + 1) * size);
-    return p;
-}
-
-static weft_session_tensor *copied(const weft_session_tensor *t, int n)
-{
-    return memcpy(zeros(n, sizeof *t), t, (size_t)n * sizeof *t);
+    s->a = a;
+    s->of = p;
+    s->spec = weft_session_spec_copy(spec, a);
+    s->name = WEFT_NEW(a, const char *, spec->n_outputs + 1);
+    s->to = WEFT_NEW(a, void *, spec->n_outputs + 1);
+    s->bytes = WEFT_NEW(a, size_t, spec->n_outputs + 1);
+    for (int i = 0; i < spec->n_outputs; i++) {
+        s->name[i] = spec->output[i].name;
+        s->bytes[i] = spec->output[i].bytes;
+    }
+    return s;
 }
 
 static weft_status load(void *state, const weft_session_spec *spec, void **out)
@@ -101,27 +100,13 @@ static weft_status load(void *state, const weft_session_spec *spec, void **out)
 
     WEFT_TRY(check_type(spec->input, spec->n_inputs));
     WEFT_TRY(check_type(spec->output, spec->n_outputs));
-    s = zeros(1, sizeof *s);
-    s->of = p;
-    s->n_inputs = spec->n_inputs;
-    s->n_outputs = spec->n_outputs;
-    s->n_slots = spec->n_slots;
-    s->input = copied(spec->input, spec->n_inputs);
-    s->output = copied(spec->output, spec->n_outputs);
-    s->name = zeros(spec->n_outputs, sizeof *s->name);
-    s->to = zeros(spec->n_outputs, sizeof *s->to);
-    s->bytes = zeros(spec->n_outputs, sizeof *s->bytes);
-    for (int i = 0; i < spec->n_outputs; i++) {
-        s->name[i] = spec->output[i].name;
-        s->bytes[i] = spec->output[i].bytes;
-    }
+    s = new_session(p, spec);
     s->net = p->api.open(spec->path, p->n_threads, error, sizeof error);
-    if (s->net == NULL) {
-        unload(s);
-        return weft_fail(WEFT_E_INPUT, "%s: OpenCV says: %s", spec->path, error);
-    }
     *out = s;
-    return WEFT_OK;
+    if (s->net != NULL)
+        return WEFT_OK;
+    unload(s);
+    return weft_fail(WEFT_E_INPUT, "%s: OpenCV says: %s", spec->path, error);
 }
 
 static weft_status run(void *of, int slot)
@@ -129,16 +114,16 @@ static weft_status run(void *of, int slot)
     session *s = of;
     char error[400] = "";
 
-    for (int i = 0; i < s->n_inputs; i++) {
-        const weft_session_tensor *t = &s->input[i];
+    for (int i = 0; i < s->spec.n_inputs; i++) {
+        const weft_session_tensor *t = &s->spec.input[i];
 
         if (!s->of->api.set_input(s->net, t->name, t->shape->dim, t->shape->rank, t->data[slot],
                                   error, sizeof error))
             return weft_fail(WEFT_E_INPUT, "OpenCV says: %s", error);
     }
-    for (int i = 0; i < s->n_outputs; i++)
-        s->to[i] = s->output[i].data[slot];
-    if (!s->of->api.run(s->net, s->n_outputs, s->name, s->to, s->bytes, error, sizeof error))
+    for (int i = 0; i < s->spec.n_outputs; i++)
+        s->to[i] = s->spec.output[i].data[slot];
+    if (!s->of->api.run(s->net, s->spec.n_outputs, s->name, s->to, s->bytes, error, sizeof error))
         return weft_fail(WEFT_E_INPUT, "OpenCV says: %s", error);
     return WEFT_OK;
 }
@@ -148,8 +133,5 @@ const weft_engine weft_engine_opencv = {
     .title = "OpenCV DNN",
     .most_level = 0,
     .tolerance = 1e-3,
-    .open = open,
-    .load = load,
-    .run = run,
-    .unload = unload,
+    WEFT_ENGINE_FUNCTIONS,
 };

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,23 +22,33 @@ struct network {
     std::vector<cv::Mat> result;
 };
 
-void tell(const cv::Exception &e, char *error, size_t size)
+// What has just been thrown, in one line.
+void tell(char *error, size_t size)
 {
-    std::snprintf(error, size, "%s", e.err.c_str());
+    try {
+        throw;
+    } catch (const cv::Exception &e) {
+        std::snprintf(error, size, "%s", e.err.c_str());
+    } catch (const std::exception &e) {
+        std::snprintf(error, size, "%s", e.what());
+    } catch (...) {
+        std::snprintf(error, size, "unknown exception");
+    }
+    error[std::strcspn(error, "\r\n")] = '\0';
 }
 
 void *open_network(const char *path, int n_threads, char *error, size_t size)
 {
     try {
-        network *n = new network;
+        std::unique_ptr<network> n(new network);
 
         cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
         cv::setNumThreads(n_threads);
         n->net = cv::dnn::readNetFromONNX(path);
         n->net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
-        return n;
-    } catch (const cv::Exception &e) {
-        tell(e, error, size);
+        return n.release();
+    } catch (...) {
+        tell(error, size);
         return nullptr;
     }
 }
@@ -54,8 +66,8 @@ int set_input(void *of, const char *name, const int64_t *dim, int rank, void *da
 
         static_cast<network *>(of)->net.setInput(cv::Mat(rank, shape.data(), CV_32F, data), name);
         return 1;
-    } catch (const cv::Exception &e) {
-        tell(e, error, size);
+    } catch (...) {
+        tell(error, size);
         return 0;
     }
 }
@@ -83,8 +95,8 @@ int run_network(void *of, int n, const char *const *name, void *const *to, const
             if (!copy(net->result[i], name[i], to[i], bytes[i], error, size))
                 return 0;
         return 1;
-    } catch (const cv::Exception &e) {
-        tell(e, error, size);
+    } catch (...) {
+        tell(error, size);
         return 0;
     }
 }

@@ -60,6 +60,7 @@ typedef struct runtime {
 } runtime;
 
 typedef struct session {
+    weft_arena *a; /* of all of it */
     const runtime *r;
     OrtSession *of;
     int n_inputs, n_outputs, n_slots;
@@ -208,7 +209,7 @@ static weft_status get_api(runtime *r, void *library)
 static weft_status open(const weft_engine_places *where, int n_threads, void **state,
                         const char **version)
 {
-    enum { ONLY_ERRORS = 3, DEVICE_ALLOCATOR = 0, DEFAULT_MEMORY = 0 };
+    enum { NOTHING_LESS_THAN_FATAL = 4, DEVICE_ALLOCATOR = 0, DEFAULT_MEMORY = 0 };
     runtime *r = calloc(1, sizeof *r);
     void *library;
 
@@ -219,7 +220,8 @@ static weft_status open(const weft_engine_places *where, int n_threads, void **s
     WEFT_TRY(find_library(where, &library));
     WEFT_TRY(get_api(r, library));
     *version = r->version;
-    WEFT_TRY(check(r, ((create_env_f)r->api[CREATE_ENV])(ONLY_ERRORS, "weft", &r->env), "start"));
+    WEFT_TRY(check(r, ((create_env_f)r->api[CREATE_ENV])(NOTHING_LESS_THAN_FATAL, "weft", &r->env),
+                   "start"));
     return check(r,
                  ((create_memory_f)r->api[CREATE_CPU_MEMORY_INFO])(DEVICE_ALLOCATOR, DEFAULT_MEMORY,
                                                                    &r->memory),
@@ -265,15 +267,6 @@ static weft_status make_values(session *s, const weft_session_tensor *t, int n, 
     return WEFT_OK;
 }
 
-static void *zeros(int n, size_t size)
-{
-    void *p = calloc((size_t)n + 1, size);
-
-    if (p == NULL)
-        weft_out_of_memory(((size_t)n + 1) * size);
-    return p;
-}
-
 static void unload(void *of)
 {
     session *s = of;
@@ -283,25 +276,23 @@ static void unload(void *of)
     for (int i = 0; i < s->n_slots * s->n_outputs; i++)
         release(s->r, RELEASE_VALUE, s->output[i]);
     release(s->r, RELEASE_SESSION, s->of);
-    free(s->input_name);
-    free(s->output_name);
-    free(s->input);
-    free(s->output);
-    free(s);
+    weft_arena_free(s->a);
 }
 
 static session *new_session(const runtime *r, const weft_session_spec *spec)
 {
-    session *s = zeros(1, sizeof *s);
+    weft_arena *a = weft_arena_new();
+    session *s = WEFT_NEW(a, session, 1);
 
+    s->a = a;
     s->r = r;
     s->n_inputs = spec->n_inputs;
     s->n_outputs = spec->n_outputs;
     s->n_slots = spec->n_slots;
-    s->input_name = zeros(spec->n_inputs, sizeof *s->input_name);
-    s->output_name = zeros(spec->n_outputs, sizeof *s->output_name);
-    s->input = zeros(spec->n_inputs * spec->n_slots, sizeof *s->input);
-    s->output = zeros(spec->n_outputs * spec->n_slots, sizeof *s->output);
+    s->input_name = WEFT_NEW(a, const char *, spec->n_inputs + 1);
+    s->output_name = WEFT_NEW(a, const char *, spec->n_outputs + 1);
+    s->input = WEFT_NEW(a, OrtValue *, spec->n_inputs * spec->n_slots + 1);
+    s->output = WEFT_NEW(a, OrtValue *, spec->n_outputs * spec->n_slots + 1);
     return s;
 }
 
@@ -364,9 +355,6 @@ const weft_engine weft_engine_ort = {
     .title = "ONNX Runtime",
     .most_level = 2,
     .tolerance = 1e-4,
-    .open = open,
-    .load = load,
-    .run = run,
-    .unload = unload,
+    WEFT_ENGINE_FUNCTIONS,
     .normalise = normalise,
 };

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { PACER_STEPS = 8000, MOST_CPUS = 1024, RT_LIMIT_US = 900000 };
+enum { PACER_STEPS = 8000, RT_LIMIT_US = 900000 };
 
 static double spin(int n_steps)
 {
@@ -43,7 +43,7 @@ bool weft_pin(const int *cpu, int n)
 
     CPU_ZERO(&set);
     for (int i = 0; i < n; i++)
-        if (cpu[i] >= 0 && cpu[i] < MOST_CPUS)
+        if (cpu[i] >= 0 && cpu[i] < WEFT_MOST_CPUS)
             CPU_SET((size_t)cpu[i], &set);
     return n == 0 || sched_setaffinity(0, sizeof set, &set) == 0;
 }

@@ -9,6 +9,8 @@
 
 #include "base.h"
 
+enum { WEFT_MOST_CPUS = 1024 };
+
 #define WEFT_PACER_SLACK 1.02 /* a sample counts up to here, of the fastest pacer */
 
 double weft_pacer_s(void); /* runs one: its seconds */

@@ -19,13 +19,11 @@
 #include "model.h"
 
 typedef struct session {
+    weft_arena *a; /* of all but the model */
     weft_model *model;
-    double paced_s;
-    uint64_t *value; /* [tensors of the graph] */
-    uint64_t *node;  /* [nodes] of operator and attributes */
-    int n_inputs, n_outputs, n_slots;
-    weft_session_tensor *input, *output;
-    void **data;               /* of inputs, then of outputs, by slot */
+    weft_session_spec spec;
+    uint64_t *value;           /* [tensors of the graph] */
+    uint64_t *node;            /* [nodes] of operator and attributes */
     int *input_at, *output_at; /* tensors of the graph */
 } session;
 
@@ -164,30 +162,12 @@ static weft_status open(const weft_engine_places *where, int n_threads, void **s
     return WEFT_OK;
 }
 
-static void *copied(const void *from, int n, size_t size)
-{
-    void *p = calloc((size_t)n + 1, size);
-
-    if (p == NULL)
-        weft_out_of_memory(((size_t)n + 1) * size);
-    if (from != NULL)
-        memcpy(p, from, (size_t)n * size);
-    return p;
-}
-
 static void unload(void *of)
 {
     session *s = of;
 
     weft_model_free(s->model);
-    free(s->value);
-    free(s->node);
-    free(s->input);
-    free(s->output);
-    free(s->input_at);
-    free(s->output_at);
-    free(s->data);
-    free(s);
+    weft_arena_free(s->a);
 }
 
 /* The tensor of this name; -1: the network does not depend on it. */
@@ -208,49 +188,34 @@ static weft_status find_tensors(const session *s, const weft_session_tensor *t, 
     return WEFT_OK;
 }
 
-static void copy_places(session *s)
+static weft_status open_session(session *s, const weft_session_spec *spec)
 {
-    int at = 0;
-
-    s->data = copied(NULL, s->n_slots * (s->n_inputs + s->n_outputs), sizeof *s->data);
-    for (int i = 0; i < s->n_inputs + s->n_outputs; i++) {
-        weft_session_tensor *t = i < s->n_inputs ? &s->input[i] : &s->output[i - s->n_inputs];
-
-        memcpy(s->data + at, t->data, (size_t)s->n_slots * sizeof *s->data);
-        t->data = s->data + at;
-        at += s->n_slots;
-    }
+    s->spec = weft_session_spec_copy(spec, s->a);
+    s->input_at = WEFT_NEW(s->a, int, spec->n_inputs + 1);
+    s->output_at = WEFT_NEW(s->a, int, spec->n_outputs + 1);
+    WEFT_TRY(weft_model_open(spec->path, NULL, &s->model));
+    WEFT_TRY(find_tensors(s, s->spec.input, s->spec.n_inputs, s->input_at, spec->path));
+    WEFT_TRY(find_tensors(s, s->spec.output, s->spec.n_outputs, s->output_at, spec->path));
+    s->value = WEFT_NEW(s->a, uint64_t, s->model->graph->n_tensors + 1);
+    s->node = WEFT_NEW(s->a, uint64_t, s->model->graph->n_nodes + 1);
+    hash_all(s);
+    return WEFT_OK;
 }
 
 static weft_status load(void *state, const weft_session_spec *spec, void **out)
 {
-    session *s = copied(NULL, 1, sizeof *s);
+    weft_arena *a = weft_arena_new();
+    session *s = WEFT_NEW(a, session, 1);
     weft_status status;
 
     (void)state;
-    s->paced_s = spec->paced_s;
-    s->n_inputs = spec->n_inputs;
-    s->n_outputs = spec->n_outputs;
-    s->n_slots = spec->n_slots;
-    s->input = copied(spec->input, spec->n_inputs, sizeof *s->input);
-    s->output = copied(spec->output, spec->n_outputs, sizeof *s->output);
-    s->input_at = copied(NULL, spec->n_inputs, sizeof *s->input_at);
-    s->output_at = copied(NULL, spec->n_outputs, sizeof *s->output_at);
-    copy_places(s);
-    status = weft_model_open(spec->path, NULL, &s->model);
-    if (status == WEFT_OK)
-        status = find_tensors(s, s->input, s->n_inputs, s->input_at, spec->path);
-    if (status == WEFT_OK)
-        status = find_tensors(s, s->output, s->n_outputs, s->output_at, spec->path);
-    if (status != WEFT_OK) {
+    s->a = a;
+    status = open_session(s, spec);
+    if (status != WEFT_OK)
         unload(s);
-        return status;
-    }
-    s->value = copied(NULL, s->model->graph->n_tensors, sizeof *s->value);
-    s->node = copied(NULL, s->model->graph->n_nodes, sizeof *s->node);
-    hash_all(s);
-    *out = s;
-    return WEFT_OK;
+    else
+        *out = s;
+    return status;
 }
 
 static weft_status run(void *of, int slot)
@@ -258,14 +223,16 @@ static weft_status run(void *of, int slot)
     double begin_s = weft_wall_s();
     session *s = of;
 
-    for (int i = 0; i < s->n_inputs; i++)
+    for (int i = 0; i < s->spec.n_inputs; i++)
         if (s->input_at[i] >= 0)
-            s->value[s->input_at[i]] = read_value(s->input[i].data[slot], s->input[i].bytes);
+            s->value[s->input_at[i]] =
+                read_value(s->spec.input[i].data[slot], s->spec.input[i].bytes);
     compute(s);
-    for (int i = 0; i < s->n_outputs; i++)
+    for (int i = 0; i < s->spec.n_outputs; i++)
         if (s->output_at[i] >= 0)
-            write_value(s->value[s->output_at[i]], s->output[i].data[slot], s->output[i].bytes);
-    while (weft_wall_s() - begin_s < s->paced_s)
+            write_value(s->value[s->output_at[i]], s->spec.output[i].data[slot],
+                        s->spec.output[i].bytes);
+    while (weft_wall_s() - begin_s < s->spec.paced_s)
         continue;
     return WEFT_OK;
 }
@@ -274,8 +241,5 @@ const weft_engine weft_engine_paced = {
     .name = "paced",
     .title = "paced",
     .most_level = -1,
-    .open = open,
-    .load = load,
-    .run = run,
-    .unload = unload,
+    WEFT_ENGINE_FUNCTIONS,
 };

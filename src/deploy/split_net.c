@@ -6,18 +6,15 @@
  * 2. A segment has the nodes of the file byte for byte, the weights it reads, and constants that are
  *    computed from weights. Weights in files beside the model stay there: the folder gets a second
  *    name of these files (a hard link), or a copy where the file system has none.
- * 3. The manifest is written last: without it the folder is no split network. What was written
- *    before an error is removed. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
+ * 3. All is written beside an earlier split in the folder and takes its place when it is complete
+ *    (split_folder.c). */
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cost.h"
 #include "cut_network.h"
 #include "manifest.h"
+#include "split_folder.h"
 #include "weights.h"
 
 typedef struct writing {
@@ -30,8 +27,9 @@ typedef struct writing {
     int *tensor_of; /* [values] number among the tensors, or -1 */
     WEFT_VEC(weft_segment_tensor) tensor;
     weft_segment *segment;
-    bool *is_paid;           /* [tasks] some segment has its seconds already */
-    weft_weight_files files; /* all that the folder holds, but the manifest */
+    bool *is_paid; /* [tasks] some segment has its seconds already */
+    weft_split_folder folder;
+    WEFT_VEC(const char *) files; /* all that the folder holds, but the manifest */
     weft_split_net *out;
 } writing;
 
@@ -75,20 +73,31 @@ static weft_status check_inputs(const writing *w)
 
 /* --- tensors --------------------------------------------------------------------------------- */
 
-static weft_status add_tensor(writing *w, int value, int producer)
+static const weft_tensor *graph_tensor(const writing *w, int value)
+{
+    int t = w->cut.value[value].tensor;
+
+    return t >= 0 ? &w->plan->graph->tensor[t] : NULL;
+}
+
+static bool is_sendable(const weft_tensor *t)
+{
+    return t != NULL && weft_shape_elements(t->shape) >= 0 && t->type != WEFT_TYPE_UNKNOWN &&
+           t->type != WEFT_STRING;
+}
+
+static weft_status add_tensor(writing *w, int value, const weft_tensor *t, int producer)
 {
     const weft_cut_value *v = &w->cut.value[value];
-    const weft_tensor *t = v->tensor >= 0 ? &w->plan->graph->tensor[v->tensor] : NULL;
     const char *name = weft_arena_text(w->a, v->name.at, v->name.n);
 
     if (w->tensor_of[value] >= 0)
         return WEFT_OK;
-    if (t == NULL || !weft_shape_is_static(t->shape) || t->type == WEFT_TYPE_UNKNOWN ||
-        t->type == WEFT_STRING)
-        return weft_fail(WEFT_E_INPUT,
-                         "'%s' goes from one segment to another, and its size depends on the data "
-                         "or is not known: it cannot be sent",
-                         name);
+    if (!is_sendable(t))
+        return weft_fail(
+            WEFT_E_INPUT, "'%s' goes from one segment to another, and %s: it cannot be sent", name,
+            t != NULL && t->type == WEFT_STRING ? "is of type string"
+                                                : "its size depends on the data or is not known");
     w->tensor_of[value] = w->tensor.n;
     WEFT_PUSH(w->a, w->tensor,
               ((weft_segment_tensor){.name = name,
@@ -99,33 +108,114 @@ static weft_status add_tensor(writing *w, int value, int producer)
     return WEFT_OK;
 }
 
+static int output_value(const writing *w, int i)
+{
+    weft_slice name = w->doc->graph->output[i].name;
+
+    return weft_map_get(w->cut.index, name.at, name.n);
+}
+
+/* Some files ask for an output twice. */
+static bool is_output_before(const writing *w, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (output_value(w, k) == output_value(w, i))
+            return true;
+    return false;
+}
+
+/* What segments read, and inputs that are asked for as outputs. */
 static weft_status add_inputs(writing *w)
 {
-    bool *is_read = WEFT_NEW(w->a, bool, w->cut.n_values + 1);
+    bool *is_used = WEFT_NEW(w->a, bool, w->cut.n_values + 1);
 
     for (int u = 0; u < w->doc->graph->n_nodes; u++)
         for (int i = 0; i < w->cut.node[u].n_reads && w->cut.segment_of[u] >= 0; i++)
-            is_read[w->cut.node[u].read[i]] = true;
+            is_used[w->cut.node[u].read[i]] = true;
+    for (int i = 0; i < w->doc->graph->n_outputs; i++)
+        if (output_value(w, i) >= 0)
+            is_used[output_value(w, i)] = true;
     for (int v = 0; v < w->cut.n_values; v++)
-        if (is_read[v] && w->cut.value[v].source == WEFT_CUT_INPUT)
-            WEFT_TRY(add_tensor(w, v, -1));
+        if (is_used[v] && w->cut.value[v].source == WEFT_CUT_INPUT)
+            WEFT_TRY(add_tensor(w, v, graph_tensor(w, v), -1));
     w->out->n_inputs = w->tensor.n;
     return WEFT_OK;
 }
 
-static weft_status add_outputs(writing *w)
+/* What the file says of an output that the graph does not have; NULL: too little. */
+static const weft_tensor *declared(const writing *w, const weft_onnx_value_info *v)
 {
-    for (int i = 0; i < w->doc->graph->n_outputs; i++) {
-        weft_slice name = w->doc->graph->output[i].name;
-        int v = weft_map_get(w->cut.index, name.at, name.n);
+    weft_tensor *t = WEFT_NEW(w->a, weft_tensor, 1);
+    weft_shape *shape = WEFT_NEW(w->a, weft_shape, 1);
 
-        if (v < 0 || w->cut.value[v].source != WEFT_CUT_MADE)
+    if (!v->is_tensor || !v->has_shape || v->n_dims > WEFT_MAX_RANK || v->elem_type <= 0 ||
+        v->elem_type >= WEFT_N_DTYPES)
+        return NULL;
+    for (int i = 0; i < v->n_dims; i++)
+        shape->dim[shape->rank++] = v->dim[i].value;
+    *t = (weft_tensor){.type = (weft_dtype)v->elem_type, .shape = shape};
+    if (is_sendable(t))
+        t->bytes = weft_dtype_bytes(t->type, weft_shape_elements(shape));
+    return t;
+}
+
+/* What nobody computes, weights and constants, comes from the first segment. */
+static weft_status add_output(writing *w, int i)
+{
+    const weft_onnx_value_info *info = &w->doc->graph->output[i];
+    int v = output_value(w, i), producer = 0;
+    const weft_tensor *t;
+
+    if (v < 0)
+        return weft_fail(WEFT_E_INPUT, "output '%.*s' is made by no operator", (int)info->name.n,
+                         info->name.at);
+    t = graph_tensor(w, v) ? graph_tensor(w, v) : declared(w, info);
+    if (w->cut.value[v].source == WEFT_CUT_MADE)
+        producer = w->cut.segment_of[w->cut.value[v].at];
+    if (w->cut.value[v].source != WEFT_CUT_INPUT)
+        WEFT_TRY(add_tensor(w, v, t, producer));
+    w->tensor.at[w->tensor_of[v]].is_output = true;
+    return WEFT_OK;
+}
+
+/* A result of segment i that can be a tensor, the last such one; -1: none. */
+static int last_result(const writing *w, int i)
+{
+    const weft_cut_segment *s = &w->cut.segment[i];
+
+    for (int k = s->n_nodes - 1; k >= 0; k--) {
+        const weft_onnx_node *n = &w->doc->graph->node[s->node[k]];
+
+        for (int j = 0; j < n->n_outputs; j++) {
+            weft_slice name = n->output[j];
+            int v = name.n > 0 ? weft_map_get(w->cut.index, name.at, name.n) : -1;
+
+            if (v >= 0 && is_sendable(graph_tensor(w, v)))
+                return v;
+        }
+    }
+    return -1;
+}
+
+/* Runtimes run nothing that makes nothing: a segment whose results nobody reads gives its last. */
+static weft_status add_unread(writing *w)
+{
+    bool *has = WEFT_NEW(w->a, bool, w->cut.n_segments + 1);
+
+    for (int t = 0; t < w->tensor.n; t++)
+        if (w->tensor.at[t].producer >= 0)
+            has[w->tensor.at[t].producer] = true;
+    for (int i = 0; i < w->cut.n_segments; i++) {
+        int v = has[i] ? -1 : last_result(w, i);
+
+        if (has[i])
+            continue;
+        if (v < 0)
             return weft_fail(WEFT_E_INPUT,
-                             "output '%.*s' is made by no operator that runs: such a network "
-                             "cannot be split",
-                             (int)name.n, name.at);
-        WEFT_TRY(add_tensor(w, v, w->cut.segment_of[w->cut.value[v].at]));
-        w->tensor.at[w->tensor_of[v]].is_output = true;
+                             "node '%s' makes nothing that is read or of a known size: such a "
+                             "network cannot be split",
+                             w->cut.node[w->cut.segment[i].node[0]].name);
+        WEFT_TRY(add_tensor(w, v, graph_tensor(w, v), i));
     }
     return WEFT_OK;
 }
@@ -142,9 +232,11 @@ static weft_status add_tensors(writing *w)
             const weft_cut_value *x = &w->cut.value[v];
 
             if (x->source == WEFT_CUT_MADE && w->cut.segment_of[x->at] != w->cut.segment_of[u])
-                WEFT_TRY(add_tensor(w, v, w->cut.segment_of[x->at]));
+                WEFT_TRY(add_tensor(w, v, graph_tensor(w, v), w->cut.segment_of[x->at]));
         }
-    return add_outputs(w);
+    for (int i = 0; i < w->doc->graph->n_outputs; i++)
+        WEFT_TRY(add_output(w, i));
+    return add_unread(w);
 }
 
 /* --- segments -------------------------------------------------------------------------------- */
@@ -214,9 +306,7 @@ static void add_result(making *m, weft_slice name)
 {
     writing *w = m->w;
     int v = name.n > 0 ? weft_map_get(w->cut.index, name.at, name.n) : -1;
-    const weft_tensor *t = v >= 0 && w->cut.value[v].tensor >= 0
-                               ? &w->plan->graph->tensor[w->cut.value[v].tensor]
-                               : NULL;
+    const weft_tensor *t = v >= 0 ? graph_tensor(w, v) : NULL;
 
     if (v < 0)
         return;
@@ -224,6 +314,20 @@ static void add_result(making *m, weft_slice name)
         WEFT_PUSH(w->a, m->makes, w->tensor_of[v]);
     else if (t != NULL && t->type != WEFT_TYPE_UNKNOWN && weft_shape_is_static(t->shape))
         WEFT_PUSH(w->a, m->inner, weft_onnx_value_of(t->name, t->type, t->shape, w->a));
+}
+
+/* Outputs that nobody computes: the first segment has them as weights or constants. */
+static void add_constant_outputs(making *m)
+{
+    for (int i = 0; i < m->w->doc->graph->n_outputs && m->segment == 0; i++) {
+        int v = output_value(m->w, i);
+
+        if (m->w->cut.value[v].source == WEFT_CUT_INPUT ||
+            m->w->cut.value[v].source == WEFT_CUT_MADE || is_output_before(m->w, i))
+            continue;
+        add_read(m, v);
+        WEFT_PUSH(m->w->a, m->makes, m->w->tensor_of[v]);
+    }
 }
 
 static const weft_onnx_value_info *values_of(const writing *w, const int *tensor, int n)
@@ -360,9 +464,9 @@ static const double *send_times(const writing *w)
 
 static weft_status write_parts(writing *w, const char *name, const weft_bytes *part, int n)
 {
-    const char *path = weft_arena_print(w->a, "%s/%s", w->out->folder, name);
+    const char *path = weft_arena_print(w->a, "%s/%s", w->folder.stage, name);
 
-    WEFT_PUSH(w->a, w->files.name, name);
+    WEFT_PUSH(w->a, w->files, name);
     return weft_file_write_unsynced(path, part, n);
 }
 
@@ -408,6 +512,7 @@ static weft_status write_segment(writing *w, making *m, const weft_cut_segment *
             add_result(m, node->output[k]);
         WEFT_PUSH(w->a, m->nodes, from->node[i]);
     }
+    add_constant_outputs(m);
     s->device = from->device;
     s->file = weft_arena_print(w->a, "segment%04d-%s.onnx", m->segment,
                                w->plan->platform->device[from->device].name);
@@ -440,61 +545,6 @@ static weft_status write_segments(writing *w)
 }
 
 /* --- the folder ------------------------------------------------------------------------------ */
-
-/* Files first, then folders of theirs that are empty. */
-static void remove_files(const char *folder, const char *const *file, int n, weft_arena *a)
-{
-    for (int i = 0; i < n; i++)
-        unlink(weft_arena_print(a, "%s/%s", folder, file[i]));
-    for (int i = 0; i < n; i++)
-        for (const char *slash = strrchr(file[i], '/'); slash != NULL;) {
-            size_t length = (size_t)(slash - file[i]);
-
-            rmdir(weft_arena_print(a, "%s/%.*s", folder, (int)length, file[i]));
-            for (slash = NULL; length > 0 && slash == NULL; length--)
-                slash = file[i][length - 1] == '/' ? file[i] + length - 1 : NULL;
-        }
-}
-
-void weft_split_net_remove(const char *folder)
-{
-    weft_arena *a = weft_arena_new();
-    const char *const *file;
-    int n;
-
-    if (weft_manifest_files(folder, a, &file, &n) == WEFT_OK) {
-        unlink(weft_arena_print(a, "%s/%s", folder, WEFT_MANIFEST));
-        remove_files(folder, file, n, a);
-    }
-    rmdir(folder);
-    weft_arena_free(a);
-}
-
-/* A new folder, an empty one, or one with an earlier split, whose files go. */
-static weft_status make_folder(const char *folder, weft_arena *a)
-{
-    struct stat s;
-
-    if (mkdir(folder, 0777) == 0)
-        return WEFT_OK;
-    if (errno != EEXIST)
-        return weft_fail(WEFT_E_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
-    if (stat(weft_arena_print(a, "%s/%s", folder, WEFT_MANIFEST), &s) == 0) {
-        const char *const *file;
-        int n;
-
-        WEFT_TRY(weft_manifest_files(folder, a, &file, &n));
-        weft_split_net_remove(folder);
-    } else {
-        rmdir(folder);
-    }
-    if (mkdir(folder, 0777) == 0)
-        return WEFT_OK;
-    return weft_fail(WEFT_E_INPUT,
-                     "%s: is there and holds other things than a split network, expected a new or "
-                     "an empty folder",
-                     folder);
-}
 
 static weft_status write_settings(writing *w)
 {
@@ -537,11 +587,29 @@ static void fill(writing *w)
     out->plan_period_s = w->plan->period_s;
 }
 
-/* All but the manifest. */
+static weft_status bring_weights(writing *w)
+{
+    weft_weight_files files = {0};
+    weft_weight_file *weight;
+
+    WEFT_TRY(weft_weights_bring(w->doc, w->plan->source, w->folder.stage, w->a, &files));
+    w->out->weight = weight = WEFT_NEW(w->a, weft_weight_file, files.name.n + 1);
+    w->out->n_weights = files.name.n;
+    for (int i = 0; i < files.name.n; i++) {
+        const char *name = files.name.at[i];
+
+        weight[i].file = name;
+        WEFT_TRY(weft_file_hash_of(weft_arena_print(w->a, "%s/%s", w->folder.stage, name),
+                                   &weight[i].hash));
+        WEFT_PUSH(w->a, w->files, name);
+    }
+    return WEFT_OK;
+}
+
+/* Weights come last: their names are those of the model, and must be none of the others. */
 static weft_status write_files(writing *w)
 {
     WEFT_TRY(write_segments(w));
-    WEFT_TRY(weft_weights_bring(w->doc, w->plan->source, w->out->folder, w->a, &w->files));
     if (w->out->whole != NULL)
         WEFT_TRY(write_parts(w, w->out->whole, &w->document, 1));
     if (w->plan->plan != NULL) {
@@ -550,28 +618,30 @@ static weft_status write_files(writing *w)
         WEFT_TRY(write_text(w, "plan.json", weft_arena_print(w->a, "%s\n", text)));
         WEFT_TRY(write_settings(w));
     }
+    WEFT_TRY(bring_weights(w));
     fill(w);
     return WEFT_OK;
 }
 
+static weft_status write_all(writing *w)
+{
+    const char *path = weft_arena_print(w->a, "%s/" WEFT_MANIFEST, w->folder.stage), *text;
+
+    WEFT_TRY(write_files(w));
+    text = weft_doc_json(weft_manifest_doc(w->out, w->files.at, w->files.n, w->a), 1, w->a);
+    text = weft_arena_print(w->a, "%s\n", text);
+    return weft_file_write(path, text, strlen(text));
+}
+
 static weft_status write_folder(writing *w)
 {
-    const char *folder = w->out->folder, *text;
     weft_status status;
 
-    WEFT_TRY(make_folder(folder, w->a));
-    status = write_files(w);
-    if (status == WEFT_OK) {
-        text = weft_doc_json(weft_manifest_doc(w->out, w->files.name.at, w->files.name.n, w->a), 1,
-                             w->a);
-        text = weft_arena_print(w->a, "%s\n", text);
-        status = weft_file_write(weft_arena_print(w->a, "%s/%s", folder, WEFT_MANIFEST), text,
-                                 strlen(text));
-    }
-    if (status != WEFT_OK) {
-        remove_files(folder, w->files.name.at, w->files.name.n, w->a);
-        rmdir(folder);
-    }
+    WEFT_TRY(weft_split_folder_begin(w->out->folder, w->a, &w->folder));
+    status = write_all(w);
+    if (status == WEFT_OK)
+        return weft_split_folder_end(&w->folder, w->files.at, w->files.n);
+    weft_split_folder_abandon(&w->folder);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wait.c: sleeping and waking between processes (futex), and their ties to the parent. */
+/* wait.c: sleeping and waking between processes (futex), their ties to the parent, and signals. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <signal.h>
@@ -26,6 +26,37 @@ void weft_sleep(weft_run_control *c, uint32_t epoch)
     atomic_fetch_add(&c->n_sleepers, 1);
     syscall(SYS_futex, &c->epoch, FUTEX_WAIT, epoch, &tenth, NULL, 0);
     atomic_fetch_sub(&c->n_sleepers, 1);
+}
+
+static void fill_ends(sigset_t *set)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        sigaddset(set, ends[i]);
+}
+
+void weft_ends_wait(bool wait)
+{
+    static _Thread_local sigset_t before;
+    sigset_t set;
+
+    fill_ends(&set);
+    if (wait)
+        pthread_sigmask(SIG_BLOCK, &set, &before);
+    else
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool weft_end_is_near(void)
+{
+    sigset_t ends, now;
+
+    fill_ends(&ends);
+    sigpending(&now);
+    sigandset(&now, &now, &ends);
+    return !sigisemptyset(&now);
 }
 
 void weft_follow_parent(const char *name)

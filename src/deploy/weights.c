@@ -3,28 +3,20 @@
 #define _POSIX_C_SOURCE 200809L
 #include "weights.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "manifest.h"
+#include "split_folder.h"
 
 typedef struct bringing {
     const char *from, *to; /* folders, the first with its '/' */
     weft_arena *a;
     weft_weight_files *out;
+    WEFT_VEC(const char *) seen;
 } bringing;
-
-/* Folders on the way to a file. */
-static weft_status make_folders(const bringing *b, const char *name)
-{
-    for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        const char *path = weft_arena_print(b->a, "%s/%.*s", b->to, (int)(slash - name), name);
-
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return weft_fail(WEFT_E_SYSTEM, "%s: cannot be made: %s", path, strerror(errno));
-    }
-    return WEFT_OK;
-}
 
 static weft_status copy_file(const char *from, const char *to)
 {
@@ -39,30 +31,69 @@ static weft_status copy_file(const char *from, const char *to)
     return status;
 }
 
-static weft_status bring(bringing *b, const char *name)
+static bool has_same_bytes(const char *one, const char *other)
+{
+    weft_file f = {0}, g = {0};
+    bool is_same = weft_file_open(one, &f) == WEFT_OK && weft_file_open(other, &g) == WEFT_OK &&
+                   f.size == g.size && memcmp(f.data, g.data, f.size) == 0;
+
+    weft_file_close(&f);
+    weft_file_close(&g);
+    return is_same;
+}
+
+/* Of another model, perhaps, or of this one before it changed. */
+static weft_status check_present(const char *from, const struct stat *there, const char *to)
+{
+    struct stat s;
+
+    if (stat(from, &s) == 0 && s.st_dev == there->st_dev && s.st_ino == there->st_ino)
+        return WEFT_OK;
+    if (has_same_bytes(from, to))
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INPUT,
+                     "%s: is there and is not the file of weights %s, which has to lie there", to,
+                     from);
+}
+
+/* A second name of the file itself where it is a symbolic link. */
+static weft_status bring_file(bringing *b, const char *name)
 {
     const char *from = weft_arena_print(b->a, "%s%s", b->from, name);
     const char *to = weft_arena_print(b->a, "%s/%s", b->to, name);
     struct stat s;
 
-    if (*name == '/' || strstr(name, "..") != NULL)
+    if (!weft_is_below(name) || strcmp(name, WEFT_MANIFEST) == 0)
         return weft_fail(WEFT_E_INPUT,
-                         "weights are in '%s', which is not below the folder of the model", name);
+                         "weights are in '%s', which is not a file below the folder of the model",
+                         name);
     if (stat(to, &s) == 0)
-        return WEFT_OK;
-    WEFT_TRY(make_folders(b, name));
-    if (link(from, to) != 0)
+        return check_present(from, &s, to);
+    WEFT_TRY(weft_make_folders(b->to, name, b->a));
+    if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) != 0)
         WEFT_TRY(copy_file(from, to));
     WEFT_PUSH(b->a, b->out->name, name);
     return WEFT_OK;
+}
+
+/* Most tensors are in a file that one before them is in. */
+static weft_status bring(bringing *b, const char *name)
+{
+    for (int i = b->seen.n - 1; i >= 0; i--)
+        if (strcmp(b->seen.at[i], name) == 0)
+            return WEFT_OK;
+    WEFT_PUSH(b->a, b->seen, name);
+    return bring_file(b, name);
 }
 
 weft_status weft_weights_bring(const weft_onnx *doc, const char *model, const char *folder,
                                weft_arena *a, weft_weight_files *out)
 {
     const char *slash = strrchr(model, '/');
-    bringing b = {slash ? weft_arena_text(a, model, (size_t)(slash + 1 - model)) : "", folder, a,
-                  out};
+    bringing b = {.from = slash ? weft_arena_text(a, model, (size_t)(slash + 1 - model)) : "",
+                  .to = folder,
+                  .a = a,
+                  .out = out};
 
     for (int i = 0; i < doc->graph->n_initializers; i++) {
         const weft_onnx_tensor *t = &doc->graph->initializer[i];
