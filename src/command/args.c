@@ -11,7 +11,7 @@
 
 enum { MOST_FLAGS = 64, FLAG_COLUMNS = 27 };
 
-static const char *flag_name(const weft_option *o, char to[64])
+const char *weft_flag_name(const weft_option *o, char to[64])
 {
     const char *dot = strrchr(o->name, '.');
 
@@ -27,7 +27,7 @@ static const weft_option *find_flag(const weft_option *table, const char *name, 
     char text[64];
 
     for (const weft_option *o = table; o->kind != WEFT_OPTION_END; o++)
-        if (strlen(flag_name(o, text)) == n && strncmp(text, name, n) == 0)
+        if (strlen(weft_flag_name(o, text)) == n && strncmp(text, name, n) == 0)
             return o;
     return NULL;
 }
@@ -39,7 +39,7 @@ static weft_status unknown_flag(const weft_command *c, const char *flag)
     int n = 0;
 
     for (const weft_option *o = c->options; o->kind != WEFT_OPTION_END && n < MOST_FLAGS - 1; o++)
-        known[n] = flag_name(o, text[n]), n++;
+        known[n] = weft_flag_name(o, text[n]), n++;
     known[n++] = "help";
     snprintf(word, sizeof word, "%s", flag + strspn(flag, "-"));
     word[strcspn(word, "=")] = '\0';
@@ -63,7 +63,7 @@ static bool may_repeat(const weft_option *o)
 {
     char name[64];
 
-    return strcmp(flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0;
+    return strcmp(weft_flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0;
 }
 
 static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
@@ -77,7 +77,7 @@ static weft_status set_flag(const weft_command *c, const weft_option *o, const c
     if (weft_options_set(c->options, options, o->name, value, a) == WEFT_OK)
         return WEFT_OK;
     /* The table's name for the field becomes the flag the user typed. */
-    return weft_fail(WEFT_E_INPUT, "--%s%s", flag_name(o, name),
+    return weft_fail(WEFT_E_INPUT, "--%s%s", weft_flag_name(o, name),
                      strstr(weft_message(), o->name) == weft_message()
                          ? weft_message() + strlen(o->name)
                          : weft_message());
@@ -136,7 +136,7 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
 /* --- help ------------------------------------------------------------------------------------ */
 
 /* What stands for the value of a flag in the help. */
-static const char *value_word(const weft_option *o, const char *name)
+const char *weft_flag_value(const weft_option *o, const char *name)
 {
     static const struct {
         const char *name, *word;
@@ -187,12 +187,12 @@ static void flag_text(const weft_option *o, char to[96])
     char name[64];
     bool is_short;
 
-    flag_name(o, name);
+    weft_flag_name(o, name);
     is_short =
         strcmp(name, "output") == 0 || strcmp(name, "quiet") == 0 || strcmp(name, "verbose") == 0;
     snprintf(to, 96, "%.1s%.1s%s--%s%s%s", is_short ? "-" : "", is_short ? name : "",
              is_short ? ", " : "", name, o->kind == WEFT_OPTION_FLAG ? "" : " ",
-             o->kind == WEFT_OPTION_FLAG ? "" : value_word(o, name));
+             o->kind == WEFT_OPTION_FLAG ? "" : weft_flag_value(o, name));
 }
 
 static void default_text(const weft_option *o, char to[64])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c: weft list models|platforms|templates|sets|solvers|operators. */
+/* cmd_list.c: weft list models|platforms|templates|sets|solvers|operators|commands. */
 #include "command.h"
 #include "fields.h"
 #include "kind.h"
@@ -242,6 +242,66 @@ static weft_doc *solvers_doc(weft_arena *a)
     return list;
 }
 
+/* --- commands and their flags ----------------------------------------------------------------- */
+
+static void commands_text(int width, FILE *to)
+{
+    for (const weft_command *const *c = weft_commands; *c != NULL; c++)
+        print_named((*c)->name, SOLVER, (*c)->summary, width, to);
+}
+
+static weft_doc *choices_doc(weft_arena *a, const char *choices)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (const char *at = choices; *at; at += strspn(at, "|")) {
+        size_t n = strcspn(at, "|");
+
+        weft_doc_add(a, list, weft_doc_new_text(a, weft_arena_text(a, at, n)));
+        at += n;
+    }
+    return list;
+}
+
+static weft_doc *flag_doc(weft_arena *a, const weft_option *o)
+{
+    static const char *const kind[] = {[WEFT_OPTION_INT] = "integer",
+                                       [WEFT_OPTION_REAL] = "number",
+                                       [WEFT_OPTION_FLAG] = "boolean",
+                                       [WEFT_OPTION_TEXT] = "text"};
+    weft_doc *flag = weft_doc_new(a, WEFT_DOC_MAP);
+    char name[64], number[32];
+
+    weft_put_text(a, flag, "name", weft_arena_word(a, weft_flag_name(o, name)));
+    weft_put_text(a, flag, "type", kind[o->kind]);
+    if (o->kind != WEFT_OPTION_FLAG)
+        weft_put_text(a, flag, "value", weft_flag_value(o, name));
+    if (o->choices)
+        weft_doc_put(a, flag, "choices", choices_doc(a, o->choices));
+    weft_put_text(a, flag, "default", weft_arena_word(a, fallback_of(o, number)));
+    weft_put_text(a, flag, "help", o->help);
+    return flag;
+}
+
+static weft_doc *commands_doc(weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (const weft_command *const *c = weft_commands; *c != NULL; c++) {
+        weft_doc *flags = weft_doc_new(a, WEFT_DOC_LIST), *row;
+
+        add_row(a, list, (*c)->name, (*c)->summary);
+        row = list->item[list->n - 1];
+        weft_put_text(a, row, "operands", (*c)->operands);
+        weft_put_int(a, row, "min_operands", (*c)->min_operands);
+        weft_put_int(a, row, "max_operands", (*c)->max_operands);
+        for (const weft_option *o = (*c)->options; o->kind != WEFT_OPTION_END; o++)
+            weft_doc_add(a, flags, flag_doc(a, o));
+        weft_doc_put(a, row, "flags", flags);
+    }
+    return list;
+}
+
 /* --- the command ----------------------------------------------------------------------------- */
 
 typedef struct listing {
@@ -258,6 +318,7 @@ static const listing listings[] = {
     {"sets",      sets_text,      sets_doc,      false, false},
     {"solvers",   solvers_text,   solvers_doc,   false, false},
     {"operators", operators_text, operators_doc, false, false},
+    {"commands",  commands_text,  commands_doc,  false, false},
 };
 
 enum { N_LISTINGS = (int)(sizeof listings / sizeof listings[0]) };
@@ -323,17 +384,18 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     }
     return weft_fail(WEFT_E_INPUT,
                      "list: '%s' cannot be listed, expected models, platforms, templates, "
-                     "sets, solvers or operators",
+                     "sets, solvers, operators or commands",
                      operand[0]);
 }
 
 const weft_command weft_cmd_list = {
     .name = "list",
     .summary = "List models, platforms, templates, measurements, solvers, operators",
-    .operands = "models|platforms|templates|sets|solvers|operators",
+    .operands = "models|platforms|templates|sets|solvers|operators|commands",
     .description =
         "Lists the built-in models with their parameters and defaults, platforms,\n"
-        "accelerator templates, published measurements, solvers, and known operators.\n"
+        "accelerator templates, published measurements, solvers, known operators, and\n"
+        "(with --json) the flags of all commands.\n"
         "--show NAME prints the file of a platform or template; edited, it is read by --on or\n"
         "--template.",
     .examples = "  weft list models\n"

@@ -35,6 +35,9 @@ WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int 
                                         const char **operand, int *n_operands, weft_arena *a);
 /* The option of this flag (without "--"); NULL: there is none, and the message says so. */
 const weft_option *weft_command_option(const weft_command *c, const char *name);
+/* The name of a flag without "--", written to `to`, and what stands for its value in the help. */
+const char *weft_flag_name(const weft_option *o, char to[64]);
+const char *weft_flag_value(const weft_option *o, const char *name);
 void weft_help_command(const weft_command *c, int width, FILE *to);
 /* The same as a section of docs/cli.md. */
 void weft_help_markdown(const weft_command *c, FILE *to);
