@@ -28,13 +28,16 @@ void weft_sleep(weft_run_control *c, uint32_t epoch)
     atomic_fetch_sub(&c->n_sleepers, 1);
 }
 
+/* The signals that end the program: one that is ignored is pending while it is blocked all the same. */
 static void fill_ends(sigset_t *set)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    struct sigaction now;
 
     sigemptyset(set);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        sigaddset(set, ends[i]);
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) /* nohup */
+            sigaddset(set, ends[i]);
 }
 
 void weft_ends_wait(bool wait)

@@ -266,17 +266,34 @@ void weft_print_padded(FILE *to, const char *name, int columns)
     fprintf(to, "%s%*s", text, columns - weft_columns(text), "");
 }
 
+/* The bytes up to the next blank, and their columns. What no line has room for ends behind a '|'. */
+static int word_bytes(const char *word, int room, int *columns)
+{
+    int bytes = (int)strcspn(word, " "), bar = 0, bar_columns = 0, n_bytes;
+
+    *columns = 0;
+    for (int i = 0; i < bytes; i += n_bytes) {
+        *columns += character(word + i, &n_bytes);
+        if (word[i] == '|' && *columns <= room) {
+            bar = i + 1;
+            bar_columns = *columns;
+        }
+    }
+    if (*columns <= room || bar == 0)
+        return bytes;
+    *columns = bar_columns;
+    return bar;
+}
+
 void weft_print_wrapped(FILE *to, int indent, int width, const char *text)
 {
     int used = indent;
 
     while (*text) {
-        int blanks = (int)strspn(text, " ");
+        int blanks = (int)strspn(text, " "), columns;
         const char *word = text + blanks;
-        int bytes = (int)strcspn(word, " "), columns = 0, n_bytes;
+        int bytes = word_bytes(word, width - indent, &columns);
 
-        for (int i = 0; i < bytes; i += n_bytes)
-            columns += character(word + i, &n_bytes);
         if (used > indent && used + blanks + columns > width) {
             fprintf(to, "\n%*s", indent, "");
             used = indent;
