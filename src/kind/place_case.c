@@ -10,7 +10,8 @@ static bool is_task_file(const weft_request *r)
 {
     size_t n = strlen(r->model);
 
-    return (r->format && *r->format) || (n > 5 && strcmp(r->model + n - 5, ".json") == 0);
+    return (r->format && *r->format) ||
+           (n > 5 && strcmp(r->model + n - 5, ".json") == 0 && !weft_model_is_config(r->model));
 }
 
 /* The problem of a file of tasks, or of the text in its place. */

@@ -52,12 +52,15 @@ typedef struct weft_model {
     weft_arena *arena;
 } weft_model;
 
-/* Opens a file (anything with a '/' or that ends in ".onnx") or a built-in model
- * ("gpt2:layers=48,hidden=1600"). NULL options: defaults. The caller owns *out. */
+/* Opens an ONNX file (anything with a '/' or that ends in ".onnx"), a built-in model
+ * ("gpt2:layers=48,hidden=1600"), or a file that describes one ("config.json", "model.gguf:seq=512").
+ * NULL options: defaults. The caller owns *out. */
 WEFT_CHECKED weft_status weft_model_open(const char *source, const weft_model_options *options,
                                          weft_model **out);
-/* Is it a file that the user names, or a built-in model? */
+/* Is it an ONNX file that the user names, or a built-in model? */
 bool weft_model_is_file(const char *source);
+/* Is it a file that describes a built-in model: config.json of Hugging Face, or GGUF? */
+bool weft_model_is_config(const char *source);
 void weft_model_free(weft_model *m); /* NULL is allowed; frees the graph */
 
 /* The ONNX reader on bytes in memory; external weight files are not looked for. `file` is used in
