@@ -58,22 +58,28 @@ const weft_option *weft_command_option(const weft_command *c, const char *name)
     return o;
 }
 
-/* Values of --dim and --read add up; of every other flag the last one counts. */
-static bool may_repeat(const weft_option *o)
+/* Values of some flags add up, with this between them; NULL: of every other the last one counts. */
+static const char *between_repeated(const weft_option *o)
 {
+    static const char *const by_comma[] = {"dim", "read", "pin"};
     char name[64];
 
-    return strcmp(weft_flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0;
+    weft_flag_name(o, name);
+    for (size_t i = 0; i < sizeof by_comma / sizeof *by_comma; i++)
+        if (strcmp(name, by_comma[i]) == 0)
+            return ",";
+    return strcmp(name, "together") == 0 ? ";" : NULL;
 }
 
 static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
                             void *options, weft_arena *a)
 {
     const char **field = (const char **)(void *)((char *)options + o->offset);
+    const char *between = between_repeated(o);
     char name[64];
 
-    if (may_repeat(o) && *field && **field)
-        value = weft_arena_print(a, "%s,%s", *field, value);
+    if (between != NULL && *field && **field)
+        value = weft_arena_print(a, "%s%s%s", *field, between, value);
     if (weft_options_set(c->options, options, o->name, value, a) == WEFT_OK)
         return WEFT_OK;
     /* The table's name for the field becomes the flag the user typed. */
@@ -351,6 +357,8 @@ static weft_status read_limits(const weft_case_flags *w, weft_constraints *out)
         return weft_fail(WEFT_E_INPUT, "--contiguous and --mix exclude each other");
     out->is_contiguous = w->contiguous;
     out->is_mixed = w->mix;
+    out->pin = w->pin;
+    out->together = w->together;
     return WEFT_OK;
 }
 

@@ -128,7 +128,7 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *semantics, *format, *deadline;
+    const char *on, *goal, *semantics, *format, *deadline, *pin, *together;
     double min_throughput;
     bool contiguous, mix;
 } weft_case_flags;
@@ -164,6 +164,20 @@ typedef struct weft_case_flags {
          1,                                                                                        \
          "throughput: items may take different placements (data parallel)",                        \
          NULL,                                                                                     \
+         NULL},                                                                                    \
+        {WEFT_TEXT(type, where.pin),                                                               \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "run nodes on a device, NODE=DEVICE[,...]; * and ? in NODE match any; may be repeated",   \
+         "",                                                                                       \
+         NULL},                                                                                    \
+        {WEFT_TEXT(type, where.together),                                                          \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "run nodes on one device, A,B[,...], by name or pattern; may be repeated",                \
+         "",                                                                                       \
          NULL},                                                                                    \
     {                                                                                              \
         WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a file of another project: msr",    \

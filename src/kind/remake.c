@@ -128,6 +128,14 @@ const char *weft_remake_place(const void *report, const weft_remake *m, weft_are
         add(&l, "--contiguous");
     if (constraints->is_mixed)
         add(&l, "--mix");
+    if (constraints->pin != NULL)
+        add_flag(&l, "--pin", constraints->pin);
+    for (const char *t = constraints->together; t != NULL && *t; t += strspn(t, ";")) {
+        int n = (int)strcspn(t, ";");
+
+        add_flag(&l, "--together", weft_arena_print(a, "%.*s", n, t));
+        t += n;
+    }
     if (constraints->is_calls)
         add_flag(&l, "--semantics", "calls");
     return end(&l, r->origin, m);

@@ -44,7 +44,8 @@ static weft_doc *ways_doc(const weft_problem *p, const weft_plan *plan, weft_are
 static bool has_limits(const weft_constraints *constraints)
 {
     return constraints->most_latency_s > 0 || constraints->most_period_s > 0 ||
-           constraints->is_contiguous || constraints->is_mixed;
+           constraints->is_contiguous || constraints->is_mixed || constraints->pin != NULL ||
+           constraints->together != NULL;
 }
 
 static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
@@ -57,6 +58,10 @@ static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
                   constraints->most_period_s > 0 ? constraints->most_period_s : INFINITY);
     weft_put_bool(a, d, "contiguous", constraints->is_contiguous);
     weft_put_bool(a, d, "mixed", constraints->is_mixed);
+    if (constraints->pin != NULL)
+        weft_put_text(a, d, "pin", constraints->pin);
+    if (constraints->together != NULL)
+        weft_put_text(a, d, "together", constraints->together);
     return d;
 }
 
@@ -141,19 +146,24 @@ static weft_status read_limit(const weft_doc *map, const char *key, double *out)
 /* What is asked for besides the goal; files without limits do not mention them. */
 static weft_status read_limits(const weft_doc *plan, weft_constraints *out)
 {
-    static const char *const keys[] = {"deadline_s", "period_s", "contiguous", "mixed"};
+    static const char *const keys[] = {"deadline_s", "period_s", "contiguous",
+                                       "mixed",      "pin",      "together"};
     const weft_doc *d, *contiguous, *mixed;
 
     if (weft_doc_get(plan, "limits") == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_doc_need(plan, "limits", WEFT_DOC_MAP, &d));
-    WEFT_TRY(weft_doc_known_keys(d, keys, 4));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(read_limit(d, "deadline_s", &out->most_latency_s));
     WEFT_TRY(read_limit(d, "period_s", &out->most_period_s));
     WEFT_TRY(weft_doc_need(d, "contiguous", WEFT_DOC_BOOL, &contiguous));
     WEFT_TRY(weft_doc_need(d, "mixed", WEFT_DOC_BOOL, &mixed));
     out->is_contiguous = contiguous->truth;
     out->is_mixed = mixed->truth;
+    if (weft_doc_get(d, "pin"))
+        WEFT_TRY(weft_doc_text(d, "pin", &out->pin));
+    if (weft_doc_get(d, "together"))
+        WEFT_TRY(weft_doc_text(d, "together", &out->together));
     return WEFT_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* problem.c: problems made from plain arrays.
  *
- * 1. The values are checked; a wrong one is an error that names task or tensor.
+ * 1. Pins and groups that are asked for by name are added (constrain.c). The values are checked; a wrong one is an error that names task or tensor.
  * 2. Tasks are sorted topologically (Kahn's algorithm with a heap of numbers: ties keep their
  *    order, so tasks that are sorted already keep their numbers). Tensors keep theirs.
  * 3. Readers are listed once each; operands, predecessors and successors follow by transposing
@@ -176,7 +176,6 @@ static weft_status check_calls(const weft_problem_spec *s, const weft_problem_ex
 static weft_status check_spec(const weft_problem_spec *s, const weft_problem_extra *x,
                               weft_arena *scratch)
 {
-    WEFT_TRY(check_sizes(s, x));
     WEFT_TRY(check_names(s, x, scratch));
     for (int u = 0; u < s->n_tasks; u++)
         WEFT_TRY(check_times(s, x, u));
@@ -242,6 +241,12 @@ static const char *const *copied_texts(weft_arena *a, const char *const *from, i
     for (int i = 0; i < n; i++)
         to[i] = weft_arena_word(a, from[i]);
     return to;
+}
+
+/* NULL for what is empty. */
+static const char *copied_word(weft_arena *a, const char *from)
+{
+    return from && *from ? weft_arena_word(a, from) : NULL;
 }
 
 static const int *copied_ints(weft_arena *a, const int *from, int n)
@@ -593,6 +598,8 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
     p->transfer = is_called(s) ? WEFT_CALLS : s->transfer;
     p->constraints = s->constraints;
     p->constraints.is_calls = is_called(s);
+    p->constraints.pin = copied_word(a, s->constraints.pin);
+    p->constraints.together = copied_word(a, s->constraints.together);
     for (int u = 0; u < s->n_tasks; u++)
         place[order[u]] = u;
     copy_tasks(p, s, x, order);
@@ -606,12 +613,15 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
 static weft_status build(const weft_problem_spec *s, const weft_problem_extra *x,
                          weft_arena *scratch, weft_problem **out)
 {
+    weft_problem_spec all = *s;
     int *order;
 
-    WEFT_TRY(check_spec(s, x, scratch));
+    WEFT_TRY(check_sizes(s, x));
+    WEFT_TRY(weft_constrain(&all, scratch));
+    WEFT_TRY(check_spec(&all, x, scratch));
     order = WEFT_NEW(scratch, int, s->n_tasks);
-    WEFT_TRY(sort_tasks(s, x, order, scratch));
-    *out = built(s, x, order, scratch);
+    WEFT_TRY(sort_tasks(&all, x, order, scratch));
+    *out = built(&all, x, order, scratch);
     return WEFT_OK;
 }
 

@@ -26,6 +26,9 @@ typedef struct weft_constraints {
     bool is_mixed;      /* throughput: items of a stream may take different ways */
     double most_latency_s; /* a plan must not take longer; 0: no limit */
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
+    /* Tasks by name or pattern (constrain.c); NULL or empty: none. */
+    const char *pin;      /* "NODE=DEVICE,NODE=DEVICE" */
+    const char *together; /* "A,B;C,D": A and B share a device, and so do C and D */
 } weft_constraints;
 
 /* Does a plan of this latency and period keep the limits? Times may be over by 1e-9 of them. */

@@ -772,6 +772,8 @@ static void add_about(placing *t)
         weft_about(&t->g, options, "longest time per item", seconds(t, request->most_period_s));
     weft_about(&t->g, options, "contiguous", request->is_contiguous ? "yes" : NULL);
     weft_about(&t->g, options, "mix of ways", request->is_mixed ? "allowed" : NULL);
+    weft_about(&t->g, options, "pinned", request->pin);
+    weft_about(&t->g, options, "together", request->together);
     weft_page_proof(&t->g, &t->r->solution->proof);
     add_assumptions(t);
 }
