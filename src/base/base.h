@@ -107,6 +107,9 @@ void weft_map_set(weft_map *m, const char *key, size_t n, int value); /* adds or
 /* The candidate nearest to `word` (few edits away), or NULL if none is near: "did you mean ...". */
 const char *weft_nearest(const char *word, const char *const *candidates, int n);
 
+/* Is `text` what the pattern says? '*' stands for any text, the empty one included. */
+bool weft_pattern_matches(const char *pattern, const char *text);
+
 /* --- bitset: n bits in 64-bit words ---------------------------------------------------------- */
 
 static inline int weft_bits_words(int n)

@@ -106,7 +106,8 @@ typedef struct weft_model_flags {
          0,                                                                                        \
          0,                                                                                        \
          0,                                                                                        \
-         "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated",                         \
+         "size of a symbolic dimension, or assumed size of what depends on the data in the "       \
+         "results of a node, NAME=N[,NAME=N]; may be repeated",                                    \
          "",                                                                                       \
          NULL},                                                                                    \
         {WEFT_TEXT(type, flags.dtype),                                                             \

@@ -47,8 +47,10 @@ static weft_status write_doc(const weft_doc *d, const char *path, weft_arena *a)
 
 static weft_page *brief_of(const weft_made *x, weft_arena *a)
 {
-    static const weft_page_more brief = {.is_brief = true};
+    const weft_page_more brief = {.is_brief = true, .network = x->problem->graph};
 
+    /* The page keeps nothing of `brief` itself. */
+    // cppcheck-suppress returnDanglingLifetime
     return x->kind->facts(x->report, &brief, a);
 }
 

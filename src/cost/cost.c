@@ -140,17 +140,6 @@ weft_status weft_only_check(const weft_platform *p, const weft_graph *g)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-static weft_status check_nodes(const weft_graph *g)
-{
-    for (int u = 0; u < g->n_nodes; u++)
-        if (!weft_node_is_static(g, u))
-            return weft_fail(WEFT_E_INPUT,
-                             "node '%s' (%s) has a shape that depends on the data: its cost is "
-                             "unknown",
-                             g->node[u].name, g->node[u].op);
-    return WEFT_OK;
-}
-
 static void intern(const weft_graph *g, weft_work_keys *k)
 {
     weft_work_key *key = WEFT_NEW(k->arena, weft_work_key, g->n_nodes);
@@ -173,7 +162,7 @@ weft_status weft_work_keys_new(const weft_graph *g, weft_work_keys **out)
 {
     weft_arena *a;
 
-    WEFT_TRY(check_nodes(g));
+    WEFT_TRY(weft_need_static(g, "its cost"));
     a = weft_arena_new();
     *out = WEFT_NEW(a, weft_work_keys, 1);
     (*out)->graph = g;

@@ -172,6 +172,12 @@ typedef enum weft_storage {
     WEFT_REMADE, /* inside a kernel; the backward kernel makes it again */
 } weft_storage;
 
+typedef struct weft_assumed_size {
+    const char *name; /* as given: of a node, some nodes, or a dimension */
+    int64_t size;
+    int n_dims; /* that have it */
+} weft_assumed_size;
+
 typedef struct weft_graph {
     const char *name;
     int n_nodes, n_tensors, n_edges, n_inputs, n_outputs;
@@ -196,7 +202,9 @@ typedef struct weft_graph {
     const int *source;            /* [n_tensors] what a view shows; else itself */
     const unsigned char *storage; /* [n_tensors] weft_storage */
     bool is_eager;                /* the host launches each node as it comes to it */
-    weft_arena *arena;            /* owns every array above */
+    int n_assumed;                /* sizes that depend on the data and were given by the user */
+    const weft_assumed_size *assumed;
+    weft_arena *arena; /* owns every array above */
 } weft_graph;
 
 static inline weft_storage weft_storage_of(const weft_graph *g, int tensor)

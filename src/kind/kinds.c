@@ -253,7 +253,7 @@ weft_doc *weft_plan_page(const weft_kind *k, const weft_opened *p, const void *s
     weft_page_more all = *more;
     weft_why why;
 
-    all.graph = p->graph;
+    all.graph = all.network = p->graph;
     all.platform = p->platform;
     all.command = k->command_line(report, m, a);
     if (k->why != NULL) {

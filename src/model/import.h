@@ -49,11 +49,13 @@ typedef struct weft_import {
     const weft_net_builder *seen;
     weft_map *prefixes; /* of inlined functions and branches, each once */
     bool has_prefixes;
-    weft_map *functions;    /* domain, name and overload -> local function */
-    int64_t n_constants;    /* elements in Constant nodes of the main graph */
-    weft_map *dim_names;    /* symbolic dimensions met -> index of a binding, or n_dims */
-    int64_t file_batch;     /* first dimension of the first input; 0 if it is symbolic */
-    const char *batch_name; /* of the symbolic first dimension that --batch binds, or NULL */
+    weft_map *functions;         /* domain, name and overload -> local function */
+    int64_t n_constants;         /* elements in Constant nodes of the main graph */
+    weft_map *dim_names;         /* symbolic dimensions met */
+    WEFT_VEC(weft_slice) dims;   /* the same in a row */
+    weft_assumption *assumption; /* [options->n_dims] */
+    int64_t file_batch;          /* first dimension of the first input; 0 if it is symbolic */
+    const char *batch_name;      /* of the symbolic first dimension that --batch binds, or NULL */
     const weft_dim_binding *batch_dim; /* of --dim for that dimension, or NULL */
 } weft_import;
 

@@ -58,6 +58,17 @@ static void keep_tensors(weft_model *m)
     m->tensor = t;
 }
 
+static void keep_assumed(const weft_graph *from, weft_graph *to)
+{
+    weft_assumed_size *size =
+        weft_arena_copy(to->arena, from->assumed, (size_t)from->n_assumed * sizeof *from->assumed);
+
+    to->n_assumed = from->n_assumed;
+    to->assumed = size;
+    for (int i = 0; i < from->n_assumed; i++)
+        size[i].name = weft_arena_word(to->arena, size[i].name);
+}
+
 /* Marks the kernels of the software that runs the network. */
 static void fuse(weft_model *m, const weft_model_options *o, bool is_built_in)
 {
@@ -76,6 +87,7 @@ static weft_status complete(weft_model *m, const weft_model_options *o, bool is_
     if (o->train) {
         WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
         keep_tensors(m);
+        keep_assumed(m->graph, whole);
         weft_graph_free(m->graph);
         m->graph = whole;
     }

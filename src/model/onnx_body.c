@@ -130,6 +130,7 @@ static weft_status run_body(weft_import *m, weft_scope *s, body *b, const weft_v
     b->scope.prefix = "";
     weft_import_declared(m, &b->scope, b->graph);
     weft_net_dtype(net, m->options->dtype);
+    weft_net_assume(net, m->assumption, m->options->n_dims);
     for (int i = 0; i < b->graph->n_inputs && status == WEFT_OK; i++) {
         weft_slice name = b->graph->input[i].name;
         int value;

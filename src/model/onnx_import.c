@@ -102,7 +102,8 @@ static int64_t bound_size(weft_import *m, weft_slice name)
 {
     const weft_dim_binding *b = binding_of(m->options, name);
 
-    weft_map_set(m->dim_names, name.at, name.n, 0);
+    if (weft_map_put(m->dim_names, name.at, name.n, 0))
+        WEFT_PUSH(m->arena, m->dims, name);
     if (b)
         return b->size;
     if (m->batch_name && weft_slice_is(name, m->batch_name))
@@ -622,15 +623,54 @@ weft_status weft_import_node(weft_import *m, weft_scope *s, const weft_onnx_node
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* The nearest of the symbolic dimensions and the nodes of the main graph. */
+static const char *nearest_dim(weft_import *m, const char *name)
+{
+    const weft_onnx_graph *g = m->doc->graph;
+    const char **known = WEFT_NEW(m->arena, const char *, m->dims.n + g->n_nodes + 1);
+    int n = 0;
+
+    for (int i = 0; i < m->dims.n; i++)
+        known[n++] = weft_arena_text(m->arena, m->dims.at[i].at, m->dims.at[i].n);
+    for (int u = 0; u < g->n_nodes; u++)
+        if (g->node[u].name.n > 0)
+            known[n++] = weft_arena_text(m->arena, g->node[u].name.at, g->node[u].name.n);
+    return weft_nearest(name, known, n);
+}
+
+/* Each --dim names a symbolic dimension, or a size that depends on the data. */
 static weft_status check_dims_used(weft_import *m)
 {
     for (int i = 0; i < m->options->n_dims; i++) {
-        const char *name = m->options->dim[i].name;
+        const weft_assumption *a = &m->assumption[i];
+        const char *near;
 
-        if (weft_map_get(m->dim_names, name, strlen(name)) < 0)
-            return weft_fail(WEFT_E_INPUT, "no dimension is called '%s' (given with --dim)", name);
+        if (a->n_given > 0 || weft_map_get(m->dim_names, a->name, strlen(a->name)) >= 0)
+            continue;
+        if (a->n_named > 0)
+            return weft_fail(WEFT_E_INPUT,
+                             "--dim %s=%lld: '%s' has no size that depends on the data", a->name,
+                             (long long)a->size, a->name);
+        near = nearest_dim(m, a->name);
+        return weft_fail(WEFT_E_INPUT,
+                         "no dimension and no node with a size that depends on the data is called "
+                         "'%s' (given with --dim)%s%s%s",
+                         a->name, near ? "; did you mean '" : "", near ? near : "",
+                         near ? "'?" : "");
     }
     return WEFT_OK;
+}
+
+/* What --dim says may be meant for sizes that depend on the data, too. */
+static void note_assumptions(weft_import *m, weft_net_builder *net)
+{
+    int n = m->options->n_dims;
+
+    m->assumption = WEFT_NEW(m->lasting, weft_assumption, n + 1);
+    for (int i = 0; i < n; i++)
+        m->assumption[i] =
+            (weft_assumption){.name = m->options->dim[i].name, .size = m->options->dim[i].size};
+    weft_net_assume(net, m->assumption, n);
 }
 
 /* A network that picks single items out of its batch does not work on a larger one. */
@@ -735,6 +775,7 @@ weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *opti
     s.values = weft_map_new(m->arena);
     index_functions(m);
     weft_net_dtype(net, options->dtype);
+    note_assumptions(m, net);
     reserve(m, &s);
     status = import_graph(m, &s);
     weft_arena_free(m->scratch);

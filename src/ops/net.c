@@ -42,6 +42,8 @@ struct weft_net_builder {
     weft_dtype dtype;     /* of all floating-point tensors; WEFT_TYPE_UNKNOWN: as they are */
     int64_t old_batch, new_batch;
     const weft_net_builder *before; /* with the old batch */
+    int n_assumptions;
+    weft_assumption *assumption;
 };
 
 weft_net_builder *weft_net_new(const char *name)
@@ -96,6 +98,12 @@ void weft_net_unique(weft_net_builder *n)
 void weft_net_dtype(weft_net_builder *n, weft_dtype type)
 {
     n->dtype = type;
+}
+
+void weft_net_assume(weft_net_builder *n, weft_assumption *list, int n_assumptions)
+{
+    n->assumption = list;
+    n->n_assumptions = n_assumptions;
 }
 
 int weft_net_n_nodes(const weft_net_builder *n)
@@ -341,8 +349,17 @@ static bool is_complete(const weft_value *v)
     return v->type != WEFT_TYPE_UNKNOWN && weft_shape_is_static(&v->shape);
 }
 
+/* The name of a node, or the one it gets if the source has none. */
+static const char *usual_name(weft_net_builder *n, const weft_node *node)
+{
+    if (node->name != NULL && *node->name != '\0')
+        return node->name;
+    return weft_arena_print(n->lasting, "%s_%d", node->op, n->n_nodes);
+}
+
+/* declared: what the source says of the results, or NULL; name: of the results. */
 static weft_status infer(weft_net_builder *n, weft_call *c, const weft_value *declared,
-                         bool *is_own)
+                         const char *const *name, bool *is_own)
 {
     for (int i = 0; i < c->n_results; i++)
         c->result[i] = (weft_value){.shape = {.rank = -1}};
@@ -359,6 +376,8 @@ static weft_status infer(weft_net_builder *n, weft_call *c, const weft_value *de
         note_conflict(n, c, i, &declared[i]);
         fill_from_declared(&c->result[i], &declared[i]);
     }
+    if (n->n_assumptions > 0)
+        weft_assume(n->assumption, n->n_assumptions, usual_name(n, c->node), name, c);
     if (c->op && c->op->fold && may_fold(c))
         c->op->fold(c);
     mark_constants(c);
@@ -377,7 +396,7 @@ static const char *other_name(weft_net_builder *n, const weft_net_op *op, int tr
     const char *base = name_of(op);
 
     if (*base == '\0')
-        base = weft_arena_print(n->lasting, "%s_%d", op->node.op, n->n_nodes);
+        base = usual_name(n, &(weft_node){.op = op->node.op});
     else
         try++;
     return try == 0 ? base : weft_arena_print(n->lasting, "%s#%d_%d", base, n->n_nodes, try + 1);
@@ -483,7 +502,7 @@ static weft_status apply(weft_net_builder *n, const weft_net_op *op, const weft_
     for (int i = 0; i < op->n_args; i++)
         if (op->arg[i] >= 0)
             pointers[i] = &kind_of(n, op->arg[i])->value;
-    WEFT_TRY(infer(n, &c, op->declared, is_own));
+    WEFT_TRY(infer(n, &c, op->declared, op->result_name, is_own));
     for (int i = 0; i < op->n_results; i++)
         result[i] = find_kind(n, &values[i], values[i].is_const ? stored_bytes(n, &c, op) : 0);
     return WEFT_OK;
@@ -504,6 +523,17 @@ static inline int asked_for(const weft_net_op *op)
     for (int i = 0; i < op->n_results; i++)
         asked |= is_asked_for(op, i) ? 1 << (8 + i) : 0;
     return asked;
+}
+
+/* Does an assumption name the operator? It is then like no other. */
+static bool is_assumed(weft_net_builder *n, const char *name, const weft_node *node,
+                       const char *const *result, int n_results)
+{
+    weft_node named = *node;
+
+    named.name = name;
+    return n->n_assumptions > 0 &&
+           weft_assumes(n->assumption, n->n_assumptions, usual_name(n, &named), result, n_results);
 }
 
 /* False if calls like this one are not kept. */
@@ -620,7 +650,8 @@ static weft_status find_memo_entry(weft_net_builder *n, const weft_net_op *op, w
                                    int *number)
 {
     weft_memo_entry_key key;
-    bool is_kept = make_key(n, op, &key);
+    bool is_kept = !is_assumed(n, name_of(op), &op->node, op->result_name, op->n_results) &&
+                   make_key(n, op, &key);
 
     *number = is_kept ? agreed(n, op, weft_memo_find(n->memo, &key)) : -1;
     if (*number < 0)
@@ -686,6 +717,8 @@ weft_status weft_net_node(weft_net_builder *n, const weft_net_op *op, int *resul
     int number = twin_memo_entry(n, op);
     weft_memo_entry done;
 
+    if (number >= 0 && is_assumed(n, name_of(op), &op->node, op->result_name, op->n_results))
+        number = -1;
     if (number >= 0 && op->declared)
         number = agreed(n, op, number);
     if (number >= 0 && op->n_results == 1 && is_asked_for(op, 0))
@@ -739,7 +772,7 @@ weft_status weft_net_repeat(weft_net_builder *n, const weft_net_again *a, int *r
     const weft_memo_entry *done = number < 0 ? NULL : &n->memo->memo_entry.at[number];
 
     *result = -1;
-    if (done == NULL || !fits(n, done, a->arg, a->n_args))
+    if (done == NULL || !fits(n, done, a->arg, a->n_args) || n->n_assumptions > 0)
         return WEFT_OK;
     if (!done->is_folded) {
         if (done->node >= 0)
@@ -789,6 +822,21 @@ static weft_status check_work(const weft_graph *g)
     return WEFT_OK;
 }
 
+/* The sizes that were assumed and needed. */
+static void keep_assumptions(const weft_net_builder *n, weft_graph *g)
+{
+    weft_assumed_size *to = WEFT_NEW(g->arena, weft_assumed_size, n->n_assumptions + 1);
+
+    g->assumed = to;
+    for (int i = 0; i < n->n_assumptions; i++) {
+        const weft_assumption *a = &n->assumption[i];
+
+        if (a->n_given > 0)
+            to[g->n_assumed++] =
+                (weft_assumed_size){weft_arena_word(g->arena, a->name), a->size, a->n_given};
+    }
+}
+
 weft_status weft_net_finish(weft_net_builder *n, weft_graph **out)
 {
     weft_status status;
@@ -806,6 +854,7 @@ weft_status weft_net_finish(weft_net_builder *n, weft_graph **out)
     if (n->n_kept == 0 && n->n_nodes > 0)
         return weft_fail(WEFT_E_INPUT, "all nodes are constants: there is no work to do");
     WEFT_TRY(weft_builder_finish(n->builder, out));
+    keep_assumptions(n, *out);
     status = check_work(*out);
     if (status != WEFT_OK) {
         weft_graph_free(*out);

@@ -177,6 +177,27 @@ bool weft_node_is_reshape(const weft_graph *g, int u);
 /* Results over parts of a reducing axis can be combined from nothing but these results. */
 bool weft_node_combines(const weft_graph *g, int u);
 
+/* --- shapes that depend on the data ---------------------------------------------------------- */
+
+/* A size that is assumed for every such dimension of the results of a node, or of one dimension of
+ * a tensor: "/m/NonZero", "/m/NonZero_output_0.1". In names of nodes '*' stands for any text. */
+typedef struct weft_assumption {
+    const char *name;
+    int64_t size;
+    int n_named; /* nodes and dimensions that are called so */
+    int n_given; /* dimensions that got the size */
+} weft_assumption;
+
+/* Has the list anything to say of a node with these results? (NULL or "": not asked for) */
+bool weft_assumes(const weft_assumption *list, int n, const char *node, const char *const *result,
+                  int n_results);
+/* Gives the results the sizes of the list where rules and declarations leave them open. */
+void weft_assume(weft_assumption *list, int n, const char *node, const char *const *result,
+                 weft_call *c);
+/* An error if a shape depends on the data: names node, output and the --dim that gives it a size.
+ * `unknown` is what cannot be known without it. */
+WEFT_CHECKED weft_status weft_need_static(const weft_graph *g, const char *unknown);
+
 /* --- a network under construction: builder, shapes, constants in one ------------------------- */
 
 typedef struct weft_net_builder weft_net_builder;
@@ -194,6 +215,9 @@ void weft_net_rebatch(weft_net_builder *n, int64_t from, int64_t to,
 void weft_net_unique(weft_net_builder *n);
 /* Gives every floating-point tensor this type; WEFT_TYPE_UNKNOWN: as they are. */
 void weft_net_dtype(weft_net_builder *n, weft_dtype type);
+/* Sizes for dimensions that depend on the data. The list must outlive the net, which counts what
+ * each of them named and gave. */
+void weft_net_assume(weft_net_builder *n, weft_assumption *list, int n_assumptions);
 int weft_net_n_nodes(const weft_net_builder *n); /* operators added, folded ones too */
 int weft_net_n_kept(const weft_net_builder *n);  /* operators that are nodes of the graph */
 

@@ -280,6 +280,15 @@ static const char *hash_text(weft_page *g, uint64_t hash)
     return weft_arena_print(g->a, "%016" PRIx64, hash);
 }
 
+/* Does the name of a --dim stand for a size that depends on the data? */
+static bool is_assumed(const weft_graph *graph, const char *name)
+{
+    for (int i = 0; graph != NULL && i < graph->n_assumed; i++)
+        if (strcmp(graph->assumed[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static void about_model(weft_page *g, const weft_plan_origin *o, const weft_graph *graph)
 {
     weft_doc *rows = weft_page_about(g, "Model");
@@ -296,8 +305,12 @@ static void about_model(weft_page *g, const weft_plan_origin *o, const weft_grap
     if (opt->batch > 0)
         weft_about(g, rows, "batch", weft_whole(g->a, opt->batch));
     for (int i = 0; i < opt->n_dims; i++)
-        weft_about(g, rows, weft_arena_print(g->a, "dimension %s", opt->dim[i].name),
-                   weft_whole(g->a, opt->dim[i].size));
+        weft_about(
+            g, rows,
+            weft_arena_print(g->a, "%s %s",
+                             is_assumed(graph, opt->dim[i].name) ? "assumed size of" : "dimension",
+                             opt->dim[i].name),
+            weft_whole(g->a, opt->dim[i].size));
     if (opt->dtype != WEFT_TYPE_UNKNOWN)
         weft_about(g, rows, "element type", weft_dtype_name(opt->dtype));
     if (opt->software != WEFT_SOFTWARE_GRAPH)

@@ -143,8 +143,37 @@ static void add_explanation(weft_page *g, const weft_doc *d)
         add_ranges(g, ranges, weft_doc_get(sensitivity, "tolerance"));
 }
 
+weft_doc *weft_assumed_doc(const weft_graph *graph, weft_arena *a)
+{
+    weft_doc *sizes = weft_doc_new(a, WEFT_DOC_MAP);
+
+    for (int i = 0; i < graph->n_assumed; i++)
+        weft_put_int(a, sizes, graph->assumed[i].name, graph->assumed[i].size);
+    return sizes;
+}
+
+/* Sizes that the user gave to what depends on the data: costs and memory follow from them. */
+static void add_assumed_sizes(weft_page *g, const weft_graph *graph)
+{
+    const char *text = "";
+
+    for (int i = 0; i < graph->n_assumed; i++) {
+        const weft_assumed_size *s = &graph->assumed[i];
+
+        text = weft_arena_print(g->a, "%s%s%s = %lld", text, i == 0 ? "" : ", ", s->name,
+                                (long long)s->size);
+    }
+    weft_doc_put(g->a, g->result, "assumed_sizes", weft_assumed_doc(graph, g->a));
+    weft_page_warn(g, weft_arena_print(g->a,
+                                       "Sizes that depend on the data are assumed: %s. Times and "
+                                       "memory are those of data with these sizes.",
+                                       text));
+}
+
 void weft_page_add_more(weft_page *g, const weft_page_more *more, const weft_proof *proof)
 {
+    if (more->network != NULL && more->network->n_assumed > 0)
+        add_assumed_sizes(g, more->network);
     if (more->is_brief)
         return;
     if (more->run != NULL)

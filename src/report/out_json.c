@@ -143,5 +143,7 @@ weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *
         weft_doc_put(a, d, "layers", layers_doc(s, a));
     weft_doc_put(a, d, "tensors", tensors_doc(m, a));
     weft_doc_put(a, d, "warnings", weft_texts_doc(m->warning, m->n_warnings, a));
+    if (m->graph->n_assumed > 0)
+        weft_doc_put(a, d, "assumed_sizes", weft_assumed_doc(m->graph, a));
     return d;
 }

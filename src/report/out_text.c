@@ -186,21 +186,38 @@ static void print_layers(page *g)
         print_layer(g, u, &c);
 }
 
+static void print_assumed(page *g)
+{
+    const weft_graph *graph = g->s->model->graph;
+
+    for (int i = 0; i < graph->n_assumed; i++) {
+        const weft_assumed_size *s = &graph->assumed[i];
+        char text[256];
+
+        snprintf(text, sizeof text, "%.160s is assumed to be %lld (%d dimension%s).", s->name,
+                 (long long)s->size, s->n_dims, s->n_dims == 1 ? "" : "s");
+        fputs(i == 0 ? "\n  " : "  ", g->to);
+        weft_print_wrapped(g->to, 4, g->width, text);
+    }
+}
+
 static void print_warnings(page *g)
 {
     const weft_summary *s = g->s;
 
     if (s->n_dynamic_nodes > 0) {
         bool is_one = s->n_dynamic_nodes == 1;
-        char text[160];
+        char text[200];
 
         snprintf(text, sizeof text,
-                 "%d node%s that depend%s on the data; %s work and bytes are not counted.",
+                 "%d node%s that depend%s on the data; %s work and bytes are not counted (--dim "
+                 "NODE=N assumes a size).",
                  s->n_dynamic_nodes, is_one ? " has a shape" : "s have shapes", is_one ? "s" : "",
                  is_one ? "its" : "their");
         fputs("\n  ", g->to);
         weft_print_wrapped(g->to, 2, g->width, text);
     }
+    print_assumed(g);
     for (int i = 0; i < s->model->n_warnings; i++) {
         fputs(i == 0 ? "\n  warning: " : "  warning: ", g->to);
         weft_print_wrapped(g->to, 4, g->width - 7, s->model->warning[i]);

@@ -46,6 +46,8 @@ weft_summary *weft_summarize(const weft_model *model, weft_arena *a);
 void weft_summary_text(const weft_summary *s, bool with_layers, int width, FILE *to);
 /* The same as a document (schema weft.inspect/1). */
 weft_doc *weft_summary_doc(const weft_summary *s, bool with_layers, weft_arena *a);
+/* Sizes that depend on the data and were assumed, by name. */
+weft_doc *weft_assumed_doc(const weft_graph *graph, weft_arena *a);
 /* The kernels of a model that was opened with software fused or flash. */
 void weft_kernels_text(const weft_model *m, weft_software s, int width, weft_arena *a, FILE *to);
 weft_doc *weft_kernels_doc(const weft_model *m, weft_software s, weft_arena *a);
@@ -341,6 +343,7 @@ weft_doc *weft_explanation_doc(const weft_explanation *e, weft_arena *a);
 typedef struct weft_page_more {
     bool is_brief;                 /* no page: neither graph nor origin are needed */
     const weft_graph *graph;       /* the network; NULL: a file of tasks */
+    const weft_graph *network;     /* what is assumed of it is told, on brief pages too; or NULL */
     const weft_platform *platform; /* NULL likewise */
     const weft_why *why;           /* what bound and value are made of; NULL: not shown */
     const weft_doc *compare;       /* what `weft compare --json` printed; NULL */

@@ -328,17 +328,6 @@ static int find_like(weft_map *seen, key *k, const weft_graph *g, const weft_ste
 
 /* --- all together ---------------------------------------------------------------------------- */
 
-static weft_status check_shapes(const weft_graph *g)
-{
-    for (int u = 0; u < g->n_nodes; u++)
-        if (!weft_node_is_static(g, u))
-            return weft_fail(WEFT_E_INPUT,
-                             "node '%s' (%s) has a shape that depends on the data: how to cut it "
-                             "is unknown",
-                             g->node[u].name, g->node[u].op);
-    return WEFT_OK;
-}
-
 /* What a step has in common with the first of its class. */
 static void copy_class(weft_step *to, const weft_step *from)
 {
@@ -403,7 +392,7 @@ weft_status weft_steps_within(const weft_graph *g, const int *device_set, weft_s
     weft_arena *a, *scratch;
     grouping w;
 
-    WEFT_TRY(check_shapes(g));
+    WEFT_TRY(weft_need_static(g, "how to cut it"));
     a = weft_arena_new();
     scratch = weft_arena_new();
     w = group(g, device_set, scratch);

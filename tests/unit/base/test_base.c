@@ -356,6 +356,32 @@ TEST(nearest_word_forgives_slips)
     CHECK(weft_nearest(longest, words, 4) == NULL);
 }
 
+TEST(a_star_stands_for_any_text)
+{
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } cases[] = {
+        {"a",       "a",          true },
+        {"a",       "ab",         false},
+        {"",        "",           true },
+        {"*",       "",           true },
+        {"*",       "abc",        true },
+        {"a*",      "a",          true },
+        {"*a",      "ba",         true },
+        {"*a",      "ab",         false},
+        {"a*b*c",   "a1b2b3c",    true },
+        {"a*b*c",   "a1c2b",      false},
+        {"*/NonZ*", "/m/NonZero", true },
+        {"**x",     "x",          true },
+        {"*ab*ab",  "abab",       true },
+        {"*ab*ab",  "ab",         false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(weft_pattern_matches(cases[i].pattern, cases[i].text) == cases[i].matches);
+}
+
 TEST(bits_agree_with_bools)
 {
     enum { N = 200 };
@@ -1019,6 +1045,7 @@ int main(void)
         cmocka_unit_test(names_made_to_collide_are_found_at_once),
         cmocka_unit_test(maps_do_not_show_their_secret),
         cmocka_unit_test(nearest_word_forgives_slips),
+        cmocka_unit_test(a_star_stands_for_any_text),
         cmocka_unit_test(bits_agree_with_bools),
         cmocka_unit_test(rng_starts_as_published),
         cmocka_unit_test(rng_repeats_itself_and_splits),

@@ -390,11 +390,93 @@ TEST(unknown_dimensions_are_named_with_the_flag_that_binds_them)
                 "x.1=8");
     CHECK_FAILS(import_dims("x:f32:Nx?", 1, both, &m), "unknown dimension 'x.1'");
     CHECK_FAILS(import_dims("x:f32:2x3", 1, wrong, &m),
-                "no dimension is called 'M' (given with --dim)");
+                "no dimension and no node with a size that depends on the data is called 'M' "
+                "(given with --dim)");
     CHECK(m == NULL);
     CHECK_OK(import_dims("x:f32:Nx?", 2, both, &m));
     check_shape(m, "y", "8x5");
     weft_model_free(m);
+}
+
+/* Two counts of what is not zero, one of them without a name that a user could guess, and a
+ * NonZero of as many operands that --dim does not name. */
+static weft_status import_counts(int n, const weft_dim_binding *dims, weft_model **out)
+{
+    weft_model_options o = {.n_dims = n, .dim = dims};
+    document d =
+        plain_document("x:f32:2x3 z:f32:2x3", "",
+                       "NonZero x -> a;Transpose a -> b;NonZero z -> c;Unique z -> u i j k",
+                       "b:i64:* c:i64:* u:f32:* k:i64:*");
+
+    end_graph(&d);
+    return import_with(&d, &o, out);
+}
+
+static int assumed_size(const weft_model *m, const char *name)
+{
+    for (int i = 0; i < m->graph->n_assumed; i++)
+        if (strcmp(m->graph->assumed[i].name, name) == 0)
+            return (int)m->graph->assumed[i].size;
+    return 0;
+}
+
+TEST(sizes_that_depend_on_the_data_are_assumed_where_the_user_says_so)
+{
+    const weft_dim_binding one[] = {
+        {"n/a", 5}
+    };
+    const weft_dim_binding all[] = {
+        {"n/*", 4},
+        {"c.1", 6}
+    };
+    weft_model *m = NULL;
+
+    CHECK_OK(import_counts(0, NULL, &m));
+    check_shape(m, "b", "?x2");
+    CHECK_FAILS(weft_need_static(m->graph, "its cost"),
+                "node 'n/a' (NonZero): dimension 1 of output 'a', which is 2x?, depends on the "
+                "data: its cost is unknown; assume a size, for example --dim n/a=100");
+    weft_model_free(m);
+    CHECK_OK(import_counts(1, one, &m));
+    check_shape(m, "b", "5x2");
+    check_shape(m, "c", "2x?"); /* the same operator on the same shape, under another name */
+    CHECK_INT(m->graph->n_assumed, 1);
+    CHECK_INT(assumed_size(m, "n/a"), 5);
+    CHECK_FAILS(weft_need_static(m->graph, "its cost"), "node 'n/c' (NonZero)");
+    weft_model_free(m);
+    CHECK_OK(import_counts(2, all, &m));
+    check_shape(m, "b", "4x2");
+    check_shape(m, "c", "2x6");
+    check_shape(m, "u", "4");
+    check_shape(m, "j", "6"); /* one for each of z: no assumption */
+    CHECK_OK(weft_need_static(m->graph, "its cost"));
+    CHECK_INT(m->graph->n_assumed, 2);
+    weft_model_free(m);
+}
+
+TEST(assumptions_that_nothing_needs_are_refused)
+{
+    static const struct {
+        weft_dim_binding dim;
+        const char *message;
+    } cases[] = {
+        {{"n/b", 5},  "--dim n/b=5: 'n/b' has no size that depends on the data"                },
+        {{"a.0", 5},  "--dim a.0=5: 'a.0' has no size that depends on the data"                },
+        {{"a.2", 5},  "no dimension and no node with a size that depends on the data is called"},
+        {{"n/aa", 5}, "is called 'n/aa' (given with --dim); did you mean 'n/a'?"               },
+        {{"m/*", 5},  "is called 'm/*'"                                                        },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const weft_dim_binding dims[] = {
+            {"n/a", 5},
+            cases[i].dim
+        };
+        weft_model *m = NULL;
+
+        CHECK_FAILS(import_counts(2, dims, &m), cases[i].message);
+        CHECK(m == NULL);
+    }
 }
 
 TEST(a_batch_binds_or_replaces_the_first_dimension)
@@ -1146,6 +1228,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_dimensions_are_named_with_the_flag_that_binds_them),
+        cmocka_unit_test(sizes_that_depend_on_the_data_are_assumed_where_the_user_says_so),
+        cmocka_unit_test(assumptions_that_nothing_needs_are_refused),
         cmocka_unit_test(a_batch_binds_or_replaces_the_first_dimension),
         cmocka_unit_test(a_batch_needs_a_dimension),
         cmocka_unit_test(inputs_of_the_same_batch_are_changed_together),
