@@ -129,6 +129,8 @@ typedef struct weft_model_flags {
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
     const char *on, *goal, *semantics, *format, *deadline;
+    int64_t processors; /* of task graphs */
+    const char *speeds, *bandwidth, *communication;
     double min_throughput;
     bool contiguous, mix;
 } weft_case_flags;
@@ -165,9 +167,38 @@ typedef struct weft_case_flags {
          "throughput: items may take different placements (data parallel)",                        \
          NULL,                                                                                     \
          NULL},                                                                                    \
+        {WEFT_TEXT(type, where.format),                                                            \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "read MODEL as a task graph of another project: msr, stg, dot or wfcommons; empty: as "   \
+         "its ending says",                                                                        \
+         "",                                                                                       \
+         NULL},                                                                                    \
+        {WEFT_INT(type, where.processors),                                                         \
+         0,                                                                                        \
+         0,                                                                                        \
+         1024,                                                                                     \
+         "stg, dot, wfcommons: number of processors; 0: as the file or --speeds says",             \
+         NULL,                                                                                     \
+         NULL},                                                                                    \
+        {WEFT_TEXT(type, where.speeds),                                                            \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "the same: speed of each processor, as in 1,1,2; empty: all 1",                           \
+         "",                                                                                       \
+         NULL},                                                                                    \
+        {WEFT_TEXT(type, where.bandwidth),                                                         \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "dot, wfcommons: bytes per second between two processors (1GB/s), or unlimited",          \
+         "",                                                                                       \
+         NULL},                                                                                    \
     {                                                                                              \
-        WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a file of another project: msr",    \
-            "", NULL                                                                               \
+        WEFT_TEXT(type, where.communication), 0, 0, 0,                                             \
+            "stg, dot, wfcommons: time of each transfer besides what the file says (5s)", "", NULL \
     }
 
 /* Flags of commands that search. */
