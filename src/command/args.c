@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "kind.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,34 +148,37 @@ const char *weft_flag_value(const weft_option *o, const char *name)
     static const struct {
         const char *name, *word;
     } known[] = {
-        {"output",      "FILE"    },
-        {"trace",       "FILE"    },
-        {"dot",         "FILE"    },
-        {"csv",         "FILE"    },
-        {"study",       "FILE"    },
-        {"write-model", "FILE"    },
-        {"report",      "FILE"    },
-        {"timeline",    "FILE"    },
-        {"graph",       "FILE"    },
-        {"compare",     "FILE"    },
-        {"upgrades",    "KINDS"   },
-        {"uncertainty", "PART"    },
-        {"explain",     "FILE"    },
-        {"annotate",    "FILE"    },
-        {"pareto",      "FILE"    },
-        {"on",          "PLATFORM"},
-        {"platform",    "PLATFORM"},
-        {"model",       "MODEL"   },
-        {"dim",         "NAME=N"  },
-        {"dtype",       "TYPE"    },
-        {"solver",      "NAME"    },
-        {"template",    "NAME"    },
-        {"show",        "NAME"    },
-        {"time-limit",  "TIME"    },
-        {"deadline",    "TIME"    },
-        {"area",        "AREA"    },
-        {"power",       "POWER"   },
-        {"memory",      "BYTES"   },
+        {"output",        "FILE"    },
+        {"trace",         "FILE"    },
+        {"dot",           "FILE"    },
+        {"csv",           "FILE"    },
+        {"study",         "FILE"    },
+        {"write-model",   "FILE"    },
+        {"report",        "FILE"    },
+        {"timeline",      "FILE"    },
+        {"graph",         "FILE"    },
+        {"compare",       "FILE"    },
+        {"upgrades",      "KINDS"   },
+        {"uncertainty",   "PART"    },
+        {"explain",       "FILE"    },
+        {"annotate",      "FILE"    },
+        {"pareto",        "FILE"    },
+        {"on",            "PLATFORM"},
+        {"platform",      "PLATFORM"},
+        {"model",         "MODEL"   },
+        {"dim",           "NAME=N"  },
+        {"dtype",         "TYPE"    },
+        {"solver",        "NAME"    },
+        {"template",      "NAME"    },
+        {"show",          "NAME"    },
+        {"time-limit",    "TIME"    },
+        {"deadline",      "TIME"    },
+        {"area",          "AREA"    },
+        {"power",         "POWER"   },
+        {"memory",        "BYTES"   },
+        {"bandwidth",     "RATE"    },
+        {"communication", "TIME"    },
+        {"speeds",        "N,N"     },
     };
 
     if (o->choices != NULL)
@@ -362,6 +366,47 @@ static weft_status read_limits(const weft_case_flags *w, weft_constraints *out)
     return WEFT_OK;
 }
 
+/* "1,1,2". */
+static weft_status read_speeds(const char *text, weft_arena *a, weft_task_machines *out)
+{
+    WEFT_VEC(double) speed = {0};
+
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        const char *item = weft_arena_text(a, text, n);
+        double value;
+
+        if (weft_unit_parse(item, WEFT_UNIT_NONE, true, &value) != WEFT_OK || !(value > 0))
+            return weft_fail(WEFT_E_INPUT, "--speeds has '%s', expected a number above 0", item);
+        WEFT_PUSH(a, speed, value);
+        text += n + (text[n] == ',');
+    }
+    out->n_speeds = speed.n;
+    out->speed = speed.at;
+    return WEFT_OK;
+}
+
+static weft_status read_machines(const weft_case_flags *w, weft_arena *a, weft_task_machines *out)
+{
+    out->n_processors = (int)w->processors;
+    WEFT_TRY(read_speeds(w->speeds, a, out));
+    if (strcmp(w->bandwidth, "unlimited") == 0)
+        out->bytes_per_s = INFINITY;
+    else if (*w->bandwidth && weft_unit_parse(w->bandwidth, WEFT_UNIT_BYTES_PER_S, false,
+                                              &out->bytes_per_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--bandwidth");
+    if (*w->bandwidth && !(out->bytes_per_s > 0))
+        return weft_fail(WEFT_E_INPUT, "--bandwidth is '%s', expected more than 0, or unlimited",
+                         w->bandwidth);
+    if (*w->communication && weft_unit_parse(w->communication, WEFT_UNIT_SECONDS, false,
+                                             &out->communication_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--communication");
+    if (out->communication_s < 0)
+        return weft_fail(WEFT_E_INPUT, "--communication is '%s', expected 0 or more",
+                         w->communication);
+    return WEFT_OK;
+}
+
 weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flags *f,
                                  const char *model, weft_arena *a, weft_request *out)
 {
@@ -369,7 +414,8 @@ weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flag
     out->constraints.goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
     WEFT_TRY(read_limits(w, &out->constraints));
     out->constraints.is_calls = strcmp(w->semantics, "calls") == 0;
-    return weft_model_flags_read(f, a, &out->options);
+    WEFT_TRY(weft_model_flags_read(f, a, &out->options));
+    return read_machines(w, a, &out->options.machines);
 }
 
 /* --- collected output ------------------------------------------------------------------------ */

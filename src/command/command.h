@@ -130,60 +130,28 @@ typedef struct weft_model_flags {
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
     const char *on, *goal, *semantics, *format, *deadline, *pin, *together;
+    int64_t processors; /* of task graphs */
+    const char *speeds, *bandwidth, *communication;
     double min_throughput;
     bool contiguous, mix;
 } weft_case_flags;
 
-#define WEFT_CASE_FLAGS(type)                                                                      \
-    {WEFT_TEXT(type, where.on),                                                                    \
-     0,                                                                                            \
-     0,                                                                                            \
-     0,                                                                                            \
-     "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count",         \
-     "",                                                                                           \
-     NULL},                                                                                        \
-        {WEFT_TEXT(type, where.goal), 0, 0, 0, "objective to optimise", "latency",                 \
-         "latency|throughput"},                                                                    \
-        {WEFT_TEXT(type, where.deadline), 0, 0, 0, "upper limit on latency (10ms)", "", NULL},     \
-        {WEFT_REAL(type, where.min_throughput),                                                    \
-         0,                                                                                        \
-         0,                                                                                        \
-         1e18,                                                                                     \
-         "lower limit on throughput, in items per second; 0: none",                                \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
-        {WEFT_FLAG(type, where.contiguous),                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         1,                                                                                        \
-         "throughput: the tasks of each device form a pipeline stage",                             \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
-        {WEFT_FLAG(type, where.mix),                                                               \
-         0,                                                                                        \
-         0,                                                                                        \
-         1,                                                                                        \
-         "throughput: items may take different placements (data parallel)",                        \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
-        {WEFT_TEXT(type, where.pin),                                                               \
-         0,                                                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         "run nodes on a device, NODE=DEVICE[,...]; * and ? in NODE match any; may be repeated",   \
-         "",                                                                                       \
-         NULL},                                                                                    \
-        {WEFT_TEXT(type, where.together),                                                          \
-         0,                                                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         "run nodes on one device, A,B[,...], by name or pattern; may be repeated",                \
-         "",                                                                                       \
-         NULL},                                                                                    \
-    {                                                                                              \
-        WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a file of another project: msr",    \
-            "", NULL                                                                               \
-    }
+/* clang-format off */
+#define WEFT_CASE_FLAGS(type) \
+    {WEFT_TEXT(type, where.on), 0, 0, 0, "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count", "", NULL}, \
+    {WEFT_TEXT(type, where.goal), 0, 0, 0, "objective to optimise", "latency", "latency|throughput"}, \
+    {WEFT_TEXT(type, where.deadline), 0, 0, 0, "upper limit on latency (10ms)", "", NULL}, \
+    {WEFT_REAL(type, where.min_throughput), 0, 0, 1e18, "lower limit on throughput, in items per second; 0: none", NULL, NULL}, \
+    {WEFT_FLAG(type, where.contiguous), 0, 0, 1, "throughput: the tasks of each device form a pipeline stage", NULL, NULL}, \
+    {WEFT_FLAG(type, where.mix), 0, 0, 1, "throughput: items may take different placements (data parallel)", NULL, NULL}, \
+    {WEFT_TEXT(type, where.pin), 0, 0, 0, "run nodes on a device, NODE=DEVICE[,...]; * and ? in NODE match any; may be repeated", "", NULL}, \
+    {WEFT_TEXT(type, where.together), 0, 0, 0, "run nodes on one device, A,B[,...], by name or pattern; may be repeated", "", NULL}, \
+    {WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a task graph of another project: msr, stg, dot or wfcommons; empty: as its ending says", "", NULL}, \
+    {WEFT_INT(type, where.processors), 0, 0, 1024, "stg, dot, wfcommons: number of processors; 0: as the file or --speeds says", NULL, NULL}, \
+    {WEFT_TEXT(type, where.speeds), 0, 0, 0, "the same: speed of each processor, as in 1,1,2; empty: all 1", "", NULL}, \
+    {WEFT_TEXT(type, where.bandwidth), 0, 0, 0, "dot, wfcommons: bytes per second between two processors (1GB/s), or unlimited", "", NULL}, \
+    {WEFT_TEXT(type, where.communication), 0, 0, 0, "stg, dot, wfcommons: time of each transfer besides what the file says (5s)", "", NULL}
+/* clang-format on */
 
 /* Flags of commands that search. */
 typedef struct weft_budget_flags {

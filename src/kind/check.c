@@ -192,9 +192,8 @@ void weft_check_origin(weft_wrongs *w, const weft_plan_origin *o, weft_check_res
                    "model.optimizer is '%s', but nothing is trained: expected "
                    "'%s'",
                    weft_optimizer_name(o->options.optimizer), weft_optimizer_name(WEFT_ADAM));
-    if (o->format != NULL && (o->platform != NULL || strcmp(o->format, "msr") != 0))
-        weft_wrong(w, "model.format is '%s', expected %s", o->format,
-                   o->platform != NULL ? "null" : "'msr' or null");
+    if (o->format != NULL && o->platform != NULL)
+        weft_wrong(w, "model.format is '%s', expected null", o->format);
 }
 
 /* --- files ----------------------------------------------------------------------------------- */

@@ -23,7 +23,8 @@ extern "C" {
 /* What is asked for: a network on a platform, or a file of tasks that names its own devices. */
 typedef struct weft_request {
     const char *model, *platform; /* platform NULL or empty for task files */
-    const char *format;           /* NULL or "msr" for the dnn-partitioning JSON */
+    const char *format;           /* of a file of tasks: "msr" for the dnn-partitioning JSON, "stg",
+                                     "dot", "wfcommons"; NULL: as the file says */
     weft_model_options options;
     weft_constraints constraints;
     const char *machine; /* NULL, or the text that takes the place of the file of the platform (of
@@ -138,6 +139,9 @@ typedef struct weft_case {
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
 void weft_case_close(weft_case *c);
+/* The document of a file of tasks; of other projects' formats, as weft.tasks/1. */
+WEFT_CHECKED weft_status weft_tasks_read(const weft_request *r, weft_arena *a,
+                                         const weft_doc **out);
 
 /* --- what all kinds have --------------------------------------------------------------------- */
 

@@ -63,12 +63,12 @@ static weft_status machine(const void *of, weft_arena *a, const weft_doc **out)
 
     if (r->platform != NULL && *r->platform)
         return weft_platform_read(r->platform, a, out);
-    if (r->format != NULL && *r->format)
+    if (r->format != NULL && strcmp(r->format, "msr") == 0)
         return weft_fail(WEFT_E_INPUT,
                          "%s is of the format %s, whose machines are not edited: upgrades are for "
                          "platforms and for files of tasks; --upgrades none leaves them out",
                          r->model, r->format);
-    return weft_doc_read(r->model, a, out);
+    return weft_tasks_read(r, a, out);
 }
 
 static const char *value_name(const weft_opened *p)

@@ -62,6 +62,23 @@ static void add_count(line *l, const char *flag, int64_t value, int64_t usual)
         add_flag(l, flag, weft_arena_print(l->a, "%lld", (long long)value));
 }
 
+static void add_machines(line *l, const weft_task_machines *m)
+{
+    const char *speeds = "";
+
+    add_count(l, "--processors", m->n_processors, 0);
+    for (int i = 0; i < m->n_speeds; i++)
+        speeds = weft_arena_print(l->a, "%s%s%.17g", speeds, i ? "," : "", m->speed[i]);
+    if (m->n_speeds > 0)
+        add_flag(l, "--speeds", speeds);
+    if (m->bytes_per_s > 0)
+        add_flag(l, "--bandwidth",
+                 isinf(m->bytes_per_s) ? "unlimited"
+                                       : weft_arena_print(l->a, "%.17gB/s", m->bytes_per_s));
+    if (m->communication_s > 0)
+        add_flag(l, "--communication", weft_arena_print(l->a, "%.17gs", m->communication_s));
+}
+
 static void add_model(line *l, const weft_plan_origin *o)
 {
     const weft_model_options *opt = &o->options;
@@ -71,6 +88,7 @@ static void add_model(line *l, const weft_plan_origin *o)
         add_flag(l, "--on", o->platform);
     if (o->format != NULL)
         add_flag(l, "--format", o->format);
+    add_machines(l, &opt->machines);
     add_count(l, "--batch", opt->batch, 0);
     for (int i = 0; i < opt->n_dims; i++)
         add_flag(l, "--dim",

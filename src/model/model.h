@@ -15,6 +15,16 @@ typedef struct weft_dim_binding {
     int64_t size;
 } weft_dim_binding;
 
+/* Machines for a file of tasks that names none: processors that are connected alike. All zero: the
+ * user says nothing. */
+typedef struct weft_task_machines {
+    int n_processors;
+    int n_speeds; /* 0: all are equal */
+    const double *speed;
+    double bytes_per_s;     /* INFINITY: bytes take no time; 0: not said */
+    double communication_s; /* of each transfer, before its bytes */
+} weft_task_machines;
+
 typedef struct weft_model_options {
     int64_t batch;    /* 0: as in the file, or 1 for built-in models */
     weft_dtype dtype; /* element type of all floating-point tensors; WEFT_TYPE_UNKNOWN: as given */
@@ -24,6 +34,7 @@ typedef struct weft_model_options {
     const weft_dim_binding *dim;
     weft_software software; /* what becomes one kernel */
     bool has_software;      /* the user has said so; else the platform says it */
+    weft_task_machines machines;
 } weft_model_options;
 
 /* The options with the software that is meant: the user's, else the platform's (NULL: graph). */
