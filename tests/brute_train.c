@@ -183,10 +183,13 @@ static weft_train_constraints draw_ask(weft_rng *r)
         .schedules = 1u << weft_rng_below(r, WEFT_INTERLEAVED),
         .recomputes = 1u << weft_rng_below(r, WEFT_N_RECOMPUTES),
         .most_chunks = 3,
-        .zero = weft_rng_below(r, 3) == 0 ? 1 + weft_rng_below(r, 3) : 0};
+        .zeros = weft_rng_below(r, 3) == 0 ? 1u << (1 + weft_rng_below(r, 3)) : 1};
 
     constraints.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
     constraints.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
+    if (weft_rng_below(r, 2)) /* several levels of ZeRO */
+        constraints.zeros |= 1u << weft_rng_below(r, 4) | 1u << weft_rng_below(r, 4);
+    weft_train_settle_zero(&constraints);
     if (weft_rng_below(r, 5) == 0)
         constraints.microbatch = weft_rng_below(r, 2) ? 2 : 1;
     if (weft_rng_below(r, 8) == 0)
@@ -194,6 +197,18 @@ static weft_train_constraints draw_ask(weft_rng *r)
     if (weft_rng_below(r, 8) == 0)
         constraints.most_stages = 1 + weft_rng_below(r, 3);
     return constraints;
+}
+
+/* Any number, one up to `most`, or two. */
+static weft_counts draw_counts(int most, weft_rng *r)
+{
+    weft_counts c = weft_counts_of(weft_rng_below(r, most + 1));
+
+    if (c.n == 1 && c.at[0] < most && weft_rng_below(r, 2)) {
+        c.at[1] = c.at[0] + 1 + weft_rng_below(r, most - (int)c.at[0]);
+        c.n = 2;
+    }
+    return c;
 }
 
 /* A third of the problems ask for exact numbers, if these do not contradict what there is. */
@@ -204,13 +219,13 @@ static void draw_exact(weft_train_problem_spec *s, weft_rng *r)
 
     if (weft_rng_below(r, 3) != 0)
         return;
-    x->tp = weft_rng_below(r, 3);
-    x->pp = weft_rng_below(r, 4);
-    x->dp = weft_rng_below(r, 3);
-    x->mbs = weft_rng_below(r, 4);
+    x->tp = draw_counts(2, r);
+    x->pp = draw_counts(3, r);
+    x->dp = draw_counts(3, r);
+    x->mbs = draw_counts(3, r);
     x->chunks = weft_rng_below(r, 4);
     if (!s->blocks.is_chain && x->schedules >> WEFT_INTERLEAVED & 1)
-        x->pp = 0; /* a narrower problem may ask for interleaved only, which no graph has */
+        x->pp.n = 0; /* a narrower problem may ask for interleaved only, which no graph has */
     CHECK_OK(weft_cluster_new(s->platform, &cluster));
     if (weft_train_constraints_check(x, cluster, &s->blocks) != WEFT_OK)
         *x = usual;
@@ -366,23 +381,32 @@ static double seconds_of(const weft_train_problem *p, const weft_stage *s, int i
 
 /* --- complete plans -------------------------------------------------------------------------- */
 
+static bool is_among(const weft_counts *c, int64_t value)
+{
+    bool is_there = c->n == 0;
+
+    for (int i = 0; i < c->n; i++)
+        is_there |= c->at[i] == value;
+    return is_there;
+}
+
 /* Has the plan the numbers that are asked for? */
 static bool is_exact(const brute *b)
 {
     const weft_train_constraints *x = &b->p->constraints;
     const weft_train_plan *plan = &b->plan;
 
-    if ((x->pp > 0 && plan->n_stages != x->pp) || (x->chunks > 0 && plan->n_chunks != x->chunks))
+    if (!is_among(&x->pp, plan->n_stages) || (x->chunks > 0 && plan->n_chunks != x->chunks))
         return false;
     for (int i = 0; i < plan->n_stages; i++) {
         int n = 0;
 
         for (int k = 0; k < plan->stage[i].n_parts; k++) {
             n += plan->stage[i].part[k].n_blocks;
-            if (x->mbs > 0 && plan->stage[i].part[k].samples != x->mbs)
+            if (!is_among(&x->mbs, plan->stage[i].part[k].samples))
                 return false;
         }
-        if ((x->dp > 0 && n != x->dp) || (x->tp > 0 && plan->stage[i].width != x->tp))
+        if (!is_among(&x->dp, n) || !is_among(&x->tp, plan->stage[i].width))
             return false;
     }
     return true;
@@ -704,7 +728,7 @@ static void try_replicas(brute *b)
         try_device_sets(b, b->p->blocks.n_cuts - 1);
 }
 
-double brute_train(const weft_train_problem *p, weft_arena *a)
+static double best_of(const weft_train_problem *p, weft_arena *a)
 {
     brute b = {.p = p, .a = a, .best_s = INFINITY};
     const weft_cluster *c = p->cluster;
@@ -732,4 +756,21 @@ double brute_train(const weft_train_problem *p, weft_arena *a)
                 try_replicas(&b);
             }
     return b.best_s;
+}
+
+/* Level by level, each as a problem that allows nothing else. */
+double brute_train(const weft_train_problem *p, weft_arena *a)
+{
+    double best_s = INFINITY;
+
+    for (int level = 0; level <= WEFT_MOST_ZERO; level++) {
+        weft_train_problem one = *p;
+
+        if (!(p->constraints.zeros >> level & 1))
+            continue;
+        one.n_variants = 0;
+        one.constraints.zero = level;
+        best_s = fmin(best_s, best_of(&one, a));
+    }
+    return best_s;
 }

@@ -167,11 +167,13 @@ drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
                                  .cost = cost,
                                  .state = state};
 
-    s.constraints = (weft_train_constraints){.batch = weft_rng_below(r, 2) ? 12 : 24,
-                                             .schedules = (1u << WEFT_N_SCHEDULES) - 1,
-                                             .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
-                                             .most_chunks = 4,
-                                             .zero = constraints->zero};
+    s.constraints = (weft_train_constraints){
+        .batch = weft_rng_below(r, 2) ? 12 : 24,
+        .schedules = (1u << WEFT_N_SCHEDULES) - 1,
+        .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
+        .most_chunks = 4,
+        .zero = constraints->zero,
+        .zeros = constraints->zeros != 0 ? constraints->zeros : 1u << constraints->zero};
     for (int i = 0; i < 2 * N_WIDTHS * N_SHARES; i++)
         state[i] = draw_states(constraints, &s.blocks, r, a);
     for (int t = 0; t < 2 * N_WIDTHS * N_SHARES; t++)

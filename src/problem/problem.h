@@ -324,6 +324,26 @@ int64_t weft_in_flight(weft_schedule schedule, int s, int i, int64_t m, int n_ch
 enum { WEFT_ZERO_NONE, WEFT_ZERO_MOMENTS, WEFT_ZERO_GRADIENTS, WEFT_ZERO_WEIGHTS };
 enum { WEFT_MOST_ZERO = WEFT_ZERO_WEIGHTS };
 
+/* Numbers of which one is allowed, ascending; none: any. */
+enum { WEFT_MOST_COUNTS = 16 };
+typedef struct weft_counts {
+    int n;
+    int64_t at[WEFT_MOST_COUNTS];
+} weft_counts;
+
+bool weft_counts_allow(const weft_counts *c, int64_t value);
+int64_t weft_counts_only(const weft_counts *c);  /* the one that is allowed; 0: several, or any */
+int64_t weft_counts_least(const weft_counts *c); /* 1: any */
+int64_t weft_counts_most(const weft_counts *c);  /* 0: any */
+static inline weft_counts weft_counts_of(int64_t value) /* 0: any */
+{
+    return (weft_counts){value > 0, {value}};
+}
+/* Reads "auto", or numbers from 1 with commas between them; `name` is that of the flag. */
+WEFT_CHECKED weft_status weft_counts_read(const char *name, const char *text, weft_counts *to);
+/* "2", "2,4", "auto". In `a`. */
+const char *weft_counts_text(const weft_counts *c, weft_arena *a);
+
 /* What is asked for besides network and machines. */
 typedef struct weft_train_constraints {
     int64_t batch;       /* samples of one step */
@@ -334,13 +354,14 @@ typedef struct weft_train_constraints {
     int most_replicas;   /* 0: any */
     int most_stages;     /* 0: any */
     int most_chunks;     /* of a stage, interleaved */
-    int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS */
-    /* Exactly so many, in the words of Megatron; 0: any. */
-    int tp;      /* tensor width of every stage */
-    int pp;      /* stages */
-    int dp;      /* replicas of every stage */
-    int64_t mbs; /* samples that each replica gets of a microbatch */
-    int chunks;  /* of every stage; 1: not interleaved */
+    int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS; of several the lowest */
+    unsigned zeros;      /* allowed levels: bits 1 << level; 0: `zero` alone */
+    /* In the words of Megatron. */
+    weft_counts tp;  /* tensor widths of stages */
+    weft_counts pp;  /* stages */
+    weft_counts dp;  /* replicas of a stage */
+    weft_counts mbs; /* samples that a replica gets of a microbatch */
+    int chunks;      /* exactly so many of every stage; 1: not interleaved; 0: any */
     weft_recipe recipe;
     double memory_margin; /* share of the memory of every device that is left free */
 } weft_train_constraints;
@@ -349,6 +370,8 @@ typedef struct weft_train_constraints {
  * most once, what is left out stays as it is. `flag` names the text in messages. */
 WEFT_CHECKED weft_status weft_train_exactly(const char *flag, const char *text,
                                             weft_train_constraints *to);
+/* The lowest of the allowed levels becomes `zero`. */
+void weft_train_settle_zero(weft_train_constraints *x);
 /* What is wrong, contradictory, or impossible on this cluster with these units, is an error that
  * says why. NULL: not looked at. */
 WEFT_CHECKED weft_status weft_train_constraints_check(const weft_train_constraints *constraints,
@@ -375,7 +398,12 @@ typedef struct weft_train_problem {
     const weft_block_cost *const *cost_sum;   /* [tables][n_cuts] */
     const weft_block_state *const *state;     /* [tables][n_units]; NULL: as above */
     const weft_block_state *const *state_sum; /* [tables][n_cuts] */
-    uint64_t hash;                            /* of all the above and of the platform */
+    /* What a plan decides once, for all its stages (the level of ZeRO), as problems that leave one
+     * choice each; plans say which one they are of. 0: there is one choice, this problem. Tables
+     * above are those of the first. */
+    int n_variants;
+    const struct weft_train_problem *const *variant;
+    uint64_t hash;  /* of all the above and of the platform */
     int64_t tokens; /* of a sample, if its input is a sequence of numbers of words; else 0 */
     /* Products of forward and backward of one sample, and the type of most of them; 0: not known. */
     double sample_flops;
@@ -449,7 +477,23 @@ typedef struct weft_train_plan {
     int n_stages, n_chunks; /* chunks of each stage; 1 unless interleaved */
     int *cut;               /* [n_stages * n_chunks + 1] */
     weft_stage *stage;      /* [n_stages] */
+    int variant;            /* of the problem; 0 if it has none */
 } weft_train_plan;
+
+/* Of a problem that was made: what is known of the network besides becomes known to its variants. */
+void weft_train_problem_note(weft_train_problem *p);
+/* The problem that the plan is of: the variant, or `p` itself. */
+const weft_train_problem *weft_train_variant(const weft_train_problem *p,
+                                             const weft_train_plan *plan);
+/* Variant i of the problem, of at least one: `p` itself if it has none. */
+static inline int weft_train_n_variants(const weft_train_problem *p)
+{
+    return p->n_variants > 0 ? p->n_variants : 1;
+}
+static inline const weft_train_problem *weft_train_variant_at(const weft_train_problem *p, int i)
+{
+    return p->n_variants > 0 ? p->variant[i] : p;
+}
 
 /* Breaks of the rules but memory, which the simulator measures: cuts ascend from nothing to all,
  * every stage has units and devices, blocks exist and no device is used twice, shares and widths

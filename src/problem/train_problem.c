@@ -24,7 +24,7 @@
 
 enum {
     MOST_WIDTH = 16,
-    MOST_WIDTHS = 16,
+    MOST_WIDTHS = 1 + WEFT_MOST_COUNTS,
     MOST_SHARE = 128,
     MOST_MIXED_SHARE = 16, /* where devices differ */
     MOST_SHARES = 64,
@@ -70,10 +70,13 @@ static void list_widths(reader *r)
                    ? r->constraints->most_width
                    : MOST_WIDTH;
 
-    if (r->constraints->tp > 0) {
+    if (r->constraints->tp.n > 0) {
+        const weft_counts *tp = &r->constraints->tp;
+
         r->width[r->n_widths++] = 1;
-        if (r->constraints->tp > 1)
-            r->width[r->n_widths++] = r->constraints->tp;
+        for (int i = 0; i < tp->n; i++)
+            if (tp->at[i] > 1)
+                r->width[r->n_widths++] = (int)tp->at[i];
         return;
     }
     for (int w = 1; w <= most; w++)
@@ -101,10 +104,11 @@ static int list_shares(const reader *r, int64_t to[MOST_SHARES])
     to[0] = 1;
     if (r->is_fixed)
         return 1;
-    if (x->mbs > 0) {
-        to[k] = x->mbs;
-        return x->mbs > 1 ? 2 : 1;
-    }
+    for (int i = 0; i < x->mbs.n; i++)
+        if (x->mbs.at[i] > 1)
+            to[k++] = x->mbs.at[i];
+    if (x->mbs.n > 0)
+        return k;
     for (int64_t b = 2; b <= whole && b <= most && k < MOST_SHARES; b++)
         if (whole % b == 0 || (is_mixed && is_listed(mixed, 7, b)))
             to[k++] = b;
@@ -244,8 +248,8 @@ static bool fits(const weft_block_cost *cost, int n_blocks, double memory_bytes)
 
 static bool is_asked(const reader *r, int width, int64_t samples)
 {
-    return (r->constraints->tp == 0 || width == r->constraints->tp) &&
-           (r->constraints->mbs == 0 || samples == r->constraints->mbs);
+    return weft_counts_allow(&r->constraints->tp, width) &&
+           weft_counts_allow(&r->constraints->mbs, samples);
 }
 
 /* What the last unit of several makes, the logits of a language model, is never computed again: its
@@ -305,7 +309,7 @@ static weft_status add_share(reader *r, const weft_graph *g, int64_t samples, bo
     WEFT_TRY(weft_steps_within(g, blocks.of_node, &s));
     fill_tables(r, &blocks, s, samples, is_fitting);
     weft_steps_free(s);
-    if (*is_fitting || r->n_shares == 0 || samples == r->constraints->mbs)
+    if (*is_fitting || r->n_shares == 0 || r->constraints->mbs.n > 0)
         r->share[r->n_shares++] = samples;
     return WEFT_OK;
 }
@@ -319,7 +323,7 @@ static weft_status add_shares(reader *r)
     r->cost = WEFT_NEW(r->a, weft_block_cost *, n_tables * MOST_SHARES);
     r->state = WEFT_NEW(r->a, weft_block_state *, n_tables * MOST_SHARES);
     WEFT_TRY(add_share(r, r->first->graph, 1, &is_fitting));
-    for (int i = 1; i < n && (is_fitting || r->constraints->mbs > 0); i++) {
+    for (int i = 1; i < n && (is_fitting || r->constraints->mbs.n > 0); i++) {
         weft_model *m;
         weft_status status;
 
@@ -421,6 +425,7 @@ static weft_status make(const reader *r, weft_train_problem **out)
     (*out)->tokens = r->is_fixed ? 0 : tokens_of(r->first->graph);
     count_products(r->first->graph, *out);
     add_warnings(r, *out);
+    weft_train_problem_note(*out);
     return WEFT_OK;
 }
 
@@ -428,17 +433,19 @@ static weft_status make(const reader *r, weft_train_problem **out)
 static weft_status check_asked(const reader *r)
 {
     const weft_train_constraints *x = r->constraints;
+    int64_t mbs = weft_counts_most(&x->mbs);
 
-    if (x->mbs > 1 && r->share[r->n_shares - 1] != x->mbs)
+    if (mbs > 1 && r->share[r->n_shares - 1] != mbs)
         return weft_fail(WEFT_E_INPUT, "mbs=%lld: '%s' cannot be given a batch of %lld samples",
-                         (long long)x->mbs, r->source, (long long)x->mbs);
-    if (x->tp == 0 && x->mbs == 0)
+                         (long long)mbs, r->source, (long long)mbs);
+    if (x->tp.n == 0 && x->mbs.n == 0)
         return WEFT_OK;
     for (int i = 0; i < r->cluster->n_classes * r->n_widths * MOST_SHARES; i++)
         if (r->cost[i] != NULL)
             return WEFT_OK;
-    return weft_fail(WEFT_E_INPUT, "tp=%d, mbs=%lld: no device of '%s' can run '%s' so", x->tp,
-                     (long long)x->mbs, r->platform->name, r->source);
+    return weft_fail(WEFT_E_INPUT, "tp=%s, mbs=%s: no device of '%s' can run '%s' so",
+                     weft_counts_text(&x->tp, r->a), weft_counts_text(&x->mbs, r->a),
+                     r->platform->name, r->source);
 }
 
 static weft_status read_network(reader *r, weft_train_problem **out)

@@ -6,6 +6,7 @@
  * cut within it that lacks one unit only, else the one that lacks fewest. In each table the sum of
  * a cut is that of its part and the units that it lacks. In a chain, and wherever no cut was left
  * out, that is one unit: a table takes O(cuts). Otherwise O(cuts * units) at worst. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -318,11 +319,14 @@ static uint64_t hash_reals(uint64_t h, const void *rows, size_t n)
 /* Only what is asked for: without, the hash is that of older plans. */
 static uint64_t hash_exact(uint64_t h, const weft_train_constraints *x)
 {
-    const int64_t value[] = {x->tp, x->pp, x->dp, x->mbs, x->chunks, x->recipe};
+    const weft_counts chunks = weft_counts_of(x->chunks), recipe = weft_counts_of(x->recipe);
+    const weft_counts *list[] = {&x->tp, &x->pp, &x->dp, &x->mbs, &chunks, &recipe};
 
     for (int i = 0; i < 6; i++)
-        if (value[i] != 0)
-            h = weft_hash_int(weft_hash_int(h, -1 - i), value[i]);
+        for (int k = 0; k < list[i]->n; k++)
+            h = weft_hash_int(weft_hash_int(h, -1 - i), list[i]->at[k]);
+    if ((x->zeros & (x->zeros - 1)) != 0)
+        h = weft_hash_int(weft_hash_int(h, -7), x->zeros);
     return x->memory_margin > 0 ? weft_hash_real(h, x->memory_margin) : h;
 }
 
@@ -386,6 +390,50 @@ static uint64_t hash_of(const weft_train_problem *p)
     return weft_hash_end(h);
 }
 
+/* --- variants -------------------------------------------------------------------------------- */
+
+/* One for each level of ZeRO; all else is the same. */
+static void add_levels(weft_train_problem *p)
+{
+    const weft_train_problem **list = WEFT_NEW(p->arena, const weft_train_problem *, 32);
+
+    if ((p->constraints.zeros & (p->constraints.zeros - 1)) == 0)
+        return;
+    for (int level = 0; level <= WEFT_MOST_ZERO; level++)
+        if (p->constraints.zeros >> level & 1) {
+            weft_train_problem *q = weft_arena_copy(p->arena, p, sizeof *p);
+
+            q->constraints.zero = level;
+            q->constraints.zeros = 1u << level;
+            q->n_variants = 0;
+            list[p->n_variants++] = q;
+        }
+    p->variant = list;
+}
+
+void weft_train_problem_note(weft_train_problem *p)
+{
+    for (int i = 0; i < p->n_variants; i++) {
+        weft_train_problem *q = (weft_train_problem *)(uintptr_t)p->variant[i]; /* ours */
+
+        q->blocks.of_node = p->blocks.of_node;
+        q->tokens = p->tokens;
+        q->sample_flops = p->sample_flops;
+        q->product_type = p->product_type;
+        q->n_warnings = p->n_warnings;
+        q->warning = p->warning;
+    }
+}
+
+const weft_train_problem *weft_train_variant(const weft_train_problem *p,
+                                             const weft_train_plan *plan)
+{
+    if (p->n_variants == 0)
+        return p;
+    assert(plan->variant >= 0 && plan->variant < p->n_variants);
+    return p->variant[plan->variant];
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static weft_status check_spec(const weft_train_problem_spec *s, int n_classes)
@@ -410,7 +458,8 @@ static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
     WEFT_TRY(weft_cluster_new(s->platform, &cluster));
     p->cluster = cluster;
     WEFT_TRY(check_spec(s, cluster->n_classes));
-    WEFT_TRY(weft_train_constraints_check(&s->constraints, cluster, &s->blocks));
+    weft_train_settle_zero(&p->constraints);
+    WEFT_TRY(weft_train_constraints_check(&p->constraints, cluster, &s->blocks));
     if (s->constraints.chunks > 0) /* only interleaved plans have several */
         p->constraints.schedules &=
             s->constraints.chunks > 1 ? 1u << WEFT_INTERLEAVED : ~(1u << WEFT_INTERLEAVED);
@@ -425,6 +474,7 @@ static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
     fill_states(s, &g, n_tables, p);
     weft_arena_free(scratch);
     p->hash = hash_of(p);
+    add_levels(p);
     return WEFT_OK;
 }
 
