@@ -229,8 +229,8 @@ static brute new_brute(const weft_problem *p, int n_usable)
 
     CHECK(p->n_tasks <= BRUTE_MOST_TASKS && p->n_devices <= BRUTE_MOST_DEVICES);
     b.is_stream = p->constraints.goal == WEFT_THROUGHPUT;
-    b.is_simulated = p->transfer != WEFT_OVERLAP || p->constraints.most_latency_s > 0 ||
-                     p->constraints.most_period_s > 0;
+    b.is_simulated = p->transfer != WEFT_OVERLAP || p->switch_s != NULL ||
+                     p->constraints.most_latency_s > 0 || p->constraints.most_period_s > 0;
     for (int d = 0; d < p->n_devices; d++)
         b.is_simulated |= p->capacity[d] < INFINITY;
     b.is_unordered = b.is_stream && !b.is_simulated;

@@ -29,11 +29,10 @@ typedef struct call {
 
 static void count_task(const weft_checker *c, int u, call *calls)
 {
-    double length_s = weft_task_s(c->problem, u, c->plan->device[u]);
     call *x = &calls[c->plan->device[u]];
 
     x->first_s = x->n_tasks == 0 ? c->plan->start_s[u] : fmin(x->first_s, c->plan->start_s[u]);
-    x->work_s += isfinite(length_s) ? length_s : 0;
+    x->work_s += weft_checker_length_s(c, u);
     x->n_tasks++;
 }
 

@@ -137,7 +137,8 @@ static void check_structure(const weft_problem_spec *s)
         assert(!s->second_per_byte || s->second_per_byte[k] >= 0);
     }
     for (int d = 0; d < s->n_devices; d++)
-        assert(!s->capacity || s->capacity[d] >= 0);
+        assert((!s->capacity || s->capacity[d] >= 0) &&
+               (!s->switch_s || (s->switch_s[d] >= 0 && isfinite(s->switch_s[d]))));
 }
 
 static bool is_called(const weft_problem_spec *s)
@@ -471,11 +472,22 @@ static void copy_routes(weft_problem *p, const weft_problem_extra *x)
     p->route = copied_ints(p->arena, x->route, x->route_at[n_pairs]);
 }
 
+static void copy_switches(weft_problem *p, const weft_problem_spec *s)
+{
+    bool has_some = false;
+
+    for (int d = 0; s->switch_s && d < s->n_devices; d++)
+        has_some |= s->switch_s[d] > 0;
+    if (has_some)
+        p->switch_s = copied_reals(p->arena, s->switch_s, s->n_devices, 0);
+}
+
 static void copy_devices(weft_problem *p, const weft_problem_spec *s, const weft_problem_extra *x)
 {
     p->device_name = copied_texts(p->arena, s->device_name, s->n_devices);
     p->capacity = copied_reals(p->arena, s->capacity, s->n_devices, INFINITY);
     p->idle_w = copied_reals(p->arena, s->idle_w, s->n_devices, 0);
+    copy_switches(p, s);
     copy_links(p, s);
     copy_curves(p, s);
     if (x->link_name)
@@ -552,6 +564,8 @@ static uint64_t hash_devices(const weft_problem *p, uint64_t h)
     h = hash_ints(h, p->route_at, n_pairs + 1);
     h = hash_ints(h, p->route, p->route_at[n_pairs]);
     h = hash_reals(h, p->capacity, p->n_devices);
+    if (p->switch_s) /* nothing where there are none, so that the hash of such a problem stays */
+        h = hash_reals(weft_hash_text(h, "switch"), p->switch_s, p->n_devices);
     return hash_reals(h, p->idle_w, p->n_devices);
 }
 

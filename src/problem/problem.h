@@ -72,7 +72,8 @@ typedef struct weft_problem {
     const char *const *link_name; /* [n_links] "cpu>gpu0" */
     const double *capacity;       /* [n_devices] bytes; INFINITY: not limited */
     const double *idle_w;         /* [n_devices] */
-    int host;                     /* where tensors without producer are at time 0; -1: everywhere */
+    const double *switch_s; /* [n_devices] of a switch to it (switch.c); NULL: none takes time */
+    int host;               /* where tensors without producer are at time 0; -1: everywhere */
     weft_transfer transfer;
     weft_constraints constraints;
     const int *pin;          /* [n_tasks] device, or -1 */
@@ -110,9 +111,24 @@ static inline bool weft_pairs_alike(const weft_problem *p, int one, int other)
              (p->curve_factor == NULL || p->curve_factor[one] == p->curve_factor[other])));
 }
 
+/* Seconds of a task, without a switch. */
 static inline double weft_task_s(const weft_problem *p, int u, int d)
 {
     return p->seconds[u * p->n_devices + d];
+}
+
+/* [n_tasks] seconds that each takes longer for a switch to its device, if all are on these; NULL:
+ * the problem has no switches that take time. Belongs to `a`. */
+const double *weft_switch_times(const weft_problem *p, const int *device, weft_arena *a);
+
+/* Seconds that v takes longer if it reads from u, they are on these devices, and no other placement
+ * can spare it: nobody else is first to read from u there. At most what the simulator adds. */
+static inline double weft_sure_switch_s(const weft_problem *p, int u, int v, int from, int to)
+{
+    return p->switch_s == NULL || from == to || p->transfer == WEFT_CALLS ||
+                   p->succ[p->succ_at[u]] != v
+               ? 0
+               : p->switch_s[to];
 }
 
 /* When something that starts at start_s and takes length_s ends. What has a length ends later than
@@ -163,6 +179,7 @@ typedef struct weft_problem_spec {
     const weft_link_curve *curve;    /* points are copied too */
     const uint64_t *curves;          /* NULL: none */
     const double *capacity, *idle_w; /* NULL: not limited; 0 */
+    const double *switch_s;          /* NULL: 0 */
     const int *pin, *colocation;     /* NULL: none */
     const bool *is_backward;         /* NULL: none */
     int host;

@@ -84,7 +84,8 @@ static void print_problem(const weft_problem *p)
         print_error("  link %d > %d: %.17g s + %.17g s/B\n", d / p->n_devices, d % p->n_devices,
                     p->latency_s[d], p->second_per_byte[d]);
     for (int d = 0; d < p->n_devices; d++)
-        print_error("  device %d: %.17g B\n", d, p->capacity[d]);
+        print_error("  device %d: %.17g B, switch %.17g s\n", d, p->capacity[d],
+                    p->switch_s ? p->switch_s[d] : 0);
     weft_arena_free(a);
 }
 
