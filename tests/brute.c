@@ -171,6 +171,37 @@ static bool is_pipeline(const brute *b)
     return is_free;
 }
 
+/* Segments: tasks of one device with as many switches before them. */
+static bool keeps_segments(const brute *b)
+{
+    const weft_problem *p = b->p;
+    const weft_constraints *c = &p->constraints;
+    int level[BRUTE_MOST_TASKS] = {0}, n_segments = 0;
+
+    for (int v = 0; v < p->n_tasks; v++)
+        for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++) {
+            int u = p->pred[i];
+
+            level[v] = (int)fmax(level[v], level[u] + (b->device[u] == b->device[v] ? 0 : 1));
+        }
+    for (int u = 0; u < p->n_tasks; u++) {
+        int n_same = 0, n_before = 0;
+        double seconds = 0;
+
+        for (int v = 0; v < p->n_tasks; v++) {
+            bool is_same = level[u] == level[v] && b->device[u] == b->device[v];
+
+            n_same += is_same;
+            n_before += is_same && v < u;
+            seconds += is_same ? weft_task_s(p, v, b->device[v]) : 0;
+        }
+        n_segments += n_before == 0;
+        if (n_same < c->least_segment_tasks || seconds < c->least_segment_s * (1 - 1e-9))
+            return false;
+    }
+    return c->most_segments == 0 || n_segments <= c->most_segments;
+}
+
 static void try_all(brute *b, double value);
 
 static void try_one(brute *b, int u, int d, double value)
@@ -192,7 +223,8 @@ static void try_all(brute *b, double value)
 {
     if (value >= b->best)
         return;
-    if (b->n_done == b->p->n_tasks && (!b->p->constraints.is_contiguous || is_pipeline(b)))
+    if (b->n_done == b->p->n_tasks && (!b->p->constraints.is_contiguous || is_pipeline(b)) &&
+        keeps_segments(b))
         b->best = b->is_simulated ? fmin(b->best, simulated(b)) : value;
     for (int u = 0; u < b->p->n_tasks; u++) {
         if (!is_ready(b, u))

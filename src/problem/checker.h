@@ -37,7 +37,7 @@ double weft_checker_length_s(const weft_checker *c, int u);
 
 /* The rules of calls, instead of those for the inputs of single tasks. */
 void weft_check_calls(weft_checker *c);
-/* Throughput, if it is asked for: the forward tasks of the devices form stages, no two of which
+/* If it is asked for: the forward tasks of the devices form stages, no two of which
  * wait for each other. */
 void weft_check_stages(weft_checker *c);
 

@@ -22,6 +22,8 @@
  *    another device from which no task of lower number reads there. Under calls it is the task of
  *    least number on each accelerator that takes longer.
  *
+ * 9. A way has no more segments, and none is smaller, than is asked for (segments.c).
+ *
  * Times may be early by 1e-9 of the makespan; bytes are exact. A task that
  * breaks rule 1 is left out of the other rules; one that is not supported counts as of no length.
  * Time O(reads + tasks log tasks + weights * readers). */
@@ -444,6 +446,18 @@ int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a)
     return -1;
 }
 
+static void check_segments(weft_checker *c)
+{
+    const char *what;
+
+    for (int u = 0; u < c->problem->n_tasks; u++)
+        if (!c->is_placed[u])
+            return;
+    what = weft_segments_breach(c->problem, c->plan->device, c->arena);
+    if (what != NULL)
+        weft_violate(&c->v, "%s", what);
+}
+
 /* --- all rules ------------------------------------------------------------------------------- */
 
 static void check_way(weft_checker *c)
@@ -461,6 +475,7 @@ static void check_way(weft_checker *c)
     if (weft_checker_has_calls(c))
         weft_check_calls(c);
     weft_check_stages(c);
+    check_segments(c);
     check_colocations(c);
     check_overlaps(c);
     check_deadline(c);

@@ -12,7 +12,7 @@
  *   4. Inside a call and on the host a task starts when the tasks it reads from there have ended.
  *   5. Calls and tasks of the host do not wait for each other in a circle (times alone do not show
  *      that where everything takes no time).
- * A pipeline stage (throughput, if contiguity is asked for) is all forward tasks of a device:
+ * A pipeline stage (if contiguity is asked for) is all forward tasks of a device:
  *   6. Stages do not wait for each other in a circle.
  *
  * Time O(reads + devices). */
@@ -207,7 +207,7 @@ void weft_check_stages(weft_checker *c)
     quotient q = {p->n_devices, node};
     int u;
 
-    if (!p->constraints.is_contiguous || p->constraints.goal != WEFT_THROUGHPUT)
+    if (!p->constraints.is_contiguous)
         return;
     for (u = 0; u < p->n_tasks; u++)
         node[u] = c->is_placed[u] && !p->is_backward[u] ? c->plan->device[u] : -1;

@@ -161,6 +161,9 @@ static weft_status check_calls(const weft_problem_spec *s, const weft_problem_ex
 
     if (!is_called(s))
         return WEFT_OK;
+    if (weft_segments_matter(&s->constraints) && s->constraints.goal == WEFT_LATENCY)
+        return weft_fail(WEFT_E_INPUT, "--max-segments and --min-segment are not for 'calls': an "
+                                       "accelerator is called once, so it has one segment");
     if (s->host < 0)
         return weft_doc_fail(at, "accelerators are called by a host under 'calls', but no device "
                                  "is named as the host");
@@ -575,7 +578,12 @@ static uint64_t hash_constraints(uint64_t h, const weft_constraints *constraints
     h = weft_hash_int(h, constraints->is_calls + 2 * constraints->is_contiguous +
                              4 * constraints->is_mixed);
     h = weft_hash_real(h, constraints->most_latency_s);
-    return weft_hash_real(h, constraints->most_period_s);
+    h = weft_hash_real(h, constraints->most_period_s);
+    if (!weft_segments_matter(constraints))
+        return h; /* as before there were any */
+    h = weft_hash_int(h, constraints->most_segments);
+    h = weft_hash_int(h, constraints->least_segment_tasks);
+    return weft_hash_real(h, constraints->least_segment_s);
 }
 
 /* Of everything but the name, which is a label: a renamed file is the same problem. */

@@ -22,10 +22,13 @@ const char *weft_goal_name(weft_goal g);
 typedef struct weft_constraints {
     weft_goal goal;
     bool is_calls;      /* accelerators are called once (WEFT_CALLS), whatever the platform says */
-    bool is_contiguous; /* throughput: the forward tasks of each device form a pipeline stage */
+    bool is_contiguous; /* the forward tasks of each device form a pipeline stage */
     bool is_mixed;      /* throughput: items of a stream may take different ways */
     double most_latency_s; /* a plan must not take longer; 0: no limit */
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
+    /* Of the segments of a plan (segments.c); 0: no limit. */
+    int most_segments, least_segment_tasks;
+    double least_segment_s;
     /* Tasks by name or pattern (constrain.c); NULL or empty: none. */
     const char *pin;      /* "NODE=DEVICE,NODE=DEVICE" */
     const char *together; /* "A,B;C,D": A and B share a device, and so do C and D */
@@ -244,6 +247,21 @@ typedef struct weft_violation {
  * defines: then inputs are checked against the time without contention. */
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_violation *violation,
                     int most, weft_arena *a);
+
+/* The segments of a way: what a runtime launches at once. Arrays belong to `a`. */
+typedef struct weft_segments {
+    int n;
+    int *of;         /* [n_tasks] segment */
+    int *n_tasks;    /* [n] */
+    double *seconds; /* [n] of its tasks, without a switch */
+} weft_segments;
+
+weft_segments weft_segments_of(const weft_problem *p, const int *device, weft_arena *a);
+/* Do the constraints say anything of segments? Is segment i less than they allow? */
+bool weft_segments_matter(const weft_constraints *c);
+bool weft_segment_is_small(const weft_constraints *c, const weft_segments *s, int i);
+/* How the segments of a way break what is asked of them, in one line; NULL: they do not. */
+const char *weft_segments_breach(const weft_problem *p, const int *device, weft_arena *a);
 
 /* A device that is no pipeline stage: forward tasks of the way give from it to others and back to
  * it, directly or not; or -1. device: [n_tasks]. */

@@ -772,6 +772,14 @@ static void add_about(placing *t)
         weft_about(&t->g, options, "longest time per item", seconds(t, request->most_period_s));
     weft_about(&t->g, options, "contiguous", request->is_contiguous ? "yes" : NULL);
     weft_about(&t->g, options, "mix of ways", request->is_mixed ? "allowed" : NULL);
+    if (request->most_segments > 0)
+        weft_about(&t->g, options, "most segments",
+                   weft_arena_print(t->a, "%d", request->most_segments));
+    if (request->least_segment_tasks > 0)
+        weft_about(&t->g, options, "least segment",
+                   weft_arena_print(t->a, "%d nodes", request->least_segment_tasks));
+    if (request->least_segment_s > 0)
+        weft_about(&t->g, options, "least segment", seconds(t, request->least_segment_s));
     weft_about(&t->g, options, "pinned", request->pin);
     weft_about(&t->g, options, "together", request->together);
     weft_page_proof(&t->g, &t->r->solution->proof);
