@@ -171,35 +171,41 @@ static bool is_pipeline(const brute *b)
     return is_free;
 }
 
-/* Segments: tasks of one device with as many switches before them. */
+static bool has_run(const brute *b, const int *segment, int u)
+{
+    for (int i = b->p->pred_at[u]; i < b->p->pred_at[u + 1]; i++)
+        if (segment[b->p->pred[i]] < 0)
+            return false;
+    return segment[u] < 0;
+}
+
+/* Segments as docs/simulator.md has them. */
 static bool keeps_segments(const brute *b)
 {
-    const weft_problem *p = b->p;
-    const weft_constraints *c = &p->constraints;
-    int level[BRUTE_MOST_TASKS] = {0}, n_segments = 0;
+    const weft_constraints *c = &b->p->constraints;
+    int segment[BRUTE_MOST_TASKS], n = 0, n_tasks = b->p->n_tasks, first = 0;
 
-    for (int v = 0; v < p->n_tasks; v++)
-        for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++) {
-            int u = p->pred[i];
-
-            level[v] = (int)fmax(level[v], level[u] + (b->device[u] == b->device[v] ? 0 : 1));
-        }
-    for (int u = 0; u < p->n_tasks; u++) {
-        int n_same = 0, n_before = 0;
+    memset(segment, -1, sizeof segment);
+    while (first < n_tasks) {
+        int n_inside = 0;
         double seconds = 0;
 
-        for (int v = 0; v < p->n_tasks; v++) {
-            bool is_same = level[u] == level[v] && b->device[u] == b->device[v];
-
-            n_same += is_same;
-            n_before += is_same && v < u;
-            seconds += is_same ? weft_task_s(p, v, b->device[v]) : 0;
+        for (first = 0; first < n_tasks && !has_run(b, segment, first);)
+            first++;
+        for (int u = 0; first < n_tasks && u < n_tasks; u++) {
+            if (b->device[u] != b->device[first] || !has_run(b, segment, u))
+                continue;
+            segment[u] = n;
+            n_inside++;
+            seconds += weft_task_s(b->p, u, b->device[u]);
+            u = -1; /* it may have made others ready */
         }
-        n_segments += n_before == 0;
-        if (n_same < c->least_segment_tasks || seconds < c->least_segment_s * (1 - 1e-9))
+        if (first < n_tasks &&
+            (n_inside < c->least_segment_tasks || seconds < c->least_segment_s * (1 - 1e-9)))
             return false;
+        n += n_inside > 0;
     }
-    return c->most_segments == 0 || n_segments <= c->most_segments;
+    return c->most_segments == 0 || n <= c->most_segments;
 }
 
 static void try_all(brute *b, double value);

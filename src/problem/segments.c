@@ -1,38 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /* segments.c: what a runtime launches at once, from the devices of a plan alone.
  *
- * The level of a task is the most switches on a way to it: the largest over the tasks it reads from
- * of their level, plus one if that task is on another device. Tasks of one device and level are a
- * segment. None of them waits for another by way of another device (that would be two levels more),
- * and an edge never leads to a lower level, so segments do not wait for each other in a circle.
+ * The network is run one segment after the other. The next one is begun by the task of least number of
+ * those that have not run and whose predecessors have. It has that task and, until there are none,
+ * tasks of the same device whose predecessors have run or are in it. So all that a segment reads from
+ * elsewhere is there when it begins.
  *
  * Time O(dependences + tasks log tasks). */
+#include "heap.h"
 #include "problem.h"
-#include "sort.h"
+
+typedef struct running {
+    const weft_problem *p;
+    const int *device;
+    int *waits;        /* [n_tasks] predecessors that have not run */
+    weft_heap ready;   /* all tasks that could run, also some that have */
+    int *first, *next; /* [n_devices], [n_tasks] those of each device that could run; -1: no more */
+    weft_segments *s;
+} running;
+
+static void make_ready(running *r, int u)
+{
+    weft_heap_push(&r->ready, u);
+    r->next[u] = r->first[r->device[u]];
+    r->first[r->device[u]] = u;
+}
+
+/* Runs all that device d can go on with. */
+static void run_segment(running *r, int d)
+{
+    const weft_problem *p = r->p;
+
+    while (r->first[d] >= 0) {
+        int u = r->first[d];
+
+        r->first[d] = r->next[u];
+        r->s->of[u] = r->s->n;
+        for (int i = p->succ_at[u]; i < p->succ_at[u + 1]; i++)
+            if (--r->waits[p->succ[i]] == 0)
+                make_ready(r, p->succ[i]);
+    }
+    r->s->n++;
+}
 
 weft_segments weft_segments_of(const weft_problem *p, const int *device, weft_arena *a)
 {
     weft_segments s = {.of = WEFT_NEW(a, int, p->n_tasks)};
-    int *level = WEFT_NEW(a, int, p->n_tasks);
-    double *by_device = WEFT_NEW(a, double, p->n_tasks), *by_level;
-    const int *order;
+    running r = {.p = p,
+                 .device = device,
+                 .waits = WEFT_NEW(a, int, p->n_tasks),
+                 .ready = weft_heap_new(a, p->n_tasks),
+                 .first = WEFT_NEW(a, int, p->n_devices),
+                 .next = WEFT_NEW(a, int, p->n_tasks),
+                 .s = &s};
 
-    by_level = WEFT_NEW(a, double, p->n_tasks);
-    for (int v = 0; v < p->n_tasks; v++) {
-        for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++) {
-            int u = p->pred[i], at = level[u] + (device[u] != device[v]);
-
-            level[v] = at > level[v] ? at : level[v];
-        }
-        by_level[v] = level[v];
-        by_device[v] = device[v];
+    for (int d = 0; d < p->n_devices; d++)
+        r.first[d] = -1;
+    for (int u = 0; u < p->n_tasks; u++) {
+        s.of[u] = -1;
+        r.waits[u] = p->pred_at[u + 1] - p->pred_at[u];
+        if (r.waits[u] == 0)
+            make_ready(&r, u);
     }
-    order = weft_sorted_twice(by_level, by_device, p->n_tasks, a);
-    for (int i = 0; i < p->n_tasks; i++) {
-        int u = order[i], before = i > 0 ? order[i - 1] : -1;
+    while (r.ready.n > 0) {
+        int u = weft_heap_pop(&r.ready);
 
-        s.n += before < 0 || level[u] != level[before] || device[u] != device[before];
-        s.of[u] = s.n - 1;
+        if (s.of[u] < 0)
+            run_segment(&r, device[u]);
     }
     s.seconds = WEFT_NEW(a, double, s.n);
     s.n_tasks = WEFT_NEW(a, int, s.n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* merge.c: plans with fewer switches, by simulation.
  *
- * A piece is tasks of one segment that hang together by edges or must share a device; alone it can
- * be a single kernel. A move puts a piece, with all that must share its device, on a device that it
+ * A piece is tasks of one device that hang together by edges or must share a device; it can be a
+ * single kernel. A move puts a piece, with all that must share its device, on a device that it
  * reads from or gives to.
  *
  * Better: pieces from the shortest to the longest, each to the device beside it that gives the least
@@ -104,11 +104,10 @@ static void join(int *root, int u, int v)
     root[one < other ? other : one] = one < other ? one : other;
 }
 
-/* Tasks of a segment that hang together. */
 static pieces pieces_of(merging *m)
 {
     const weft_problem *p = m->p;
-    weft_segments s = weft_segments_of(p, m->plan.device, m->a);
+    const int *device = m->plan.device;
     int *root = WEFT_NEW(m->a, int, p->n_tasks), *of = WEFT_NEW(m->a, int, p->n_tasks), n = 0;
     int *first = WEFT_NEW(m->a, int, m->domain.n_groups); /* 1 + task */
 
@@ -118,7 +117,7 @@ static pieces pieces_of(merging *m)
         int *known = &first[m->domain.group[v]];
 
         for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++)
-            if (s.of[p->pred[i]] == s.of[v])
+            if (device[p->pred[i]] == device[v])
                 join(root, p->pred[i], v);
         if (*known > 0)
             join(root, *known - 1, v);
@@ -327,13 +326,25 @@ static weft_status repair_lists(weft_best *best, const weft_problem *p, weft_run
     return status;
 }
 
+static void try_intervals(weft_best *best, const weft_problem *p, const weft_run *run)
+{
+    weft_arena *scratch = weft_arena_new();
+    weft_domain domain = weft_domain_new(p, scratch);
+
+    if (p->transfer != WEFT_CALLS && !weft_run_is_over(run) && !domain.is_empty)
+        weft_intervals_try(&domain, best, scratch);
+    weft_arena_free(scratch);
+}
+
 weft_status weft_merge_best(weft_best *best, const weft_problem *p, weft_run *run)
 {
     merging m;
 
     if (!weft_merge_matters(p))
         return WEFT_OK;
-    if (!(best->value < INFINITY) && p->transfer != WEFT_CALLS)
+    try_intervals(best, p, run);
+    if (p->transfer != WEFT_CALLS &&
+        (weft_segments_matter(&p->constraints) || p->constraints.is_contiguous))
         WEFT_TRY(repair_lists(best, p, run));
     if (!(best->value < INFINITY))
         return WEFT_OK;
