@@ -344,6 +344,27 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
     return read_dims(f->dim, a, out);
 }
 
+/* --min-segment is a number of nodes, or a time with its unit. */
+static weft_status read_segments(const weft_case_flags *w, weft_constraints *out)
+{
+    const char *text = w->min_segment;
+    size_t n_digits = strspn(text, "0123456789");
+
+    out->most_segments = (int)w->max_segments;
+    if (*text == '\0')
+        return WEFT_OK;
+    if (text[n_digits] == '\0' && n_digits < 9)
+        out->least_segment_tasks = atoi(text);
+    else if (weft_unit_parse(text, WEFT_UNIT_SECONDS, false, &out->least_segment_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--min-segment");
+    if (out->least_segment_tasks < 1 && !(out->least_segment_s > 0))
+        return weft_fail(WEFT_E_INPUT,
+                         "--min-segment is '%s', expected a number of nodes or a time above 0: 4, "
+                         "200us",
+                         text);
+    return WEFT_OK;
+}
+
 static weft_status read_limits(const weft_case_flags *w, weft_constraints *out)
 {
     if (*w->deadline) {
@@ -354,13 +375,13 @@ static weft_status read_limits(const weft_case_flags *w, weft_constraints *out)
     }
     if (w->min_throughput > 0)
         out->most_period_s = 1 / w->min_throughput;
-    if ((w->contiguous || w->mix) && out->goal != WEFT_THROUGHPUT)
-        return weft_fail(WEFT_E_INPUT, "--%s is for --goal throughput",
-                         w->mix ? "mix" : "contiguous");
+    if (w->mix && out->goal != WEFT_THROUGHPUT)
+        return weft_fail(WEFT_E_INPUT, "--mix is for --goal throughput");
     if (w->contiguous && w->mix)
         return weft_fail(WEFT_E_INPUT, "--contiguous and --mix exclude each other");
     out->is_contiguous = w->contiguous;
     out->is_mixed = w->mix;
+    WEFT_TRY(read_segments(w, out));
     out->pin = w->pin;
     out->together = w->together;
     return WEFT_OK;

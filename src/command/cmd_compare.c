@@ -398,10 +398,11 @@ static weft_status read_shard(const compare_options *o, const char *model, weft_
         .is_contiguous = o->where.contiguous,
     };
     if (strcmp(o->where.goal, "latency") != 0 || *o->where.deadline || o->where.mix ||
-        o->where.min_throughput > 0 || *o->where.format || *o->where.pin || *o->where.together)
+        o->where.min_throughput > 0 || *o->where.format || *o->where.pin || *o->where.together ||
+        *o->where.min_segment || o->where.max_segments > 0)
         return weft_fail(WEFT_E_INPUT, "compare: --goal throughput, --deadline, --min-throughput, "
-                                       "--mix, --pin, --together and --format are for --task "
-                                       "place");
+                                       "--mix, --pin, --together, --min-segment, "
+                                       "--max-segments and --format are for --task place");
     return weft_model_flags_read(&o->flags, a, &out->options);
 }
 

@@ -129,10 +129,11 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *semantics, *format, *deadline, *pin, *together;
+    const char *on, *goal, *semantics, *format, *deadline, *pin, *together, *min_segment;
     int64_t processors; /* of task graphs */
     const char *speeds, *bandwidth, *communication;
     double min_throughput;
+    int64_t max_segments;
     bool contiguous, mix;
 } weft_case_flags;
 
@@ -142,8 +143,10 @@ typedef struct weft_case_flags {
     {WEFT_TEXT(type, where.goal), 0, 0, 0, "objective to optimise", "latency", "latency|throughput"}, \
     {WEFT_TEXT(type, where.deadline), 0, 0, 0, "upper limit on latency (10ms)", "", NULL}, \
     {WEFT_REAL(type, where.min_throughput), 0, 0, 1e18, "lower limit on throughput, in items per second; 0: none", NULL, NULL}, \
-    {WEFT_FLAG(type, where.contiguous), 0, 0, 1, "throughput: the tasks of each device form a pipeline stage", NULL, NULL}, \
+    {WEFT_FLAG(type, where.contiguous), 0, 0, 1, "the tasks of each device form a pipeline stage: nothing comes back to it", NULL, NULL}, \
     {WEFT_FLAG(type, where.mix), 0, 0, 1, "throughput: items may take different placements (data parallel)", NULL, NULL}, \
+    {WEFT_INT(type, where.max_segments), 0, 0, 1e6, "most segments of a plan: runs of nodes between switches; 0: no limit", NULL, NULL}, \
+    {WEFT_TEXT(type, where.min_segment), 0, 0, 0, "least segment of a plan, in nodes or time: 4, 200us", "", NULL}, \
     {WEFT_TEXT(type, where.pin), 0, 0, 0, "run nodes on a device, NODE=DEVICE[,...]; * and ? in NODE match any; may be repeated", "", NULL}, \
     {WEFT_TEXT(type, where.together), 0, 0, 0, "run nodes on one device, A,B[,...], by name or pattern; may be repeated", "", NULL}, \
     {WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a task graph of another project: msr, stg, dot or wfcommons; empty: as its ending says", "", NULL}, \

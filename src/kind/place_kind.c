@@ -440,7 +440,7 @@ static bool is_same_question(const weft_problem *p, double seconds)
 {
     const weft_constraints *c = &p->constraints;
 
-    if (c->is_contiguous || c->most_period_s > 0)
+    if (c->is_contiguous || c->most_period_s > 0 || weft_segments_matter(c))
         return false;
     return !(c->most_latency_s > 0) || (c->goal == WEFT_LATENCY && seconds <= c->most_latency_s);
 }

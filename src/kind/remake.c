@@ -146,6 +146,10 @@ const char *weft_remake_place(const void *report, const weft_remake *m, weft_are
         add(&l, "--contiguous");
     if (constraints->is_mixed)
         add(&l, "--mix");
+    add_count(&l, "--max-segments", constraints->most_segments, 0);
+    add_count(&l, "--min-segment", constraints->least_segment_tasks, 0);
+    if (constraints->least_segment_s > 0)
+        add_flag(&l, "--min-segment", weft_arena_print(a, "%.17gs", constraints->least_segment_s));
     if (constraints->pin != NULL)
         add_flag(&l, "--pin", constraints->pin);
     for (const char *t = constraints->together; t != NULL && *t; t += strspn(t, ";")) {

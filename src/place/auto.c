@@ -11,6 +11,8 @@
  *    (bound_between_barriers.c).
  * 6. `auto`: while the gap is open, windows of the plan are searched again (window.c).
  * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
+ * 8. `auto`: pieces of the plan move to devices beside them where that loses nothing (merge.c), if
+ *    switches take time; before step 3, too.
  *
  * `exact` leaves step 6 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
@@ -21,6 +23,7 @@
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
+#include "merge.h"
 #include "series.h"
 #include "symmetry.h"
 
@@ -44,6 +47,7 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
+static const double MERGE_SHARE = 0.9; /* of the time, if switches or segments matter */
 static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
 static const double SYMMETRY_SHARE = 0.8;   /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
@@ -114,6 +118,8 @@ static void take_schedule(search *s, const weft_answer *r)
         plan.device[u] = s->real[r->device[u]];
     memcpy(plan.start_s, r->start_s, sizeof *plan.start_s * (size_t)plan.n_tasks);
     weft_best_try(&s->best, s->problem, &plan, s->a);
+    if (s->has_windows && weft_segments_breach(s->problem, plan.device, s->a) != NULL)
+        weft_merge_repair(&s->best, s->problem, &plan, s->run);
 }
 
 /* The whole subproblem; true if the search was complete. */
@@ -284,6 +290,8 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     take_bound(s, proof->bound);
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
+    if (s->has_windows)
+        WEFT_TRY(weft_merge_best(&s->best, s->problem, s->run));
     tell(s);
     if (s->problem->n_devices <= WEFT_SUBPROBLEM_DEVICES && !is_over(s))
         WEFT_TRY(search_subproblems(s, &m));
@@ -343,11 +351,30 @@ static weft_status solve_exact(const weft_problem *p, const void *options, weft_
     return solve(p, false, run, plan, proof);
 }
 
+/* The plan with fewer switches where that loses nothing; where segments or stages are asked for and
+ * no plan has them, plans that are made to. */
+static weft_status merge(const weft_problem *p, weft_run *run, weft_plan *plan, weft_proof *proof)
+{
+    weft_best best;
+
+    if (!weft_merge_matters(p) || proof->outcome == WEFT_INFEASIBLE || plan->n_variants > 1)
+        return WEFT_OK;
+    best = weft_best_new(p, run->scratch);
+    if (proof->outcome == WEFT_BOUNDED)
+        weft_best_try(&best, p, plan, run->scratch);
+    WEFT_TRY(weft_merge_best(&best, p, run));
+    weft_best_answer(&best, plan, proof);
+    return WEFT_OK;
+}
+
 static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
                               weft_plan *plan, weft_proof *proof)
 {
+    weft_run main = weft_merge_matters(p) ? weft_run_share(run, MERGE_SHARE) : *run;
+
     (void)options;
-    return solve(p, true, run, plan, proof);
+    WEFT_TRY(solve(p, true, &main, plan, proof));
+    return merge(p, run, plan, proof);
 }
 
 const weft_solver weft_place_exact = {

@@ -45,7 +45,7 @@ static bool has_limits(const weft_constraints *constraints)
 {
     return constraints->most_latency_s > 0 || constraints->most_period_s > 0 ||
            constraints->is_contiguous || constraints->is_mixed || constraints->pin != NULL ||
-           constraints->together != NULL;
+           constraints->together != NULL || weft_segments_matter(constraints);
 }
 
 static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
@@ -58,6 +58,12 @@ static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
                   constraints->most_period_s > 0 ? constraints->most_period_s : INFINITY);
     weft_put_bool(a, d, "contiguous", constraints->is_contiguous);
     weft_put_bool(a, d, "mixed", constraints->is_mixed);
+    if (constraints->most_segments > 0)
+        weft_put_int(a, d, "max_segments", constraints->most_segments);
+    if (constraints->least_segment_tasks > 0)
+        weft_put_int(a, d, "min_segment_nodes", constraints->least_segment_tasks);
+    if (constraints->least_segment_s > 0)
+        weft_put_real(a, d, "min_segment_s", constraints->least_segment_s);
     if (constraints->pin != NULL)
         weft_put_text(a, d, "pin", constraints->pin);
     if (constraints->together != NULL)
@@ -143,11 +149,23 @@ static weft_status read_limit(const weft_doc *map, const char *key, double *out)
                : weft_doc_fail(d, "'%s' is %g, expected a number above 0 or null", key, *out);
 }
 
+/* A number of at least 1; 0 if the key is missing. */
+static weft_status read_count(const weft_doc *map, const char *key, int *out)
+{
+    int64_t value = 0;
+
+    if (weft_doc_get(map, key))
+        WEFT_TRY(weft_doc_int(map, key, 1, INT32_MAX, &value));
+    *out = (int)value;
+    return WEFT_OK;
+}
+
 /* What is asked for besides the goal; files without limits do not mention them. */
 static weft_status read_limits(const weft_doc *plan, weft_constraints *out)
 {
-    static const char *const keys[] = {"deadline_s", "period_s", "contiguous",
-                                       "mixed",      "pin",      "together"};
+    static const char *const keys[] = {"deadline_s",   "period_s",      "contiguous",
+                                       "mixed",        "pin",           "together",
+                                       "max_segments", "min_segment_s", "min_segment_nodes"};
     const weft_doc *d, *contiguous, *mixed;
 
     if (weft_doc_get(plan, "limits") == NULL)
@@ -160,6 +178,10 @@ static weft_status read_limits(const weft_doc *plan, weft_constraints *out)
     WEFT_TRY(weft_doc_need(d, "mixed", WEFT_DOC_BOOL, &mixed));
     out->is_contiguous = contiguous->truth;
     out->is_mixed = mixed->truth;
+    WEFT_TRY(read_count(d, "max_segments", &out->most_segments));
+    WEFT_TRY(read_count(d, "min_segment_nodes", &out->least_segment_tasks));
+    if (weft_doc_get(d, "min_segment_s"))
+        WEFT_TRY(read_limit(d, "min_segment_s", &out->least_segment_s));
     if (weft_doc_get(d, "pin"))
         WEFT_TRY(weft_doc_text(d, "pin", &out->pin));
     if (weft_doc_get(d, "together"))

@@ -137,7 +137,8 @@ static void check_structure(const weft_problem_spec *s)
         assert(!s->second_per_byte || s->second_per_byte[k] >= 0);
     }
     for (int d = 0; d < s->n_devices; d++)
-        assert(!s->capacity || s->capacity[d] >= 0);
+        assert((!s->capacity || s->capacity[d] >= 0) &&
+               (!s->switch_s || (s->switch_s[d] >= 0 && isfinite(s->switch_s[d]))));
 }
 
 static bool is_called(const weft_problem_spec *s)
@@ -160,6 +161,9 @@ static weft_status check_calls(const weft_problem_spec *s, const weft_problem_ex
 
     if (!is_called(s))
         return WEFT_OK;
+    if (weft_segments_matter(&s->constraints) && s->constraints.goal == WEFT_LATENCY)
+        return weft_fail(WEFT_E_INPUT, "--max-segments and --min-segment are not for 'calls': an "
+                                       "accelerator is called once, so it has one segment");
     if (s->host < 0)
         return weft_doc_fail(at, "accelerators are called by a host under 'calls', but no device "
                                  "is named as the host");
@@ -471,11 +475,22 @@ static void copy_routes(weft_problem *p, const weft_problem_extra *x)
     p->route = copied_ints(p->arena, x->route, x->route_at[n_pairs]);
 }
 
+static void copy_switches(weft_problem *p, const weft_problem_spec *s)
+{
+    bool has_some = false;
+
+    for (int d = 0; s->switch_s && d < s->n_devices; d++)
+        has_some |= s->switch_s[d] > 0;
+    if (has_some)
+        p->switch_s = copied_reals(p->arena, s->switch_s, s->n_devices, 0);
+}
+
 static void copy_devices(weft_problem *p, const weft_problem_spec *s, const weft_problem_extra *x)
 {
     p->device_name = copied_texts(p->arena, s->device_name, s->n_devices);
     p->capacity = copied_reals(p->arena, s->capacity, s->n_devices, INFINITY);
     p->idle_w = copied_reals(p->arena, s->idle_w, s->n_devices, 0);
+    copy_switches(p, s);
     copy_links(p, s);
     copy_curves(p, s);
     if (x->link_name)
@@ -552,6 +567,8 @@ static uint64_t hash_devices(const weft_problem *p, uint64_t h)
     h = hash_ints(h, p->route_at, n_pairs + 1);
     h = hash_ints(h, p->route, p->route_at[n_pairs]);
     h = hash_reals(h, p->capacity, p->n_devices);
+    if (p->switch_s) /* nothing where there are none, so that the hash of such a problem stays */
+        h = hash_reals(weft_hash_text(h, "switch"), p->switch_s, p->n_devices);
     return hash_reals(h, p->idle_w, p->n_devices);
 }
 
@@ -561,7 +578,12 @@ static uint64_t hash_constraints(uint64_t h, const weft_constraints *constraints
     h = weft_hash_int(h, constraints->is_calls + 2 * constraints->is_contiguous +
                              4 * constraints->is_mixed);
     h = weft_hash_real(h, constraints->most_latency_s);
-    return weft_hash_real(h, constraints->most_period_s);
+    h = weft_hash_real(h, constraints->most_period_s);
+    if (!weft_segments_matter(constraints))
+        return h; /* as before there were any */
+    h = weft_hash_int(h, constraints->most_segments);
+    h = weft_hash_int(h, constraints->least_segment_tasks);
+    return weft_hash_real(h, constraints->least_segment_s);
 }
 
 /* Of everything but the name, which is a label: a renamed file is the same problem. */

@@ -22,10 +22,13 @@ const char *weft_goal_name(weft_goal g);
 typedef struct weft_constraints {
     weft_goal goal;
     bool is_calls;      /* accelerators are called once (WEFT_CALLS), whatever the platform says */
-    bool is_contiguous; /* throughput: the forward tasks of each device form a pipeline stage */
+    bool is_contiguous; /* the forward tasks of each device form a pipeline stage */
     bool is_mixed;      /* throughput: items of a stream may take different ways */
     double most_latency_s; /* a plan must not take longer; 0: no limit */
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
+    /* Of the segments of a plan (segments.c); 0: no limit. */
+    int most_segments, least_segment_tasks;
+    double least_segment_s;
     /* Tasks by name or pattern (constrain.c); NULL or empty: none. */
     const char *pin;      /* "NODE=DEVICE,NODE=DEVICE" */
     const char *together; /* "A,B;C,D": A and B share a device, and so do C and D */
@@ -72,7 +75,8 @@ typedef struct weft_problem {
     const char *const *link_name; /* [n_links] "cpu>gpu0" */
     const double *capacity;       /* [n_devices] bytes; INFINITY: not limited */
     const double *idle_w;         /* [n_devices] */
-    int host;                     /* where tensors without producer are at time 0; -1: everywhere */
+    const double *switch_s; /* [n_devices] of a switch to it (switch.c); NULL: none takes time */
+    int host;               /* where tensors without producer are at time 0; -1: everywhere */
     weft_transfer transfer;
     weft_constraints constraints;
     const int *pin;          /* [n_tasks] device, or -1 */
@@ -110,9 +114,24 @@ static inline bool weft_pairs_alike(const weft_problem *p, int one, int other)
              (p->curve_factor == NULL || p->curve_factor[one] == p->curve_factor[other])));
 }
 
+/* Seconds of a task, without a switch. */
 static inline double weft_task_s(const weft_problem *p, int u, int d)
 {
     return p->seconds[u * p->n_devices + d];
+}
+
+/* [n_tasks] seconds that each takes longer for a switch to its device, if all are on these; NULL:
+ * the problem has no switches that take time. Belongs to `a`. */
+const double *weft_switch_times(const weft_problem *p, const int *device, weft_arena *a);
+
+/* Seconds that v takes longer if it reads from u, they are on these devices, and no other placement
+ * can spare it: nobody else is first to read from u there. At most what the simulator adds. */
+static inline double weft_sure_switch_s(const weft_problem *p, int u, int v, int from, int to)
+{
+    return p->switch_s == NULL || from == to || p->transfer == WEFT_CALLS ||
+                   p->succ[p->succ_at[u]] != v
+               ? 0
+               : p->switch_s[to];
 }
 
 /* When something that starts at start_s and takes length_s ends. What has a length ends later than
@@ -163,6 +182,7 @@ typedef struct weft_problem_spec {
     const weft_link_curve *curve;    /* points are copied too */
     const uint64_t *curves;          /* NULL: none */
     const double *capacity, *idle_w; /* NULL: not limited; 0 */
+    const double *switch_s;          /* NULL: 0 */
     const int *pin, *colocation;     /* NULL: none */
     const bool *is_backward;         /* NULL: none */
     int host;
@@ -227,6 +247,21 @@ typedef struct weft_violation {
  * defines: then inputs are checked against the time without contention. */
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_violation *violation,
                     int most, weft_arena *a);
+
+/* The segments of a way: what a runtime launches at once. Arrays belong to `a`. */
+typedef struct weft_segments {
+    int n;
+    int *of;         /* [n_tasks] segment */
+    int *n_tasks;    /* [n] */
+    double *seconds; /* [n] of its tasks, without a switch */
+} weft_segments;
+
+weft_segments weft_segments_of(const weft_problem *p, const int *device, weft_arena *a);
+/* Do the constraints say anything of segments? Is segment i less than they allow? */
+bool weft_segments_matter(const weft_constraints *c);
+bool weft_segment_is_small(const weft_constraints *c, const weft_segments *s, int i);
+/* How the segments of a way break what is asked of them, in one line; NULL: they do not. */
+const char *weft_segments_breach(const weft_problem *p, const int *device, weft_arena *a);
 
 /* A device that is no pipeline stage: forward tasks of the way give from it to others and back to
  * it, directly or not; or -1. device: [n_tasks]. */

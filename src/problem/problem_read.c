@@ -361,6 +361,21 @@ static weft_status read_capacity(reader *r)
     return WEFT_OK;
 }
 
+/* Seconds of a switch to each device. */
+static weft_status read_switch(reader *r)
+{
+    const weft_doc *list = NULL;
+    double *switch_s;
+
+    if (weft_doc_get(r->doc, "switch") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(r->doc, "switch", WEFT_DOC_LIST, &list));
+    switch_s = WEFT_NEW(r->arena, double, r->spec.n_devices);
+    WEFT_TRY(read_row(r, list, "switch", NAN, switch_s));
+    r->spec.switch_s = switch_s;
+    return WEFT_OK;
+}
+
 static weft_status read_transfer(reader *r)
 {
     const char *name = NULL;
@@ -412,11 +427,11 @@ static weft_status check_schema(const weft_doc *d)
 
 static weft_status read_task_file(reader *r)
 {
-    static const char *const keys[] = {"schema", "name",    "devices",  "tasks",    "edges",
-                                       "link",   "latency", "capacity", "transfer", "host"};
+    static const char *const keys[] = {"schema",  "name",     "devices",  "tasks", "edges", "link",
+                                       "latency", "capacity", "transfer", "host",  "switch"};
 
     WEFT_TRY(check_schema(r->doc));
-    WEFT_TRY(weft_doc_known_keys(r->doc, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(r->doc, keys, (int)(sizeof keys / sizeof *keys)));
     if (weft_doc_get(r->doc, "name"))
         WEFT_TRY(weft_doc_text(r->doc, "name", &r->spec.name));
     WEFT_TRY(read_devices(r));
@@ -426,6 +441,7 @@ static weft_status read_task_file(reader *r)
     WEFT_TRY(read_matrix(r, "link", INFINITY, &r->spec.second_per_byte));
     WEFT_TRY(read_matrix(r, "latency", NAN, &r->spec.latency_s));
     WEFT_TRY(read_capacity(r));
+    WEFT_TRY(read_switch(r));
     return read_transfer(r);
 }
 

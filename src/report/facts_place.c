@@ -99,7 +99,9 @@ static void add_speed_up(placing *t)
     const char *most = "";
 
     if (isnan(single_s)) {
-        weft_page_fact(&t->g, "speed_up", "speed-up", "-", "no single device can run all tasks",
+        weft_page_fact(&t->g, "speed_up", "speed-up", "-",
+                       t->p->constraints.pin ? "no single device may run all tasks"
+                                             : "no single device can run all tasks",
                        NAN);
         return;
     }
@@ -163,6 +165,25 @@ static void add_measured(placing *t)
                    n == t->p->n_tasks ? NULL : "the others are computed by the device models", n);
 }
 
+/* What a runtime launches, where switches or segments matter. */
+static void add_segments(placing *t)
+{
+    const weft_problem *p = t->p;
+    const double *switch_s = weft_switch_times(p, t->plan.device, t->a);
+    double all_s = 0;
+    int n;
+
+    if ((p->switch_s == NULL && !weft_segments_matter(&p->constraints)) ||
+        (p->transfer == WEFT_CALLS && !is_stream(t)) || t->r->solution->plan.n_variants > 1)
+        return;
+    n = weft_segments_of(p, t->plan.device, t->a).n;
+    for (int u = 0; u < p->n_tasks && switch_s != NULL; u++)
+        all_s += switch_s[u];
+    weft_page_fact(
+        &t->g, "segments", "segments", weft_arena_print(t->a, "%d", n),
+        all_s > 0 ? weft_arena_print(t->a, "switches take %s in all", seconds(t, all_s)) : NULL, n);
+}
+
 static void add_facts(placing *t)
 {
     int n = t->m->n_transfers;
@@ -175,6 +196,7 @@ static void add_facts(placing *t)
                    n == 0 ? "nothing" : weft_glued_amount(t->r, t->m->sent_bytes, t->a),
                    n == 0 ? NULL : weft_arena_print(t->a, "%d transfer%s", n, n == 1 ? "" : "s"),
                    t->m->sent_bytes);
+    add_segments(t);
     add_measured(t);
 }
 
@@ -772,6 +794,14 @@ static void add_about(placing *t)
         weft_about(&t->g, options, "longest time per item", seconds(t, request->most_period_s));
     weft_about(&t->g, options, "contiguous", request->is_contiguous ? "yes" : NULL);
     weft_about(&t->g, options, "mix of ways", request->is_mixed ? "allowed" : NULL);
+    if (request->most_segments > 0)
+        weft_about(&t->g, options, "most segments",
+                   weft_arena_print(t->a, "%d", request->most_segments));
+    if (request->least_segment_tasks > 0)
+        weft_about(&t->g, options, "least segment",
+                   weft_arena_print(t->a, "%d nodes", request->least_segment_tasks));
+    if (request->least_segment_s > 0)
+        weft_about(&t->g, options, "least segment", seconds(t, request->least_segment_s));
     weft_about(&t->g, options, "pinned", request->pin);
     weft_about(&t->g, options, "together", request->together);
     weft_page_proof(&t->g, &t->r->solution->proof);

@@ -265,14 +265,18 @@ static const char *limit_reason(const weft_problem *p, const weft_measures *m, w
                             weft_format_count(1 / constraints->most_period_s, most));
 }
 
-/* Few solvers know of pipeline stages. */
+/* Few solvers know of segments and pipeline stages. */
 static const char *loop_reason(const weft_problem *p, const weft_plan *plan, weft_arena *a)
 {
     int n_variants = plan->n_variants > 1 ? plan->n_variants : 1;
 
-    for (int w = 0; w < n_variants && p->constraints.is_contiguous; w++) {
-        int d = weft_plan_loop(p, plan->device + (size_t)w * (size_t)p->n_tasks, a);
+    for (int w = 0; w < n_variants; w++) {
+        const int *device = plan->device + (size_t)w * (size_t)p->n_tasks;
+        const char *breach = weft_segments_breach(p, device, a);
+        int d = p->constraints.is_contiguous ? weft_plan_loop(p, device, a) : -1;
 
+        if (breach != NULL)
+            return weft_arena_print(a, "the best attempt is no plan: %s", breach);
         if (d >= 0)
             return weft_arena_print(a,
                                     "the best attempt has no pipeline stages: what '%s' makes "
