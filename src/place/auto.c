@@ -55,6 +55,7 @@ typedef struct search {
     weft_arena *a;
     weft_best best;
     weft_proved proved;
+    double grain_s;     /* values are multiples of it; 0: of nothing */
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_subproblem *subproblem;
     const int *real;  /* [devices of the subproblem] devices of the problem */
@@ -71,7 +72,7 @@ static bool is_over(const search *s)
 
 static void take_bound(search *s, double found_s)
 {
-    weft_proved_take(&s->proved, found_s, s->best.value);
+    weft_proved_take(&s->proved, weft_grain_up(s->grain_s, found_s), s->best.value);
 }
 
 static void tell(const search *s)
@@ -242,6 +243,7 @@ static void write_bound(search *s, weft_proof *proof)
     if (s->problem->n_tasks <= MOST_PAST_LIMIT || !weft_run_is_over(s->run))
         weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
     if (s->proved.bound > proof->bound * (1 + CLOSED)) {
+        proof->grain_s = fmax(proof->grain_s, s->grain_s);
         proof->bound = s->proved.bound;
         proof->method = "search";
     }
@@ -320,6 +322,7 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .run = run,
                 .a = run->scratch,
                 .best = weft_best_new(p, run->scratch),
+                .grain_s = weft_problem_grain_s(p),
                 .steps_left = run->steps > 0 ? run->steps : INT64_MAX,
                 .has_windows = has_windows};
 

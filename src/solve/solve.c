@@ -89,6 +89,7 @@ static void take_bound(weft_proof *proof, const weft_proof *other)
     proof->method = is_larger ? other->method : mine.method;
     proof->outcome = mine.outcome;
     proof->reason = mine.reason;
+    proof->grain_s = fmax(mine.grain_s, other->grain_s);
 }
 
 static const void *options_or_defaults(const weft_solver *s, const void *options, weft_arena *a)
@@ -193,6 +194,7 @@ void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor)
     proof->certified = floor->certified;
     proof->certified_by = floor->certified_by;
     proof->again = floor->again;
+    proof->grain_s = fmax(proof->grain_s, floor->grain_s);
 }
 
 /* --- why a plan is dropped ------------------------------------------------------------------- */
@@ -294,6 +296,17 @@ static const char *refusal(const weft_problem *p, const weft_solution *s, weft_a
     return loop_reason(p, &s->plan, a);
 }
 
+/* A bound that was rounded up says that all values are multiples of the grain: this one, too. */
+static weft_status check_grain(const weft_solver *s, const weft_proof *proof, double value)
+{
+    if (!(proof->grain_s > 0) || weft_grain_divides(proof->grain_s, value))
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INTERNAL,
+                     "internal error: the plan of solver '%s' takes %.17g seconds, no multiple of "
+                     "%.17g as its bound says",
+                     s->name, value, proof->grain_s);
+}
+
 static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena *a,
                          weft_solution *out)
 {
@@ -309,6 +322,7 @@ static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena
         return WEFT_OK;
     }
     WEFT_TRY(check_rules(s, p, &out->plan, a));
+    WEFT_TRY(check_grain(s, &out->proof, weft_goal_value(p, &out->measures)));
     return weft_proof_settle(&out->proof, weft_goal_value(p, &out->measures), s->name);
 }
 
@@ -327,6 +341,7 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
     if (status == WEFT_OK) {
         if (bound != NULL)
             take_bound(&out->proof, bound);
+        weft_proof_round(&out->proof, weft_problem_grain_s(p));
         out->proof = copy_proof(&out->proof, p->n_devices, a);
         if (out->plan.device != room)
             out->plan = copy_plan(&out->plan, a);
