@@ -224,6 +224,7 @@ typedef struct weft_proof {
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
     const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
     const char *reason;  /* without a plan: why, in one line for the user; or NULL */
+    const char *stopped; /* why the search ended (weft_why_stopped); NULL: there was none */
     double grain_s; /* bound or certified are rounded up to a multiple of this; 0: neither is */
 } weft_proof;
 

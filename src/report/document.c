@@ -159,6 +159,8 @@ void weft_page_result(weft_page *g, const weft_result_head *h)
         weft_put_text(a, d, "method", proof->method);
     if (proof->grain_s > 0)
         weft_put_real(a, d, "grain", proof->grain_s);
+    if (proof->stopped != NULL)
+        weft_put_text(a, d, "stopped", proof->stopped);
     weft_put_text(a, d, "reason", has ? NULL : proof->reason);
 }
 
@@ -227,8 +229,16 @@ static const char *method_words(const weft_proof *proof, weft_arena *a)
 
     if (proof->method == NULL || !(proof->grain_s > 0))
         return proof->method;
-    return weft_arena_print(a, "%s, rounded up: all times are multiples of %s", proof->method,
+    return weft_arena_print(a, "%s, in multiples of %s", proof->method,
                             weft_unit_print(proof->grain_s, WEFT_UNIT_SECONDS, grain));
+}
+
+static const char *stopped_words(const char *why)
+{
+    if (strcmp(why, "search exhausted") == 0)
+        return "nothing is left to try: more time changes nothing";
+    return strcmp(why, "interrupted") == 0 ? "this is the best plan so far"
+                                           : "the gap is open: more may be found with more";
 }
 
 void weft_page_proof_facts(weft_page *g, const char *label, const char *text,
@@ -253,6 +263,8 @@ void weft_page_proof_facts(weft_page *g, const char *label, const char *text,
                        is_optimal ? "no plan is better" : "between the value and the bound",
                        proof->gap);
     }
+    if (proof->stopped != NULL && !is_optimal)
+        weft_page_fact(g, "stopped", "stopped", proof->stopped, stopped_words(proof->stopped), NAN);
 }
 
 void weft_page_assume(weft_page *g, const char *text)

@@ -118,6 +118,7 @@ static weft_status run_solver(const weft_solver *s, const weft_problem *p, const
     weft_status status;
 
     run->begin_s = weft_wall_s();
+    run->is_exhausted = false;
     status = s->solve(p, options, run, &out->plan, &out->proof);
     out->seconds = weft_wall_s() - run->begin_s;
     return status == WEFT_OK ? check_bound(s, &out->proof) : status;
@@ -195,6 +196,20 @@ void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor)
     proof->certified_by = floor->certified_by;
     proof->again = floor->again;
     proof->grain_s = fmax(proof->grain_s, floor->grain_s);
+}
+
+/* Limits are met, not used up: solvers look ahead. */
+static const double NEARLY = 0.02;
+
+const char *weft_why_stopped(const weft_run *run, weft_outcome outcome)
+{
+    if (outcome == WEFT_OPTIMAL || outcome == WEFT_INFEASIBLE)
+        return "proved";
+    if (run->stop != NULL && *run->stop)
+        return "interrupted";
+    if (run->limit_s < INFINITY && weft_run_left_s(run) <= NEARLY * run->limit_s)
+        return "time limit";
+    return run->steps > 0 && !run->is_exhausted ? "steps" : "search exhausted";
 }
 
 /* --- why a plan is dropped ------------------------------------------------------------------- */
@@ -331,6 +346,7 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
 {
     size_t mark = weft_arena_mark(run->scratch);
     weft_status status;
+    const char *stopped;
     const int *room;
 
     *out = (weft_solution){.plan = weft_plan_new(p->n_tasks, a), .measures.over_device = -1};
@@ -349,13 +365,17 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
+    stopped = s->searches != NULL ? weft_why_stopped(run, WEFT_UNKNOWN) : NULL;
     if (weft_has_plan(&out->proof))
         WEFT_TRY(judge(s, p, a, out));
     else
         drop_plan(out);
+    out->proof.stopped = out->proof.outcome == WEFT_OPTIMAL ? "proved" : stopped;
     if (out->plan.n_tasks == 0 && bound != NULL && bound->outcome == WEFT_INFEASIBLE) {
         out->proof.outcome = WEFT_INFEASIBLE;
         out->proof.reason = copy_proof(bound, p->n_devices, a).reason;
     }
+    if (out->proof.outcome == WEFT_INFEASIBLE)
+        out->proof.stopped = "proved";
     return WEFT_OK;
 }

@@ -126,6 +126,8 @@ bool weft_is_schedule(const weft_problem *p);
     X(peft)                                                                                        \
     X(lookahead)                                                                                   \
     X(random)                                                                                      \
+    X(genetic)                                                                                     \
+    X(anneal)                                                                                      \
     X(bounder)                                                                                     \
     X(branch_bound)                                                                                \
     WEFT_IF_Z3(X(z3))                                                                              \
