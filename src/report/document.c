@@ -236,9 +236,9 @@ static const char *method_words(const weft_proof *proof, weft_arena *a)
 static const char *stopped_words(const char *why)
 {
     if (strcmp(why, "search exhausted") == 0)
-        return "nothing is left to try: more time changes nothing";
+        return "more time would change nothing";
     return strcmp(why, "interrupted") == 0 ? "this is the best plan so far"
-                                           : "the gap is open: more may be found with more";
+                                           : "with more, a better plan or bound may be found";
 }
 
 void weft_page_proof_facts(weft_page *g, const char *label, const char *text,

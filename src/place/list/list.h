@@ -126,9 +126,9 @@ bool weft_is_schedule(const weft_problem *p);
     X(peft)                                                                                        \
     X(lookahead)                                                                                   \
     X(random)                                                                                      \
+    X(bounder)                                                                                     \
     X(genetic)                                                                                     \
     X(anneal)                                                                                      \
-    X(bounder)                                                                                     \
     X(branch_bound)                                                                                \
     WEFT_IF_Z3(X(z3))                                                                              \
     X(split)                                                                                       \
