@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 1024 };
 
 static const double SHOW_EVERY_S = 0.1;
 
@@ -37,6 +40,13 @@ static void show(void *context, double value, double bound)
     weft_progress(w->host, text);
 }
 
+int weft_threads(int64_t asked)
+{
+    long n = asked > 0 ? (long)asked : sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (int)n;
+}
+
 weft_status weft_budget_read(const weft_budget_flags *f, const char *usual, weft_watch *w,
                              weft_run *out)
 {
@@ -45,7 +55,7 @@ weft_status weft_budget_read(const weft_budget_flags *f, const char *usual, weft
 
     memset(out, 0, sizeof *out);
     out->seed = f->seed;
-    out->n_threads = (int)f->threads;
+    out->n_threads = weft_threads(f->threads);
     out->steps = f->steps;
     out->limit_s = INFINITY;
     if (*f->time_limit || f->steps == 0) {

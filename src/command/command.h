@@ -186,9 +186,12 @@ typedef struct weft_budget_flags {
          NULL},                                                                                    \
         {WEFT_INT(type, effort.seed), 1, 0, 1e15, "seed of randomised solvers", NULL, NULL},       \
     {                                                                                              \
-        WEFT_INT(type, effort.threads), 1, 1, 1024,                                                \
-            "number of threads; the answer does not depend on it", NULL, NULL                      \
+        WEFT_INT(type, effort.threads), 0, 0, 1024,                                                \
+            "number of threads; the answer does not depend on it; 0: one per core", NULL, NULL     \
     }
+
+/* --threads: 0 is one for each core of this machine. */
+int weft_threads(int64_t asked);
 
 /* What is shown while a search runs. */
 typedef struct weft_watch {

@@ -318,6 +318,20 @@ static double named_bound(const weft_plan_file *f, const weft_problem *p, weft_w
     return weft_bound_again(p, *method);
 }
 
+/* Times that are whole multiples of a number make bounds so: the number is found again. */
+static double rounded_bound(const weft_plan_file *f, const weft_problem *p, weft_wrongs *w,
+                            double bound)
+{
+    double claimed_s = f->proof.grain_s, grain_s = claimed_s > 0 ? weft_problem_grain_s(p) : 0;
+
+    if (claimed_s > 0 && !(fabs(claimed_s - grain_s) <= WEFT_NEAR * claimed_s)) {
+        weft_wrong(w, "proof.grain is claimed to be %.12g s, the times of the problem %s %.12g s",
+                   claimed_s, grain_s > 0 ? "are multiples of" : "have none:", grain_s);
+        return bound;
+    }
+    return weft_grain_up(grain_s, bound);
+}
+
 /* What the certificate of the file proves, and its method. An infinite bound says that there is no
  * plan: here is one. */
 static double certified_bound(const weft_plan_file *f, const weft_problem *p, weft_wrongs *w,
@@ -343,7 +357,7 @@ static double certified_bound(const weft_plan_file *f, const weft_problem *p, we
                    "proof has %d certificates, expected one of path, prices, refuted and again: "
                    "the one that proves most",
                    n);
-    return isfinite(bound) ? bound : 0;
+    return isfinite(bound) ? rounded_bound(f, p, w, bound) : 0;
 }
 
 static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)

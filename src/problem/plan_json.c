@@ -97,6 +97,8 @@ static weft_doc *proof_doc(const weft_problem *p, const weft_proof *proof, weft_
     weft_doc_put(a, d, "prices", price);
     weft_doc_put(a, d, "refuted", refuted_doc(proof, a));
     weft_put_text(a, d, "again", proof->again);
+    if (proof->grain_s > 0)
+        weft_put_real(a, d, "grain", proof->grain_s);
     return d;
 }
 
@@ -335,12 +337,25 @@ static weft_status read_refuted(const weft_doc *proof, weft_proof *out)
     return WEFT_OK;
 }
 
+/* What the bounds are rounded up to a multiple of. */
+static weft_status read_grain(const weft_doc *proof, weft_proof *out)
+{
+    WEFT_TRY(weft_doc_real(proof, "grain", 0, INFINITY, &out->grain_s));
+    if (!(out->grain_s > 0) || out->grain_s == INFINITY)
+        return weft_doc_fail(weft_doc_get(proof, "grain"),
+                             "'grain' is %g, expected a number of seconds above 0", out->grain_s);
+    return WEFT_OK;
+}
+
 static weft_status read_proof(const weft_doc *d, weft_arena *a, weft_plan_file *out)
 {
-    static const char *const keys[] = {"status",    "value", "bound",  "gap",     "method",
-                                       "certified", "path",  "prices", "refuted", "again"};
+    static const char *const keys[] = {"status",  "value",     "bound", "gap",
+                                       "method",  "certified", "path",  "prices",
+                                       "refuted", "again",     "grain"};
 
-    WEFT_TRY(weft_doc_known_keys(d, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
+    if (weft_doc_get(d, "grain") != NULL)
+        WEFT_TRY(read_grain(d, &out->proof));
     WEFT_TRY(weft_plan_read_claims(d, &out->proof));
     WEFT_TRY(read_refuted(d, &out->proof));
     WEFT_TRY(weft_plan_optional_text(d, "again", &out->proof.again));

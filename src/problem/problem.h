@@ -151,6 +151,17 @@ static inline bool weft_fits(double bytes, double capacity)
     return bytes <= capacity * (1 + 1e-12);
 }
 
+/* --- whole numbers (grain.c) ----------------------------------------------------------------- */
+
+/* The largest number of seconds of which every duration of the problem is a whole multiple, found
+ * exactly; the value of every plan is one, too. 0: none of any use, or the plan may be a mix. What
+ * else takes time in a run must be looked at there. */
+double weft_problem_grain_s(const weft_problem *p);
+/* A bound of the values of all plans, rounded up to the next multiple; grain 0: as it is. */
+double weft_grain_up(double grain_s, double bound_s);
+/* Is the value of a plan such a multiple, as far as sums of doubles can tell? */
+bool weft_grain_divides(double grain_s, double value_s);
+
 /* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */
 WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
                                           const weft_platform *p,
@@ -233,7 +244,12 @@ typedef struct weft_proof {
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
     const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
     const char *reason;  /* without a plan: why, in one line for the user; or NULL */
+    const char *stopped; /* why the search ended (weft_why_stopped); NULL: there was none */
+    double grain_s; /* bound or certified are rounded up to a multiple of this; 0: neither is */
 } weft_proof;
+
+/* Rounds bound and certified up to multiples of the grain; 0: nothing happens. */
+void weft_proof_round(weft_proof *proof, double grain_s);
 
 /* Breaks of the rules, one line each. `what` names task, rule and amount. */
 typedef struct weft_violation {

@@ -62,6 +62,7 @@ typedef struct search {
     weft_run *run;
     weft_arena *a;
     weft_best *best;
+    double grain_s;           /* values are multiples of it; 0: of nothing */
     const weft_subproblem *x; /* its edge i is pred[i] of the problem */
     double *tail_s;           /* [task][device] */
     const double *price;      /* [n_devices] or NULL */
@@ -234,7 +235,7 @@ static double bound_load(const search *s)
 
 static bool is_beaten(const search *s, double bound)
 {
-    return bound >= s->best->value * (1 - SLACK);
+    return weft_grain_up(s->grain_s, bound) >= s->best->value * (1 - SLACK);
 }
 
 /* A bound of all that the node leads to, or any value that is beaten. */
@@ -529,7 +530,8 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
                          weft_proof *proof)
 {
     weft_best best = weft_best_new(p, run->scratch);
-    search s = {.p = p, .run = run, .a = run->scratch, .best = &best};
+    search s = {
+        .p = p, .run = run, .a = run->scratch, .best = &best, .grain_s = weft_problem_grain_s(p)};
     weft_proof load = {.outcome = WEFT_UNKNOWN};
 
     (void)options;

@@ -170,6 +170,7 @@ weft_subproblem *weft_subproblem_of(const weft_domain *m, weft_arena *a)
         x->group = m->group;
         x->n_groups = m->n_groups;
     }
+    x->grain_s = weft_problem_grain_s(p);
     return weft_outline_end(&r, a);
 }
 
@@ -487,6 +488,7 @@ weft_subproblem *weft_subproblem_part(const weft_subproblem *x, const weft_part 
     weft_outline r = weft_outline_new(n_tasks, n, last - first, a);
     double *release_s = r.release_s, *tail_s = r.tail_s;
 
+    r.subproblem->grain_s = x->grain_s;
     r.subproblem->time_s = x->time_s + weft_cell(x, part->begin, 0);
     for (int i = first; i < last; i++) { /* in[] is sorted by task, and edges by their reader */
         int e = x->in[i], u = x->from[e] - part->begin, v = x->to[e] - part->begin;
