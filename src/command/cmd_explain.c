@@ -336,9 +336,8 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     (void)n_operands; /* one: the table says so */
     if (status == WEFT_OK && kind->why == NULL)
         status = weft_fail(WEFT_E_INPUT,
-                           "%s is a design of weft %s, expected a plan of weft place, shard or "
-                           "train",
-                           x.plan, kind->command);
+                           "%s is a %s of weft %s, expected a plan of weft place, shard or train",
+                           x.plan, kind->is_design ? "design" : "plan", kind->command);
     if (status == WEFT_OK)
         status = weft_verify(x.plan, model, on, x.a, &x.check);
     if (status == WEFT_OK) {

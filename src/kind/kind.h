@@ -13,6 +13,7 @@
 #include "mine.h"
 #include "place.h"
 #include "report.h"
+#include "serve.h"
 #include "shard.h"
 #include "train.h"
 
@@ -68,6 +69,11 @@ typedef struct weft_train_case {
 
 WEFT_CHECKED weft_status weft_train_case_open(const weft_train_request *r, weft_train_case *out);
 void weft_train_case_close(weft_train_case *c);
+
+/* Layers of a language model on nodes: a file of weft.serving/1. */
+typedef struct weft_serve_request {
+    const char *model;
+} weft_serve_request;
 
 /* Networks to be trained on an accelerator that is to be chosen. */
 typedef struct weft_mine_network {
@@ -261,7 +267,8 @@ typedef struct weft_kind {
     const char *name, *command; /* "pipeline", "mine" */
     const char *item;           /* what is decided: "task" */
     const char *legal;          /* what is said of a plan that is right */
-    bool is_max;                /* larger values are better */
+    bool is_max;                /* larger values are better, bounds are above */
+    bool is_design;             /* a design of weft mine, no plan */
     const char *limit;          /* usual limit of the time of a search */
     int64_t steps;              /* of a solve of about a tenth of a second */
     size_t solution_size;
