@@ -17,6 +17,7 @@
 
 enum {
     BISECTIONS = 24,
+    CHAIN_TARGETS = 40,
     LANE_TARGETS = 12,
     SWAPS = 60000,
     SWAPS_PART = 50, /* of the steps that the user allows */
@@ -48,7 +49,7 @@ static search begin(const weft_serve_problem *p, weft_run *run, weft_serve_found
     search s = {.p = p,
                 .run = run,
                 .a = a,
-                .pool = weft_serve_pool_new(p, a),
+                .pool = weft_serve_pool_new(p, run, a),
                 .dinic = weft_dinic_new(p, a),
                 .rng = weft_rng_seed((uint64_t)run->seed),
                 .price = WEFT_NEW(a, double, p->n_classes),
@@ -141,35 +142,56 @@ static void close_gap(search *s)
         refute(s, s->value * (1 + ABOVE));
 }
 
-static bool try_lanes(search *s, double target)
+/* What a plan that knows no links is worth, and after nodes of a class have changed places. */
+static double take_linked(search *s, double target, weft_serve_plan *plan)
 {
-    weft_serve_plan plan = weft_serve_plan_new(s->p->n_nodes, s->a);
-    double value;
-    bool is_better;
+    int64_t part = s->run->steps > 0 ? s->run->steps / SWAPS_PART + 1 : SWAPS;
+    int64_t steps = part < SWAPS ? part : SWAPS;
+    double value = weft_dinic_flow(s->dinic, plan);
+    bool is_better = take_plan(s, plan, value);
 
-    weft_serve_best_prices(&s->pool, target, s->price);
-    if (!weft_serve_lanes(&s->pool, target, s->price, s->run, &plan))
-        return false;
-    value = weft_dinic_flow(s->dinic, &plan);
-    is_better = take_plan(s, &plan, value);
-    if (value < target * (1 - 1e-9)) { /* links */
-        int64_t part = s->run->steps > 0 ? s->run->steps / SWAPS_PART + 1 : SWAPS;
-        int64_t steps = part < SWAPS ? part : SWAPS;
-
-        value = weft_serve_swaps(s->p, s->dinic, target, &s->rng, steps, s->run, &plan);
+    if (value < target * (1 - 1e-9)) {
+        value = weft_serve_swaps(s->p, s->dinic, target, &s->rng, steps, s->run, plan);
         s->steps -= s->run->steps > 0 ? steps : 0;
-        is_better |= take_plan(s, &plan, value);
+        is_better |= take_plan(s, plan, value);
     }
     if (is_better)
         close_gap(s);
-    return value >= target * (1 - 1e-9);
+    return value;
+}
+
+/* The largest target that a chain has. */
+static void search_chains(search *s)
+{
+    double low = 0, high = s->refuted;
+    weft_serve_plan plan = weft_serve_plan_new(s->p->n_nodes, s->a);
+
+    for (int i = 0; i < CHAIN_TARGETS; i++) {
+        double middle = (low + high) / 2;
+
+        if (weft_serve_chain(s->p, middle, &plan))
+            low = middle;
+        else
+            high = middle;
+    }
+    if (low > 0)
+        take_linked(s, low, &plan);
+}
+
+static bool try_lanes(search *s, double target)
+{
+    weft_serve_plan plan = weft_serve_plan_new(s->p->n_nodes, s->a);
+
+    weft_serve_best_prices(&s->pool, target, s->price);
+    return weft_serve_lanes(&s->pool, target, s->price, &plan) &&
+           take_linked(s, target, &plan) >= target * (1 - 1e-9);
 }
 
 static void search_lanes(search *s)
 {
     double high = s->refuted * (1 - 1e-6), low = s->value;
 
-    if (try_lanes(s, high))
+    if (is_over(s) || try_lanes(s, high))
         return;
     for (int i = 0; i < LANE_TARGETS && !is_over(s) && high > fmax(low, s->value) * (1 + 1e-5);
          i++) {
@@ -310,7 +332,8 @@ static void solve_auto(const weft_serve_problem *p, weft_run *run, weft_serve_fo
 
     if (is_hopeless(&s))
         return;
-    bisect_bound(&s, 0);
+    search_chains(&s);
+    bisect_bound(&s, s.value);
     search_lanes(&s);
     if (!is_closed(&s) && !weft_run_is_over(run))
         enumerate(&s);
@@ -327,7 +350,8 @@ static void solve_lanes(const weft_serve_problem *p, weft_run *run, weft_serve_f
 
     if (is_hopeless(&s))
         return;
-    bisect_bound(&s, 0);
+    search_chains(&s);
+    bisect_bound(&s, s.value);
     search_lanes(&s);
 }
 
@@ -337,7 +361,8 @@ static void solve_stages(const weft_serve_problem *p, weft_run *run, weft_serve_
 
     if (is_hopeless(&s))
         return;
-    bisect_bound(&s, 0);
+    search_chains(&s);
+    bisect_bound(&s, s.value);
     search_stages(&s);
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 4096, MOST_STEPS = 300000 };
+enum { PARTS = 4096, MOST_STEPS = 4000000 }; /* choices that are looked at */
 
 /* --- items ----------------------------------------------------------------------------------- */
 
@@ -154,9 +154,9 @@ static void find_cheapest(search *s, int from, double missing, double cost)
         const choice *x = &s->choice[c];
         double with = cost + x->cost, still = missing - x->rate;
 
+        s->is_over = ++s->n_steps > MOST_STEPS;
         if (s->left[x->class_id] == 0 || !(with + least_cost(s, still) < s->best * (1 - 1e-12)))
             continue;
-        s->is_over = ++s->n_steps > MOST_STEPS;
         s->left[x->class_id]--;
         s->count[c]++;
         if (still <= s->least)
@@ -221,9 +221,9 @@ static void list_minimal(search *s, int from, double missing, double cost)
         const choice *x = &s->choice[c];
         double with = cost + x->cost, still = missing - x->rate;
 
+        s->is_over = ++s->n_steps > MOST_STEPS;
         if (s->left[x->class_id] == 0 || with + least_cost(s, still) > s->best)
             continue;
-        s->is_over = ++s->n_steps > MOST_STEPS;
         s->left[x->class_id]--;
         s->count[c]++;
         if (still <= s->least)

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LANES = 8, MOST_SPLITS = 120, MOST_TIGHT = 64, MOST_TREE = 4000 };
+enum { MOST_LANES = 8, MOST_SPLITS = 120, MOST_TIGHT = 64, MOST_TREE = 4000, MOST_COLUMNS = 8000 };
+
+static const double MOST_S = 8; /* of a program */
 
 /* A way to divide the target. */
 typedef struct split {
@@ -24,7 +26,7 @@ typedef struct split {
 typedef struct plan_maker {
     const weft_serve_problem *p;
     double target;
-    int n_splits;
+    int n_splits, n_columns;
     split *split;
     const double *x; /* the solution */
     weft_arena *a;
@@ -45,7 +47,7 @@ static void add_split(plan_maker *k, const double *rate, int n)
 {
     split *s = &k->split[k->n_splits];
 
-    if (k->n_splits == MOST_SPLITS)
+    if (k->n_splits == MOST_SPLITS || k->n_columns + n * k->p->n_classes > MOST_COLUMNS)
         return;
     for (int i = 0; n == 2 && i < k->n_splits; i++)
         if (k->split[i].n == 2 &&
@@ -54,6 +56,7 @@ static void add_split(plan_maker *k, const double *rate, int n)
     s->n = n;
     memcpy(s->rate, rate, sizeof *rate * (size_t)n);
     k->n_splits++;
+    k->n_columns += n * k->p->n_classes;
 }
 
 /* Two lanes: what a node passes, and the rest. */
@@ -240,37 +243,63 @@ static const int *const *nodes_of_classes(const weft_serve_problem *p, weft_aren
     return (const int *const *)list;
 }
 
+static void begin_layout(plan_maker *k, const double *x)
+{
+    k->x = x;
+    k->next = WEFT_NEW(k->a, int, k->p->n_classes);
+    k->node = nodes_of_classes(k->p, k->a);
+    k->plan = weft_serve_plan_new(k->p->n_nodes, k->a);
+}
+
+static void end_layout(const plan_maker *k, weft_serve_plan *out)
+{
+    memcpy(out->start, k->plan.start, sizeof *out->start * (size_t)out->n_nodes);
+    memcpy(out->end, k->plan.end, sizeof *out->end * (size_t)out->n_nodes);
+}
+
 bool weft_serve_lanes(weft_serve_pool *pool, double target, const double *price,
-                      const weft_run *run, weft_serve_plan *out)
+                      weft_serve_plan *out)
 {
     weft_arena *a = weft_arena_new();
     plan_maker k = {.p = pool->p, .target = target, .a = a};
-    const weft_milp_options o = {.limit_s = fmin(weft_run_left_s(run), 20),
+    const weft_milp_options o = {.limit_s = fmin(weft_run_left_s(pool->run), MOST_S),
                                  .most_nodes = MOST_TREE,
                                  .part = WEFT_MILP_FIND,
-                                 .stop = run->stop};
+                                 .stop = pool->run->stop};
     weft_milp_result r = {0};
     weft_milp *m;
     bool is_found;
 
     k.split = WEFT_NEW(a, split, MOST_SPLITS);
-    add_pairs(&k, &pool->items);
     add_tight(&k, pool, price);
+    add_pairs(&k, &pool->items);
     m = program(&k);
     is_found = weft_milp_solve(m, &o, a, &r) == WEFT_OK && r.x != NULL &&
                r.value < -pool->p->n_layers + 0.5;
     weft_milp_free(m);
     if (is_found) {
-        k.x = r.x;
-        k.next = WEFT_NEW(a, int, pool->p->n_classes);
-        k.node = nodes_of_classes(pool->p, a);
-        k.plan = weft_serve_plan_new(pool->p->n_nodes, a);
+        begin_layout(&k, r.x);
         is_found = lay_out(&k);
     }
-    if (is_found) {
-        memcpy(out->start, k.plan.start, sizeof *out->start * (size_t)out->n_nodes);
-        memcpy(out->end, k.plan.end, sizeof *out->end * (size_t)out->n_nodes);
-    }
+    if (is_found)
+        end_layout(&k, out);
+    weft_arena_free(a);
+    return is_found;
+}
+
+bool weft_serve_chain(const weft_serve_problem *p, double target, weft_serve_plan *out)
+{
+    weft_arena *a = weft_arena_new();
+    plan_maker k = {.p = p, .target = target, .a = a};
+    double *all = WEFT_NEW(a, double, p->n_classes);
+    bool is_found;
+
+    for (int c = 0; c < p->n_classes; c++)
+        all[c] = p->class_size[c];
+    begin_layout(&k, all);
+    is_found = lay_out(&k);
+    if (is_found)
+        end_layout(&k, out);
     weft_arena_free(a);
     return is_found;
 }

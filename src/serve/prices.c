@@ -12,9 +12,9 @@
 
 enum { MOST_ROUNDS = 400 };
 
-weft_serve_pool weft_serve_pool_new(const weft_serve_problem *p, weft_arena *a)
+weft_serve_pool weft_serve_pool_new(const weft_serve_problem *p, const weft_run *run, weft_arena *a)
 {
-    return (weft_serve_pool){.p = p, .items = weft_serve_items_of(p, a), .a = a};
+    return (weft_serve_pool){.p = p, .run = run, .items = weft_serve_items_of(p, a), .a = a};
 }
 
 static double rate_of(const weft_serve_pool *pool, const int *count)
@@ -144,7 +144,7 @@ double weft_serve_best_prices(weft_serve_pool *pool, double target, double *pric
         bool goes_on = improve(pool, target, round, price, &layers);
 
         weft_arena_free(round);
-        if (!goes_on)
+        if (!goes_on || weft_run_is_over(pool->run))
             break;
     }
     weft_arena_free(a);

@@ -17,7 +17,8 @@
 
 enum { MOST_CONFIGURATIONS = 4000, MOST_TREE = 3000 };
 
-static const double MARGIN = 1e-10; /* relative, of sums of prices */
+static const double MARGIN = 1e-10;     /* relative, of sums of prices */
+static const double MOST_SURPLUS = 1.5; /* beyond that nobody lists configurations */
 
 static double all_prices(const weft_serve_problem *p, const double *price)
 {
@@ -61,10 +62,10 @@ static weft_milp *whole_program(const weft_serve_problem *p, const weft_serve_it
 }
 
 static bool is_whole_refuted(const weft_serve_problem *p, const weft_serve_items *items,
-                             const weft_serve_list *list, weft_arena *a)
+                             const weft_serve_list *list, double limit_s, weft_arena *a)
 {
     const weft_milp_options o = {
-        .limit_s = INFINITY, .most_nodes = MOST_TREE, .part = WEFT_MILP_PROVE};
+        .limit_s = limit_s, .most_nodes = MOST_TREE, .part = WEFT_MILP_PROVE};
     weft_milp *m = whole_program(p, items, list);
     weft_milp_result r = {.bound = -INFINITY};
     weft_status status = weft_milp_solve(m, &o, a, &r);
@@ -123,19 +124,19 @@ static bool has_no_chain(const weft_serve_problem *p, double target, weft_arena 
 
 /* Prices are scaled: the cheapest configuration costs 1 or more. */
 static bool is_refuted_beyond(const weft_serve_problem *p, const weft_serve_items *items,
-                              const double *price, double target, weft_serve_method method)
+                              const double *price, const weft_serve_certificate *c, double limit_s)
 {
     weft_arena *a = weft_arena_new();
     double surplus = fmax(0, all_prices(p, price) - p->n_layers) + MARGIN * p->n_layers;
     weft_serve_list list;
     bool is_refuted = false;
 
-    weft_serve_minimal(p, items, price, target, 1 + surplus, MOST_CONFIGURATIONS, a, &list);
-    if (list.is_whole && method == WEFT_SERVE_LINKS)
+    weft_serve_minimal(p, items, price, c->target, 1 + surplus, MOST_CONFIGURATIONS, a, &list);
+    if (list.is_whole && c->method == WEFT_SERVE_LINKS)
         is_refuted =
-            !list.has_pairs && !has_room_beside(p, price, surplus) && has_no_chain(p, target, a);
+            !list.has_pairs && !has_room_beside(p, price, surplus) && has_no_chain(p, c->target, a);
     else if (list.is_whole)
-        is_refuted = is_whole_refuted(p, items, &list, a);
+        is_refuted = is_whole_refuted(p, items, &list, limit_s, a);
     weft_arena_free(a);
     return is_refuted;
 }
@@ -143,23 +144,20 @@ static bool is_refuted_beyond(const weft_serve_problem *p, const weft_serve_item
 bool weft_serve_refute(weft_serve_pool *pool, double target, double *price,
                        weft_serve_certificate *out)
 {
+    static const weft_serve_method later[] = {WEFT_SERVE_LINKS, WEFT_SERVE_WHOLE};
     const weft_serve_problem *p = pool->p;
     double layers = weft_serve_best_prices(pool, target, price);
-    weft_serve_method method = WEFT_SERVE_N_METHODS;
+    weft_serve_certificate c = {WEFT_SERVE_CONFIGURATIONS, target, p->n_classes, price};
+    bool is_refuted = layers < p->n_layers * (1 - MARGIN);
 
-    if (layers < p->n_layers * (1 - MARGIN))
-        method = WEFT_SERVE_CONFIGURATIONS;
-    else if (layers < INFINITY && layers < 1.5 * p->n_layers &&
-             is_refuted_beyond(p, &pool->items, price, target, WEFT_SERVE_LINKS))
-        method = WEFT_SERVE_LINKS;
-    else if (layers < INFINITY && layers < 1.5 * p->n_layers &&
-             is_refuted_beyond(p, &pool->items, price, target, WEFT_SERVE_WHOLE))
-        method = WEFT_SERVE_WHOLE;
-    if (method == WEFT_SERVE_N_METHODS)
+    for (int i = 0; i < 2 && !is_refuted && layers < MOST_SURPLUS * p->n_layers; i++) {
+        c.method = later[i];
+        is_refuted = is_refuted_beyond(p, &pool->items, price, &c, weft_run_left_s(pool->run));
+    }
+    if (!is_refuted)
         return false;
-    *out = (weft_serve_certificate){
-        method, target, p->n_classes,
-        weft_arena_copy(pool->a, price, sizeof *price * (size_t)p->n_classes)};
+    c.price = weft_arena_copy(pool->a, price, sizeof *price * (size_t)p->n_classes);
+    *out = c;
     return true;
 }
 
@@ -182,7 +180,7 @@ bool weft_serve_refuted(const weft_serve_problem *p, const weft_serve_certificat
             is_refuted = cover.cost > 0 && all_prices(p, price) < p->n_layers * (1 - MARGIN);
         else
             is_refuted = cover.cost > 0 && cover.cost < INFINITY &&
-                         is_refuted_beyond(p, &items, price, c->target, c->method);
+                         is_refuted_beyond(p, &items, price, c, INFINITY);
     }
     weft_arena_free(a);
     return is_refuted;

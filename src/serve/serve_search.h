@@ -65,13 +65,15 @@ void weft_serve_minimal(const weft_serve_problem *p, const weft_serve_items *ite
 /* Configurations that were found so far, for all targets. */
 typedef struct weft_serve_pool {
     const weft_serve_problem *p;
+    const weft_run *run; /* that may end a search for prices */
     weft_serve_items items;
     weft_arena *a;
     WEFT_VEC(int *) count; /* [n_items] each */
     WEFT_VEC(double) rate;
 } weft_serve_pool;
 
-weft_serve_pool weft_serve_pool_new(const weft_serve_problem *p, weft_arena *a);
+weft_serve_pool weft_serve_pool_new(const weft_serve_problem *p, const weft_run *run,
+                                    weft_arena *a);
 /* Prices that prove most for the target: the layers that can be filled at most. price: [n_classes],
  * scaled so that the cheapest configuration costs 1 (0: none does). Ends early if fewer than all
  * layers can be filled. */
@@ -91,7 +93,9 @@ bool weft_serve_refute(weft_serve_pool *pool, double target, double *price,
 
 /* A plan of lanes for the target, links ignored; false: none is found. */
 bool weft_serve_lanes(weft_serve_pool *pool, double target, const double *price,
-                      const weft_run *run, weft_serve_plan *out);
+                      weft_serve_plan *out);
+/* The same with chains only, without any program. */
+bool weft_serve_chain(const weft_serve_problem *p, double target, weft_serve_plan *out);
 /* Stages of nodes with one range each, annealed for the links; steps > 0. */
 bool weft_serve_stages(const weft_serve_problem *p, double target, weft_rng *rng, int64_t steps,
                        const weft_run *run, weft_arena *a, weft_serve_plan *out);

@@ -233,7 +233,8 @@ static void check_solver(const weft_serve_problem *p, const char *name, double b
 static void check_refutations(const weft_serve_problem *p, double best, weft_rng *r)
 {
     weft_arena *a = weft_arena_new();
-    weft_serve_pool pool = weft_serve_pool_new(p, a);
+    const weft_run run = {.limit_s = INFINITY};
+    weft_serve_pool pool = weft_serve_pool_new(p, &run, a);
     double *price = WEFT_NEW(a, double, p->n_classes);
     weft_serve_certificate c;
 
