@@ -262,6 +262,13 @@ typedef struct weft_solver_entry {
     const char *name, *summary;
 } weft_solver_entry;
 
+typedef struct weft_explain_request {
+    const char *plan, *solver; /* the file; solver of upgrades */
+    unsigned kinds;
+    int n_shown;
+    const weft_run *run; /* of each solve */
+} weft_explain_request;
+
 /* Below, `p` is an open problem and `solution` a solution of the kind. */
 typedef struct weft_kind {
     const char *name, *command; /* "pipeline", "mine" */
@@ -321,6 +328,10 @@ typedef struct weft_kind {
     weft_status (*sensitivity)(const weft_check_result *v, const char *solver,
                                const weft_sensitivity_options *o, weft_arena *a,
                                weft_sensitivity *out);
+    /* Kinds whose values are no times: all that weft explain says, as a page that a terminal shows and
+     * whose result is the document. kinds: bits 1 << weft_upgrade_kind; n_shown: 0: all. */
+    weft_status (*explain)(const weft_check_result *v, const weft_explain_request *r, weft_arena *a,
+                           weft_page **out);
     void (*side)(const weft_check_result *v, weft_side *out); /* what it is compared by */
 
     /* reports: weft_report, weft_shard_report, weft_train_report; of designs the solution itself.

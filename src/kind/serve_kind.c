@@ -193,6 +193,19 @@ static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)
                    strcmp(method, weft_serve_method_name(WEFT_SERVE_ENUMERATION)) == 0;
 }
 
+static weft_status explain(const weft_check_result *v, const weft_explain_request *r, weft_arena *a,
+                           weft_page **out)
+{
+    weft_serve_report report = {problem_of(&v->problem), v->solution, v->file.origin};
+    weft_serve_explanation e = {.plan = r->plan, .report = &report};
+
+    WEFT_TRY(weft_serve_worths(report.problem, report.solution, r->solver, r->kinds, r->run, a,
+                               &e.worth, &e.n));
+    e.n_shown = r->n_shown > 0 && r->n_shown < e.n ? r->n_shown : e.n;
+    *out = weft_serve_explanation_page(&e, a);
+    return WEFT_OK;
+}
+
 static void side(const weft_check_result *v, weft_side *out)
 {
     out->samples = NAN;
@@ -262,6 +275,7 @@ const weft_kind weft_kind_serve = {
     .measures = measures,
     .floor = floor_of,
     .certify = certify,
+    .explain = explain,
     .side = side,
     .report_size = sizeof(weft_serve_report),
     .report_begin = report_begin,

@@ -127,7 +127,7 @@ static void add_node_table(serving *t)
 }
 
 static void add_passing_table(serving *t, const char *id, const char *title, const char *note,
-                              const weft_serve_passing *list, int n)
+                              const weft_serve_passing *list, int n, bool is_detail)
 {
     static const weft_column column[] = {
         {"from",         "from",     "text" },
@@ -138,7 +138,7 @@ static void add_passing_table(serving *t, const char *id, const char *title, con
     };
     weft_doc *rows =
         weft_page_table(&t->g, &(weft_table){id, title, "use", note, sizeof column / sizeof *column,
-                                             column, .is_detail = true});
+                                             column, .is_detail = is_detail});
 
     for (int i = 0; i < n; i++) {
         weft_doc *row = weft_page_row(&t->g, rows);
@@ -149,6 +149,14 @@ static void add_passing_table(serving *t, const char *id, const char *title, con
         weft_cell_real(&t->g, row, list[i].room);
         weft_cell_real(&t->g, row, list[i].tokens_per_s / list[i].room);
     }
+}
+
+static void add_cut_table(serving *t, const weft_serve_flow *f, bool is_detail)
+{
+    add_passing_table(t, "cut", "What binds",
+                      "A least cut: to pass more, one of these has to pass more. From a node to "
+                      "itself is the node.",
+                      f->cut, f->n_cut, is_detail);
 }
 
 /* --- about ----------------------------------------------------------------------------------- */
@@ -204,6 +212,66 @@ static void add_result(serving *t, bool has_plan)
     weft_put_or_null(&t->g, d, "nodes", has_plan ? weft_page_rows(&t->g, "nodes") : NULL);
 }
 
+/* --- explanations ---------------------------------------------------------------------------- */
+
+static void add_worth_table(serving *t, const weft_serve_explanation *e)
+{
+    static const weft_column column[] = {
+        {"what",         "upgrade",    "text" },
+        {"tokens_per_s", "tokens/s",   "count"},
+        {"gain",         "gain",       "x"    },
+        {"bound",        "at most",    "count"},
+        {"most_gain",    "at most, x", "x"    },
+        {"kind",         "kind",       "text" },
+        {"status",       "status",     "text" },
+    };
+    weft_doc *rows = weft_page_table(
+        &t->g,
+        &(weft_table){"upgrades", "What one thing more is worth", "upgrades",
+                      "The fleet with one thing better, planned anew; no plan of it passes more "
+                      "than the bound says.",
+                      sizeof column / sizeof *column, column, .n_shown = e->n_shown});
+
+    for (int i = 0; i < e->n_shown; i++) {
+        const weft_serve_worth *w = &e->worth[i];
+        weft_doc *row = weft_page_row(&t->g, rows);
+
+        weft_cell_text(&t->g, row, w->what);
+        weft_cell_real(&t->g, row, w->value);
+        weft_cell_real(&t->g, row, w->gain);
+        weft_cell_real(&t->g, row, w->bound);
+        weft_cell_real(&t->g, row, w->most_gain);
+        weft_cell_text(&t->g, row, w->kind);
+        weft_cell_text(&t->g, row, weft_outcome_name(w->outcome));
+    }
+}
+
+weft_page *weft_serve_explanation_page(const weft_serve_explanation *e, weft_arena *a)
+{
+    static const weft_page_more brief = {.is_brief = true};
+    const weft_serve_flow *f = &e->report->solution->flow;
+    serving *t = WEFT_NEW(a, serving, 1);
+
+    *t = (serving){
+        .r = e->report, .p = e->report->problem, .s = e->report->solution, .more = &brief, .a = a};
+    weft_page_begin(&t->g, "serve", a);
+    add_title(t);
+    t->g.outcome = t->s->proof.outcome;
+    add_facts(t);
+    add_cut_table(t, f, false);
+    if (e->n_shown > 0)
+        add_worth_table(t, e);
+    add_result(t, false);
+    weft_doc_set(a, t->g.result, "schema", weft_doc_new_text(a, "weft.explain/1"));
+    weft_doc_set(a, t->g.result, "command", weft_doc_new_text(a, "explain"));
+    weft_put_text(a, t->g.result, "plan", e->plan);
+    weft_put_or_null(&t->g, t->g.result, "cut", weft_page_rows(&t->g, "cut"));
+    weft_put_or_null(&t->g, t->g.result, "upgrades", weft_page_rows(&t->g, "upgrades"));
+    return &t->g;
+}
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
 weft_page *weft_serve_facts(const void *report, const weft_page_more *more, weft_arena *a)
 {
     const weft_serve_report *r = report;
@@ -221,12 +289,8 @@ weft_page *weft_serve_facts(const void *report, const weft_page_more *more, weft
         add_facts(t);
         add_node_table(t);
         add_passing_table(t, "links", "Links", "Links that one maximum flow uses.", f->link,
-                          f->n_links);
-        add_passing_table(
-            t, "cut", "What binds",
-            "A least cut: to pass more, one of these has to pass more. From a node to "
-            "itself is the node.",
-            f->cut, f->n_cut);
+                          f->n_links, true);
+        add_cut_table(t, f, true);
     }
     add_result(t, has_plan);
     add_assumptions(t);

@@ -10,6 +10,7 @@
 #include "serve.h"
 #include "shard.h"
 #include "train.h"
+#include "worth_serve.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,6 +110,14 @@ typedef struct weft_serve_report {
     const weft_serve_solution *solution;
     const weft_plan_origin *origin;
 } weft_serve_report;
+
+/* What weft explain found of such a plan: value, bound, what binds, and n_shown upgrades of n. */
+typedef struct weft_serve_explanation {
+    const char *plan; /* the file */
+    const weft_serve_report *report;
+    const weft_serve_worth *worth;
+    int n, n_shown;
+} weft_serve_explanation;
 
 /* --- training plans under Piper's objective -------------------------------------------------- */
 
@@ -372,6 +381,7 @@ typedef struct weft_page weft_page;
  * weft_design_pipeline_report. In `a`. */
 weft_page *weft_place_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_shard_facts(const void *report, const weft_page_more *more, weft_arena *a);
+weft_page *weft_serve_explanation_page(const weft_serve_explanation *e, weft_arena *a);
 weft_page *weft_serve_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_train_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_mine_facts(const void *report, const weft_page_more *more, weft_arena *a);

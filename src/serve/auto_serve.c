@@ -4,11 +4,12 @@
  * auto: bound and value approach each other.
  *  1. Bounds by bisection between what is known to flow and what cannot: a target is refuted by
  *     prices, whole configurations or links (refute.c), or is not.
- *  2. Lanes for targets from the bound downwards; nodes of a class then change places where links
+ *  2. The best chain, then lanes for targets from the bound downwards; nodes of a class then change places where links
  *     are missing. After each better plan: is anything just above it refuted?
  *  3. Small fleets are enumerated.
- *  4. Stages annealed for targets by bisection, then for sums of rates below the bound, in rounds of
- *     PARALLEL runs with seeds of their own, so that threads change nothing.
+ *  4. Stages annealed for targets between value and bound, more of them near the value, every other
+ *     one a sum of rates: what flows are made of. In rounds of PARALLEL runs with seeds of their own,
+ *     so that threads change nothing.
  * It ends when value and bound meet, when the steps or the time are used up, or after ROUNDS. */
 #include "serve_search.h"
 
@@ -24,11 +25,12 @@ enum {
     ENUMERATED = 3000000,
     PARALLEL = 4,
     ANNEALED = 500000, /* steps of a run */
-    ROUNDS = 10,
+    ROUNDS = 30,
 };
 
-static const double ABOVE = 5e-10; /* a bound so little above a value is the value */
-static const double NEAR = 1e-7;   /* targets that are so close are one */
+static const double ABOVE = 5e-10;   /* a bound so little above a value is the value */
+static const double NEAR = 1e-7;     /* targets that are so close are one */
+static const double NEAREST = 0.002; /* part of the gap that a next target closes at least */
 
 typedef struct search {
     const weft_serve_problem *p;
@@ -81,12 +83,15 @@ static void tell(const search *s)
 
 /* --- bounds ---------------------------------------------------------------------------------- */
 
-static bool refute(search *s, double target)
+typedef bool (*refuter)(weft_serve_pool *pool, double target, double *price,
+                        weft_serve_certificate *out);
+
+static bool refute_by(search *s, double target, refuter by)
 {
     weft_serve_certificate c;
 
     s->out->log.n_targets++;
-    if (!weft_serve_refute(&s->pool, target, s->price, &c))
+    if (!by(&s->pool, target, s->price, &c))
         return false;
     s->out->certificate = c;
     s->refuted = target;
@@ -94,15 +99,27 @@ static bool refute(search *s, double target)
     return true;
 }
 
+static bool refute(search *s, double target)
+{
+    return refute_by(s, target, weft_serve_refute);
+}
+
 /* The least target that is refuted, above `low`, which is not. */
-static void bisect_bound(search *s, double low)
+static void bisect_by(search *s, double low, refuter by)
 {
     for (int i = 0; i < BISECTIONS && !is_over(s) && s->refuted > low * (1 + NEAR); i++) {
         double middle = low > 0 ? sqrt(low * s->refuted) : s->refuted / 16;
 
-        if (!refute(s, middle))
+        if (!refute_by(s, middle, by))
             low = middle;
     }
+}
+
+/* First without a search: what takes longest is not to refute. */
+static void bisect_bound(search *s, double low)
+{
+    bisect_by(s, low, weft_serve_refute_by_work);
+    bisect_by(s, low, weft_serve_refute);
 }
 
 /* No plan holds all layers, or nothing gets from the source to the sink. */
@@ -138,8 +155,10 @@ static bool take_plan(search *s, const weft_serve_plan *plan, double value)
 /* After a better plan: perhaps it is the best. */
 static void close_gap(search *s)
 {
-    if (!is_closed(s))
-        refute(s, s->value * (1 + ABOVE));
+    double target = s->value * (1 + ABOVE);
+
+    if (!is_closed(s) && !refute_by(s, target, weft_serve_refute_by_work) && !is_over(s))
+        refute(s, target);
 }
 
 /* What a plan that knows no links is worth, and after nodes of a class have changed places. */
@@ -277,50 +296,40 @@ static void attempt_targets(search *s, const double *target)
         close_gap(s);
 }
 
-/* Rates of nodes, and sums of two, between value and bound: what flows are made of. From the
- * largest down; `skip` of them are left out. */
-static int sums_of_rates(const search *s, int skip, double *out)
+/* The least rate of a node, or sum of two, from `low` on: what flows are made of; 0: none. */
+static double next_sum(const search *s, double low)
 {
     const weft_serve_items *items = &s->pool.items;
-    double last = s->refuted * (1 + 1e-9);
+    double best = INFINITY;
 
-    for (int found = 0; found < skip + PARALLEL; found++) {
-        double best = 0;
+    for (int i = 0; i < items->n; i++)
+        for (int j = -1; j <= i; j++) {
+            double sum = items->item[i].rate + (j < 0 ? 0 : items->item[j].rate);
 
-        for (int i = 0; i < items->n; i++)
-            for (int j = -1; j <= i; j++) {
-                double sum = items->item[i].rate + (j < 0 ? 0 : items->item[j].rate);
+            if (sum >= low && sum < best)
+                best = sum;
+        }
+    return best < s->refuted ? best : 0;
+}
 
-                if (sum < last * (1 - NEAR) && sum > best)
-                    best = sum;
-            }
-        if (!(best > s->value * (1 + NEAR)))
-            return found > skip ? found - skip : 0;
-        if (found >= skip)
-            out[found - skip] = best * (1 - 1e-9);
-        last = best;
-    }
-    return PARALLEL;
+/* Between value and bound, more of them near the value; every other one a sum of rates. */
+static double draw_target(search *s, int i)
+{
+    double part = weft_rng_real(&s->rng), target, sum;
+
+    target = s->value + (s->refuted - s->value) * (NEAREST + (1 - NEAREST) * part * part);
+    sum = i % 2 == 0 ? next_sum(s, target) : 0;
+    return sum > 0 ? sum * (1 - 1e-9) : target;
 }
 
 static void search_stages(search *s)
 {
-    double high = s->refuted;
-    int skip = 0;
-
     for (int i = 0; i < ROUNDS && !is_over(s); i++) {
-        double target[PARALLEL], before = s->value;
-        int n = 0;
+        double target[PARALLEL];
 
-        if (i % 2 == 1)
-            n = sums_of_rates(s, skip, target);
-        if (i % 2 == 1)
-            skip = n == PARALLEL ? skip + PARALLEL : 0;
-        for (; n < PARALLEL; n++)
-            target[n] = s->value + (high - s->value) * (n + 1) / (PARALLEL + 1);
+        for (int n = 0; n < PARALLEL; n++)
+            target[n] = draw_target(s, n);
         attempt_targets(s, target);
-        if (i % 2 == 0)
-            high = s->value > before ? s->refuted : s->value + (high - s->value) / 2;
     }
 }
 
@@ -332,6 +341,7 @@ static void solve_auto(const weft_serve_problem *p, weft_run *run, weft_serve_fo
 
     if (is_hopeless(&s))
         return;
+    bisect_by(&s, 0, weft_serve_refute_by_work);
     search_chains(&s);
     bisect_bound(&s, s.value);
     search_lanes(&s);
@@ -350,6 +360,7 @@ static void solve_lanes(const weft_serve_problem *p, weft_run *run, weft_serve_f
 
     if (is_hopeless(&s))
         return;
+    bisect_by(&s, 0, weft_serve_refute_by_work);
     search_chains(&s);
     bisect_bound(&s, s.value);
     search_lanes(&s);
@@ -361,6 +372,7 @@ static void solve_stages(const weft_serve_problem *p, weft_run *run, weft_serve_
 
     if (is_hopeless(&s))
         return;
+    bisect_by(&s, 0, weft_serve_refute_by_work);
     search_chains(&s);
     bisect_bound(&s, s.value);
     search_stages(&s);

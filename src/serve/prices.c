@@ -130,24 +130,29 @@ static bool improve(weft_serve_pool *pool, double target, weft_arena *a, double 
     return cover.is_found && cover.cost < 1 - 1e-9 && *layers >= p->n_layers * (1 - 1e-9);
 }
 
-double weft_serve_best_prices(weft_serve_pool *pool, double target, double *price)
+double weft_serve_work_prices(const weft_serve_pool *pool, double target, double *price)
 {
     weft_arena *a = weft_arena_new();
     weft_serve_cover cover;
-    double layers;
 
     price_work(pool, target, price);
     weft_serve_cheapest(pool->p, &pool->items, price, target, a, &cover);
-    layers = scale(pool->p, cover.cost, price);
-    for (int i = 0; i < MOST_ROUNDS && layers >= pool->p->n_layers * (1 - 1e-9); i++) {
-        weft_arena *round = weft_arena_new();
-        bool goes_on = improve(pool, target, round, price, &layers);
+    weft_arena_free(a);
+    return scale(pool->p, cover.cost, price);
+}
 
-        weft_arena_free(round);
+double weft_serve_best_prices(weft_serve_pool *pool, double target, double *price)
+{
+    double layers = weft_serve_work_prices(pool, target, price);
+
+    for (int i = 0; i < MOST_ROUNDS && layers >= pool->p->n_layers * (1 - 1e-9); i++) {
+        weft_arena *a = weft_arena_new();
+        bool goes_on = improve(pool, target, a, price, &layers);
+
+        weft_arena_free(a);
         if (!goes_on || weft_run_is_over(pool->run))
             break;
     }
-    weft_arena_free(a);
     return layers;
 }
 

@@ -141,6 +141,25 @@ static bool is_refuted_beyond(const weft_serve_problem *p, const weft_serve_item
     return is_refuted;
 }
 
+/* The certificate gets prices of its own. */
+static bool certify(weft_serve_pool *pool, const weft_serve_certificate *c,
+                    weft_serve_certificate *out)
+{
+    *out = *c;
+    out->price = weft_arena_copy(pool->a, c->price, sizeof *c->price * (size_t)c->n_prices);
+    return true;
+}
+
+bool weft_serve_refute_by_work(weft_serve_pool *pool, double target, double *price,
+                               weft_serve_certificate *out)
+{
+    const weft_serve_problem *p = pool->p;
+    weft_serve_certificate c = {WEFT_SERVE_CONFIGURATIONS, target, p->n_classes, price};
+
+    return weft_serve_work_prices(pool, target, price) < p->n_layers * (1 - MARGIN) &&
+           certify(pool, &c, out);
+}
+
 bool weft_serve_refute(weft_serve_pool *pool, double target, double *price,
                        weft_serve_certificate *out)
 {
@@ -154,11 +173,7 @@ bool weft_serve_refute(weft_serve_pool *pool, double target, double *price,
         c.method = later[i];
         is_refuted = is_refuted_beyond(p, &pool->items, price, &c, weft_run_left_s(pool->run));
     }
-    if (!is_refuted)
-        return false;
-    c.price = weft_arena_copy(pool->a, price, sizeof *price * (size_t)p->n_classes);
-    *out = c;
-    return true;
+    return is_refuted && certify(pool, &c, out);
 }
 
 bool weft_serve_refuted(const weft_serve_problem *p, const weft_serve_certificate *c)

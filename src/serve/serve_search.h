@@ -74,6 +74,8 @@ typedef struct weft_serve_pool {
 
 weft_serve_pool weft_serve_pool_new(const weft_serve_problem *p, const weft_run *run,
                                     weft_arena *a);
+/* Prices by the work of nodes, which take no search. */
+double weft_serve_work_prices(const weft_serve_pool *pool, double target, double *price);
 /* Prices that prove most for the target: the layers that can be filled at most. price: [n_classes],
  * scaled so that the cheapest configuration costs 1 (0: none does). Ends early if fewer than all
  * layers can be filled. */
@@ -84,8 +86,10 @@ int weft_serve_tight(const weft_serve_pool *pool, double target, const double *p
 
 /* --- refutations (refute.c) ------------------------------------------------------------------ */
 
-/* Tries to prove that no plan passes `target`: with prices, then whole configurations and links.
- * price: [n_classes], filled. */
+/* Tries to prove that no plan passes `target`: with prices, then whole configurations and links; or
+ * with the prices of work alone. price: [n_classes], filled. */
+bool weft_serve_refute_by_work(weft_serve_pool *pool, double target, double *price,
+                               weft_serve_certificate *out);
 bool weft_serve_refute(weft_serve_pool *pool, double target, double *price,
                        weft_serve_certificate *out);
 

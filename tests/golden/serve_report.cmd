@@ -7,7 +7,9 @@ cat t/nodes.csv t/cut.csv
 grep -c '"kind": *"serve"' p.html
 "$WEFT" report p.json --trace t.json
 echo "exit $?"
-"$WEFT" explain p.json
+"$WEFT" explain p.json --steps 4000000
+"$WEFT" explain p.json --steps 4000000 --upgrades link --json | grep '"what"\|"from"'
+"$WEFT" explain p.json --uncertainty 20%
 echo "exit $?"
 "$WEFT" diff p.json p.json
 "$WEFT" diff s.json p.json

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "serve.h"
 #include "serve_search.h"
+#include "worth_serve.h"
 
 enum { MOST_NODES = 5, MOST_LAYERS = 7, ENDS = 2 * MOST_NODES + 2 };
 
@@ -343,6 +344,33 @@ TEST(names_and_units_do_not_matter)
     }
 }
 
+/* An upgrade is never worth less than nothing, nor more than its bound. */
+TEST(upgrades_are_worth_what_they_can_be)
+{
+    for (int i = 0; i < N_DRAWN(40); i++) {
+        weft_arena *a = weft_arena_new();
+        drawn d = draw((uint64_t)i);
+        weft_serve_problem *p = problem_of(&d);
+        weft_serve_solution s = solve(p, "auto", a);
+        const weft_serve_worth *w;
+        weft_run run = {.seed = 1, .n_threads = 1, .limit_s = INFINITY, .steps = 3000000};
+        int n = 0;
+
+        if (has_plan(&s)) {
+            CHECK_OK(weft_serve_worths(p, &s, "enumerate", 0xf, &run, a, &w, &n));
+            CHECK(n > 2 * p->n_classes);
+        }
+        for (int k = 0; k < n; k++) {
+            CHECK(w[k].gain >= 1 - 1e-9 && w[k].most_gain >= w[k].gain);
+            CHECK(k == 0 || w[k].value <= w[k - 1].value);
+            if (strcmp(w[k].kind, "device") != 0) /* the same links and rates, doubled at most */
+                CHECK(w[k].outcome == WEFT_OPTIMAL && w[k].gain <= 2 + 1e-9);
+        }
+        weft_serve_problem_free(p);
+        weft_arena_free(a);
+    }
+}
+
 /* --- judge and search ------------------------------------------------------------------------- */
 
 TEST(two_maximum_flows_and_a_cut_agree)
@@ -406,6 +434,7 @@ int main(void)
         cmocka_unit_test(solvers_and_bounds_keep_to_all_placements),
         cmocka_unit_test(a_better_machine_is_never_worse),
         cmocka_unit_test(names_and_units_do_not_matter),
+        cmocka_unit_test(upgrades_are_worth_what_they_can_be),
         cmocka_unit_test(two_maximum_flows_and_a_cut_agree),
         cmocka_unit_test(threads_change_nothing),
     };
