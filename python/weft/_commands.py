@@ -160,6 +160,13 @@ def train(
     return _run("train", {"model": model, **arguments}, progress, stop)
 
 
+def serve(
+    model: Any, *, progress: Optional[Progress] = None, stop: Optional[Stop] = None, **arguments: Any
+) -> Result:
+    """Which node holds which layers of a language model: a file or a document of weft.serving/1."""
+    return _run("serve", {"model": model, **arguments}, progress, stop)
+
+
 def mine(
     *models: Any, progress: Optional[Progress] = None, stop: Optional[Stop] = None, **arguments: Any
 ) -> Result:

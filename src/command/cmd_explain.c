@@ -301,12 +301,50 @@ static void tell_stopped(const explainer *x)
                       "bounds hold all the same");
 }
 
+static weft_status show_page(const explainer *x, const weft_page *page)
+{
+    weft_collect text;
+
+    if (x->o->quiet && !*x->o->output)
+        return WEFT_OK;
+    WEFT_TRY(weft_collect_begin(&text));
+    if (x->o->json)
+        fprintf(text.to, "%s\n", weft_doc_json(weft_write_result(page), 1, x->a));
+    else
+        weft_write_text(page, true, weft_report_width(x->o->output), text.to);
+    return weft_collect_emit(&text, x->o->output);
+}
+
+/* Kinds whose values are no times explain themselves. */
+static weft_status explain_by_kind(explainer *x, unsigned kinds)
+{
+    const weft_explain_request r = {.plan = x->plan,
+                                    .solver =
+                                        *x->o->solver ? x->o->solver : x->check.file.origin->solver,
+                                    .kinds = kinds,
+                                    .n_shown = (int)x->o->top,
+                                    .run = &x->run};
+    weft_page *page = NULL;
+    weft_status status;
+
+    if (*x->o->uncertainty || *x->o->save)
+        return weft_fail(WEFT_E_INPUT, "--%s is not for plans of weft %s",
+                         *x->o->save ? "save" : "uncertainty", x->check.kind->command);
+    WEFT_TRY(read_effort(x));
+    status = x->check.kind->explain(&x->check, &r, x->a, &page);
+    weft_budget_wipe(&x->watch);
+    weft_budget_end(&x->watch);
+    return status == WEFT_OK ? show_page(x, page) : status;
+}
+
 static weft_status explain(explainer *x)
 {
     unsigned kinds = 0;
     weft_status status;
 
     WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
+    if (x->check.kind->explain != NULL)
+        return explain_by_kind(x, kinds);
     WEFT_TRY(read_effort(x));
     status = find_all(x, kinds);
     if (x->run.progress != NULL)
@@ -335,10 +373,10 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     weft_status status = weft_kind_of_file(x.plan, x.a, &kind);
 
     (void)n_operands; /* one: the table says so */
-    if (status == WEFT_OK && kind->why == NULL)
+    if (status == WEFT_OK && kind->why == NULL && kind->explain == NULL)
         status = weft_fail(WEFT_E_INPUT,
-                           "%s is a design of weft %s, expected a plan of weft place, shard or "
-                           "train",
+                           "%s is a design of weft %s, expected a plan of weft place, shard, train "
+                           "or serve",
                            x.plan, kind->command);
     if (status == WEFT_OK)
         status = weft_verify(x.plan, model, on, x.a, &x.check);
@@ -358,9 +396,10 @@ const weft_command weft_cmd_explain = {
         "Shows the composition of a plan's value and the reasons why no plan is below its\n"
         "bound, each a bound of its own. Then upgrades the platform in one place at a\n"
         "time (a link or a device twice as fast, twice the memory, one more device),\n"
-        "solves again, and ranks the results. Works for plans of weft place, shard and\n"
-        "train. With --uncertainty, shows for which cost errors the plan stays within 1 %\n"
-        "of the best plan found.",
+        "solves again, and ranks the results. Works for plans of weft place, shard, train\n"
+        "and serve (what binds the flow, and what a node or a link more is worth). With\n"
+        "--uncertainty, shows for which cost errors the plan stays within 1 % of the best\n"
+        "plan found.",
     .examples = "  weft explain plan.json\n"
                 "  weft explain plan.json --top 3 --threads 4\n"
                 "  weft explain plan.json --upgrades link,speed --save upgraded\n"

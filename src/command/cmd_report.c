@@ -246,8 +246,10 @@ static weft_status add_trace(reporting *t, makings *m)
     static const weft_page_more brief = {.is_brief = true};
     const char *text;
 
-    if (t->v->kind->is_max)
+    if (t->v->kind->is_design)
         return weft_fail(WEFT_E_INPUT, "--trace is for plans, not for designs");
+    if (t->v->kind->is_max)
+        return weft_fail(WEFT_E_INPUT, "--trace is for plans with a timeline: a flow has none");
     text =
         weft_doc_json(weft_write_trace(t->v->kind->facts(t->report, &brief, t->a), t->a), 1, t->a);
     add_file(t, m, t->o->trace, text, strlen(text));

@@ -171,6 +171,7 @@ typedef struct weft_budget_flags {
 #define WEFT_SHARD_LIMIT "50s"
 #define WEFT_TRAIN_LIMIT "10s"
 #define WEFT_MINE_LIMIT "60s"
+#define WEFT_SERVE_LIMIT "50s"
 
 /* usual: the time limit where none is given, one of the above. */
 #define WEFT_BUDGET_FLAGS(type, usual)                                                             \

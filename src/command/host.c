@@ -15,6 +15,7 @@ enum { USUAL_WIDTH = 80 };
     X(place)                                                                                       \
     X(shard)                                                                                       \
     X(train)                                                                                       \
+    X(serve)                                                                                       \
     X(mine)                                                                                        \
     X(compare)                                                                                     \
     X(simulate)                                                                                    \

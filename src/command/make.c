@@ -131,7 +131,12 @@ static weft_doc *plan_of(const void *context, int i, weft_arena *a)
 weft_status weft_make_cross_check(const weft_answers *x, weft_arena *a)
 {
     weft_claim *claim = WEFT_NEW(a, weft_claim, x->n + WEFT_MOST_BESIDE);
-    weft_contest all = {.n = x->n, .claim = claim, .plan = plan_of, .context = x};
+    weft_contest all = {.n = x->n,
+                        .claim = claim,
+                        .is_max = x->kind->is_max,
+                        .unit = x->kind->is_max ? x->kind->value_name(x->problem) : NULL,
+                        .plan = plan_of,
+                        .context = x};
 
     for (int i = 0; i < x->n; i++)
         claim[i] = weft_claim_of(x->name[i], x->kind->proof(x->solution[i]));

@@ -13,6 +13,7 @@
 #include "mine.h"
 #include "place.h"
 #include "report.h"
+#include "serve.h"
 #include "shard.h"
 #include "train.h"
 
@@ -68,6 +69,11 @@ typedef struct weft_train_case {
 
 WEFT_CHECKED weft_status weft_train_case_open(const weft_train_request *r, weft_train_case *out);
 void weft_train_case_close(weft_train_case *c);
+
+/* Layers of a language model on nodes: a file of weft.serving/1. */
+typedef struct weft_serve_request {
+    const char *model;
+} weft_serve_request;
 
 /* Networks to be trained on an accelerator that is to be chosen. */
 typedef struct weft_mine_network {
@@ -256,12 +262,20 @@ typedef struct weft_solver_entry {
     const char *name, *summary;
 } weft_solver_entry;
 
+typedef struct weft_explain_request {
+    const char *plan, *solver; /* the file; solver of upgrades */
+    unsigned kinds;
+    int n_shown;
+    const weft_run *run; /* of each solve */
+} weft_explain_request;
+
 /* Below, `p` is an open problem and `solution` a solution of the kind. */
 typedef struct weft_kind {
     const char *name, *command; /* "pipeline", "mine" */
     const char *item;           /* what is decided: "task" */
     const char *legal;          /* what is said of a plan that is right */
-    bool is_max;                /* larger values are better */
+    bool is_max;                /* larger values are better, bounds are above */
+    bool is_design;             /* a design of weft mine, no plan */
     const char *limit;          /* usual limit of the time of a search */
     int64_t steps;              /* of a solve of about a tenth of a second */
     size_t solution_size;
@@ -317,6 +331,10 @@ typedef struct weft_kind {
     weft_status (*sensitivity)(const weft_check_result *v, const char *solver,
                                const weft_sensitivity_options *o, weft_arena *a,
                                weft_sensitivity *out);
+    /* Kinds whose values are no times: all that weft explain says, as a page that a terminal shows and
+     * whose result is the document. kinds: bits 1 << weft_upgrade_kind; n_shown: 0: all. */
+    weft_status (*explain)(const weft_check_result *v, const weft_explain_request *r, weft_arena *a,
+                           weft_page **out);
     void (*side)(const weft_check_result *v, weft_side *out); /* what it is compared by */
 
     /* reports: weft_report, weft_shard_report, weft_train_report; of designs the solution itself.

@@ -21,7 +21,7 @@
 #include "check.h"
 
 static const weft_kind *const kinds[] = {&weft_kind_place, &weft_kind_shard, &weft_kind_train,
-                                         &weft_kind_mine, &weft_kind_pipeline};
+                                         &weft_kind_serve, &weft_kind_mine,  &weft_kind_pipeline};
 
 int weft_kind_count(void)
 {
@@ -53,7 +53,7 @@ weft_status weft_kind_of_file(const char *path, weft_arena *a, const weft_kind *
     WEFT_TRY(weft_doc_read(path, a, &d)); /* designs say it themselves */
     kind = weft_doc_get(d, "kind");
     *out = kind != NULL && kind->kind == WEFT_DOC_TEXT ? weft_kind_find(kind->text) : NULL;
-    if (*out == NULL || !(*out)->is_max)
+    if (*out == NULL || !(*out)->is_design)
         *out = &weft_kind_mine; /* which says what is wrong with it */
     return WEFT_OK;
 }

@@ -254,6 +254,15 @@ const char *weft_remake_train(const void *report, const weft_remake *m, weft_are
     return end(&l, r->origin, m);
 }
 
+const char *weft_remake_serve(const void *report, const weft_remake *m, weft_arena *a)
+{
+    const weft_serve_report *r = report;
+    line l = {"weft serve", a};
+
+    add_model(&l, r->origin);
+    return end(&l, r->origin, m);
+}
+
 /* --- designs --------------------------------------------------------------------------------- */
 
 /* One number for all networks, or one for each. */

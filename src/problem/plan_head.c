@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const schema = "weft.plan/1";
-static const char *const kinds[] = {"place", "shard", "train"};
+static const char *const kinds[] = {"place", "shard", "train", "serve"};
 static const char *const decisions_schema = "weft.decisions/1";
 static const char *const design_schema = "weft.design/1"; /* no plan, but checked like one */
 
@@ -347,8 +347,8 @@ weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(*out, kinds[i]) == 0)
             return WEFT_OK;
-    return weft_doc_fail(d, "kind is '%s', expected '%s', '%s' or '%s'", *out, kinds[0], kinds[1],
-                         kinds[2]);
+    return weft_doc_fail(d, "kind is '%s', expected '%s', '%s', '%s' or '%s'", *out, kinds[0],
+                         kinds[1], kinds[2], kinds[3]);
 }
 
 weft_status weft_decisions_kind(const char *path, weft_arena *a, const char **out)
