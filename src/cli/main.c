@@ -37,7 +37,18 @@ static int complain(int code)
     return code;
 }
 
-/* weft help [COMMAND], and the text of docs/cli.md. */
+/* The page of the manual of a command. */
+static int manual(const char *name)
+{
+    const weft_command *c = weft_command_find(name);
+
+    if (c == NULL)
+        return complain(WEFT_EXIT_WRONG);
+    weft_help_manual(c, stdout);
+    return WEFT_EXIT_DONE;
+}
+
+/* weft help [COMMAND], the text of docs/cli.md, and pages of the manual. */
 static int help(int argc, char **argv)
 {
     int width = weft_terminal_width() > 0 ? weft_terminal_width() : USUAL_WIDTH;
@@ -50,6 +61,8 @@ static int help(int argc, char **argv)
         }
         return WEFT_EXIT_DONE;
     }
+    if (argc == 2 && strcmp(argv[0], "--manual") == 0)
+        return manual(argv[1]);
     if (argc == 1 && weft_command_find(argv[0]) == NULL)
         return complain(WEFT_EXIT_WRONG);
     if (argc == 1)

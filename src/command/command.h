@@ -45,6 +45,8 @@ const char *weft_flag_value(const weft_option *o, const char *name);
 void weft_help_command(const weft_command *c, int width, FILE *to);
 /* The same as a section of docs/cli.md. */
 void weft_help_markdown(const weft_command *c, FILE *to);
+/* The page of the manual, for troff (manual.c). */
+void weft_help_manual(const weft_command *c, FILE *to);
 
 /* --- who runs a command (host.c) ------------------------------------------------------------- */
 
