@@ -63,7 +63,8 @@ static bool may_repeat(const weft_option *o)
 {
     char name[64];
 
-    return strcmp(weft_flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0;
+    return strcmp(weft_flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0 ||
+           strcmp(name, "state") == 0;
 }
 
 static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
@@ -160,6 +161,7 @@ const char *weft_flag_value(const weft_option *o, const char *name)
         {"platform",    "PLATFORM"},
         {"model",       "MODEL"   },
         {"dim",         "NAME=N"  },
+        {"state",       "IN[=OUT]"},
         {"dtype",       "TYPE"    },
         {"solver",      "NAME"    },
         {"template",    "NAME"    },
@@ -309,6 +311,26 @@ static weft_status read_dims(const char *text, weft_arena *a, weft_model_options
     return WEFT_OK;
 }
 
+/* "past_*=present_*,memory". */
+static weft_status read_states(const char *text, weft_arena *a, weft_model_options *out)
+{
+    WEFT_VEC(weft_state_pattern) states = {0};
+
+    out->keeps_states = true;
+    out->no_states = strcmp(text, "none") == 0;
+    while (*text && !out->no_states) {
+        size_t n = strcspn(text, ",");
+        weft_state_pattern s;
+
+        WEFT_TRY(weft_state_read(weft_arena_text(a, text, n), a, &s));
+        WEFT_PUSH(a, states, s);
+        text += n + (text[n] == ',');
+    }
+    out->state = states.at;
+    out->n_states = states.n;
+    return WEFT_OK;
+}
+
 static weft_status read_dtype(const char *name, weft_dtype *out)
 {
     *out = *name ? weft_dtype_find(name) : WEFT_TYPE_UNKNOWN;
@@ -331,6 +353,8 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
     if (out->has_software)
         out->software = weft_software_find(f->software);
     WEFT_TRY(read_dtype(f->dtype ? f->dtype : "", &out->dtype)); /* NULL: no such flag */
+    if (f->state != NULL)
+        WEFT_TRY(read_states(f->state, a, out));
     return read_dims(f->dim, a, out);
 }
 
