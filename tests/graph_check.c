@@ -98,10 +98,22 @@ static void check_edges(const weft_graph *g)
     must(n == g->n_edges);
 }
 
+/* An input, or one that stays on its device; whether it is a state, whose pair fits. */
+static bool is_input(const weft_graph *g, int t)
+{
+    bool is_state = g->tensor[t].kind == WEFT_STATE;
+    int present = g->kept ? g->kept[t] : -1;
+
+    must(is_state || g->tensor[t].kind == WEFT_INPUT);
+    must(present < 0 || (is_state && g->kept[present] == t && g->tensor[present].producer >= 0));
+    return is_state;
+}
+
 void weft_graph_check(const weft_graph *g)
 {
     weft_arena *scratch = weft_arena_new();
     weft_map *names = weft_map_new(scratch);
+    int n_states = 0;
 
     must(g->n_nodes > 0);
     check_offsets(g->arg_at, g->n_nodes);
@@ -117,7 +129,8 @@ void weft_graph_check(const weft_graph *g)
         check_node(g, u);
     check_edges(g);
     for (int i = 0; i < g->n_inputs; i++)
-        must(g->tensor[g->input[i]].kind == WEFT_INPUT);
+        n_states += is_input(g, g->input[i]);
+    must(n_states == g->n_states);
     for (int i = 0; i < g->n_outputs; i++)
         must(g->output[i] >= 0 && g->output[i] < g->n_tensors);
     weft_arena_free(scratch);

@@ -62,7 +62,7 @@ const weft_option *weft_command_option(const weft_command *c, const char *name)
 /* Values of some flags add up, with this between them; NULL: every other is said once. */
 static const char *between_repeated(const weft_option *o)
 {
-    static const char *const by_comma[] = {"dim", "read", "pin"};
+    static const char *const by_comma[] = {"dim", "read", "pin", "state"};
     char name[64];
 
     weft_flag_name(o, name);
@@ -171,6 +171,7 @@ const char *weft_flag_value(const weft_option *o, const char *name)
         {"platform",      "PLATFORM"},
         {"model",         "MODEL"   },
         {"dim",           "NAME=N"  },
+        {"state",         "IN[=OUT]"},
         {"dtype",         "TYPE"    },
         {"solver",        "NAME"    },
         {"template",      "NAME"    },
@@ -325,6 +326,26 @@ static weft_status read_dims(const char *text, weft_arena *a, weft_model_options
     return WEFT_OK;
 }
 
+/* "past_*=present_*,memory". */
+static weft_status read_states(const char *text, weft_arena *a, weft_model_options *out)
+{
+    WEFT_VEC(weft_state_pattern) states = {0};
+
+    out->keeps_states = true;
+    out->no_states = strcmp(text, "none") == 0;
+    while (*text && !out->no_states) {
+        size_t n = strcspn(text, ",");
+        weft_state_pattern s;
+
+        WEFT_TRY(weft_state_read(weft_arena_text(a, text, n), a, &s));
+        WEFT_PUSH(a, states, s);
+        text += n + (text[n] == ',');
+    }
+    out->state = states.at;
+    out->n_states = states.n;
+    return WEFT_OK;
+}
+
 static weft_status read_dtype(const char *name, weft_dtype *out)
 {
     *out = *name ? weft_dtype_find(name) : WEFT_TYPE_UNKNOWN;
@@ -347,6 +368,8 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
     if (out->has_software)
         out->software = weft_software_find(f->software);
     WEFT_TRY(read_dtype(f->dtype ? f->dtype : "", &out->dtype)); /* NULL: no such flag */
+    if (f->state != NULL)
+        WEFT_TRY(read_states(f->state, a, out));
     return read_dims(f->dim, a, out);
 }
 

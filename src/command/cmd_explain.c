@@ -235,7 +235,8 @@ static weft_status price(explainer *x, unsigned kinds)
     if (*x->o->save)
         WEFT_TRY(save(x, upgrade, n));
     priced = WEFT_NEW(x->a, weft_upgrade_value, n + 1);
-    WEFT_TRY(weft_upgrade_values(&x->check, upgrade, n, &how, x->a, priced));
+    WEFT_TRY(weft_upgrade_values(&x->check, &(weft_upgrades){machine, upgrade, n}, &how, x->a,
+                                 &x->e.base, priced));
     x->e.upgrade = priced;
     x->e.n_upgrades = n;
     x->e.n_shown = x->o->top > 0 && x->o->top < n ? (int)x->o->top : n;
@@ -396,10 +397,11 @@ const weft_command weft_cmd_explain = {
         "Shows the composition of a plan's value and the reasons why no plan is below its\n"
         "bound, each a bound of its own. Then upgrades the platform in one place at a\n"
         "time (a link or a device twice as fast, twice the memory, one more device),\n"
-        "solves again, and ranks the results. Works for plans of weft place, shard, train\n"
-        "and serve (what binds the flow, and what a node or a link more is worth). With\n"
-        "--uncertainty, shows for which cost errors the plan stays within 1 % of the best\n"
-        "plan found.",
+        "solves again, as for the platform as it is, and ranks the results by the gain\n"
+        "that is proved, then by how far the bound moves. Works for plans of weft place,\n"
+        "shard, train and serve (what binds the flow, and what a node or a link more is\n"
+        "worth). With --uncertainty, shows for which cost errors the plan stays within 1 %\n"
+        "of the best plan found.",
     .examples = "  weft explain plan.json\n"
                 "  weft explain plan.json --top 3 --threads 4\n"
                 "  weft explain plan.json --upgrades link,speed --save upgraded\n"

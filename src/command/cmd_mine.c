@@ -38,7 +38,7 @@ static const weft_option mine_table[] = {
     {WEFT_TEXT(mine_options, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam", "sgd|momentum|adam"},
     {WEFT_TEXT(mine_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors; the cores of the presets compute in 16 bit", "bf16", NULL},
     {WEFT_TEXT(mine_options, flags.software), 0, 0, 0, "which operators are one kernel (see docs/costs.md)", "", WEFT_SOFTWARE_WORDS},
-    {WEFT_TEXT(mine_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
+    {WEFT_TEXT(mine_options, flags.dim), 0, 0, 0, WEFT_DIM_HELP, "", NULL},
     {WEFT_TEXT(mine_options, solver), 0, 0, 0, "solver to use (see weft list solvers)", "auto", NULL},
     {WEFT_INT(mine_options, evaluations), 0, 0, 1e15, "stop after N designs have been scheduled (deterministic); 0: no limit", NULL, NULL},
     {WEFT_TEXT(mine_options, time_limit), 0, 0, 0, "time limit of the search: 500ms, 5min (default: " WEFT_MINE_LIMIT ", or none with --evaluations)", "", NULL},

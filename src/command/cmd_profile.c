@@ -32,7 +32,7 @@ static const weft_option profile_table[] = {
     {WEFT_TEXT(profile_options, budget), 0, 0, 0, "time for each device; 0s: write the normalised network only", "20s", NULL},
     {WEFT_FLAG(profile_options, noisy), 0, 0, 1, "take the least time where too few samples are undisturbed", NULL, NULL},
     {WEFT_FLAG(profile_options, realtime), 0, 0, 1, "measure with real-time priority (SCHED_FIFO), if the system allows it", NULL, NULL},
-    {WEFT_TEXT(profile_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
+    {WEFT_TEXT(profile_options, flags.dim), 0, 0, 0, WEFT_DIM_HELP, "", NULL},
     {WEFT_TEXT(profile_options, read), 0, 0, 0, "instead of measuring: read the times that another tool wrote to FILE; may be repeated", "", NULL},
     {WEFT_TEXT(profile_options, device), 0, 0, 0, "with --read: the device that they are of", "", NULL},
     {WEFT_FLAG(profile_options, devices), 0, 0, 1, "write a platform file of this machine", NULL, NULL},

@@ -365,6 +365,19 @@ static weft_status read_options(const run_options *o, const weft_whole_net *whol
     return WEFT_OK;
 }
 
+/* Workers send every input with each item; the plan does not. */
+static weft_status check_states(const weft_split_net *s)
+{
+    for (int t = 0; t < s->n_tensors; t++)
+        if (s->tensor[t].state != NULL)
+            return weft_fail(WEFT_E_INPUT,
+                             "'%s' is a state that stays on its device from item to item, which "
+                             "weft run cannot do: plan with --state none to run the network with "
+                             "its states as inputs and outputs",
+                             s->tensor[t].name);
+    return WEFT_OK;
+}
+
 static weft_status run_segments(const weft_split_net *s, telling *t, int *code)
 {
     weft_execute_options how;
@@ -373,6 +386,7 @@ static weft_status run_segments(const weft_split_net *s, telling *t, int *code)
 
     t->s = s;
     t->x = &x;
+    WEFT_TRY(check_states(s));
     WEFT_TRY(read_options(t->o, t->whole, &how));
     weft_progress(weft_host_now(), "running");
     status = weft_execute(s, &how, t->a, &x);

@@ -93,7 +93,7 @@ WEFT_CHECKED weft_status weft_emit(const char *path, const char *text, size_t n)
 /* Flags of all commands that open a model. */
 typedef struct weft_model_flags {
     int64_t batch;
-    const char *dim, *dtype, *optimizer, *software;
+    const char *dim, *dtype, *optimizer, *software, *state;
     bool train;
 } weft_model_flags;
 
@@ -105,17 +105,14 @@ typedef struct weft_model_flags {
             "", WEFT_SOFTWARE_WORDS                                                                \
     }
 
+#define WEFT_DIM_HELP                                                                              \
+    "size of a symbolic dimension, or assumed size of what depends on the data in the results of " \
+    "a node, NAME=N[,NAME=N]; may be repeated"
+
 /* Those of all, and those of commands that also know training steps. */
 #define WEFT_SHAPE_FLAGS(type)                                                                     \
     {WEFT_INT(type, flags.batch), 0, 0, 1e9, "batch size; 0: as in the file, or 1", NULL, NULL},   \
-        {WEFT_TEXT(type, flags.dim),                                                               \
-         0,                                                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         "size of a symbolic dimension, or assumed size of what depends on the data in the "       \
-         "results of a node, NAME=N[,NAME=N]; may be repeated",                                    \
-         "",                                                                                       \
-         NULL},                                                                                    \
+        {WEFT_TEXT(type, flags.dim), 0, 0, 0, WEFT_DIM_HELP, "", NULL},                            \
         {WEFT_TEXT(type, flags.dtype),                                                             \
          0,                                                                                        \
          0,                                                                                        \
@@ -127,6 +124,14 @@ typedef struct weft_model_flags {
 
 #define WEFT_MODEL_FLAGS(type)                                                                     \
     WEFT_SHAPE_FLAGS(type),                                                                        \
+        {WEFT_TEXT(type, flags.state),                                                             \
+         0,                                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         "inputs that stay on their device between items, INPUT[=OUTPUT][,...] with * for any "    \
+         "text; none: no input; empty: pairs like past.., present..",                              \
+         "",                                                                                       \
+         NULL},                                                                                    \
         {WEFT_FLAG(type, flags.train), 0, 0, 1, "add backward and optimizer nodes", NULL, NULL},   \
     {                                                                                              \
         WEFT_TEXT(type, flags.optimizer), 0, 0, 0, "optimizer of the training step", "adam",       \

@@ -136,6 +136,11 @@ weft_status weft_pareto_show(const weft_problem *p, const weft_plan_origin *orig
     weft_status status;
     int n;
 
+    if (p->wide_state != NULL)
+        return weft_fail(WEFT_E_INPUT,
+                         "state '%s' is read by one operator and made anew by another: throughput "
+                         "does not know such states (--pareto); --state none takes them for inputs",
+                         p->wide_state);
     WEFT_TRY(weft_budget_read(o->effort, WEFT_REFERENCE_LIMIT, &watch, &run));
     run.begin_s = watch.begin_s;
     run.scratch = weft_arena_new();

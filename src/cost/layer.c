@@ -383,7 +383,7 @@ static void fill_kernel(const weft_graph *g, int u, const weft_work_part *p, wef
     out->is_joined = !g->is_launched[u];
     if (g->again[u] >= 0)
         add_again(g, u, p->nest, p->n, out);
-    out->is_attention = g->attention[u] >= 0;
+    out->is_attention = out->is_attention || g->attention[u] >= 0;
     if (g->is_causal && g->attention[u] >= 0 && g->is_causal[u])
         skip_masked(out);
 }
@@ -413,6 +413,7 @@ static void fill_key(const weft_graph *g, int u, const weft_work_part *p, weft_w
     if (g->node[u].has_body)
         out->points = out->flops;
     out->is_eager = g->is_eager;
+    out->is_attention = weft_node_is_attention(g, u);
     if (g->kernel)
         fill_kernel(g, u, p, out);
 }

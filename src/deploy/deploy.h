@@ -40,6 +40,8 @@ typedef struct weft_segment_tensor {
     int64_t bytes;
     int producer; /* segment; -1: an input of the network */
     bool is_output;
+    const char *state; /* the output that takes the place of this input in the next item, or that
+                          input; "" where nothing does; NULL: no state */
 } weft_segment_tensor;
 
 typedef struct weft_segment {

@@ -111,6 +111,8 @@ static weft_doc *tensors_doc(const weft_split_net *s, weft_arena *a)
         weft_put_int(a, map, "bytes", x->bytes);
         weft_put_int(a, map, "segment", x->producer);
         weft_put_bool(a, map, "output", x->is_output);
+        if (x->state != NULL)
+            weft_put_text(a, map, "state", x->state);
         for (int d = 0; d < s->n_devices; d++)
             weft_doc_add(a, send, weft_doc_new_real(a, s->send_s[t * s->n_devices + d]));
         weft_doc_put(a, map, "send_s", send);
@@ -280,6 +282,8 @@ static weft_status read_tensor(reading *r, const weft_doc *map, weft_segment_ten
     WEFT_TRY(read_int(map, "segment", -1, r->out->n_segments - 1, &out->producer));
     WEFT_TRY(weft_doc_need(map, "output", WEFT_DOC_BOOL, &output));
     out->is_output = output->truth;
+    if (weft_doc_get(map, "state") != NULL)
+        WEFT_TRY(weft_doc_text(map, "state", &out->state));
     WEFT_TRY(weft_doc_need(map, "send_s", WEFT_DOC_LIST, &send));
     if (send->n != r->out->n_devices)
         return weft_doc_fail(send, "send_s has %d entries, expected %d", send->n,

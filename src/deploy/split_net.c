@@ -43,6 +43,11 @@ static weft_status check_options(const weft_deployment *d)
     if (o->train)
         return weft_fail(WEFT_E_INPUT,
                          "the plan is of a training step: only inference can be split");
+    if (d->graph->n_assumed > 0)
+        return weft_fail(WEFT_E_INPUT,
+                         "the plan assumes sizes that depend on the data (--dim %s=%lld): tensors "
+                         "between segments need sizes that hold, so such a network cannot be split",
+                         d->graph->assumed[0].name, (long long)d->graph->assumed[0].size);
     if (o->dtype != WEFT_TYPE_UNKNOWN)
         return weft_fail(WEFT_E_INPUT,
                          "the plan is for --dtype %s, which the file is not: convert the model "
@@ -87,6 +92,17 @@ static bool is_sendable(const weft_tensor *t)
            t->type != WEFT_STRING;
 }
 
+/* What takes the place of a state, or the state of which a tensor does; NULL: neither. */
+static const char *state_of(const writing *w, int tensor)
+{
+    const weft_graph *g = w->plan->graph;
+    int other = tensor < 0 || g->kept == NULL ? -1 : g->kept[tensor];
+
+    if (other >= 0)
+        return g->tensor[other].name;
+    return tensor >= 0 && g->tensor[tensor].kind == WEFT_STATE ? "" : NULL;
+}
+
 static weft_status add_tensor(writing *w, int value, const weft_tensor *t, int producer)
 {
     const weft_cut_value *v = &w->cut.value[value];
@@ -105,7 +121,8 @@ static weft_status add_tensor(writing *w, int value, const weft_tensor *t, int p
                                      .type = t->type,
                                      .shape = t->shape,
                                      .bytes = t->bytes,
-                                     .producer = producer}));
+                                     .producer = producer,
+                                     .state = state_of(w, v->tensor)}));
     return WEFT_OK;
 }
 

@@ -77,10 +77,21 @@ typedef struct weft_upgrade_value {
     double solved;      /* the value of the solver's plan; NAN: it has none */
     double kept;        /* the old plan on the upgraded machine; NAN: it does not run there */
     double gain;        /* value before / value; NAN without one */
+    double least_gain;  /* bound before / value: the best plan gains so much at least; NAN */
+    double bound_gain;  /* bound before / bound, of searches of the same effort; NAN */
     double most_gain;   /* value before / bound: no plan gains more */
     bool is_useless;    /* the bound proves that the upgrade cannot help */
     const char *reason; /* why there is no value; NULL if there is one */
 } weft_upgrade_value;
+
+/* The machine as it is, searched with the effort that upgrades get: what these are held against, so
+ * that a longer search does not pass for an upgrade. */
+typedef struct weft_upgrade_base {
+    double value;    /* of the better of the plan and what was found */
+    double bound;    /* the higher of that of the plan and what was found */
+    double searched; /* the bound that was found */
+    bool is_better;  /* than the plan */
+} weft_upgrade_base;
 
 /* --- uncertain costs ------------------------------------------------------------------------- */
 

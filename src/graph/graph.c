@@ -225,7 +225,7 @@ static bool find_lives(const weft_graph *g, node_bytes *node, int64_t *live)
         const weft_tensor *x = &g->tensor[t];
         int n_uses = g->use_at[t + 1] - g->use_at[t];
 
-        if (!is_live_kind(x->kind) || weft_tensor_is_inner(g, t))
+        if (!is_live_kind(x->kind) || weft_tensor_is_inner(g, t) || weft_state_in_place(g, t) >= 0)
             continue;
         if (__builtin_add_overflow(sum, x->bytes, &sum))
             return false;
@@ -237,6 +237,19 @@ static bool find_lives(const weft_graph *g, node_bytes *node, int64_t *live)
             node[n_uses > 0 ? g->use[g->use_at[t + 1] - 1] : x->producer].freed += x->bytes;
     }
     return true;
+}
+
+int weft_state_in_place(const weft_graph *g, int tensor)
+{
+    const weft_tensor *x = &g->tensor[tensor];
+    int past = g->kept == NULL || x->producer < 0 ? -1 : g->kept[tensor], u = x->producer;
+
+    if (past < 0 || !weft_shape_equal(x->shape, g->tensor[past].shape))
+        return -1;
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++)
+        if (g->arg[i] == past)
+            return past;
+    return -1;
 }
 
 int64_t weft_graph_peak_bytes(const weft_graph *g)

@@ -81,7 +81,8 @@ typedef enum weft_tensor_kind {
     WEFT_WEIGHT,     /* constant: parameters and whatever was computed from constants only */
     WEFT_ACTIVATION, /* made by a node, read by others */
     WEFT_OUTPUT,     /* made by a node and asked for by the user; may be read inside too */
-    WEFT_STATE,      /* kept from one training step to the next (optimizer moments) */
+    WEFT_STATE, /* stays on its device: from one training step to the next (optimizer moments), or
+                        from one item to the next (KV caches; these are inputs of the file, too) */
 } weft_tensor_kind;
 
 const char *weft_tensor_kind_name(weft_tensor_kind kind);
@@ -202,10 +203,17 @@ typedef struct weft_graph {
     const int *source;            /* [n_tensors] what a view shows; else itself */
     const unsigned char *storage; /* [n_tensors] weft_storage */
     bool is_eager;                /* the host launches each node as it comes to it */
-    int n_assumed;                /* sizes that depend on the data and were given by the user */
+    int n_states;                 /* inputs that stay on their device between items */
+    const int *kept; /* [n_tensors] of such an input the output that takes its place, of
+                                     that output the input; else -1. NULL: none */
+    int n_assumed;   /* sizes that depend on the data and were given by the user */
     const weft_assumed_size *assumed;
     weft_arena *arena; /* owns every array above */
 } weft_graph;
+
+/* The state that is changed in place into this tensor: of the same shape, and read by the node that
+ * makes the tensor; -1: none. */
+int weft_state_in_place(const weft_graph *g, int tensor);
 
 static inline weft_storage weft_storage_of(const weft_graph *g, int tensor)
 {

@@ -391,14 +391,20 @@ typedef struct weft_whatif {
     void *context;
 } weft_whatif;
 
-/* Solves for each of the n upgraded machines, as the command of the plan does with --on EDITED, and
- * sets the plan beside it: an upgrade that the solver makes less of than the plan does is worth
- * what the plan is. out[n]: best value first, ties by bound, then as listed. Same bytes for any
- * number of threads, unless limit_s ends a solve. In `a`. */
-WEFT_CHECKED weft_status weft_upgrade_values(const weft_check_result *v,
-                                             const weft_upgrade *upgrade, int n,
+/* Solves for the machine as it is and for each of the n upgraded ones, as the command of the plan
+ * does with --on EDITED, and sets the plan beside it: an upgrade that the solver makes less of than
+ * the plan does is worth what the plan is. out[n]: first by the gain that is proved, if there is one,
+ * then by how far the bound moves, then by value, then as listed. Same bytes for any number of
+ * threads, unless limit_s ends a solve. In `a`. */
+typedef struct weft_upgrades {
+    const weft_doc *machine; /* as it is */
+    const weft_upgrade *upgrade;
+    int n;
+} weft_upgrades;
+
+WEFT_CHECKED weft_status weft_upgrade_values(const weft_check_result *v, const weft_upgrades *u,
                                              const weft_whatif *how, weft_arena *a,
-                                             weft_upgrade_value *out);
+                                             weft_upgrade_base *base, weft_upgrade_value *out);
 
 /* As weft_place_sensitivity, for kinds whose costs are not those of single tasks: what is in doubt
  * are the times of the devices and links of each entry of the platform file; samples change all of

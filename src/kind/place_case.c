@@ -67,6 +67,8 @@ static weft_status open_tasks(const weft_request *r, const char *foreign, weft_c
         return weft_fail(WEFT_E_INPUT,
                          "%s is a file of tasks: leave --batch, --dim, --dtype and --train out",
                          r->model);
+    if (r->options.n_states > 0 || r->options.no_states)
+        return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --state out", r->model);
     if (r->options.has_software)
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --software out", r->model);
     if (foreign == NULL && r->machine == NULL && has_machines(&r->options.machines))
@@ -138,6 +140,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     WEFT_TRY(weft_need_platform(r->platform));
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     options = weft_model_options_on(&r->options, out->platform);
+    options.keeps_states = true;
     WEFT_TRY(weft_model_open(r->model, &options, &out->model));
     WEFT_TRY(weft_only_check(out->platform, out->model->graph));
     scratch = weft_arena_new();

@@ -95,6 +95,10 @@ static void add_model(line *l, const weft_plan_origin *o)
                  weft_arena_print(l->a, "%s=%lld", opt->dim[i].name, (long long)opt->dim[i].size));
     if (opt->dtype != WEFT_TYPE_UNKNOWN)
         add_flag(l, "--dtype", weft_dtype_name(opt->dtype));
+    for (int i = 0; i < opt->n_states; i++)
+        add_flag(l, "--state", weft_state_text(&opt->state[i], l->a));
+    if (opt->no_states)
+        add_flag(l, "--state", "none");
     if (opt->has_software)
         add_flag(l, "--software", weft_software_name(opt->software));
 }

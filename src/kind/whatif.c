@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* whatif.c: what upgrades are worth.
  *
- * For each upgraded machine the problem of the plan is solved again (resolve.c). If the old plan is
+ * For each upgraded machine the problem of the plan is solved again (resolve.c), and for the machine as
+ * it is: a search of its own may find a better plan or bound than the file has, which would else
+ * pass for the worth of every upgrade. If the old plan is
  * better there than what was found, it is the answer: more machine is never worth less to those who
  * keep their plan. (Where data takes another route because a link became faster, the old plan
  * itself may take longer than before.)
@@ -19,9 +21,8 @@ typedef struct pricer {
     const weft_check_result *plan;
     const weft_whatif *how;
     const char *solver;
-    double before;
-    const weft_upgrade *upgrade;
-    weft_upgrade_value *out;
+    const weft_upgrade *upgrade; /* [n], the last is the machine as it is */
+    weft_upgrade_value *out;     /* [n] */
     weft_status *status;
     char (*message)[512]; /* of a status that is no verdict on the upgrade */
     weft_arena **arena;   /* [n] */
@@ -37,7 +38,7 @@ static double times_as_fast(double before, double after)
     return before > 0 || after > 0 ? before / after : 1;
 }
 
-static void settle(const pricer *p, const weft_resolved *o, weft_arena *a, weft_upgrade_value *out)
+static void settle(const weft_resolved *o, weft_arena *a, weft_upgrade_value *out)
 {
     const double exact = 1e-9;
     const weft_proof *proof = &o->proof;
@@ -57,9 +58,6 @@ static void settle(const pricer *p, const weft_resolved *o, weft_arena *a, weft_
         out->reason = weft_arena_print(a, "no plan was found");
     out->gap = out->value > 0 ? fmax(0, (out->value - out->bound) / out->value) : 0;
     out->gap = isfinite(out->value) ? out->gap : NAN;
-    out->gain = isfinite(out->value) ? times_as_fast(p->before, out->value) : NAN;
-    out->most_gain = times_as_fast(p->before, out->bound);
-    out->is_useless = out->bound >= p->before * (1 - exact);
 }
 
 static weft_status price_one(const pricer *p, int i, weft_arena *a, weft_upgrade_value *out)
@@ -71,13 +69,12 @@ static weft_status price_one(const pricer *p, int i, weft_arena *a, weft_upgrade
 
     *out = (weft_upgrade_value){.upgrade = &p->upgrade[i], .outcome = WEFT_UNKNOWN};
     if (status == WEFT_OK) {
-        settle(p, &o, a, out);
+        settle(&o, a, out);
         return WEFT_OK;
     }
     if (status != WEFT_E_INPUT)
         return status;
     out->value = out->bound = out->gap = out->solved = out->kept = NAN;
-    out->gain = out->most_gain = NAN;
     out->reason = weft_arena_print(a, "%s", weft_message());
     return WEFT_OK;
 }
@@ -104,17 +101,65 @@ static const char *moved(const char *text, weft_arena *a)
     return text == NULL ? NULL : weft_arena_word(a, text);
 }
 
-static int by_value(const void *left, const void *right)
+/* What is known of the machine as it is; where it was not searched, what the plan says. */
+static weft_upgrade_base base_of(const weft_check_result *v, const weft_upgrade_value *again)
+{
+    const weft_proof *plan = v->file.proof;
+    weft_upgrade_base b = {plan->value, plan->bound, again->bound, false};
+
+    b.is_better = again->value < plan->value * (1 - 1e-9);
+    if (b.is_better)
+        b.value = again->value;
+    if (again->bound > b.bound && again->bound <= b.value * (1 + 1e-9))
+        b.bound = again->bound;
+    return b;
+}
+
+/* Gains against the machine as it is. What optima gain is between the two proved ones. */
+static void hold_against(const weft_upgrade_base *b, weft_upgrade_value *out)
+{
+    bool has_plan = isfinite(out->value), has_bound = isfinite(out->bound);
+
+    out->gain = has_plan ? times_as_fast(b->value, out->value) : NAN;
+    out->least_gain = has_plan ? times_as_fast(b->bound, out->value) : NAN;
+    out->bound_gain = has_bound ? times_as_fast(b->searched, out->bound) : NAN;
+    out->most_gain = has_bound ? times_as_fast(b->value, out->bound) : NAN;
+    out->is_useless = out->bound >= b->value * (1 - 1e-9);
+}
+
+/* More comes first; what is equal but for rounding, or not known of both, is a tie. */
+static int by_more(double x, double y)
+{
+    x = isfinite(x) ? x : -1;
+    y = isfinite(y) ? y : -1;
+    if (fabs(x - y) <= 1e-9 * fmax(fabs(x), fabs(y)))
+        return 0;
+    return x > y ? -1 : 1;
+}
+
+/* A gain that is proved; else all are equal. */
+static double proved_gain(const weft_upgrade_value *u)
+{
+    return u->least_gain > 1 + 1e-9 ? u->least_gain : 1;
+}
+
+static double told_gain(const weft_upgrade_value *u)
+{
+    return u->is_useless ? 0 : u->bound_gain;
+}
+
+static int by_proof(const void *left, const void *right)
 {
     const weft_upgrade_value *a = left, *b = right;
-    double x = isfinite(a->value) ? a->value : INFINITY;
-    double y = isfinite(b->value) ? b->value : INFINITY;
+    int order = by_more(proved_gain(a), proved_gain(b));
 
-    if (x != y)
-        return x < y ? -1 : 1;
-    if (a->bound != b->bound && isfinite(a->bound) && isfinite(b->bound))
-        return a->bound < b->bound ? -1 : 1;
-    return a->upgrade < b->upgrade ? -1 : 1;
+    if (order == 0)
+        order = by_more(told_gain(a), told_gain(b));
+    if (order == 0)
+        order = by_more(a->gain, b->gain);
+    if (order == 0)
+        order = a->upgrade < b->upgrade ? -1 : a->upgrade > b->upgrade;
+    return order;
 }
 
 static weft_status finish(pricer *p, weft_arena *a)
@@ -131,19 +176,44 @@ static weft_status finish(pricer *p, weft_arena *a)
     return status;
 }
 
-weft_status weft_upgrade_values(const weft_check_result *v, const weft_upgrade *upgrade, int n,
-                                const weft_whatif *how, weft_arena *a, weft_upgrade_value *out)
+/* The upgrades, and the machine as it is behind them. */
+static const weft_upgrade *with_machine(const weft_upgrades *u, weft_arena *a)
+{
+    weft_upgrade *all = WEFT_NEW(a, weft_upgrade, u->n + 1);
+
+    for (int i = 0; i < u->n; i++)
+        all[i] = u->upgrade[i];
+    all[u->n] = (weft_upgrade){.name = "as it is", .document = u->machine};
+    return all;
+}
+
+static void rank(const pricer *p, const weft_upgrades *u, weft_upgrade_base *base,
+                 weft_upgrade_value *out)
+{
+    *base = base_of(p->plan, &p->out[u->n]);
+    for (int i = 0; i < u->n; i++) {
+        out[i] = p->out[i];
+        out[i].upgrade = &u->upgrade[i];
+        hold_against(base, &out[i]);
+    }
+    if (u->n > 0)
+        qsort(out, (size_t)u->n, sizeof *out, by_proof);
+}
+
+weft_status weft_upgrade_values(const weft_check_result *v, const weft_upgrades *u,
+                                const weft_whatif *how, weft_arena *a, weft_upgrade_base *base,
+                                weft_upgrade_value *out)
 {
     weft_arena *scratch = weft_arena_new();
+    int n = u->n + 1;
     pricer p = {.plan = v,
                 .how = how,
                 .solver = how->solver ? how->solver : v->file.origin->solver,
-                .before = v->file.proof->value,
-                .upgrade = upgrade,
-                .out = out,
-                .status = WEFT_NEW(scratch, weft_status, n + 1),
-                .message = weft_arena_array(scratch, (size_t)n + 1, sizeof *p.message),
-                .arena = WEFT_NEW(scratch, weft_arena *, n + 1),
+                .upgrade = with_machine(u, scratch),
+                .out = WEFT_NEW(scratch, weft_upgrade_value, n),
+                .status = WEFT_NEW(scratch, weft_status, n),
+                .message = weft_arena_array(scratch, (size_t)n, sizeof *p.message),
+                .arena = WEFT_NEW(scratch, weft_arena *, n),
                 .n = n};
     weft_status status = weft_resolve_solver(v, p.solver);
 
@@ -153,8 +223,8 @@ weft_status weft_upgrade_values(const weft_check_result *v, const weft_upgrade *
         weft_parallel(how->run.n_threads > 0 ? how->run.n_threads : 1, n, work, &p);
         status = finish(&p, a);
     }
-    if (status == WEFT_OK && n > 0)
-        qsort(out, (size_t)n, sizeof *out, by_value);
+    if (status == WEFT_OK)
+        rank(&p, u, base, out);
     weft_arena_free(scratch);
     return status;
 }

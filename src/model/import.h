@@ -146,6 +146,8 @@ weft_status weft_import_net(const weft_onnx *doc, const weft_model_options *opti
                             const weft_net_builder *before, weft_net_builder *net, weft_import *m);
 
 /* Finishes the net: graph, tensors and warnings of the model. */
+/* Marks inputs that stay on their device between items (state.c), before kernels are marked. */
+WEFT_CHECKED weft_status weft_model_mark_states(weft_graph *g, const weft_model_options *o);
 WEFT_CHECKED weft_status weft_model_from_net(weft_net_builder *net, weft_model *model);
 /* The document as a model whose name, source and arena are set. */
 WEFT_CHECKED weft_status weft_onnx_to_model(const weft_onnx *doc, const weft_model_options *options,

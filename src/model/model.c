@@ -84,6 +84,7 @@ static weft_status complete(weft_model *m, const weft_model_options *o, bool is_
 {
     weft_graph *whole;
 
+    WEFT_TRY(weft_model_mark_states(m->graph, o));
     if (o->train) {
         WEFT_TRY(weft_graph_train(m->graph, o->optimizer, &whole));
         keep_tensors(m);

@@ -25,6 +25,13 @@ typedef struct weft_task_machines {
     double communication_s; /* of each transfer, before its bytes */
 } weft_task_machines;
 
+/* An input that stays on its device between items, and the output that takes its place: names, in
+ * which '*' stands for any text, the same in both. */
+typedef struct weft_state_pattern {
+    const char *past;
+    const char *present; /* NULL: by the usual names, or none */
+} weft_state_pattern;
+
 typedef struct weft_model_options {
     int64_t batch;    /* 0: as in the file, or 1 for built-in models */
     weft_dtype dtype; /* element type of all floating-point tensors; WEFT_TYPE_UNKNOWN: as given */
@@ -35,6 +42,11 @@ typedef struct weft_model_options {
     weft_software software; /* what becomes one kernel */
     bool has_software;      /* the user has said so; else the platform says it */
     weft_task_machines machines;
+    bool
+        keeps_states; /* inputs that stay on their device between items are marked as WEFT_STATE: */
+    bool no_states;   /* none, */
+    int n_states;     /* those that the user names; 0: those with the usual names */
+    const weft_state_pattern *state;
 } weft_model_options;
 
 /* The options with the software that is meant: the user's, else the platform's (NULL: graph). */
@@ -62,6 +74,11 @@ typedef struct weft_model {
     const char *const *warning;
     weft_arena *arena;
 } weft_model;
+
+/* Reads "past_*=present_*" or "memory"; what is returned points into a copy in `a`. */
+WEFT_CHECKED weft_status weft_state_read(const char *text, weft_arena *a, weft_state_pattern *out);
+/* The same as text, in `a`. */
+const char *weft_state_text(const weft_state_pattern *s, weft_arena *a);
 
 /* Opens an ONNX file (anything with a '/' or that ends in ".onnx"), a built-in model
  * ("gpt2:layers=48,hidden=1600"), or a file that describes one ("config.json", "model.gguf:seq=512").

@@ -236,8 +236,24 @@ static const char *layer_name(weft_arena *a, const char *op, int number)
     return weft_arena_print(a, "%s_%d", snake, number);
 }
 
+/* The last results of the operator take the place of inputs "past_key_values...": they are outputs,
+ * and called "present...". */
+static void name_kept(weft_zoo *z, const weft_script_list *pasts, int n_results, const char **name)
+{
+    static const char past[] = "past_key_values", present[] = "present";
+
+    for (int i = 0; i < pasts->item.n && i < n_results; i++) {
+        const char *of = weft_net_name(z->net, (int)pasts->item.at[i].i);
+        bool is_past = strncmp(of, past, sizeof past - 1) == 0;
+
+        name[n_results - pasts->item.n + i] = weft_arena_print(
+            weft_net_arena(z->net), "%s%s", present, is_past ? of + sizeof past - 1 : of);
+    }
+}
+
 /* Adds the node and gives its result, or a list of n_results if these are asked for. */
-static weft_script_value add_node(weft_zoo *z, weft_net_op *op, bool is_list)
+static weft_script_value add_node(weft_zoo *z, weft_net_op *op, bool is_list,
+                                  const weft_script_list *keeps)
 {
     weft_arena *a = weft_net_arena(z->net);
     const char **names = WEFT_NEW(a, const char *, op->n_results);
@@ -250,15 +266,37 @@ static weft_script_value add_node(weft_zoo *z, weft_net_op *op, bool is_list)
     for (int i = 0; i < op->n_results; i++)
         names[i] =
             op->n_results == 1 ? op->node.name : weft_arena_print(a, "%s.%d", op->node.name, i);
+    if (keeps != NULL)
+        name_kept(z, keeps, op->n_results, names);
     op->result_name = names;
     weft_script_stop(z->script, weft_net_node(z->net, op, results));
     for (int i = 0; i < op->n_results; i++)
         weft_script_push(z->script, list, weft_script_tensor(results[i]));
+    for (int i = 0; keeps != NULL && i < keeps->item.n && !weft_script_is_over(z->script); i++)
+        weft_net_output(z->net, results[op->n_results - keeps->item.n + i]);
     return is_list ? list : weft_script_tensor(results[0]);
 }
 
+/* Arguments by name that are no attributes: results (how many there are), domain, keeps (inputs of
+ * which the last results take the place). */
+static bool set_special(weft_zoo *z, const char *key, weft_script_value v, weft_net_op *op,
+                        const weft_script_list **keeps)
+{
+    bool is_domain = strcmp(key, "domain") == 0, is_keeps = strcmp(key, "keeps") == 0;
+
+    if (strcmp(key, "results") == 0)
+        op->n_results = (int)v.i;
+    if (is_domain) {
+        op->node.domain = weft_arena_word(weft_net_arena(z->net), v.text);
+        op->node.opset = 1;
+    }
+    if (is_keeps)
+        *keeps = v.list;
+    return is_domain || is_keeps || strcmp(key, "results") == 0;
+}
+
 /* Operands are tensors, lists of them, none, or constants; arguments by name are attributes, but
- * `results`: how many there are. */
+ * for the special ones. */
 void weft_zoo_operator(weft_zoo *z, const weft_script_args *args, weft_script_value *out)
 {
     weft_attr attr[WEFT_SCRIPT_ARGS];
@@ -271,6 +309,7 @@ void weft_zoo_operator(weft_zoo *z, const weft_script_args *args, weft_script_va
                  .wrt = -1},
         .n_results = 1,
     };
+    const weft_script_list *keeps = NULL;
     operands arg = {0};
     bool is_list = false;
 
@@ -281,16 +320,13 @@ void weft_zoo_operator(weft_zoo *z, const weft_script_args *args, weft_script_va
     for (int i = 0; i < args->n_named; i++) {
         weft_script_value v = args->at[args->n + i];
 
-        if (strcmp(args->key[i], "results") != 0) {
+        if (!set_special(z, args->key[i], v, &op, &keeps))
             attr[op.node.n_attrs++] = attribute(z, args->key[i], v);
-            continue;
-        }
-        op.n_results = (int)v.i;
-        is_list = true;
+        is_list = is_list || strcmp(args->key[i], "results") == 0;
     }
     op.arg = arg.at;
     op.n_args = arg.n;
-    *out = add_node(z, &op, is_list);
+    *out = add_node(z, &op, is_list, keeps);
 }
 
 /* --- parameters ------------------------------------------------------------------------------ */

@@ -95,6 +95,15 @@ static bool is_attention(const weft_op *op)
     return end && strcmp(end, "Attention") == 0;
 }
 
+bool weft_node_is_attention(const weft_graph *g, int u)
+{
+    const weft_op *op = g->node[u].has_body || g->node[u].phase != WEFT_FORWARD
+                            ? NULL
+                            : weft_op_find(g->node[u].domain, g->node[u].op);
+
+    return op != NULL && is_attention(op);
+}
+
 bool weft_fuse_is_product(const weft_graph *g, int u)
 {
     const weft_op *op = weft_fuse_op(g, u);

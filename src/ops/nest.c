@@ -417,6 +417,32 @@ bool weft_operand_is_inner(const weft_graph *g, int u, int slot)
     return tensor >= 0 && (is_at_hand(g, u, tensor) || is_loaded(g, u, tensor));
 }
 
+/* --- states that are changed in place -------------------------------------------------------- */
+
+/* Bytes that the node reads besides states and weights: no more of a state is new. */
+static int64_t changed_bytes(const weft_graph *g, int u)
+{
+    int64_t sum = 0;
+
+    for (int i = g->arg_at[u]; i < g->arg_at[u + 1]; i++) {
+        const weft_tensor *x = g->arg[i] < 0 ? NULL : &g->tensor[g->arg[i]];
+
+        if (x != NULL && x->kind != WEFT_STATE && x->kind != WEFT_WEIGHT)
+            sum = add_saturated(sum, x->bytes);
+    }
+    return sum;
+}
+
+/* An operator that only moves data does not touch what stays where it is. */
+static bool is_only_moved_into(const weft_graph *g, int u, int tensor)
+{
+    const weft_op *op = op_of(g, u);
+    int present = g->kept == NULL ? -1 : g->kept[tensor];
+
+    return present >= 0 && op != NULL && op->infer == weft_infer_scatter &&
+           g->tensor[present].producer == u && weft_state_in_place(g, present) == tensor;
+}
+
 static int64_t read_bytes(const weft_graph *g, int u, const weft_work_part *p, int slot)
 {
     int tensor = g->arg[g->arg_at[u] + slot];
@@ -424,7 +450,20 @@ static int64_t read_bytes(const weft_graph *g, int u, const weft_work_part *p, i
 
     if (is_at_hand(g, u, tensor) || (bytes == g->tensor[tensor].bytes && is_loaded(g, u, tensor)))
         return 0;
+    if (is_only_moved_into(g, u, tensor))
+        return 0;
     return bytes;
+}
+
+static int64_t written_bytes(const weft_graph *g, int u, const weft_work_part *p, int slot)
+{
+    int tensor = g->res[g->res_at[u] + slot];
+    int64_t bytes = slot_bytes(p, true, slot, &g->tensor[tensor]), changed;
+
+    if (weft_state_in_place(g, tensor) < 0)
+        return bytes;
+    changed = changed_bytes(g, u);
+    return changed < bytes ? changed : bytes;
 }
 
 static void count_bytes(const weft_graph *g, int u, const weft_work_part *p, weft_work *w)
@@ -441,8 +480,8 @@ static void count_bytes(const weft_graph *g, int u, const weft_work_part *p, wef
             w->read_bytes = add_saturated(w->read_bytes, read_bytes(g, u, p, i - g->arg_at[u]));
     for (int i = g->res_at[u]; i < g->res_at[u + 1]; i++)
         if (g->res[i] >= 0 && weft_storage_of(g, g->res[i]) == WEFT_STORED)
-            w->write_bytes = add_saturated(
-                w->write_bytes, slot_bytes(p, true, i - g->res_at[u], &g->tensor[g->res[i]]));
+            w->write_bytes =
+                add_saturated(w->write_bytes, written_bytes(g, u, p, i - g->res_at[u]));
     weft_arena_free(scratch);
 }
 

@@ -151,7 +151,9 @@ void weft_node_nests(const weft_graph *g, int u, weft_nests *out);
 weft_work weft_node_work(const weft_graph *g, int u);
 weft_work weft_node_measure(const weft_graph *g, int u, weft_nests *nests); /* both at once */
 void weft_work_add(weft_work *sum, weft_work more);                         /* stops at INT64_MAX */
-bool weft_node_is_opaque(const weft_graph *g, int u);                       /* not in the table */
+/* Attention as one operator: scores, softmax and answers in one kernel. */
+bool weft_node_is_attention(const weft_graph *g, int u);
+bool weft_node_is_opaque(const weft_graph *g, int u); /* not in the table */
 bool weft_node_is_static(const weft_graph *g, int u); /* all its shapes are known */
 
 /* A part of a node's work, as one of several devices does it that share the node. */

@@ -118,11 +118,15 @@ static uint64_t hash_node(uint64_t h, const weft_graph *g, int u)
     return hash_list(h, g->res_at, g->res, u);
 }
 
-static uint64_t hash_tensor(uint64_t h, const weft_tensor *x)
+/* Which inputs stay on their device is a matter of the problem: the network is the same. */
+static uint64_t hash_tensor(uint64_t h, const weft_graph *g, const weft_tensor *x)
 {
+    bool is_input = x->kind == WEFT_STATE && g->n_states > 0;
+    weft_tensor_kind kind = is_input ? WEFT_INPUT : x->kind;
+
     h = weft_hash_text(h, x->name);
     h = weft_hash_int(h, x->type);
-    h = weft_hash_int(h, x->kind);
+    h = weft_hash_int(h, kind);
     h = weft_hash_int(h, x->is_parameter);
     h = weft_hash_int(h, x->bytes);
     return hash_literal(hash_shape(h, x->shape), x->value);
@@ -137,7 +141,7 @@ uint64_t weft_graph_hash(const weft_graph *g)
         h = hash_node(h, g, u);
     h = weft_hash_int(h, g->n_tensors);
     for (int t = 0; t < g->n_tensors; t++)
-        h = hash_tensor(h, &g->tensor[t]);
+        h = hash_tensor(h, g, &g->tensor[t]);
     for (int i = 0; i < g->n_inputs; i++)
         h = weft_hash_int(h, g->input[i]);
     for (int i = 0; i < g->n_outputs; i++)

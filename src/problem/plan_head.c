@@ -46,6 +46,17 @@ static void put_machines(weft_arena *a, weft_doc *model, const weft_task_machine
         weft_doc_put(a, model, "machines", d);
 }
 
+/* Only what the user said. */
+static void put_states(weft_arena *a, weft_doc *d, const weft_model_options *m)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < m->n_states; i++)
+        weft_doc_add(a, list, weft_doc_new_text(a, weft_state_text(&m->state[i], a)));
+    if (m->n_states > 0 || m->no_states)
+        weft_doc_put(a, d, "state", list);
+}
+
 static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
 {
     const weft_model_options *m = &o->options;
@@ -64,6 +75,7 @@ static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
     if (m->has_software)
         weft_put_text(a, d, "software", weft_software_name(m->software));
     put_machines(a, d, &m->machines);
+    put_states(a, d, m);
     return d;
 }
 
@@ -231,15 +243,36 @@ static weft_status read_machines(const weft_doc *model, weft_arena *a, weft_task
     return WEFT_OK;
 }
 
+static weft_status read_states(const weft_doc *d, weft_arena *a, weft_model_options *o)
+{
+    const weft_doc *list = weft_doc_get(d, "state");
+    weft_state_pattern *state = WEFT_NEW(a, weft_state_pattern, list ? list->n + 1 : 1);
+
+    if (list == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(d, "state", WEFT_DOC_LIST, &list));
+    for (int i = 0; i < list->n; i++) {
+        if (list->item[i]->kind != WEFT_DOC_TEXT)
+            return weft_doc_fail(list->item[i], "expected a text");
+        if (weft_state_read(list->item[i]->text, a, &state[i]) != WEFT_OK)
+            return weft_doc_fail(list->item[i], "%s", weft_message());
+    }
+    o->state = state;
+    o->n_states = list->n;
+    o->no_states = list->n == 0;
+    return WEFT_OK;
+}
+
 static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin *o)
 {
-    static const char *const keys[] = {"source", "format", "hash",      "batch",    "dims",
-                                       "dtype",  "train",  "optimizer", "software", "machines"};
+    static const char *const keys[] = {"source",   "format",   "hash",  "batch",
+                                       "dims",     "dtype",    "train", "optimizer",
+                                       "software", "machines", "state"};
     const weft_doc *dims, *train;
     const char *dtype;
     int optimizer;
 
-    WEFT_TRY(weft_doc_known_keys(d, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(weft_doc_text(d, "source", &o->model));
     WEFT_TRY(weft_plan_optional_text(d, "format", &o->format));
     WEFT_TRY(read_hash(d, "hash", &o->model_hash));
@@ -255,6 +288,7 @@ static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin
     WEFT_TRY(weft_plan_read_word(d, "optimizer", optimizer_word, 3, &optimizer));
     o->options.optimizer = (weft_optimizer)optimizer;
     WEFT_TRY(read_machines(d, a, &o->options.machines));
+    WEFT_TRY(read_states(d, a, &o->options));
     return read_software(d, &o->options);
 }
 

@@ -84,6 +84,11 @@ typedef struct weft_problem {
     const bool *is_backward; /* [n_tasks] of a training step: contiguity does not concern them */
     uint64_t hash;           /* of all the above */
     const bool *is_measured; /* [task * n_devices + device] time of a profile; NULL: none is */
+    /* [n_tensors] Weights that change, such as KV caches: they stay where they are from one item to
+     * the next, and a colocation group has all that read them or make what takes their place. NULL:
+     * none. Of the problem itself these are weights like others. */
+    const bool *is_state;
+    const char *wide_state; /* a state that one task reads and another makes anew; NULL: none */
     weft_arena *arena;
 } weft_problem;
 

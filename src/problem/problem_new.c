@@ -5,7 +5,8 @@
  * held where they are read and never sent. A directed link of the problem is a direction of a link
  * of the platform; the two directions of a half-duplex link are one. A shared resource is a directed
  * link on the routes of all that use it, so that it carries one transfer at a time. Tasks that read a
- * parameter which training changes share a colocation group, and so do the nodes of a kernel
+ * parameter which training changes share a colocation group, and so do those that read or make a
+ * state (a state that is changed in place is held once, for the whole time), the nodes of a kernel
  * (ops/fusion.c) and of an attention with its backward kernel: what stays inside is neither sent nor
  * held. A group of which no device can run all nodes is not fused. */
 #include "problem_spec.h"
@@ -167,7 +168,7 @@ static void use_tensors(const weft_graph *g, weft_problem_spec *s, weft_arena *a
         const weft_tensor *x = &g->tensor[t];
 
         bytes[t] = (double)x->bytes;
-        held[t] = weft_tensor_is_inner(g, t) ? 0 : bytes[t];
+        held[t] = weft_tensor_is_inner(g, t) || weft_state_in_place(g, t) >= 0 ? 0 : bytes[t];
         is_weight[t] = x->producer < 0 && (x->kind == WEFT_WEIGHT || x->kind == WEFT_STATE);
         producer[t] = x->producer;
     }
@@ -203,6 +204,27 @@ static void join_updates(const weft_graph *g, int *group, bool *is_shared)
     }
 }
 
+/* A state exists once, and neither it nor what takes its place is sent: all that read or make the
+ * two share a device. */
+static void join_states(const weft_graph *g, int *group, bool *is_shared)
+{
+    for (int t = 0; t < g->n_tensors && g->n_states > 0; t++) {
+        int present = g->kept[t], first = -1;
+        const int both[] = {t, present};
+
+        if (g->tensor[t].kind != WEFT_STATE)
+            continue;
+        for (int i = 0; i < 2 && both[i] >= 0; i++)
+            for (int k = g->use_at[both[i]]; k < g->use_at[both[i] + 1]; k++) {
+                first = first < 0 ? g->use[k] : first;
+                put_together(group, is_shared, first, g->use[k]);
+            }
+        if (present >= 0)
+            put_together(group, is_shared, first < 0 ? g->tensor[present].producer : first,
+                         g->tensor[present].producer);
+    }
+}
+
 /* Joins the nodes with the same number >= 0. */
 static void join_equal(const weft_graph *g, const int *number, int *group, bool *is_shared,
                        weft_arena *a)
@@ -228,6 +250,7 @@ static int *colocation_of(const weft_graph *g, weft_arena *a)
     for (int u = 0; u < g->n_nodes; u++)
         group[u] = u;
     join_updates(g, group, is_shared);
+    join_states(g, group, is_shared);
     if (g->kernel) {
         join_equal(g, g->kernel, group, is_shared, a);
         join_equal(g, g->attention, group, is_shared, a);
@@ -274,6 +297,61 @@ static void use_phases(const weft_graph *g, weft_problem_spec *s, weft_arena *a)
     s->is_backward = is_backward;
 }
 
+/* --- states ---------------------------------------------------------------------------------- */
+
+/* A state that another node than the one that makes it anew reads: an item of a stream must wait
+ * until the one before it has got that far, which loads of resources do not tell. */
+static bool is_wide(const weft_graph *g, int past)
+{
+    int maker = g->kept[past] < 0 ? -1 : g->tensor[g->kept[past]].producer;
+
+    for (int k = g->use_at[past]; maker >= 0 && k < g->use_at[past + 1]; k++)
+        if (g->use[k] != maker)
+            return true;
+    return false;
+}
+
+static const char *wide_state(const weft_graph *g)
+{
+    for (int t = 0; t < g->n_tensors && g->n_states > 0; t++)
+        if (g->tensor[t].kind == WEFT_STATE && is_wide(g, t))
+            return g->tensor[t].name;
+    return NULL;
+}
+
+static weft_status check_states(const weft_graph *g, const weft_constraints *c)
+{
+    const char *wide = wide_state(g);
+
+    if (g->n_states == 0)
+        return WEFT_OK;
+    if (c->is_mixed)
+        return weft_fail(WEFT_E_INPUT, "the network has states that stay on one device (see weft "
+                                       "inspect), so items cannot go different ways (--mix): leave "
+                                       "it out, or take them for inputs with --state none");
+    if (wide != NULL && (c->goal == WEFT_THROUGHPUT || c->most_period_s > 0))
+        return weft_fail(WEFT_E_INPUT,
+                         "state '%s' is read by one operator and made anew by another, so items "
+                         "of a stream wait for each other: throughput knows states that one "
+                         "operator reads and makes anew; --state none takes them for inputs",
+                         wide);
+    return WEFT_OK;
+}
+
+static void keep_states(const weft_graph *g, weft_problem *p)
+{
+    const char *wide = wide_state(g);
+    bool *is_state;
+
+    if (g->n_states == 0)
+        return;
+    is_state = WEFT_NEW(p->arena, bool, g->n_tensors);
+    for (int t = 0; t < g->n_tensors; t++)
+        is_state[t] = g->tensor[t].kind == WEFT_STATE;
+    p->is_state = is_state;
+    p->wide_state = wide ? weft_arena_word(p->arena, wide) : NULL;
+}
+
 weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const weft_platform *p,
                              const weft_constraints *constraints, weft_problem **out)
 {
@@ -288,6 +366,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
         return weft_fail(WEFT_E_INPUT, "platform '%s' has %d devices, expected at most %d", p->name,
                          p->n_devices, WEFT_MOST_DEVICES);
     WEFT_TRY(check_shared(p));
+    WEFT_TRY(check_states(g, constraints));
     scratch = weft_arena_new();
     use_devices(p, &s, scratch);
     use_nodes(g, &s, &x, scratch);
@@ -296,6 +375,8 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     use_phases(g, &s, scratch);
     use_routes(p, &s, &x, scratch);
     status = weft_problem_build(&s, &x, out);
+    if (status == WEFT_OK)
+        keep_states(g, *out);
     if (status == WEFT_OK && c->is_measured)
         (*out)->is_measured =
             weft_arena_copy((*out)->arena, c->is_measured,

@@ -66,6 +66,16 @@ static const char *dims_text(weft_arena *a, const weft_model_options *o)
     return o->n_dims > 0 ? text : NULL;
 }
 
+static const char *states_text(weft_arena *a, const weft_model_options *o)
+{
+    const char *text = "";
+
+    for (int i = 0; i < o->n_states; i++)
+        text = weft_arena_print(a, "%s%s%s", text, i == 0 ? "" : " ",
+                                weft_state_text(&o->state[i], a));
+    return o->no_states ? "none" : o->n_states > 0 ? text : NULL;
+}
+
 void weft_side_origin(weft_side *s)
 {
     const weft_plan_origin *o = s->origin;
@@ -77,6 +87,7 @@ void weft_side_origin(weft_side *s)
     weft_side_setting(s, "sizes of dimensions", dims_text(s->a, x));
     weft_side_setting(s, "element type",
                       x->dtype ? weft_dtype_name(x->dtype) : "as the model says");
+    weft_side_setting(s, "states", states_text(s->a, x));
     weft_side_yes(s, "training step", x->train);
     weft_side_setting(s, "optimizer", x->train ? weft_optimizer_name(x->optimizer) : NULL);
     weft_side_setting(s, "software",

@@ -73,15 +73,18 @@ static void add_upgrades(weft_page *g, const weft_doc *list)
         {"bound",       "bound then",      "s"   },
         {"gap",         "gap then",        "%"   },
         {"gain",        "faster by",       "x"   },
+        {"least_gain",  "proved",          "x"   },
         {"most_gain",   "at most",         "x"   },
         {"cannot_help", "proved useless",  "text"},
         {"edit",        "in the platform", "text"},
     };
     weft_doc *rows = weft_page_table(
-        g, &(weft_table){"upgrades", "What an upgrade is worth", "upgrades",
-                         "Each is solved again on the upgraded platform; at most: what no plan "
-                         "there can beat.",
-                         sizeof column / sizeof *column, column, .rank = NULL});
+        g,
+        &(weft_table){"upgrades", "What an upgrade is worth", "upgrades",
+                      "Each is solved again on the upgraded platform. Proved: the best plan there "
+                      "is faster by that at least (below 1: nothing is proved); at most: what no "
+                      "plan there can beat.",
+                      sizeof column / sizeof *column, column, .rank = NULL});
 
     for (int i = 0; i < list->n; i++) {
         const weft_doc *from = list->item[i];

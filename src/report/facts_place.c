@@ -184,6 +184,31 @@ static void add_segments(placing *t)
         all_s > 0 ? weft_arena_print(t->a, "switches take %s in all", seconds(t, all_s)) : NULL, n);
 }
 
+/* States, and the devices that they stay on. */
+static void add_states(placing *t)
+{
+    const weft_problem *p = t->p;
+    double *bytes = WEFT_NEW(t->a, double, p->n_devices), sum = 0;
+    const char *where = "";
+    int n = 0;
+
+    for (int i = 0; p->is_state != NULL && i < p->n_tensors; i++)
+        if (p->is_state[i] && p->reader_at[i] < p->reader_at[i + 1]) {
+            bytes[t->plan.device[p->reader[p->reader_at[i]]]] += p->memory[i];
+            sum += p->memory[i];
+            n++;
+        }
+    for (int d = 0; d < p->n_devices; d++)
+        if (bytes[d] > 0)
+            where = weft_arena_print(t->a, "%s%s%s on %s", where, *where ? ", " : "",
+                                     weft_glued_bytes(t->a, bytes[d]), p->device_name[d]);
+    if (n > 0)
+        weft_page_fact(&t->g, "state", "state", weft_glued_bytes(t->a, sum),
+                       weft_arena_print(t->a, "%d tensor%s that stay from item to item: %s", n,
+                                        n == 1 ? "" : "s", where),
+                       sum);
+}
+
 static void add_facts(placing *t)
 {
     int n = t->m->n_transfers;
@@ -197,6 +222,7 @@ static void add_facts(placing *t)
                    n == 0 ? NULL : weft_arena_print(t->a, "%d transfer%s", n, n == 1 ? "" : "s"),
                    t->m->sent_bytes);
     add_segments(t);
+    add_states(t);
     add_measured(t);
 }
 
@@ -797,9 +823,10 @@ static void add_assumptions(placing *t)
     weft_page_assume(&t->g, transfer[p->transfer]);
     if (p->host >= 0)
         weft_page_assume(&t->g, weft_arena_print(t->a,
-                                                 "Inputs are on %s at the start; weights are "
+                                                 "Inputs are on %s at the start; weights%s are "
                                                  "where they are used.",
-                                                 p->device_name[p->host]));
+                                                 p->device_name[p->host],
+                                                 p->is_state ? " and states" : ""));
     weft_page_assume(&t->g, t->r->origin->platform
                                 ? "Times of operators come from the cost models of the devices, "
                                   "not from measurements, unless the platform names a profile."

@@ -102,14 +102,15 @@ static const char *factor(double x, weft_arena *a)
 
 static void print_row(const weft_upgrade_value *p, weft_arena *a, int width, FILE *to)
 {
-    enum { NUMBERS = 47 }; /* columns */
+    enum { NUMBERS = 57 }; /* columns */
     char value[48], bound[48];
 
     if (isfinite(p->value))
-        fprintf(to, "  %11s %11s %9s %9s  ", weft_print_seconds(p->value, value),
-                weft_print_seconds(p->bound, bound), factor(p->gain, a), factor(p->most_gain, a));
+        fprintf(to, "  %11s %11s %9s %9s %9s  ", weft_print_seconds(p->value, value),
+                weft_print_seconds(p->bound, bound), factor(p->gain, a),
+                p->least_gain > 1 + 1e-9 ? factor(p->least_gain, a) : "-", factor(p->most_gain, a));
     else
-        fprintf(to, "  %11s %11s %9s %9s  ", "no plan", "-", "-", "-");
+        fprintf(to, "  %11s %11s %9s %9s %9s  ", "no plan", "-", "-", "-", "-");
     weft_print_wrapped(to, NUMBERS, width,
                        weft_arena_print(a, "%s%s", p->upgrade->what, note_of(p, a)));
 }
@@ -121,7 +122,14 @@ static void print_upgrades(const weft_explanation *e, weft_arena *a, int width, 
         fprintf(to, "  there is nothing to upgrade\n");
         return;
     }
-    fprintf(to, "  %11s %11s %9s %9s  upgrade\n", value_word(e), "bound", "gain", "at most");
+    if (e->base.is_better)
+        weft_print_field(to, width, "found again",
+                         weft_arena_print(a,
+                                          "%s for the platform as it is, which is less than the "
+                                          "plan takes: gains are against that",
+                                          weft_glued_seconds(a, e->base.value)));
+    fprintf(to, "  %11s %11s %9s %9s %9s  upgrade\n", value_word(e), "bound", "gain", "at least",
+            "at most");
     for (int i = 0; i < e->n_shown; i++)
         print_row(&e->upgrade[i], a, width, to);
     if (e->n_shown < e->n_upgrades)
@@ -225,6 +233,8 @@ static weft_doc *priced_doc(const weft_upgrade_value *p, weft_arena *a)
     weft_put_real(a, d, "gap", p->gap);
     weft_put_text(a, d, "method", p->method);
     weft_put_real(a, d, "gain", p->gain);
+    weft_put_real(a, d, "least_gain", p->least_gain);
+    weft_put_real(a, d, "bound_gain", p->bound_gain);
     weft_put_real(a, d, "most_gain", p->most_gain);
     weft_put_bool(a, d, "cannot_help", p->is_useless);
     weft_put_real(a, d, "solved_value", p->solved);
@@ -240,6 +250,20 @@ static weft_doc *upgrades_doc(const weft_explanation *e, weft_arena *a)
     for (int i = 0; e->upgrade != NULL && i < e->n_shown; i++)
         weft_doc_add(a, list, priced_doc(&e->upgrade[i], a));
     return list;
+}
+
+/* The platform as it is, searched again. */
+static weft_doc *base_doc(const weft_explanation *e, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, e->upgrade == NULL ? WEFT_DOC_NULL : WEFT_DOC_MAP);
+
+    if (e->upgrade == NULL)
+        return d;
+    weft_put_real(a, d, "value", e->base.value);
+    weft_put_real(a, d, "bound", e->base.bound);
+    weft_put_real(a, d, "searched_bound", e->base.searched);
+    weft_put_bool(a, d, "better_than_plan", e->base.is_better);
+    return d;
 }
 
 static weft_doc *range_doc(const weft_range *r, weft_arena *a)
@@ -298,6 +322,7 @@ weft_doc *weft_explanation_doc(const weft_explanation *e, weft_arena *a)
     weft_put_int(a, d, "seed", e->seed);
     weft_put_int(a, d, "steps", e->steps);
     weft_put_real(a, d, "time_limit_s", e->limit_s);
+    weft_doc_put(a, d, "base", base_doc(e, a));
     weft_doc_put(a, d, "upgrades", upgrades_doc(e, a));
     weft_put_int(a, d, "upgrades_priced", e->upgrade == NULL ? 0 : e->n_upgrades);
     weft_doc_put(a, d, "uncertainty", sensitivity_doc(e->sensitivity, a));

@@ -80,6 +80,11 @@ static void print_memory(page *g)
              weft_format_bytes((double)s->input_bytes, a),
              weft_format_bytes((double)s->output_bytes, b));
     bytes_line(g, "activations", s->activation_bytes, text);
+    if (s->model->graph->n_states > 0) {
+        snprintf(text, sizeof text, "%d tensor%s that stay on their device from item to item",
+                 s->model->graph->n_states, s->model->graph->n_states == 1 ? "" : "s");
+        bytes_line(g, "state", s->state_bytes, text);
+    }
     bytes_line(g, "peak memory", s->peak_bytes, "live at once, nodes run in order");
     snprintf(a, sizeof a, "%.2f FLOP/B", s->flops_per_byte);
     line(g, "intensity", a, "operations for each byte read or written");

@@ -349,6 +349,7 @@ typedef struct weft_explanation {
     double limit_s;                      /* of a solve */
     const weft_upgrade_value *upgrade;   /* NULL: none were asked for */
     int n_upgrades, n_shown;             /* best first; how many of them are shown */
+    weft_upgrade_base base;              /* what they are held against */
     const weft_sensitivity *sensitivity; /* NULL: not asked for */
 } weft_explanation;
 

@@ -17,6 +17,8 @@ static void sum_tensors(const weft_graph *g, weft_summary *s)
     for (int t = 0; t < g->n_tensors; t++) {
         const weft_tensor *x = &g->tensor[t];
 
+        if (weft_state_in_place(g, t) >= 0)
+            continue;
         if (x->producer >= 0)
             s->activation_bytes = add(s->activation_bytes, x->bytes);
         else if (x->kind == WEFT_WEIGHT)
@@ -27,7 +29,8 @@ static void sum_tensors(const weft_graph *g, weft_summary *s)
             s->input_bytes = add(s->input_bytes, x->bytes);
     }
     for (int i = 0; i < g->n_outputs; i++)
-        s->output_bytes = add(s->output_bytes, g->tensor[g->output[i]].bytes);
+        if (weft_state_in_place(g, g->output[i]) < 0)
+            s->output_bytes = add(s->output_bytes, g->tensor[g->output[i]].bytes);
 }
 
 /* Row of a node's operator; made on its first use. `rows` finds it by operator and domain. */

@@ -479,6 +479,78 @@ TEST(assumptions_that_nothing_needs_are_refused)
     }
 }
 
+static weft_status import_states(const char *inputs, const char *nodes, const char *outputs,
+                                 const weft_model_options *o, weft_model **out)
+{
+    document d = plain_document(inputs, "", nodes, outputs);
+
+    end_graph(&d);
+    return import_with(&d, o, out);
+}
+
+TEST(pairs_of_past_and_present_are_states)
+{
+    static const struct {
+        const char *past, *inputs, *nodes, *outputs;
+        bool is_state;
+    } cases[] = {
+        {"past_key_values.0.key", "past_key_values.0.key:f32:2x3 x:f32:2x3",
+         "Add past_key_values.0.key x -> present.0.key",                                                          "present.0.key:f32:*",            true },
+        {"past_key_values.0.key", "past_key_values.0.key:f32:2x3 x:f32:2x3",
+         "Add past_key_values.0.key x -> present_key_values.0.key",                                               "present_key_values.0.key:f32:*", true },
+        {"past_key_self_0",       "past_key_self_0:f32:2x3 x:f32:2x3",
+         "Add past_key_self_0 x -> present_key_self_0",                                                           "present_key_self_0:f32:*",       true },
+        {"l0_cache_in",           "l0_cache_in:f32:2x3 x:f32:2x3",           "Add l0_cache_in x -> l0_cache_out",
+         "l0_cache_out:f32:*",                                                                                                                      true },
+ /* more rows, and more of two dimensions */
+        {"past_0",                "past_0:f32:2x1 x:f32:2x3",                "Add past_0 x -> present_0",         "present_0:f32:*",
+         true                                                                                                                                            },
+        {"past_0",                "past_0:f32:1x1 x:f32:2x3",                "Add past_0 x -> present_0",         "present_0:f32:*",
+         false                                                                                                                                           },
+ /* no such output; one that nothing makes */
+        {"past_0",                "past_0:f32:2x3 x:f32:2x3",                "Add past_0 x -> now_0",             "now_0:f32:*",                    false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; k < 2; k++) {
+            const weft_model_options o = {.keeps_states = true, .no_states = k == 1};
+            bool is_state = cases[i].is_state && k == 0;
+            weft_model *m = NULL;
+
+            CHECK_OK(import_states(cases[i].inputs, cases[i].nodes, cases[i].outputs, &o, &m));
+            CHECK_INT(m->graph->n_states, is_state);
+            CHECK_INT(tensor_named(m, cases[i].past)->kind, is_state ? WEFT_STATE : WEFT_INPUT);
+            CHECK_INT(m->graph->n_inputs, 2); /* of the file, as before */
+            weft_model_free(m);
+        }
+}
+
+/* What is changed in place is neither written again nor held twice. */
+TEST(states_of_one_size_are_changed_in_place)
+{
+    const weft_model_options o = {.keeps_states = true}, none = {.no_states = true};
+    const char *inputs = "past_0:f32:64x3 i:i64:2x1 x:f32:2x3";
+    weft_model *m = NULL;
+    weft_work w;
+
+    CHECK_OK(import_states(inputs, "ScatterND past_0 i x -> present_0", "present_0:f32:*", &o, &m));
+    w = weft_node_work(m->graph, 0);
+    CHECK_INT(w.read_bytes, 2 * 8 + 2 * 3 * 4);
+    CHECK_INT(w.write_bytes, 2 * 8 + 2 * 3 * 4); /* no more than is read can be new */
+    CHECK(weft_graph_peak_bytes(m->graph) < 64 * 3 * 4);
+    weft_model_free(m);
+    CHECK_OK(
+        import_states(inputs, "ScatterND past_0 i x -> present_0", "present_0:f32:*", &none, &m));
+    CHECK(weft_node_work(m->graph, 0).write_bytes == 64 * 3 * 4);
+    weft_model_free(m);
+    CHECK_OK(import_states("past_0:f32:64x3 y:f32:64x3", "Add past_0 y -> present_0",
+                           "present_0:f32:*", &o, &m));
+    w = weft_node_work(m->graph, 0); /* all of it is new, and it is computed from all of it */
+    CHECK_INT(w.read_bytes, 2 * 64 * 3 * 4);
+    CHECK_INT(w.write_bytes, 64 * 3 * 4);
+    weft_model_free(m);
+}
+
 TEST(a_batch_binds_or_replaces_the_first_dimension)
 {
     static const struct {
@@ -1230,6 +1302,8 @@ int main(void)
         cmocka_unit_test(unknown_dimensions_are_named_with_the_flag_that_binds_them),
         cmocka_unit_test(sizes_that_depend_on_the_data_are_assumed_where_the_user_says_so),
         cmocka_unit_test(assumptions_that_nothing_needs_are_refused),
+        cmocka_unit_test(pairs_of_past_and_present_are_states),
+        cmocka_unit_test(states_of_one_size_are_changed_in_place),
         cmocka_unit_test(a_batch_binds_or_replaces_the_first_dimension),
         cmocka_unit_test(a_batch_needs_a_dimension),
         cmocka_unit_test(inputs_of_the_same_batch_are_changed_together),
