@@ -56,6 +56,9 @@ double weft_instance_task_s(const weft_instance *i, int task, int device);
 int weft_instance_pin(const weft_instance *i, int task); /* the device it must be on; -1: any */
 int weft_instance_colocation(const weft_instance *i, int task); /* group on one device; -1: none */
 double weft_instance_capacity(const weft_instance *i, int device); /* bytes; INFINITY: no limit */
+/* Seconds that a task takes longer if it is the first on its device to read from a task on another
+ * one (docs/simulator.md, Switches). */
+double weft_instance_switch_s(const weft_instance *i, int device);
 /* Where inputs are at time 0; -1: everywhere. */
 int weft_instance_host(const weft_instance *i);
 /* Tasks it waits for, ascending, and tasks that wait for it. */

@@ -96,7 +96,8 @@ const weft_command weft_cmd_place = {
                 "  weft place resnet50 --on edge-soc -o plan.json --trace trace.json\n"
                 "  weft place tasks.json --json\n"
                 "  weft place bert --on mixed-fleet --goal throughput --solver load --mix\n"
-                "  weft place resnet50 --on mixed-fleet --pareto\n",
+                "  weft place resnet50 --on mixed-fleet --pareto\n"
+                "  weft place resnet50 --on edge-soc --pin 'gemm*=cpu' --max-segments 4\n",
     .options = place_table,
     .options_size = sizeof(place_options),
     .min_operands = 1,

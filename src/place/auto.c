@@ -52,7 +52,8 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
-static const double MERGE_SHARE = 0.9; /* of the time, if switches or segments matter */
+static const double STAGES_SHARE = 0.5; /* of what is left for merging */
+static const double MERGE_SHARE = 0.9;  /* of the time, if switches or segments matter */
 static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
 /* Of one of the others, in its first turn and later on. */
 static const double FIRST_TURN = 0.03, LATER_TURN = 0.12;
@@ -395,6 +396,25 @@ static weft_status solve_exact(const weft_problem *p, const void *options, weft_
     return solve(p, false, run, plan, proof);
 }
 
+/* For throughput with switches: pipeline stages have few of them. */
+static weft_status try_stages(weft_best *best, const weft_problem *p, weft_run *run)
+{
+    weft_problem staged = *p;
+    weft_run part = weft_run_share(run, STAGES_SHARE);
+    weft_plan plan = weft_plan_new(p->n_tasks, run->scratch);
+    weft_proof proof = {.outcome = WEFT_UNKNOWN};
+
+    if (p->constraints.goal != WEFT_THROUGHPUT || p->transfer == WEFT_CALLS ||
+        p->constraints.is_contiguous)
+        return WEFT_OK;
+    staged.constraints.is_contiguous = true;
+    staged.constraints.is_mixed = false;
+    WEFT_TRY(weft_load_solve(&staged, &part, &plan, &proof));
+    if (proof.outcome == WEFT_BOUNDED && plan.n_variants == 1)
+        weft_best_try(best, p, &plan, run->scratch);
+    return WEFT_OK;
+}
+
 /* The plan with fewer switches where that loses nothing; where segments or stages are asked for and
  * no plan has them, plans that are made to. */
 static weft_status merge(const weft_problem *p, weft_run *run, weft_plan *plan, weft_proof *proof)
@@ -404,8 +424,9 @@ static weft_status merge(const weft_problem *p, weft_run *run, weft_plan *plan, 
     if (!weft_merge_matters(p) || proof->outcome == WEFT_INFEASIBLE || plan->n_variants > 1)
         return WEFT_OK;
     best = weft_best_new(p, run->scratch);
-    if (proof->outcome == WEFT_BOUNDED)
-        weft_best_try(&best, p, plan, run->scratch);
+    if (proof->outcome == WEFT_BOUNDED && !(weft_best_try(&best, p, plan, run->scratch) < INFINITY))
+        weft_merge_repair(&best, p, plan, run);
+    WEFT_TRY(try_stages(&best, p, run));
     WEFT_TRY(weft_merge_best(&best, p, run));
     weft_best_answer(&best, plan, proof);
     return WEFT_OK;

@@ -88,6 +88,13 @@ double weft_instance_capacity(const weft_instance *i, int device)
     return has_device(i, device) ? i->problem->capacity[device] : NAN;
 }
 
+double weft_instance_switch_s(const weft_instance *i, int device)
+{
+    if (!has_device(i, device))
+        return NAN;
+    return i->problem->switch_s ? i->problem->switch_s[device] : 0;
+}
+
 int weft_instance_host(const weft_instance *i)
 {
     return i->problem->host;

@@ -19,6 +19,7 @@
  * the best. Deterministic for
  * a seed and a number of steps. */
 #include "load.h"
+#include "first.h"
 
 #include "milp_assign.h"
 #include "mix.h"
@@ -291,14 +292,23 @@ static void search_on(const weft_domain *m, const weft_proof *bound, weft_run *r
     }
 }
 
-/* The best candidate that keeps memory and limits into the plan. */
+/* The best candidate that keeps memory and limits into the plan. Their periods are without switches:
+ * where these take time, the simulator chooses. */
 static bool choose(const weft_domain *m, const weft_candidates *found, weft_arena *scratch,
                    weft_plan *plan)
 {
-    for (int i = 0; i < found->n; i++)
-        if (weft_mapping_try(m, found->device[i], scratch, plan).is_legal)
-            return true;
-    return false;
+    weft_plan tried = weft_plan_new(plan->n_tasks, scratch);
+    double best_s = INFINITY;
+
+    for (int i = 0; i < found->n && (m->problem->switch_s != NULL || !(best_s < INFINITY)); i++) {
+        weft_tried t = weft_mapping_try(m, found->device[i], scratch, &tried);
+
+        if (!t.is_legal || !(t.period_s < best_s))
+            continue;
+        best_s = t.period_s;
+        weft_plan_copy(plan, &tried);
+    }
+    return best_s < INFINITY;
 }
 
 /* The program of milp_assign.c: its best mapping is a candidate, its bound may be better. Where the
