@@ -392,6 +392,13 @@ TEST(every_field_of_a_plan_of_a_network)
     };
 
     change_placement("network", &r, "auto");
+    r.constraints = (weft_constraints){.most_segments = 2,
+                                       .least_segment_tasks = 1,
+                                       .least_segment_s = 1e-9,
+                                       .pin = "/Softmax=cpu",
+                                       .together = "/Mul,*Concat"};
+    change_placement("segments, pins and groups", &r, "auto");
+    r.constraints = (weft_constraints){0};
     r.options.train = true;
     r.options.optimizer = WEFT_SGD;
     if (is_long_test())
