@@ -132,6 +132,40 @@ TEST(breaches_are_named)
                  "the segment of 'a' on 'p' takes 2 s, at least 3 s are asked for");
 }
 
+static weft_status parse(const char *switches, weft_arena *a, weft_problem **out)
+{
+    const char *text = weft_arena_print(
+        a,
+        "{\"schema\": \"weft.tasks/1\", \"devices\": [\"p\", \"q\"], \"switch\": %s,"
+        " \"tasks\": [{\"name\": \"a\", \"seconds\": [1, 1]}], \"edges\": []}",
+        switches);
+    const weft_doc *d;
+
+    CHECK_OK(weft_doc_parse(text, strlen(text), "tasks.json", a, &d));
+    return weft_problem_parse(d, false, &(weft_constraints){0}, out);
+}
+
+TEST(files_of_tasks_have_switches)
+{
+    weft_arena *a = weft_arena_new();
+    weft_problem *p, *same;
+
+    CHECK_OK(parse("[0, 2.5]", a, &p));
+    CHECK_NEAR(p->switch_s[1], 2.5);
+    CHECK_OK(parse("[0, 2]", a, &same));
+    CHECK(p->hash != same->hash);
+    weft_problem_free(p);
+    weft_problem_free(same);
+    CHECK_OK(parse("[0, 0]", a, &p));
+    CHECK(p->switch_s == NULL);
+    weft_problem_free(p);
+    CHECK_FAILS(parse("[1]", a, &p), "'switch' has a list of 1 here, expected a list of 2 numbers");
+    CHECK_FAILS(parse("[1, -1]", a, &p), "switch is -1, expected a number from 0");
+    CHECK_FAILS(parse("[1, null]", a, &p), "switch is ");
+    CHECK_FAILS(parse("3", a, &p), "'switch'");
+    weft_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +173,7 @@ int main(void)
         cmocka_unit_test(switches_occupy_the_device_and_take_idle_power),
         cmocka_unit_test(segments_run_one_after_the_other),
         cmocka_unit_test(breaches_are_named),
+        cmocka_unit_test(files_of_tasks_have_switches),
     };
 
     return RUN_TESTS(tests);
