@@ -57,6 +57,8 @@ static const double MERGE_SHARE = 0.9; /* of the time, if switches or segments m
 static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
 /* Of one of the others, in its first turn and later on. */
 static const double FIRST_TURN = 0.03, LATER_TURN = 0.12;
+static const double FIRST_SHARE = 0.5;      /* of the first round */
+static const double BESIDE_SHARE = 0.15;    /* of exact searches that do not know all that counts */
 static const double IMPROVE_SHARE = 0.25;   /* where exact searches do not know all that counts */
 static const double SYMMETRY_SHARE = 0.8;   /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
@@ -260,46 +262,52 @@ static bool run_round(search *s, int round)
     return search_whole(s, s->are_parts_closed ? INT64_MAX : whole_states);
 }
 
-/* Two more rounds with a share of what is left. */
-static bool run_rounds_within(search *s, double share)
+/* Rounds first .. last with a share of what is left. */
+static bool run_rounds_within(search *s, double share, int first, int last)
 {
     weft_run *whole = s->run, limited = weft_run_share(whole, share);
     int64_t left = s->steps_left;
-    bool is_closed;
+    bool is_closed = false;
 
     if (left < INT64_MAX)
         s->steps_left = (int64_t)(share * (double)left);
     left -= s->steps_left;
     s->run = &limited;
-    is_closed = run_round(s, 1);
-    if (!is_closed && !is_over(s))
-        is_closed = run_round(s, 2);
+    for (int round = first; round <= last && !is_closed && !is_over(s); round++)
+        is_closed = run_round(s, round);
     s->run = whole;
     spend(s, -left);
     return is_closed;
 }
 
-static weft_status run_rounds(search *s)
+/* What `auto` does between the first round and the last ones; true if the search was complete. */
+static weft_status run_between(search *s, bool *is_closed)
 {
-    bool is_closed;
-
-    s->are_parts_closed = false;
-    is_closed = run_round(s, 0);
-    if (is_large(s) && !is_closed && !is_over(s))
-        search_sections(s, SECTIONS_SHARE);
-    if (s->has_windows && is_limited(s) && !is_closed) {
+    if (is_limited(s)) {
         WEFT_TRY(try_others(s, FIRST_TURN, 0));
         improve(s, is_plain(s) ? FIRST_TURN : IMPROVE_SHARE, 0);
     }
-    if (s->has_windows && !is_closed && !is_over(s)) {
-        if (!is_large(s))
-            is_closed = run_rounds_within(s, is_plain(s) ? EXACT_SHARE : EXACT_SHARE / 3);
-        tell(s);
-        if (!is_closed && !is_over(s))
-            WEFT_TRY(try_solver(s, &weft_place_split, is_large(s) ? LARGE_SHARE : WINDOW_SHARE));
-    }
+    if (!is_large(s) && !is_over(s))
+        *is_closed = run_rounds_within(s, is_plain(s) ? EXACT_SHARE : BESIDE_SHARE, 1, 2);
+    tell(s);
+    if (!*is_closed && !is_over(s))
+        WEFT_TRY(try_solver(s, &weft_place_split, is_large(s) ? LARGE_SHARE : WINDOW_SHARE));
+    return WEFT_OK;
+}
+
+static weft_status run_rounds(search *s)
+{
+    double share = s->has_windows && is_limited(s) && !is_plain(s) ? BESIDE_SHARE : 1;
+    bool is_closed;
+
+    s->are_parts_closed = false;
+    is_closed = run_rounds_within(s, s->has_windows ? fmin(FIRST_SHARE, share) : 1, 0, 0);
+    if (is_large(s) && !is_closed && !is_over(s))
+        search_sections(s, SECTIONS_SHARE);
+    if (s->has_windows && !is_closed && !is_over(s))
+        WEFT_TRY(run_between(s, &is_closed));
     for (int round = 1; round < MOST_ROUNDS && !is_closed && !is_over(s); round++) {
-        is_closed = run_round(s, round);
+        is_closed = run_rounds_within(s, share, round, round);
         tell(s);
     }
     return WEFT_OK;
