@@ -9,8 +9,8 @@
  * 4. The whole subproblem is searched with these tails (exact.c), for something better than the plan.
  * 5. Parts of many tasks are not closed by search: their bound comes from sections between barriers
  *    (bound_between_barriers.c).
- * 6. `auto`: while the gap is open, every other solver of the registry gets a turn, and windows of
- *    the plan are searched again (window.c).
+ * 6. `auto`: while the gap is open, every other solver of the registry gets a turn, the plan is
+ *    annealed by simulation (improve.c), and windows of it are searched again (window.c).
  * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
  * 8. `auto`: pieces of the plan move to devices beside them where that loses nothing (merge.c), if
  *    switches take time; before step 3, too.
@@ -25,6 +25,7 @@
 #include "bound.h"
 #include "calls_latency.h"
 #include "first.h"
+#include "improve.h"
 #include "load.h"
 #include "merge.h"
 #include "placer.h"
@@ -57,6 +58,9 @@ static const double MERGE_SHARE = 0.9;  /* of the time, if switches or segments 
 static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
 /* Of one of the others, in its first turn and later on. */
 static const double FIRST_TURN = 0.03, LATER_TURN = 0.12;
+static const double FIRST_SHARE = 0.5;      /* of the first round */
+static const double BESIDE_SHARE = 0.15;    /* of exact searches that do not know all that counts */
+static const double IMPROVE_SHARE = 0.25;   /* where exact searches do not know all that counts */
 static const double SYMMETRY_SHARE = 0.8;   /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
@@ -200,6 +204,28 @@ static weft_status try_others(search *s, double share, int turn)
     return WEFT_OK;
 }
 
+/* A share of what is left for annealing of the best plan by simulation. */
+static void improve(search *s, double share, int turn)
+{
+    weft_run run = weft_run_share(s->run, share);
+
+    if (is_over(s))
+        return;
+    run.scratch = weft_arena_new();
+    run.seed += turn;
+    run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
+    weft_improve(&s->best, s->problem, &run);
+    weft_arena_free(run.scratch);
+    spend(s, run.steps);
+    tell(s);
+}
+
+/* Do exact searches know all that makes a plan worth what it is? */
+static bool is_plain(const search *s)
+{
+    return s->problem->transfer == WEFT_OVERLAP && s->subproblem->n_weights == 0;
+}
+
 /* A share of what is left for a bound from barrier to barrier. */
 static void search_sections(search *s, double share)
 {
@@ -237,44 +263,52 @@ static bool run_round(search *s, int round)
     return search_whole(s, s->are_parts_closed ? INT64_MAX : whole_states);
 }
 
-/* Two more rounds with a share of what is left. */
-static bool run_rounds_within(search *s, double share)
+/* Rounds first .. last with a share of what is left. */
+static bool run_rounds_within(search *s, double share, int first, int last)
 {
     weft_run *whole = s->run, limited = weft_run_share(whole, share);
     int64_t left = s->steps_left;
-    bool is_closed;
+    bool is_closed = false;
 
     if (left < INT64_MAX)
         s->steps_left = (int64_t)(share * (double)left);
     left -= s->steps_left;
     s->run = &limited;
-    is_closed = run_round(s, 1);
-    if (!is_closed && !is_over(s))
-        is_closed = run_round(s, 2);
+    for (int round = first; round <= last && !is_closed && !is_over(s); round++)
+        is_closed = run_round(s, round);
     s->run = whole;
     spend(s, -left);
     return is_closed;
 }
 
+/* What `auto` does between the first round and the last ones; true if the search was complete. */
+static weft_status run_between(search *s, bool *is_closed)
+{
+    if (is_limited(s)) {
+        WEFT_TRY(try_others(s, FIRST_TURN, 0));
+        improve(s, is_plain(s) ? FIRST_TURN : IMPROVE_SHARE, 0);
+    }
+    if (!is_large(s) && !is_over(s))
+        *is_closed = run_rounds_within(s, is_plain(s) ? EXACT_SHARE : BESIDE_SHARE, 1, 2);
+    tell(s);
+    if (!*is_closed && !is_over(s))
+        WEFT_TRY(try_solver(s, &weft_place_split, is_large(s) ? LARGE_SHARE : WINDOW_SHARE));
+    return WEFT_OK;
+}
+
 static weft_status run_rounds(search *s)
 {
+    double share = s->has_windows && is_limited(s) && !is_plain(s) ? BESIDE_SHARE : 1;
     bool is_closed;
 
     s->are_parts_closed = false;
-    is_closed = run_round(s, 0);
+    is_closed = run_rounds_within(s, s->has_windows ? fmin(FIRST_SHARE, share) : 1, 0, 0);
     if (is_large(s) && !is_closed && !is_over(s))
         search_sections(s, SECTIONS_SHARE);
-    if (s->has_windows && is_limited(s) && !is_closed)
-        WEFT_TRY(try_others(s, FIRST_TURN, 0));
-    if (s->has_windows && !is_closed && !is_over(s)) {
-        if (!is_large(s))
-            is_closed = run_rounds_within(s, EXACT_SHARE);
-        tell(s);
-        if (!is_closed && !is_over(s))
-            WEFT_TRY(try_solver(s, &weft_place_split, is_large(s) ? LARGE_SHARE : WINDOW_SHARE));
-    }
+    if (s->has_windows && !is_closed && !is_over(s))
+        WEFT_TRY(run_between(s, &is_closed));
     for (int round = 1; round < MOST_ROUNDS && !is_closed && !is_over(s); round++) {
-        is_closed = run_round(s, round);
+        is_closed = run_rounds_within(s, share, round, round);
         tell(s);
     }
     return WEFT_OK;
@@ -340,8 +374,10 @@ static weft_status search_latency(search *s, weft_proof *proof)
      */
     if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
         WEFT_TRY(try_solver(s, &weft_place_branch_bound, 1));
-    for (int turn = 1; s->has_windows && is_limited(s) && !is_over(s); turn++)
+    for (int turn = 1; s->has_windows && is_limited(s) && !is_over(s); turn++) {
+        improve(s, IMPROVE_SHARE, turn);
         WEFT_TRY(try_others(s, LATER_TURN, turn));
+    }
     if (s->proved.is_impossible) {
         proof->outcome = WEFT_INFEASIBLE;
         proof->bound = INFINITY;
