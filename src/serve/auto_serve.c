@@ -352,6 +352,19 @@ static void search_stages(search *s)
     }
 }
 
+/* --- without a search ------------------------------------------------------------------------ */
+
+weft_serve_certificate weft_serve_floor(const weft_serve_problem *p, weft_arena *a)
+{
+    weft_run run = {.n_threads = 1, .limit_s = INFINITY, .scratch = a};
+    weft_serve_found found = {0};
+    search s = begin(p, &run, &found);
+
+    if (!is_hopeless(&s))
+        bisect_by(&s, 0, weft_serve_refute_by_work);
+    return found.certificate;
+}
+
 /* --- solvers --------------------------------------------------------------------------------- */
 
 static void solve_auto(const weft_serve_problem *p, weft_run *run, weft_serve_found *out)
