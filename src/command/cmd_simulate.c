@@ -59,7 +59,9 @@ static weft_status show_wrong(const weft_check_result *v, const char *path,
         weft_print_wrong(v, path, text.to);
     if (!o->json && v->has_solution)
         fprintf(text.to, "%s: would be worth %s %s\n", path,
-                weft_print_seconds(v->kind->value(&v->problem, v->solution), value),
+                v->kind->is_max
+                    ? weft_arena_print(a, "%.6g", v->kind->value(&v->problem, v->solution))
+                    : weft_print_seconds(v->kind->value(&v->problem, v->solution), value),
                 v->kind->value_name(&v->problem));
     return weft_collect_emit(&text, NULL);
 }
@@ -119,11 +121,12 @@ const weft_command weft_cmd_simulate = {
     .operands = "FILE",
     .description =
         "Reads decisions that somebody else made (schema weft.decisions/1: a device for\n"
-        "every node, a sharded network, or the stages of a training step), simulates them\n"
-        "and prints what weft place, shard or train print of their own plans: times,\n"
-        "memory, and how far from a bound that needs no search. Nothing is claimed by the\n"
-        "file and nothing is searched. Decisions that break a rule or do not fit memory\n"
-        "are refused with reasons, exit code 1. See docs/formats.md.",
+        "every node, a sharded network, the stages of a training step, or the layers of\n"
+        "each node of a service), simulates them and prints what weft place, shard, train\n"
+        "or serve print of their own plans: times, memory, flows, and how far from a bound\n"
+        "that needs no search. Nothing is claimed by the file and nothing is searched.\n"
+        "Decisions that break a rule or do not fit memory are refused with reasons, exit\n"
+        "code 1. See docs/formats.md.",
     .examples = "  weft simulate decisions.yaml\n"
                 "  weft simulate decisions.json -o plan.json && weft check plan.json\n",
     .options = simulate_table,

@@ -119,7 +119,10 @@ static bool decide(const weft_kind_file *f, const weft_opened *p, weft_wrongs *w
     const weft_serve_plan_file *file = f->of_kind;
     weft_serve_solution *s = solution;
 
-    s->certificate = file->certificate;
+    /* Decisions that were made elsewhere claim nothing: they get the bound without a search. */
+    s->certificate = file->certificate.target > 0 || file->proof.outcome != WEFT_UNKNOWN
+                         ? file->certificate
+                         : weft_serve_floor(problem_of(p), w->a);
     if (weft_serve_plan_decide(file, problem_of(p), w->a, &s->plan) == WEFT_OK)
         return true;
     weft_wrong(w, "%s", weft_line_of_file(f->doc, w->a));
@@ -164,15 +167,14 @@ static weft_doc *measures(const weft_opened *p, const void *solution, weft_arena
 
 static void floor_of(const weft_opened *p, weft_arena *a, weft_proof *out)
 {
-    double cut = weft_serve_cut_bound(problem_of(p), a);
+    weft_serve_certificate c = weft_serve_floor(problem_of(p), a);
 
     *out = (weft_proof){.outcome = WEFT_UNKNOWN,
-                        .bound = cut,
-                        .certified = cut,
-                        .method = weft_serve_method_name(WEFT_SERVE_CUT)};
+                        .bound = c.target,
+                        .certified = c.target,
+                        .method = weft_serve_method_name((int)c.method)};
 }
 
-/* The flows of solvers are taken by algorithms that round otherwise. */
 static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)
 {
     const weft_serve_solution *s = out->solution;

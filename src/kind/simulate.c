@@ -37,7 +37,10 @@ static weft_status find_proof(const weft_check_result *v, weft_arena *a)
 
     v->kind->floor(&v->problem, a, proof);
     proof->outcome = WEFT_BOUNDED;
-    return weft_proof_settle(proof, v->kind->value(&v->problem, v->solution), "given");
+    return v->kind->is_max
+               ? weft_proof_settle_most(proof, v->kind->value(&v->problem, v->solution),
+                                        v->kind->value_name(&v->problem), "given")
+               : weft_proof_settle(proof, v->kind->value(&v->problem, v->solution), "given");
 }
 
 static weft_status find_kind(const char *path, weft_arena *a, const weft_kind **out)
@@ -47,8 +50,9 @@ static weft_status find_kind(const char *path, weft_arena *a, const weft_kind **
     WEFT_TRY(weft_decisions_kind(path, a, &name));
     *out = weft_kind_find(name);
     if (*out == NULL || (*out)->floor == NULL)
-        return weft_fail(WEFT_E_INPUT, "%s: kind is '%s', expected 'place', 'shard' or 'train'",
-                         path, name);
+        return weft_fail(WEFT_E_INPUT,
+                         "%s: kind is '%s', expected 'place', 'shard', 'train' or 'serve'", path,
+                         name);
     return WEFT_OK;
 }
 

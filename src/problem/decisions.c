@@ -281,6 +281,13 @@ typedef struct rules {
     weft_status (*complete)(weft_doc *plan, weft_arena *a);
 } rules;
 
+/* Ranges are as in plan files. */
+static weft_status complete_serve(weft_doc *plan, weft_arena *a)
+{
+    (void)plan, (void)a;
+    return WEFT_OK;
+}
+
 static const rules known[] = {
     {"place",
      {"schema", "kind", "model", "platform", "goal", "semantics", "decisions", "order"},
@@ -297,6 +304,12 @@ static const rules known[] = {
      "{\"microbatch\": 0, \"schedules\": [\"gpipe\", \"1f1b\", \"eager\", \"interleaved\"], "
      "\"recompute\": [\"none\", \"selective\", \"full\"], \"most_width\": 0, \"most_replicas\": 0, "
      "\"most_stages\": 0, \"most_chunks\": 1000000, \"split_moments\": false}",   complete_train},
+    {"serve",
+     {"schema", "kind", "model", "platform", "objective", "decisions"},
+     "{" HEAD ", \"objective\": \"flow\", \"proof\": {\"status\": \"unknown\", \"value\": 0, "
+     "\"bound\": 0, \"gap\": 0, \"method\": null, \"certified\": 0, \"certificate\": "
+     "{\"method\": \"cut\", \"target\": 0, \"prices\": []}}}",  NULL,
+     complete_serve                                                                             },
 };
 
 /* Key "ask" with its usual values. */
@@ -359,8 +372,8 @@ weft_status weft_decisions_complete(const weft_doc *d, weft_arena *a, const weft
     WEFT_TRY(weft_doc_text(d, "kind", &kind));
     r = find_rules(kind);
     if (r == NULL)
-        return weft_doc_fail(d, "kind is '%s', expected '%s', '%s' or '%s'", kind, known[0].kind,
-                             known[1].kind, known[2].kind);
+        return weft_doc_fail(d, "kind is '%s', expected '%s', '%s', '%s' or '%s'", kind,
+                             known[0].kind, known[1].kind, known[2].kind, known[3].kind);
     WEFT_TRY(complete_head(d, r, a, &plan));
     *out = plan;
     return r->complete(plan, a);

@@ -4,8 +4,9 @@
  * auto: bound and value approach each other.
  *  1. Bounds by bisection between what is known to flow and what cannot: a target is refuted by
  *     prices, whole configurations or links (refute.c), or is not.
- *  2. The best chain, then lanes for targets from the bound downwards; nodes of a class then change places where links
- *     are missing. After each better plan: is anything just above it refuted?
+ *  2. The best chain, a first plan where links forbid it, then lanes for targets from the bound
+ *     downwards; nodes of a class then change places where links are missing. After each better
+ *     plan: is anything just above it refuted?
  *  3. Small fleets are enumerated.
  *  4. Stages annealed for targets between value and bound, more of them near the value, every other
  *     one a sum of rates: what flows are made of. In rounds of PARALLEL runs with seeds of their own,
@@ -25,6 +26,8 @@ enum {
     ENUMERATED = 3000000,
     PARALLEL = 4,
     ANNEALED = 500000, /* steps of a run */
+    FIRST_TARGETS = 10,
+    FIRST = 30000,
     ROUNDS = 30,
 };
 
@@ -322,6 +325,22 @@ static double draw_target(search *s, int i)
     return sum > 0 ? sum * (1 - 1e-9) : target;
 }
 
+/* Where links are few, chains that know none pass nothing: a first plan for some low target. */
+static void search_first(search *s)
+{
+    weft_serve_plan plan = weft_serve_plan_new(s->p->n_nodes, s->a);
+    double target = s->refuted;
+
+    for (int i = 0; i < FIRST_TARGETS && !(s->value > 0) && !is_over(s); i++) {
+        int64_t steps = FIRST < s->steps ? FIRST : s->steps;
+
+        target /= 2;
+        if (weft_serve_stages(s->p, target, &s->rng, steps, s->run, s->a, &plan))
+            take_plan(s, &plan, weft_dinic_flow(s->dinic, &plan));
+        s->steps -= s->run->steps > 0 ? steps : 0;
+    }
+}
+
 static void search_stages(search *s)
 {
     for (int i = 0; i < ROUNDS && !is_over(s); i++) {
@@ -331,6 +350,19 @@ static void search_stages(search *s)
             target[n] = draw_target(s, n);
         attempt_targets(s, target);
     }
+}
+
+/* --- without a search ------------------------------------------------------------------------ */
+
+weft_serve_certificate weft_serve_floor(const weft_serve_problem *p, weft_arena *a)
+{
+    weft_run run = {.n_threads = 1, .limit_s = INFINITY, .scratch = a};
+    weft_serve_found found = {0};
+    search s = begin(p, &run, &found);
+
+    if (!is_hopeless(&s))
+        bisect_by(&s, 0, weft_serve_refute_by_work);
+    return found.certificate;
 }
 
 /* --- solvers --------------------------------------------------------------------------------- */
@@ -343,6 +375,7 @@ static void solve_auto(const weft_serve_problem *p, weft_run *run, weft_serve_fo
         return;
     bisect_by(&s, 0, weft_serve_refute_by_work);
     search_chains(&s);
+    search_first(&s);
     bisect_bound(&s, s.value);
     search_lanes(&s);
     if (!is_closed(&s) && !weft_run_is_over(run))
@@ -362,6 +395,7 @@ static void solve_lanes(const weft_serve_problem *p, weft_run *run, weft_serve_f
         return;
     bisect_by(&s, 0, weft_serve_refute_by_work);
     search_chains(&s);
+    search_first(&s);
     bisect_bound(&s, s.value);
     search_lanes(&s);
 }
@@ -374,6 +408,7 @@ static void solve_stages(const weft_serve_problem *p, weft_run *run, weft_serve_
         return;
     bisect_by(&s, 0, weft_serve_refute_by_work);
     search_chains(&s);
+    search_first(&s);
     bisect_bound(&s, s.value);
     search_stages(&s);
 }

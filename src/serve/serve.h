@@ -19,6 +19,9 @@ bool weft_serve_refuted(const weft_serve_problem *p, const weft_serve_certificat
 /* No plan passes more than source, links and nodes with their best numbers of layers do. */
 double weft_serve_cut_bound(const weft_serve_problem *p, weft_arena *a);
 
+/* A bound without a search: by work or by that cut, whichever says more. In `a`. */
+weft_serve_certificate weft_serve_floor(const weft_serve_problem *p, weft_arena *a);
+
 /* --- solvers --------------------------------------------------------------------------------- */
 
 typedef struct weft_serve_log {

@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double EXACT = 1e-9; /* relative gap below which value and bound are the same */
-
 static weft_serve_certificate copy_certificate(const weft_serve_certificate *c, weft_arena *a)
 {
     weft_serve_certificate copy = *c;
@@ -21,23 +19,6 @@ static weft_serve_certificate copy_certificate(const weft_serve_certificate *c, 
     if (c->n_prices > 0)
         copy.price = weft_arena_copy(a, c->price, sizeof *c->price * (size_t)c->n_prices);
     return copy;
-}
-
-static weft_status settle(weft_proof *proof, double value, const char *solver)
-{
-    const weft_claim both[2] = {
-        {.by = solver, .outcome = WEFT_BOUNDED, .value = value,        .bound = INFINITY      },
-        {.by = solver, .outcome = WEFT_UNKNOWN, .bound = proof->bound, .method = proof->method}
-    };
-
-    WEFT_TRY(weft_cross_check(
-        &(weft_contest){.n = 2, .claim = both, .is_max = true, .unit = "tokens/s"}));
-    proof->value = value;
-    proof->bound = fmax(proof->bound, value);
-    proof->certified = fmax(proof->certified, value);
-    proof->gap = (proof->bound - value) / value;
-    proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
-    return WEFT_OK;
 }
 
 static weft_status take_bound(const weft_serve_solver *s, const weft_serve_problem *p,
@@ -72,7 +53,7 @@ static weft_status judge(const weft_serve_solver *s, const weft_serve_problem *p
                          s->name, violation.what);
     WEFT_TRY(weft_serve_evaluate(p, &out->plan, a, &out->flow));
     if (out->flow.tokens_per_s > 0)
-        return settle(&out->proof, out->flow.tokens_per_s, s->name);
+        return weft_proof_settle_most(&out->proof, out->flow.tokens_per_s, "tokens/s", s->name);
     drop_plan(out);
     return WEFT_OK;
 }

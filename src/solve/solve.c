@@ -186,6 +186,29 @@ weft_status weft_proof_settle(weft_proof *proof, double value, const char *solve
     return WEFT_OK;
 }
 
+weft_status weft_proof_settle_most(weft_proof *proof, double value, const char *unit,
+                                   const char *solver)
+{
+    const weft_claim both[2] = {
+        {.by = solver, .outcome = WEFT_BOUNDED, .value = value,        .bound = INFINITY      },
+        {.by = solver, .outcome = WEFT_UNKNOWN, .bound = proof->bound, .method = proof->method}
+    };
+
+    if (!(value > 0) || isnan(proof->bound))
+        return weft_fail(WEFT_E_INTERNAL,
+                         "internal error: the plan of solver '%s' is worth %g %s, its bound is %g: "
+                         "expected numbers",
+                         solver, value, unit, proof->bound);
+    WEFT_TRY(
+        weft_cross_check(&(weft_contest){.n = 2, .claim = both, .is_max = true, .unit = unit}));
+    proof->value = value;
+    proof->bound = fmax(proof->bound, value);
+    proof->certified = fmax(proof->certified, value);
+    proof->gap = (proof->bound - value) / value;
+    proof->outcome = proof->gap <= EXACT ? WEFT_OPTIMAL : WEFT_BOUNDED;
+    return WEFT_OK;
+}
+
 void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor)
 {
     if (!(proof->bound > floor->bound) || proof->method == NULL) {

@@ -77,6 +77,10 @@ void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor);
  * 1e-9 at most). A bound above the value is an internal error. */
 WEFT_CHECKED weft_status weft_proof_settle(weft_proof *proof, double value, const char *solver);
 
+/* The same where more is better and bounds are above; unit: of both. */
+WEFT_CHECKED weft_status weft_proof_settle_most(weft_proof *proof, double value, const char *unit,
+                                                const char *solver);
+
 static inline bool weft_has_plan(const weft_proof *proof)
 {
     return proof->outcome == WEFT_OPTIMAL || proof->outcome == WEFT_BOUNDED;
