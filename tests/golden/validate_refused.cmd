@@ -20,5 +20,4 @@ try "${head}gemm,m=1 n=1 k=1,f16,1\n"
 try "${head}gemm,\"m=1 n=1 k=1,f16,1,s\n"
 "$WEFT" validate nccl-a10 2>&1
 "$WEFT" validate none.csv 2>&1
-"$WEFT" calibrate nccl-a100 --on cluster-a100:server=1 2>&1
 "$WEFT" calibrate nccl-a100 2>&1
