@@ -178,6 +178,7 @@ typedef enum weft_recipe {
 } weft_recipe;
 
 const char *weft_recipe_name(weft_recipe r); /* "16", "18", "20" */
+weft_recipe weft_recipe_find(const char *name);
 
 typedef struct weft_block_request {
     const weft_blocks *blocks;

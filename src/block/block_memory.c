@@ -569,6 +569,15 @@ const char *weft_recipe_name(weft_recipe r)
     return names[r];
 }
 
+weft_recipe weft_recipe_find(const char *name)
+{
+    int i = 0;
+
+    while (i + 1 < WEFT_N_RECIPES && strcmp(weft_recipe_name((weft_recipe)i), name) != 0)
+        i++; /* the tables of flags know all words */
+    return (weft_recipe)i;
+}
+
 /* A constant that only scores inside of attention kernels are made with, as a causal mask: such a
  * kernel knows it from the places. */
 static bool is_mask(const weft_block_part *p, int tensor)

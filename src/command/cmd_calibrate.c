@@ -47,7 +47,10 @@ static weft_status calibrate(const calibrate_options *o, const char *source, wef
     weft_fit fit;
 
     WEFT_TRY(weft_measured_open(source, o->on, a, &m));
-    WEFT_TRY(weft_fit_make(&m, o->on, &how, a, &fit));
+    if (weft_fit_is_of_links(&m))
+        WEFT_TRY(weft_fit_links(&m, o->on, a, &fit));
+    else
+        WEFT_TRY(weft_fit_make(&m, o->on, &how, a, &fit));
     WEFT_TRY(weft_fit_platform(&fit, o->on, a, &text));
     WEFT_TRY(show(&fit, o, a));
     return *o->output ? weft_file_write(o->output, text, strlen(text)) : WEFT_OK;
@@ -72,14 +75,15 @@ static weft_status run(const void *options, const char *const *operand, int n_op
 
 const weft_command weft_cmd_calibrate = {
     .name = "calibrate",
-    .summary = "Fit the constants of a device to measurements",
+    .summary = "Fit the constants of a device, or curves of links, to measurements",
     .operands = "MEASURED",
     .description =
         "Reads a table of measurements (a file or a shipped set, docs/formats.md), fits the\n"
         "constants of the device they were made on (efficiency, overhead, memory efficiency and\n"
         "what else its model has) so that the median of |log error| is smallest, and writes the\n"
         "platform with them. The error it announces is of rows that the fit has not seen: groups\n"
-        "(column `group`: shape family or network) are held out in turn.",
+        "(column `group`: shape family or network) are held out in turn. Rows of all-reduces fit\n"
+        "the curve of the links between the devices instead: bandwidth by message size.",
     .examples = "  weft calibrate measured.csv --on server-cpu-2gpu -o mine.yaml\n"
                 "  weft calibrate measured.csv --on mine.yaml --folds 10 --json\n",
     .options = calibrate_table,

@@ -246,15 +246,6 @@ static weft_status read_zero(const train_options *o, weft_train_constraints *out
     return WEFT_OK;
 }
 
-static weft_recipe find_recipe(const char *name)
-{
-    int i = 0;
-
-    while (i + 1 < WEFT_N_RECIPES && strcmp(weft_recipe_name((weft_recipe)i), name) != 0)
-        i++; /* the table of flags knows all words */
-    return (weft_recipe)i;
-}
-
 static weft_status read_constraints(const train_options *o, weft_train_constraints *out)
 {
     *out = (weft_train_constraints){
@@ -264,7 +255,7 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
         .most_replicas = (int)o->replicas,
         .most_stages = (int)o->stages,
         .most_chunks = (int)o->chunks,
-        .recipe = find_recipe(o->recipe),
+        .recipe = weft_recipe_find(o->recipe),
         .memory_margin = o->memory_margin,
     };
     WEFT_TRY(weft_counts_read("--tp", o->tp, &out->tp));

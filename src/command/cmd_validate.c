@@ -25,8 +25,8 @@ static const weft_option validate_table[] = {
 
 typedef struct answer {
     const validate_options *o;
-    int n;
-    weft_score *score;
+    int n, n_families;
+    weft_score *score; /* [n], then families */
     weft_arena *a;
 } answer;
 
@@ -37,17 +37,23 @@ static void write_text(const answer *x, FILE *to)
         fputc('\n', to);
     }
     if (x->n > 1)
-        (x->o->markdown ? weft_scores_markdown : weft_scores_text)(x->score, x->n, to);
+        (x->o->markdown ? weft_scores_markdown : weft_scores_text)(x->score, x->n + x->n_families,
+                                                                   to);
 }
 
 static void write_json(const answer *x, FILE *to)
 {
     weft_doc *d = weft_doc_new(x->a, WEFT_DOC_MAP), *sets = weft_doc_new(x->a, WEFT_DOC_LIST);
+    weft_doc *families = weft_doc_new(x->a, WEFT_DOC_LIST);
 
     weft_put_text(x->a, d, "schema", "weft.validation/1");
     for (int i = 0; i < x->n; i++)
         weft_doc_add(x->a, sets, weft_score_doc(&x->score[i], x->a));
     weft_doc_put(x->a, d, "sets", sets);
+    for (int i = 0; i < x->n_families; i++)
+        weft_doc_add(x->a, families, weft_score_figures_doc(&x->score[x->n + i], x->a));
+    if (x->n_families > 0)
+        weft_doc_put(x->a, d, "families", families);
     fprintf(to, "%s\n", weft_doc_json(d, 2, x->a));
 }
 
@@ -86,18 +92,54 @@ static weft_status score(answer *x, const char *source)
     return weft_score_make(m, on, x->a, &x->score[x->n++]);
 }
 
+/* Shipped sets of a family; NULL: all. */
+static weft_status score_family(answer *x, const char *family, int *n_found)
+{
+    *n_found = 0;
+    for (int i = 0; i < weft_set_preset_count(); i++) {
+        const char *name = weft_set_preset_at(i)->name;
+        weft_measured m;
+
+        WEFT_TRY(weft_measured_open(name, NULL, x->a, &m));
+        if (family != NULL && (m.family == NULL || strcmp(m.family, family) != 0))
+            continue;
+        WEFT_TRY(score(x, name));
+        ++*n_found;
+    }
+    return WEFT_OK;
+}
+
+static weft_status score_operand(answer *x, const char *operand)
+{
+    int n_found;
+
+    WEFT_TRY(score_family(x, operand, &n_found));
+    return n_found > 0 ? WEFT_OK : score(x, operand);
+}
+
+static void add_families(answer *x)
+{
+    for (int i = 0; i < x->n; i++)
+        x->n_families +=
+            weft_score_family(x->score, x->n, i, x->a, &x->score[x->n + x->n_families]);
+}
+
 static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
     answer x = {.o = options, .a = weft_arena_new()};
-    int n = n_operands ? n_operands : weft_set_preset_count();
+    int most = (n_operands + 1) * (weft_set_preset_count() + 1), n_all;
     weft_status status = WEFT_OK;
 
     *code = WEFT_EXIT_DONE;
-    x.score = WEFT_NEW(x.a, weft_score, n);
-    for (int i = 0; i < n && status == WEFT_OK; i++)
-        status = score(&x, n_operands ? operand[i] : weft_set_preset_at(i)->name);
-    if (status == WEFT_OK)
+    x.score = WEFT_NEW(x.a, weft_score, 2 * most);
+    if (n_operands == 0)
+        status = score_family(&x, NULL, &n_all);
+    for (int i = 0; i < n_operands && status == WEFT_OK; i++)
+        status = score_operand(&x, operand[i]);
+    if (status == WEFT_OK) {
+        add_families(&x);
         status = show(&x, code);
+    }
     weft_arena_free(x.a);
     return status;
 }
@@ -105,15 +147,17 @@ static weft_status run(const void *options, const char *const *operand, int n_op
 const weft_command weft_cmd_validate = {
     .name = "validate",
     .summary = "Set predicted times beside published or your own measurements",
-    .operands = "[SET|FILE.csv...]",
+    .operands = "[SET|FAMILY|FILE.csv...]",
     .description =
         "Predicts each row of a table of measurements and prints published value, prediction\n"
         "and error, then the median of |error|, the error that 90 % of rows stay below, the\n"
         "bias, the rank correlation and, for tables of choices of one problem, the regret: how\n"
         "much longer the choice takes that weft would make. Without operand all shipped sets\n"
-        "(weft list sets); FILE.csv is a table of your own (docs/formats.md).",
+        "(weft list sets); the name of a family, megatron, is all sets of it, which are then\n"
+        "counted together too; FILE.csv is a table of your own (docs/formats.md).",
     .examples = "  weft validate\n"
                 "  weft validate nccl-a100\n"
+                "  weft validate megatron\n"
                 "  weft validate measured.csv --on dgx-a100\n"
                 "  weft validate --json -o validation.json\n",
     .options = validate_table,

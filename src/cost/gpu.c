@@ -14,7 +14,8 @@
  * places, output channels, and input channels times kernel, its gradients are products of the same
  * three sizes, all at p e `conv_efficiency`; with `use_winograd` those of f32 with a 3 x 3 kernel and
  * stride 1 may also be 36 products over tiles of 4 x 4 results (Lavin, Gray, CVPR 2016), whose
- * transformed tiles are written and read. With `align`, 16-bit convolutions whose channels are no
+ * transformed tiles are written and read. With `software: eager`, convolutions of f32 on units of tf32
+ * copy their operands and results once more. With `align`, 16-bit convolutions whose channels are no
  * multiples of it run at the peak of f32: cuDNN did not use matrix units for them before 7.6.3. A
  * recurrent layer runs its steps one by one; each reads the weights again and takes `step` (or
  * `overhead`) beside its product. Other arithmetic runs at `peak_vector`, if given, else at the
@@ -181,6 +182,16 @@ static double conv_s(const engine *g, const weft_design *d, const weft_work_key 
     return has_winograd(d, k, i) ? fmin(direct, winograd_s(g, k, &c, bytes)) : direct;
 }
 
+/* Frameworks that come to one operator after the other keep pictures of 32 bits channel by channel,
+ * which matrix units do not take: what such a convolution reads and writes is copied once more. */
+static double copied_bytes(const weft_design *d, const weft_work_key *k)
+{
+    bool is_copied = k->is_eager && k->type == WEFT_F32 && d->value[WEFT_P_USE_TF32] > 0 &&
+                     k->n_layers == 1 && k->steps[0] <= 1 && k->sliding[0].kernel > 0;
+
+    return is_copied ? 2 * weft_compulsory_bytes(k) : 0;
+}
+
 static double layer_s(const engine *g, const weft_design *d, const weft_work_key *k, int i)
 {
     const weft_layer *l = &k->layer[i];
@@ -218,6 +229,8 @@ static weft_core_cost core_cost(const weft_design *d, const weft_work_key *k)
     }
     for (int i = 0; i < k->n_layers; i++)
         c.core_s += layer_s(&g, d, k, i);
+    c.core_s += copied_bytes(d, k) / g.bytes_per_s;
+    c.memory_bytes += copied_bytes(d, k);
     if (v[WEFT_P_PEAK_VECTOR] > 0)
         c.core_s += (double)k->flops / v[WEFT_P_PEAK_VECTOR];
     return c;

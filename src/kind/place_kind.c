@@ -418,6 +418,7 @@ static weft_status report_begin(const weft_opened *p, const weft_plan_origin *o,
     weft_place_bound(problem_of(p), a, bound);
     WEFT_TRY(weft_place_reference(problem_of(p), bound, run ? &half : NULL, a, &usual));
     *r = (weft_report){.problem = problem_of(p),
+                       .platform = p->platform,
                        .origin = o,
                        .best_single_s = usual.single_s,
                        .best_single = usual.single,

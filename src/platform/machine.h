@@ -36,6 +36,7 @@ typedef struct weft_machine {
     WEFT_VEC(weft_link) link; /* ends are places as above */
     WEFT_VEC(weft_link_curve) curve;
     WEFT_VEC(weft_resource) resource;
+    WEFT_VEC(const char *) shared_name; /* of resources and memories, each once */
     WEFT_VEC(weft_use) use;
     const char *name, *source;
     int n_groups; /* copies of groups */

@@ -567,3 +567,15 @@ void weft_platform_free(weft_platform *p)
     if (p)
         weft_arena_free(p->arena);
 }
+
+weft_status weft_platform_unmeasured(const weft_platform *p, const char *what)
+{
+    for (int d = 0; d < p->n_devices; d++)
+        for (int i = 0; i < p->device[d].n_designs; i++)
+            if (p->device[d].design[i].profile != NULL)
+                return weft_fail(WEFT_E_INPUT,
+                                 "device '%s' has measured times (profile: %s), which say nothing "
+                                 "about %s: leave 'profile' out, weft place takes it",
+                                 p->device[d].name, p->device[d].design[i].profile, what);
+    return WEFT_OK;
+}

@@ -113,7 +113,10 @@ typedef struct weft_device {
     int group;        /* copy of a group of the file that it belongs to, from 1; 0: of none */
     int n_designs;    /* more than 1: adaptive; the first is what it is configured as by default */
     const weft_design *design;
-    double memory_bytes;    /* INFINITY: not limited */
+    double memory_bytes; /* INFINITY: not limited */
+    int pool;            /* shared memory that its memory_bandwidth is a part of, from 1; 0: none */
+    double pool_bytes_per_s,
+        alone_bytes_per_s;  /* of the pool; of the device with nobody beside it */
     double power_w, idle_w; /* 0: not given */
     double switch_s;        /* to go on with what another device made (problem/switch.c) */
     const char *engine;     /* that runs networks on it (deploy/engine.h); NULL: not given */
@@ -211,6 +214,9 @@ typedef struct weft_platform {
     uint64_t hash; /* of the content, not of the spelling */
     weft_arena *arena;
 } weft_platform;
+
+/* Refuses devices with measured times (`profile`), which say nothing about `what`. */
+WEFT_CHECKED weft_status weft_platform_unmeasured(const weft_platform *p, const char *what);
 
 /* The name of an end of a link: devices come first, then switches. */
 static inline const char *weft_place_name(const weft_platform *p, int place)

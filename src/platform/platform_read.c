@@ -837,12 +837,28 @@ static weft_status own_bandwidth(const weft_machine *m, int place, const weft_do
 static void slow_memory(weft_machine *m, int place, double factor)
 {
     weft_device *d = &m->device.at[place / 2];
-    weft_design *design =
-        weft_arena_copy(m->arena, d->design, (size_t)d->n_designs * sizeof *d->design);
+    weft_design *design;
 
+    if (factor >= 1)
+        return;
+    design = weft_arena_copy(m->arena, d->design, (size_t)d->n_designs * sizeof *d->design);
     for (int i = 0; i < d->n_designs; i++)
         design[i].value[WEFT_P_BANDWIDTH] *= factor;
     d->design = design;
+}
+
+static weft_status join_pool(weft_machine *m, int place, const weft_doc *at, int pool,
+                             double bytes_per_s, double own)
+{
+    weft_device *d = &m->device.at[place / 2];
+
+    if (d->pool > 0)
+        return weft_doc_fail(
+            at, "'%s' shares another memory already, expected devices of one memory", d->name);
+    d->pool = pool;
+    d->pool_bytes_per_s = bytes_per_s;
+    d->alone_bytes_per_s = fmin(own, bytes_per_s);
+    return WEFT_OK;
 }
 
 /* Devices of a system on chip that share a memory, counted as if all were at work: each gets its part,
@@ -852,7 +868,10 @@ static weft_status share_memory(weft_machine *m, const weft_doc *of, const scope
 {
     weft_places devices = {0};
     double sum = 0, own = 0;
+    int pool = 1;
 
+    for (int d = 0; d < m->device.n; d++)
+        pool = m->device.at[d].pool >= pool ? m->device.at[d].pool + 1 : pool;
     WEFT_TRY(read_ends(m, of, s, &devices));
     for (int i = 0; i < devices.n; i++) {
         for (int k = 0; k < i; k++)
@@ -860,10 +879,27 @@ static weft_status share_memory(weft_machine *m, const weft_doc *of, const scope
                 return weft_doc_fail(of, "'%s' is in this list twice",
                                      weft_machine_name(m, devices.at[i]));
         WEFT_TRY(own_bandwidth(m, devices.at[i], of, &own));
+        WEFT_TRY(join_pool(m, devices.at[i], of, pool, bytes_per_s, own));
         sum += own;
     }
-    for (int i = 0; i < devices.n && sum > bytes_per_s; i++)
+    for (int i = 0; i < devices.n; i++)
         slow_memory(m, devices.at[i], bytes_per_s / sum);
+    return WEFT_OK;
+}
+
+/* Names tell what is shared apart, so each is there once. */
+static weft_status check_shared_name(const weft_doc *map, const char **name, const scope *s,
+                                     weft_machine *m)
+{
+    if (**name == '\0')
+        return weft_doc_fail(weft_doc_get(map, "name"),
+                             "'name' is empty, expected one like 'card'");
+    *name = weft_arena_print(m->arena, "%s%s", s->prefix, *name);
+    for (int i = 0; i < m->shared_name.n; i++)
+        if (strcmp(m->shared_name.at[i], *name) == 0)
+            return weft_doc_fail(weft_doc_get(map, "name"),
+                                 "'shared' has '%s' twice, expected different names", *name);
+    WEFT_PUSH(m->scratch, m->shared_name, *name);
     return WEFT_OK;
 }
 
@@ -878,6 +914,7 @@ static weft_status add_shared(weft_machine *m, const weft_doc *map, const scope 
 
     WEFT_TRY(weft_doc_known_keys(map, keys, 4));
     WEFT_TRY(read_name(map, m->arena, &name));
+    WEFT_TRY(check_shared_name(map, &name, s, m));
     WEFT_TRY(read_row(map, &shared_row, &bytes_per_s));
     WEFT_TRY(read_duplex(map, &is_half));
     WEFT_TRY(weft_doc_need(map, "of", WEFT_DOC_LIST, &of));
@@ -886,7 +923,6 @@ static weft_status add_shared(weft_machine *m, const weft_doc *map, const scope 
                                  "devices");
     if (of->item[0]->kind == WEFT_DOC_TEXT)
         return share_memory(m, of, s, bytes_per_s);
-    name = weft_arena_print(m->arena, "%s%s", s->prefix, name);
     v.there = v.back = weft_machine_resource(m, name, bytes_per_s);
     if (!is_half)
         v.back = weft_machine_resource(m, weft_arena_print(m->arena, "%s back", name), bytes_per_s);

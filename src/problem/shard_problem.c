@@ -83,7 +83,7 @@ static weft_status list_accelerators(weft_shard_problem *p)
     if (p->n_accelerators > WEFT_MAX_MEMBERS)
         return weft_fail(WEFT_E_INPUT, "platform '%s' has %d accelerators, expected at most %d",
                          p->platform->name, p->n_accelerators, WEFT_MAX_MEMBERS);
-    return WEFT_OK;
+    return weft_platform_unmeasured(p->platform, "parts of operators");
 }
 
 /* Software that is not the default. */

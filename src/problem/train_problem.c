@@ -487,7 +487,10 @@ weft_status weft_train_problem_new(const char *source, const weft_model_options 
                 .platform = platform,
                 .constraints = constraints,
                 .a = weft_arena_new()};
-    weft_status status = read_network(&r, out);
+    weft_status status = weft_platform_unmeasured(platform, "training");
+
+    if (status == WEFT_OK)
+        status = read_network(&r, out);
 
     weft_cluster_free(r.cluster);
     weft_model_free(r.first);

@@ -83,6 +83,11 @@ typedef struct weft_result_head {
     bool is_max, has_rate; /* has_rate: the value is a time of which there are so many per second */
 } weft_result_head;
 void weft_page_result(weft_page *g, const weft_result_head *h);
+/* How far the constants of a platform were off where it was measured, as a fact and in the result;
+ * NULL: of a design. */
+void weft_page_accuracy(weft_page *g, const weft_platform *p);
+const char *weft_accuracy_text(const weft_platform *p, weft_arena *a);
+weft_doc *weft_accuracy_doc(const weft_platform *p, weft_arena *a);
 /* ", software flash"; "" for the default. */
 const char *weft_software_note(const weft_plan_origin *o, weft_arena *a);
 /* Rows of a table as a list of maps, by the keys of its columns; NULL: the table is not there. */

@@ -457,6 +457,8 @@ weft_page *weft_design_pipeline_facts(const void *report, const weft_page_more *
                                      .gap = m->f->gap,
                                      .reason = m->f->reason});
     weft_design_pipeline_report_put(r, m->g.result, a);
+    if (r->found->value > 0)
+        weft_page_accuracy(&m->g, NULL);
     if (!more->is_brief)
         add_about(m);
     return &m->g;

@@ -574,6 +574,8 @@ weft_page *weft_mine_facts(const void *report, const weft_page_more *more, weft_
                                      .gap = fabs(m->f->value - m->f->bound) / m->f->value,
                                      .reason = m->f->reason});
     weft_mine_report_put(r, m->g.result, a);
+    if (has_design(m))
+        weft_page_accuracy(&m->g, NULL);
     if (!more->is_brief)
         add_about(m);
     return &m->g;

@@ -939,6 +939,8 @@ weft_page *weft_place_facts(const void *report, const weft_page_more *more, weft
     t->g.reason = proof->reason ? proof->reason : overflow_text(t, "The best attempt");
     if (weft_report_has_plan(r))
         add_plan(t);
+    if (weft_report_has_plan(r) && r->platform != NULL)
+        weft_page_accuracy(&t->g, r->platform);
     weft_page_add_more(&t->g, more, proof);
     if (!more->is_brief)
         add_about(t);

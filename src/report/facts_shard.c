@@ -613,6 +613,8 @@ weft_page *weft_shard_facts(const void *report, const weft_page_more *more, weft
     if (has_plan)
         add_plan(t);
     add_result(t, has_plan);
+    if (has_plan)
+        weft_page_accuracy(&t->g, t->p->platform);
     weft_page_add_more(&t->g, more, proof);
     if (!more->is_brief)
         add_about(t);

@@ -908,6 +908,8 @@ weft_page *weft_train_facts(const void *report, const weft_page_more *more, weft
     if (has_plan)
         add_plan(t);
     add_result(t, has_plan);
+    if (has_plan)
+        weft_page_accuracy(&t->g, t->p->cluster->platform);
     for (int i = 0; i < t->p->n_warnings; i++)
         weft_page_warn(&t->g, t->p->warning[i]);
     weft_page_add_more(&t->g, more, proof);

@@ -9,6 +9,7 @@
  * The document has every device and link, numbers in bytes, seconds, watts and joules, null for
  * what is not limited. The matrices are left out (null) beyond 256 devices: they would be most of
  * it. */
+#include "document.h"
 #include "fields.h"
 
 #include <math.h>
@@ -364,13 +365,6 @@ static const char *transfer_text(weft_transfer t)
     return text[t];
 }
 
-/* How good constants are that were fitted. */
-static const char *costs_text(const weft_calibrated *c, weft_arena *a)
-{
-    return weft_arena_print(a, "%s: \u00b1%.0f %% (held out, %lld %s)", c->device,
-                            100 * c->held_out_median, (long long)c->rows, c->what);
-}
-
 void weft_platform_text(const weft_platform *p, int width, FILE *to)
 {
     weft_arena *a = weft_arena_new();
@@ -390,8 +384,7 @@ void weft_platform_text(const weft_platform *p, int width, FILE *to)
     weft_print_field(to, g.width, "transfers", transfer_text(p->transfer));
     if (p->software != WEFT_SOFTWARE_GRAPH)
         weft_print_field(to, g.width, "software", weft_software_name(p->software));
-    if (p->calibrated.rows > 0)
-        weft_print_field(to, g.width, "costs", costs_text(&p->calibrated, a));
+    weft_print_field(to, g.width, "costs", weft_accuracy_text(p, a));
     print_devices(&g);
     print_links(&g);
     print_matrix(&g);
@@ -499,19 +492,6 @@ static weft_doc *matrix_doc(const weft_platform *p, bool is_latency, weft_arena 
     return rows;
 }
 
-static weft_doc *calibrated_doc(const weft_calibrated *c, weft_arena *a)
-{
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
-
-    weft_put_text(a, d, "device", c->device);
-    weft_put_int(a, d, "rows", c->rows);
-    weft_put_text(a, d, "what", c->what);
-    weft_put_real(a, d, "held_out_median", c->held_out_median);
-    weft_put_real(a, d, "p90", c->held_out_p90);
-    weft_put_real(a, d, "rho", c->rho);
-    return d;
-}
-
 weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
@@ -525,8 +505,7 @@ weft_doc *weft_platform_doc(const weft_platform *p, weft_arena *a)
         weft_put_text(a, d, "software", weft_software_name(p->software));
     weft_put_bool(a, d, "overlap", p->hides);
     weft_put_text(a, d, "hash", weft_arena_print(a, "%016llx", (unsigned long long)p->hash));
-    if (p->calibrated.rows > 0)
-        weft_doc_put(a, d, "calibrated", calibrated_doc(&p->calibrated, a));
+    weft_doc_put(a, d, "costs", weft_accuracy_doc(p, a));
     weft_doc_put(a, d, "devices", devices_doc(p, a));
     weft_doc_put(a, d, "switches", weft_texts_doc(p->switch_name, p->n_switches, a));
     weft_doc_put(a, d, "links", links_doc(p, a));

@@ -59,6 +59,7 @@ weft_doc *weft_kernels_doc(const weft_model *m, weft_software s, weft_arena *a);
 /* Everything a report of a plan shows. */
 typedef struct weft_report {
     const weft_problem *problem;
+    const weft_platform *platform; /* NULL: a file of tasks */
     const weft_solution *solution;
     const weft_plan_origin *origin;
     double best_single_s;    /* value of the best single device; NAN if no device can do all */

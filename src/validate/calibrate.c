@@ -340,10 +340,11 @@ static weft_status prepare(const weft_measured *m, const char *on, weft_platform
         double seconds;
 
         if (row->what == WEFT_MEASURED_SUM)
-            return weft_fail(WEFT_E_INPUT,
-                             "%s:%d: column 'what' is 'allreduce', expected work of one device: "
-                             "write the curve of a link into the platform (docs/validation.md)",
-                             m->file, row->line);
+            return weft_fail(
+                WEFT_E_INPUT,
+                "%s:%d: column 'what' is 'allreduce', expected work of one device as in "
+                "the rows before: links are fitted apart from devices",
+                m->file, row->line);
         WEFT_TRY(weft_ready_make(m, i, on, platforms, &ready[i]));
         if (strcmp(ready[i].platform->device[ready[i].device].kind,
                    ready[0].platform->device[ready[0].device].kind) != 0)

@@ -33,6 +33,8 @@ typedef struct weft_fit {
     int n_params;
     const weft_fitted *param;
     weft_design design;
+    weft_link_curve curve; /* of links, fitted to all-reduces of n_ranks devices; n 0: of a device */
+    int n_ranks;
     weft_score before, fitted; /* all rows with the old and with the new constants */
     weft_score held_out; /* each row by a fit that has not seen its group; n 0: one group only */
 } weft_fit;
@@ -40,6 +42,10 @@ typedef struct weft_fit {
 /* All rows must run on the same kind of device. Everything lives in `a`. */
 WEFT_CHECKED weft_status weft_fit_make(const weft_measured *m, const char *on,
                                        const weft_fit_options *o, weft_arena *a, weft_fit *out);
+/* Of all-reduces, fit_links.c: weft_fit_links instead. */
+bool weft_fit_is_of_links(const weft_measured *m);
+WEFT_CHECKED weft_status weft_fit_links(const weft_measured *m, const char *on, weft_arena *a,
+                                        weft_fit *out);
 /* The platform `on` with the constants of the fit and the key `calibrated`, as a YAML file. */
 WEFT_CHECKED weft_status weft_fit_platform(const weft_fit *f, const char *on, weft_arena *a,
                                            const char **out);

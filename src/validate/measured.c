@@ -62,6 +62,7 @@ static const weft_option rnn_params[] = {
 static const weft_option infer_params[] = {
     SIZE_OR(weft_infer_shape, batch, 1, 1, "items at once"),
     SIZE_OR(weft_infer_shape, tokens, 1, 1, "tokens of an item"),
+    {WEFT_TEXT(weft_infer_shape, beside), 0, 0, 0, "a device at work meanwhile", "", NULL},
     WEFT_OPTIONS_END,
 };
 
@@ -79,6 +80,8 @@ static const weft_option train_params[] = {
                                                              "gpipe|1f1b|interleaved"},
     {WEFT_TEXT(weft_train_shape, recompute), 0, 0, 0, "of activations",        "none",
                                                              "none|selective|full"   },
+    {WEFT_TEXT(weft_train_shape, recipe),    0, 0, 0, "bytes kept per parameter", "16",
+                                                     "16|18|20"},
     WEFT_OPTIONS_END,
 };
 
@@ -227,8 +230,11 @@ static weft_status read_type(const reader *r, const weft_csv_row *row, weft_meas
 
     out->is_tf32 = strcmp(name, "tf32") == 0;
     out->type = out->is_tf32 ? WEFT_F32 : weft_dtype_find(name);
-    if (kinds[out->what].has_type && out->type == WEFT_TYPE_UNKNOWN)
-        return fail_field(r, row, C_TYPE, "an element type like f32, tf32, f16, bf16 or i8");
+    if (kinds[out->what].has_type && !weft_dtype_is_float(out->type) &&
+        !weft_dtype_is_integer(out->type))
+        return fail_field(r, row, C_TYPE, "a type of numbers like f32, tf32, f16, bf16 or i8");
+    if (!kinds[out->what].has_type && *name != '\0')
+        return fail_field(r, row, C_TYPE, "nothing: sums have no type");
     return WEFT_OK;
 }
 
@@ -267,7 +273,9 @@ static weft_status read_unit(const reader *r, const weft_csv_row *row, weft_meas
     double scale = 1;
 
     out->unit = unit;
-    out->seconds = count_of(out, unit) / out->published;
+    out->is_ratio = strcmp(unit, "x") == 0 && out->what == WEFT_MEASURED_INFER &&
+                    *((const weft_infer_shape *)out->shape)->beside != '\0';
+    out->seconds = out->is_ratio ? out->published : count_of(out, unit) / out->published;
     for (int i = 0; i < 3; i++, scale /= 1000)
         if (strcmp(unit, times[i]) == 0)
             out->seconds = out->published * scale;
@@ -360,6 +368,7 @@ weft_status weft_measured_parse(const char *text, size_t n, const char *file, co
     *out = (weft_measured){.file = file,
                            .summary = remark(text, n, "summary", a),
                            .recorded = remark(text, n, "recorded", a),
+                           .family = remark(text, n, "family", a),
                            .has_choices = regret != NULL && strcmp(regret, "group") == 0,
                            .n = r.csv.n_rows,
                            .row = row};

@@ -27,12 +27,13 @@ typedef struct weft_rnn_shape {
 
 typedef struct weft_infer_shape {
     int64_t batch, tokens;
+    const char *beside; /* a device at work meanwhile that shares the memory; "": none */
 } weft_infer_shape;
 
 /* A step of training that is cut as the row says, in the words of weft train --exactly. */
 typedef struct weft_train_shape {
     int64_t batch, tokens, tp, pp, dp, mbs, chunks, zero, sp;
-    const char *schedule, *recompute;
+    const char *schedule, *recompute, *recipe;
 } weft_train_shape;
 
 typedef struct weft_sum_shape {
@@ -69,14 +70,16 @@ typedef struct weft_measured_row {
     bool has_software; /* it says which; else the platform does */
     weft_software software;
     const void *shape;
+    bool is_ratio;    /* how much longer it takes beside another device than alone */
     double published; /* in `unit` */
-    double seconds;   /* the same as a time */
+    double seconds;   /* the same as a time, or the ratio */
 } weft_measured_row;
 
 /* A table of them. Lines "# key: value" before the header say more; NULL: not given. */
 typedef struct weft_measured {
     const char *file, *summary, *recorded;
-    bool has_choices; /* "# regret: group": rows of one group are choices of one problem */
+    const char *family; /* sets of one family are also counted together */
+    bool has_choices;   /* "# regret: group": rows of one group are choices of one problem */
     int n;
     const weft_measured_row *row;
 } weft_measured;
@@ -103,9 +106,12 @@ typedef struct weft_ready {
     const weft_measured_row *row;
     const weft_platform *platform;
     const char *platform_name;
-    int device;           /* the first of its kind */
-    weft_design design;   /* of the device, with the constants of the row */
-    weft_work_key key;    /* products, convolutions, recurrent layers */
+    int device;         /* the first of its kind */
+    weft_design design; /* of the device, with the constants of the row */
+    double alone,
+        beside;        /* memory bandwidth with nobody beside it, and as the row says, as a part of
+                             what the platform counts on */
+    weft_work_key key; /* products, convolutions, recurrent layers */
     weft_work_keys *keys; /* networks, else NULL */
     struct weft_model *network;
 } weft_ready;

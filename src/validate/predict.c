@@ -265,6 +265,28 @@ static weft_status make_work(const weft_measured_row *r, weft_ready *out)
     }
 }
 
+/* A row is of a device that has a shared memory for itself, or with one other at work. */
+static weft_status find_beside(const weft_measured_row *row, weft_ready *out)
+{
+    const weft_device *d = &out->platform->device[out->device], *other;
+    const weft_infer_shape *s = row->what == WEFT_MEASURED_INFER ? row->shape : NULL;
+    double counted = d->design->value[WEFT_P_BANDWIDTH];
+    int found;
+
+    out->alone = out->beside = d->pool > 0 ? d->alone_bytes_per_s / counted : 1;
+    if (s == NULL || *s->beside == '\0')
+        return WEFT_OK;
+    WEFT_TRY(find_device(out->platform, s->beside, &found));
+    other = &out->platform->device[found];
+    if (found == out->device || d->pool == 0 || other->pool != d->pool)
+        return weft_fail(WEFT_E_INPUT,
+                         "column 'params': beside is '%.60s', expected another device that shares "
+                         "the memory of '%s'",
+                         s->beside, d->name);
+    out->beside *= fmin(1, d->pool_bytes_per_s / (d->alone_bytes_per_s + other->alone_bytes_per_s));
+    return WEFT_OK;
+}
+
 weft_status weft_ready_make(const weft_measured *m, int i, const char *on,
                             weft_platforms *platforms, weft_ready *out)
 {
@@ -275,6 +297,8 @@ weft_status weft_ready_make(const weft_measured *m, int i, const char *on,
     status = open_platform(platforms, out->platform_name, &out->platform);
     if (status == WEFT_OK)
         status = find_device(out->platform, row->device, &out->device);
+    if (status == WEFT_OK)
+        status = find_beside(row, out);
     if (status == WEFT_OK)
         status = make_work(row, out);
     if (status != WEFT_OK)
@@ -321,19 +345,13 @@ static double sum_s(const weft_ready *r)
     return weft_ring_s(&slowest, (int)s->ranks, WEFT_ALL_REDUCE, (double)s->bytes);
 }
 
-weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, double *out)
+static weft_status operators_s(const weft_ready *r, const weft_design *design, double *out)
 {
     const weft_device_row *model = weft_device_row_of(design->model);
     int missing;
 
     if (r->keys != NULL)
         return network_s(r, design, out);
-    if (r->row->what == WEFT_MEASURED_TRAIN)
-        return weft_ready_train_s(r, out);
-    if (r->row->what == WEFT_MEASURED_SUM) {
-        *out = sum_s(r);
-        return WEFT_OK;
-    }
     missing = model->missing ? model->missing(design, &r->key) : -1;
     if (missing >= 0)
         return weft_fail(
@@ -341,5 +359,26 @@ weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, d
             r->platform->device[r->device].name, weft_param_key(design->model, missing),
             weft_measured_kind_of(r->row->what)->plural, weft_dtype_name(r->row->type));
     *out = weft_design_cost(design, &r->key).seconds;
+    return WEFT_OK;
+}
+
+weft_status weft_ready_seconds(const weft_ready *r, const weft_design *design, double *out)
+{
+    weft_design shared = *design, alone = *design;
+    double alone_s;
+
+    if (r->row->what == WEFT_MEASURED_TRAIN)
+        return weft_ready_train_s(r, out);
+    if (r->row->what == WEFT_MEASURED_SUM) {
+        *out = sum_s(r);
+        return WEFT_OK;
+    }
+    shared.value[WEFT_P_BANDWIDTH] *= r->beside;
+    alone.value[WEFT_P_BANDWIDTH] *= r->alone;
+    WEFT_TRY(operators_s(r, &shared, out));
+    if (!r->row->is_ratio)
+        return WEFT_OK;
+    WEFT_TRY(operators_s(r, &alone, &alone_s));
+    *out /= alone_s;
     return WEFT_OK;
 }

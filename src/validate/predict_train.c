@@ -14,7 +14,7 @@ static weft_status read_cut(const weft_train_shape *s, weft_arena *a, weft_train
         (long long)s->tp, (long long)s->pp, (long long)s->dp, (long long)s->mbs, s->schedule,
         s->recompute, (long long)s->zero, (long long)s->chunks, (long long)s->sp);
 
-    *out = (weft_train_constraints){.batch = s->batch};
+    *out = (weft_train_constraints){.batch = s->batch, .recipe = weft_recipe_find(s->recipe)};
     return weft_train_exactly("column 'params'", text, out);
 }
 

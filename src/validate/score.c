@@ -89,6 +89,45 @@ weft_status weft_score_make(const weft_measured *m, const char *on, weft_arena *
     return status;
 }
 
+/* --- families -------------------------------------------------------------------------------- */
+
+static bool is_of_family(const weft_score *s, const char *family)
+{
+    return family != NULL && s->measured->family != NULL &&
+           strcmp(s->measured->family, family) == 0;
+}
+
+bool weft_score_family(const weft_score *s, int n, int i, weft_arena *a, weft_score *out)
+{
+    const char *family = s[i].measured->family;
+    double *published, *predicted;
+    int n_rows = 0, n_sets = 0, first = n;
+
+    for (int k = 0; k < n; k++)
+        if (is_of_family(&s[k], family)) {
+            first = first < k ? first : k;
+            n_rows += s[k].n;
+            n_sets++;
+        }
+    if (n_sets < 2 || first != i)
+        return false;
+    published = WEFT_NEW(a, double, n_rows);
+    predicted = WEFT_NEW(a, double, n_rows);
+    n_rows = 0;
+    for (int k = 0; k < n; k++)
+        for (int row = 0; row < s[k].n && is_of_family(&s[k], family); row++) {
+            published[n_rows] = s[k].published_s[row];
+            predicted[n_rows++] = s[k].predicted_s[row];
+        }
+    *out = (weft_score){.measured = WEFT_NEW(a, weft_measured, 1),
+                        .name = weft_arena_print(a, "%s, together", family),
+                        .n = n_rows,
+                        .published_s = published,
+                        .predicted_s = predicted};
+    weft_score_sum(out, a);
+    return true;
+}
+
 /* --- recorded figures ------------------------------------------------------------------------ */
 
 typedef struct recorded_percent {

@@ -28,12 +28,16 @@ WEFT_CHECKED weft_status weft_score_make(const weft_measured *m, const char *on,
                                          weft_score *out);
 /* The statistics of rows whose times are known: fills what follows predicted_s. */
 void weft_score_sum(weft_score *s, weft_arena *a);
+/* All rows of the scores whose sets are of the family of s[i], if that is the first of two or more of
+ * it; else false. */
+bool weft_score_family(const weft_score *s, int n, int i, weft_arena *a, weft_score *out);
 WEFT_CHECKED weft_status weft_recorded_read(const weft_measured *m, weft_recorded *out);
 /* NULL, or what is worse than recorded; rounding of the last digit is forgiven. */
 const char *weft_score_worse(const weft_score *s, const weft_recorded *r, weft_arena *a);
 
 void weft_score_text(const weft_score *s, FILE *to);
 void weft_score_markdown(const weft_score *s, FILE *to);
+weft_doc *weft_score_figures_doc(const weft_score *s, weft_arena *a); /* without rows */
 weft_doc *weft_score_doc(const weft_score *s, weft_arena *a);
 /* One line a set. */
 void weft_scores_text(const weft_score *s, int n, FILE *to);

@@ -2,6 +2,7 @@
 /* write_fit.c: what a fit found, and the platform file with it. */
 #define _POSIX_C_SOURCE 200809L
 #include "calibrate.h"
+#include "collective.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,10 +24,38 @@ static void print_errors(const char *what, const weft_score *s, FILE *to)
     fputc('\n', to);
 }
 
+static void print_all_errors(const weft_fit *f, FILE *to)
+{
+    fputc('\n', to);
+    print_errors("error before:", &f->before, to);
+    print_errors("error of the fit:", &f->fitted, to);
+    if (f->n_folds > 0)
+        print_errors(f->curve.n > 0 ? "held out by size:" : "held out by group:", &f->held_out, to);
+    else
+        fputs("held out by group: not known, all rows are of one group\n", to);
+}
+
+static void print_curve(const weft_fit *f, FILE *to)
+{
+    char bytes[32], rate[48];
+
+    fprintf(to, "links: %d all-reduces of %d devices, %d sizes\n\n%-20s %12s\n", f->n_rows,
+            f->n_ranks, f->curve.n, "message", "bandwidth");
+    for (int i = 0; i < f->curve.n; i++)
+        fprintf(
+            to, "%-20s %12s\n", weft_format_bytes(f->curve.bytes[i], bytes),
+            weft_unit_print(f->curve.bytes[i] / f->curve.seconds[i], WEFT_UNIT_BYTES_PER_S, rate));
+    print_all_errors(f, to);
+}
+
 void weft_fit_text(const weft_fit *f, FILE *to)
 {
     char before[48], after[48];
 
+    if (f->curve.n > 0) {
+        print_curve(f, to);
+        return;
+    }
     fprintf(to, "device %s: %d rows (%s) in %d groups\n\n", f->device, f->n_rows, f->what,
             f->n_groups);
     fprintf(to, "%-20s %12s %12s\n", "constant", "before", "fitted");
@@ -34,13 +63,7 @@ void weft_fit_text(const weft_fit *f, FILE *to)
         fprintf(to, "%-20s %12s %12s\n", f->param[i].param->key,
                 constant(f->param[i].param, f->param[i].before, before),
                 constant(f->param[i].param, f->param[i].after, after));
-    fputc('\n', to);
-    print_errors("error before:", &f->before, to);
-    print_errors("error of the fit:", &f->fitted, to);
-    if (f->n_folds > 0)
-        print_errors("held out by group:", &f->held_out, to);
-    else
-        fputs("held out by group: not known, all rows are of one group\n", to);
+    print_all_errors(f, to);
 }
 
 static weft_doc *errors_doc(const weft_score *s, weft_arena *a)
@@ -57,6 +80,7 @@ static weft_doc *errors_doc(const weft_score *s, weft_arena *a)
 weft_doc *weft_fit_doc(const weft_fit *f, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *curve = weft_doc_new(a, WEFT_DOC_LIST);
 
     weft_put_text(a, d, "schema", "weft.calibration/1");
     weft_put_text(a, d, "device", f->device);
@@ -73,6 +97,15 @@ weft_doc *weft_fit_doc(const weft_fit *f, weft_arena *a)
         weft_doc_add(a, list, p);
     }
     weft_doc_put(a, d, "constants", list);
+    for (int i = 0; i < f->curve.n; i++) {
+        weft_doc *p = weft_doc_new(a, WEFT_DOC_LIST);
+
+        weft_doc_add(a, p, weft_doc_new_real(a, f->curve.bytes[i]));
+        weft_doc_add(a, p, weft_doc_new_real(a, f->curve.bytes[i] / f->curve.seconds[i]));
+        weft_doc_add(a, curve, p);
+    }
+    if (f->curve.n > 0)
+        weft_doc_put(a, d, "curve", curve);
     weft_doc_put(a, d, "before", errors_doc(&f->before, a));
     weft_doc_put(a, d, "fitted", errors_doc(&f->fitted, a));
     weft_doc_put(a, d, "held_out",
@@ -219,26 +252,115 @@ static void put_calibrated(const weft_fit *f, weft_doc *platform, weft_arena *a)
     weft_doc_set(a, platform, "calibrated", d);
 }
 
-weft_status weft_fit_platform(const weft_fit *f, const char *on, weft_arena *a, const char **out)
+/* --- curves of links -------------------------------------------------------------------------- */
+
+static const char *text_of(const weft_doc *platform, weft_arena *a)
 {
-    weft_file file;
-    weft_preset preset;
-    const weft_doc *read = NULL;
-    weft_doc *platform, *device;
-    weft_status status;
     char *text = NULL;
     size_t size = 0;
-    FILE *to;
+    const char *copy;
+    FILE *to = open_memstream(&text, &size);
+
+    if (to == NULL)
+        return NULL;
+    print_block(platform, 0, a, to);
+    (void)fclose(to);
+    copy = weft_arena_text(a, text, size);
+    free(text);
+    return copy;
+}
+
+/* A list of links with the curve instead of what it had. */
+static weft_doc *with_curve(const weft_doc *link, const weft_link_curve *c, weft_arena *a)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *curve = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < link->n; i++)
+        if (strcmp(link->key[i], "bandwidth") != 0 && strcmp(link->key[i], "curve") != 0)
+            weft_doc_put(a, d, link->key[i], link->item[i]);
+    for (int i = 0; i < c->n; i++) {
+        weft_doc *point = weft_doc_new(a, WEFT_DOC_LIST);
+
+        weft_doc_add(a, point, weft_doc_new_text(a, weft_arena_print(a, "%.12gB", c->bytes[i])));
+        weft_doc_add(
+            a, point,
+            weft_doc_new_text(a, weft_arena_print(a, "%.12gB/s", c->bytes[i] / c->seconds[i])));
+        weft_doc_add(a, curve, point);
+    }
+    weft_doc_put(a, d, "curve", curve);
+    return d;
+}
+
+/* Do sums take rings of the fitted curve on this platform? */
+static bool has_curve(const weft_fit *f, const char *text, const char *on)
+{
+    weft_platform *p;
+    weft_link_cost slowest = WEFT_LINK_COST_NONE;
+    double bytes = f->curve.bytes[f->curve.n / 2], seconds = f->curve.seconds[f->curve.n / 2];
+
+    if (weft_platform_parse(text, strlen(text), on, &p) != WEFT_OK)
+        return false;
+    for (int d = 0; d < f->n_ranks; d++)
+        weft_link_cost_take(p, d, (d + 1) % f->n_ranks, &slowest);
+    seconds = (weft_link_cost_s(&slowest, bytes) - slowest.latency_s) / seconds;
+    weft_platform_free(p);
+    return seconds > 1 - 1e-6 && seconds < 1 + 1e-6;
+}
+
+static weft_status try_links(const weft_fit *f, weft_doc *platform, weft_doc *in, const char *on,
+                             weft_arena *a, const char **out)
+{
+    weft_doc *links = weft_arena_copy(a, weft_doc_get(in, "links"), sizeof *links);
+
+    links->item = weft_arena_copy(a, links->item, (size_t)links->n * sizeof *links->item);
+    weft_doc_set(a, in, "links", links);
+    for (int i = 0; i < links->n && *out == NULL; i++) {
+        weft_doc *was = links->item[i];
+        const char *text;
+
+        links->item[i] = with_curve(was, &f->curve, a);
+        text = text_of(platform, a);
+        if (text != NULL && has_curve(f, text, on))
+            *out = text;
+        links->item[i] = was;
+    }
+    return WEFT_OK;
+}
+
+/* The first list of links that makes rings take what was fitted: of a group, then of the whole. */
+static weft_status put_curve(const weft_fit *f, weft_doc *platform, const char *on, weft_arena *a,
+                             const char **out)
+{
+    const weft_doc *groups = weft_doc_get(platform, "groups");
+
+    *out = NULL;
+    weft_doc_set(a, platform, "collectives", weft_doc_new_text(a, "ring"));
+    for (int i = 0; groups && i < groups->n; i++)
+        if (weft_doc_get(groups->item[i], "links") != NULL)
+            WEFT_TRY(try_links(f, platform, groups->item[i], on, a, out));
+    if (*out == NULL && weft_doc_get(platform, "links") != NULL)
+        WEFT_TRY(try_links(f, platform, platform, on, a, out));
+    if (*out == NULL)
+        return weft_fail(WEFT_E_INPUT,
+                         "%s: no single list of links carries the sums of the first %d devices: "
+                         "write the curve into the platform (--json prints it)",
+                         on, f->n_ranks);
+    return WEFT_OK;
+}
+
+weft_status weft_fit_platform(const weft_fit *f, const char *on, weft_arena *a, const char **out)
+{
+    const weft_doc *read = NULL;
+    weft_doc *platform, *device;
 
     if (!(f->held_out.errors.p90 <= MOST_ERROR && f->held_out.errors.median <= MOST_ERROR))
         return weft_fail(WEFT_E_INPUT,
                          "the rows cannot be fitted: no constants of '%s' come near them",
                          f->device);
-    WEFT_TRY(weft_preset_open(on, false, &file, &preset));
-    status = weft_doc_parse(preset.text, preset.size, on, a, &read);
-    weft_file_close(&file);
-    WEFT_TRY(status);
+    WEFT_TRY(weft_platform_read(on, a, &read));
     platform = weft_arena_copy(a, read, sizeof *read);
+    if (f->curve.n > 0)
+        return put_curve(f, platform, on, a, out);
     device = find_device(platform, f->device);
     if (device == NULL || weft_doc_get(device, "designs"))
         return weft_fail(WEFT_E_INPUT,
@@ -248,12 +370,8 @@ weft_status weft_fit_platform(const weft_fit *f, const char *on, weft_arena *a, 
         put_constant(device, &f->param[i], a);
     if (f->n_folds > 0)
         put_calibrated(f, platform, a);
-    to = open_memstream(&text, &size);
-    if (to == NULL)
+    *out = text_of(platform, a);
+    if (*out == NULL)
         return weft_fail(WEFT_E_INTERNAL, "no memory for the text of a platform");
-    print_block(platform, 0, a, to);
-    (void)fclose(to);
-    *out = weft_arena_text(a, text, size);
-    free(text);
     return WEFT_OK;
 }

@@ -158,9 +158,9 @@ void weft_scores_markdown(const weft_score *s, int n, FILE *to)
     }
 }
 
-weft_doc *weft_score_doc(const weft_score *s, weft_arena *a)
+weft_doc *weft_score_figures_doc(const weft_score *s, weft_arena *a)
 {
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *rows = weft_doc_new(a, WEFT_DOC_LIST);
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_put_text(a, d, "set", s->name);
     weft_put_text(a, d, "summary", s->measured->summary);
@@ -175,6 +175,13 @@ weft_doc *weft_score_doc(const weft_score *s, weft_arena *a)
         weft_put_real(a, d, "regret", s->regret);
         weft_put_real(a, d, "mean_regret", s->mean_regret);
     }
+    return d;
+}
+
+weft_doc *weft_score_doc(const weft_score *s, weft_arena *a)
+{
+    weft_doc *d = weft_score_figures_doc(s, a), *rows = weft_doc_new(a, WEFT_DOC_LIST);
+
     for (int i = 0; i < s->n; i++) {
         const weft_measured_row *r = &s->measured->row[i];
         weft_doc *row = weft_doc_new(a, WEFT_DOC_MAP);

@@ -207,6 +207,27 @@ TEST(winograd_speeds_small_kernels_of_f32_only)
 
 /* The gradients of a convolution are products of the same three sizes: the same work in the words of
  * layer.c takes as long. */
+/* Operator by operator, pictures of f32 are put into another order for units of tf32 and back. */
+TEST(eager_convolutions_of_tf32_copy_their_pictures)
+{
+    weft_design d = v100();
+    weft_work_key k = product(WEFT_F32, 1024, 64, 64), eager;
+    double bytes = 4.0 * (1024 * 64 + 64 * 64 + 1024 * 64);
+
+    d.value[WEFT_P_PEAK_TF32] = 60e12;
+    d.value[WEFT_P_USE_TF32] = 1;
+    k.sliding[0] = (weft_sliding){1, 1};
+    eager = k;
+    eager.is_eager = true;
+    CHECK_SAME(seconds(&d, &eager), seconds(&d, &k) + 2 * bytes / 900e9);
+    CHECK_SAME(weft_design_cost(&d, &eager).memory_bytes, 3 * bytes);
+    d.value[WEFT_P_USE_TF32] = 0;
+    CHECK_SAME(seconds(&d, &eager), seconds(&d, &k));
+    eager.sliding[0].kernel = 0; /* a product */
+    d.value[WEFT_P_USE_TF32] = 1;
+    CHECK_SAME(weft_design_cost(&d, &eager).memory_bytes, bytes);
+}
+
 TEST(gradients_of_convolutions_are_products)
 {
     weft_design d = v100();
@@ -354,6 +375,7 @@ int main(void)
         cmocka_unit_test(small_amounts_move_slower),
         cmocka_unit_test(recurrent_steps_wait_for_each_other),
         cmocka_unit_test(winograd_speeds_small_kernels_of_f32_only),
+        cmocka_unit_test(eager_convolutions_of_tf32_copy_their_pictures),
         cmocka_unit_test(gradients_of_convolutions_are_products),
         cmocka_unit_test(channels_that_do_not_fit_run_without_matrix_units),
         cmocka_unit_test(no_product_exceeds_the_peak_and_more_speed_never_hurts),

@@ -46,7 +46,7 @@ TEST(what_is_wrong_is_named_with_line_and_column)
         {HEAD "gemm,m=1 n=1 q=1,f16,1,s\n",       "t.csv:2: column 'params': "                           },
         {HEAD "gemm,m=-1 n=1 k=1,f16,1,s\n",      "t.csv:2: column 'params': "                           },
         {HEAD "gemm,m=1 n=1 k=1,f15,1,s\n",
-         "t.csv:2: column 'type' is 'f15', expected an element type"                                     },
+         "t.csv:2: column 'type' is 'f15', expected a type of numbers"                                   },
         {HEAD "gemm,m=1 n=1 k=1,f16,1,h\n",       "t.csv:2: column 'unit' is 'h', expected s, ms or us"  },
         {HEAD "gemm,m=1 n=1 k=1,f16,1,items/s\n", "t.csv:2: column 'unit' is 'items/s'"                  },
         {HEAD "gemm,m=1 n=1 k=1,f16,-3,s\n",
