@@ -398,7 +398,10 @@ static weft_status report_begin(const weft_opened *p, const weft_plan_origin *o,
                        .origin = o,
                        .best_single_s = usual.single_s,
                        .best_single = usual.single,
-                       .heft_s = usual.heft_s};
+                       .heft_s = usual.heft_s,
+                       .replicas_s = usual.replicas_s,
+                       .n_replicas = usual.n_replicas,
+                       .samples = o && o->model ? weft_samples_of(o, a) : NAN};
     return WEFT_OK;
 }
 
@@ -454,6 +457,8 @@ static int beside(const void *report, weft_claim *list)
         list[n++] = weft_claim_plan("single", r->best_single_s, 0);
     if (is_same_question(r->problem, r->heft_s))
         list[n++] = weft_claim_plan("heft", r->heft_s, 0);
+    if (r->problem->constraints.is_mixed && is_same_question(r->problem, r->replicas_s))
+        list[n++] = weft_claim_plan("replicas", r->replicas_s, 0);
     return n;
 }
 
