@@ -475,7 +475,7 @@ static weft_status deploy(const weft_check_result *v, weft_arena *a, weft_deploy
 
     if (s->plan.n_variants > 1)
         return weft_fail(WEFT_E_INPUT, "the plan sends items different ways, each with devices of "
-                                       "its own: plan without --mix to split the network");
+                                       "its own: plan with --no-mix to split the network");
     if (c->model == NULL)
         return weft_fail(WEFT_E_INPUT, "this is a plan of tasks, not of a network: there is "
                                        "nothing to split");

@@ -132,6 +132,8 @@ const char *weft_remake_place(const void *report, const weft_remake *m, weft_are
         add(&l, "--contiguous");
     if (constraints->is_mixed)
         add(&l, "--mix");
+    else if (constraints->goal == WEFT_THROUGHPUT && !constraints->is_contiguous)
+        add(&l, "--no-mix");
     if (constraints->is_calls)
         add_flag(&l, "--semantics", "calls");
     return end(&l, r->origin, m);
