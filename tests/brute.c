@@ -171,6 +171,43 @@ static bool is_pipeline(const brute *b)
     return is_free;
 }
 
+static bool has_run(const brute *b, const int *segment, int u)
+{
+    for (int i = b->p->pred_at[u]; i < b->p->pred_at[u + 1]; i++)
+        if (segment[b->p->pred[i]] < 0)
+            return false;
+    return segment[u] < 0;
+}
+
+/* Segments as docs/simulator.md has them. */
+static bool keeps_segments(const brute *b)
+{
+    const weft_constraints *c = &b->p->constraints;
+    int segment[BRUTE_MOST_TASKS], n = 0, n_tasks = b->p->n_tasks, first = 0;
+
+    memset(segment, -1, sizeof segment);
+    while (first < n_tasks) {
+        int n_inside = 0;
+        double seconds = 0;
+
+        for (first = 0; first < n_tasks && !has_run(b, segment, first);)
+            first++;
+        for (int u = 0; first < n_tasks && u < n_tasks; u++) {
+            if (b->device[u] != b->device[first] || !has_run(b, segment, u))
+                continue;
+            segment[u] = n;
+            n_inside++;
+            seconds += weft_task_s(b->p, u, b->device[u]);
+            u = -1; /* it may have made others ready */
+        }
+        if (first < n_tasks &&
+            (n_inside < c->least_segment_tasks || seconds < c->least_segment_s * (1 - 1e-9)))
+            return false;
+        n += n_inside > 0;
+    }
+    return c->most_segments == 0 || n <= c->most_segments;
+}
+
 static void try_all(brute *b, double value);
 
 static void try_one(brute *b, int u, int d, double value)
@@ -192,7 +229,8 @@ static void try_all(brute *b, double value)
 {
     if (value >= b->best)
         return;
-    if (b->n_done == b->p->n_tasks && (!b->p->constraints.is_contiguous || is_pipeline(b)))
+    if (b->n_done == b->p->n_tasks && (!b->p->constraints.is_contiguous || is_pipeline(b)) &&
+        keeps_segments(b))
         b->best = b->is_simulated ? fmin(b->best, simulated(b)) : value;
     for (int u = 0; u < b->p->n_tasks; u++) {
         if (!is_ready(b, u))
@@ -229,8 +267,8 @@ static brute new_brute(const weft_problem *p, int n_usable)
 
     CHECK(p->n_tasks <= BRUTE_MOST_TASKS && p->n_devices <= BRUTE_MOST_DEVICES);
     b.is_stream = p->constraints.goal == WEFT_THROUGHPUT;
-    b.is_simulated = p->transfer != WEFT_OVERLAP || p->constraints.most_latency_s > 0 ||
-                     p->constraints.most_period_s > 0;
+    b.is_simulated = p->transfer != WEFT_OVERLAP || p->switch_s != NULL ||
+                     p->constraints.most_latency_s > 0 || p->constraints.most_period_s > 0;
     for (int d = 0; d < p->n_devices; d++)
         b.is_simulated |= p->capacity[d] < INFINITY;
     b.is_unordered = b.is_stream && !b.is_simulated;

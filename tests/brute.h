@@ -9,7 +9,7 @@ enum { BRUTE_MOST_TASKS = 9, BRUTE_MOST_DEVICES = 4 };
 
 /* The least value of the problem's goal over all legal plans that use the first n_usable devices;
  * INFINITY if there is none. For every transfer model but calls, with memory, pins and colours,
- * limits of latency and period, and pipeline stages. */
+ * limits of latency and period, pipeline stages, switches and segments. */
 double brute_optimum(const weft_problem *p, int n_usable);
 
 /* Latency under overlap of the tasks in `order` (topological, all of them), each put behind those

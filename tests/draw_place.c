@@ -253,6 +253,19 @@ static bool is_tight(const weft_problem *p)
     return false;
 }
 
+/* Switches of one problem in three, some of no time. */
+static void draw_switches(draft *d)
+{
+    double *switch_s = WEFT_NEW(d->a, double, d->k);
+    family f = draw_family(d);
+
+    if (!happens(d, 33))
+        return;
+    for (int k = 0; k < d->k; k++)
+        switch_s[k] = happens(d, 25) ? 0 : draw(d, f);
+    d->spec.switch_s = switch_s;
+}
+
 static const char *const *names(draft *d, const char *letter, int n)
 {
     const char **name = WEFT_NEW(d->a, const char *, n);
@@ -319,6 +332,7 @@ drawn_place draw_place(uint64_t seed, int n_tasks, int n_devices, weft_transfer 
         draw_capacity(&d);
     if (!d.out.is_plain)
         draw_restrictions(&d);
+    draw_switches(&d);
     finish(&d);
     weft_arena_free(d.a);
     return d.out;
@@ -380,6 +394,8 @@ const char *place_text(const weft_problem *p, weft_arena *a)
     text = weft_arena_print(a, "%s], \"transfer\": \"%s\"", text, weft_transfer_name(p->transfer));
     if (p->host >= 0)
         text = weft_arena_print(a, "%s, \"host\": \"%s\"", text, p->device_name[p->host]);
+    if (p->switch_s != NULL)
+        text = weft_arena_print(a, "%s, \"switch\": %s", text, list(p->switch_s, p->n_devices, a));
     text = weft_arena_print(a, "%s, %s, \"capacity\": %s, \"tasks\": [", text, links_text(p, a),
                             list(p->capacity, p->n_devices, a));
     for (int u = 0; u < p->n_tasks; u++)

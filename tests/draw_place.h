@@ -2,7 +2,7 @@
 /* Random and structured problems of placement: what solvers get wrong is rarely uniform. Chains,
  * forks and joins, repeated blocks, skips, loose tasks; equal, related and unrelated devices;
  * zeros, whole numbers, tenths and magnitudes from 1e-12 to 1e9; missing and asymmetric links;
- * memory that binds. Whoever includes this links draw_place.c. */
+ * memory that binds; switches that take time. Whoever includes this links draw_place.c. */
 #ifndef WEFT_DRAW_PLACE_H
 #define WEFT_DRAW_PLACE_H
 

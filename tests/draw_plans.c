@@ -75,6 +75,16 @@ static void draw_magnitudes(weft_problem *p, weft_rng *r, weft_arena *a)
     p->amount = amount;
 }
 
+/* Whole and half seconds, and none: many ties. */
+static void draw_switches(weft_problem *p, weft_rng *r, weft_arena *a)
+{
+    double *switch_s = WEFT_NEW(a, double, p->n_devices);
+
+    for (int d = 0; d < p->n_devices; d++)
+        switch_s[d] = weft_rng_below(r, 4) / 2.0;
+    p->switch_s = switch_s;
+}
+
 static weft_problem draw_variant(const weft_problem *base, weft_transfer transfer, weft_rng *r,
                                  weft_arena *a)
 {
@@ -88,6 +98,8 @@ static weft_problem draw_variant(const weft_problem *base, weft_transfer transfe
         draw_magnitudes(&p, r, a);
     if (weft_rng_below(r, 2) == 0)
         draw_routes(&p, r, a);
+    if (weft_rng_below(r, 2) == 0)
+        draw_switches(&p, r, a);
     return p;
 }
 
@@ -192,6 +204,10 @@ static void put_problem(const weft_problem *p)
     put_rows("latency", p->latency_s, p->n_devices, p->n_devices);
     put_rows("link", p->second_per_byte, p->n_devices, p->n_devices);
     put_routes(p);
+    if (p->switch_s != NULL) {
+        put_numbers("\"switch\":", p->switch_s, p->n_devices);
+        printf(",");
+    }
     put_tensors(p);
 }
 

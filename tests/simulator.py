@@ -18,7 +18,7 @@ Job = collections.namedtuple("Job", "length needs holds way")
 
 
 class Problem:
-    """seconds[task][device]; latency, link and route[from][to]; host (-1: none); transfer; goal; tensors."""
+    """seconds[task][device]; latency, link and route[from][to]; host (-1: none); transfer; goal; tensors; switch[device]."""
 
     def __init__(self, fields):
         self.__dict__.update(fields)
@@ -30,6 +30,15 @@ class Problem:
         amount = self.tensors[t].amount
         return self.latency[p][q] + (amount * self.link[p][q] if amount > 0 else 0.0)
 
+    def length(self, u, device):
+        """Seconds of a task where it is placed, with those of a switch if it pays for one."""
+        d, own = device[u], [v for v in self.tasks if v < u and device[v] == device[u]]
+        if self.transfer == "calls":
+            is_switched = d != self.host and not own
+        else:
+            is_switched = any(device[m] != d and not any(m in self.makers[v] for v in own) for m in self.makers[u])
+        return self.seconds[u][d] + (self.switch[d] if is_switched else 0)
+
     def homes(self, device):
         """Where each tensor is made, or lies at time 0 (-1: everywhere)."""
         return [self.host if x.producer < 0 else device[x.producer] for x in self.tensors]
@@ -37,7 +46,7 @@ class Problem:
 
 def order_of(p, device, start):
     """The tasks in the order of the plan; not all of them if it contradicts the dependences."""
-    listed, length = [], [p.seconds[u][device[u]] for u in p.tasks]
+    listed, length = [], [p.length(u, device) for u in p.tasks]
     for _ in p.tasks:
         left = [u for u in p.tasks if u not in listed]
         free = [u for u in left if p.makers[u] <= set(listed)
@@ -55,8 +64,8 @@ def jobs_of(p, device, start):
             held = {"overlap": [], "contend": [("link", k) for k in p.route[home[t]][q]], "block": [home[t], q]}
             jobs[0, t, q] = Job(length, needs, set(held[p.transfer] if length > 0 else []), (home[t], q))
     for u in order_of(p, device, start):
-        d, length = device[u], p.seconds[u][device[u]]
-        needs = {(1, v) for v in before[d] if length > 0 or p.seconds[v][d] > 0}
+        d, length = device[u], p.length(u, device)
+        needs = {(1, v) for v in before[d] if length > 0 or jobs[1, v].length > 0}
         needs |= {(1, v) for v in p.makers[u]} | {(0, t, d) for t in p.args[u] if (0, t, d) in jobs}
         jobs[1, u] = Job(length, needs, {d} if p.transfer == "block" and length > 0 else set(), None)
         before[d].append(u)
@@ -86,7 +95,7 @@ def jobs_of_calls(p, device):
             jobs[j] = Job(p.send(j[1], a, p.host), {(1, p.tensors[j[1]].producer)}, {a}, (a, p.host))
     for u in p.tasks:
         needs = {arrival(t, device[u]) for t in p.args[u] if t in away}
-        jobs[1, u] = Job(p.seconds[u][device[u]], needs, {device[u]}, None)
+        jobs[1, u] = Job(p.length(u, device), needs, {device[u]}, None)
     for a in p.devices if is_call else ():
         outside = {available(j[1]) for j in reads[a]}
         for j, needs in zip(call[a], [outside] + [{j} for j in call[a]]):
@@ -185,7 +194,7 @@ def read_tasks(d, goal, transfer):
         "seconds": [task[x]["seconds"] for x in names], "latency": d.get("latency", [[0.0] * n] * n),
         "link": d.get("link", [[1.0] * n] * n), "route": [[[p * n + q] for q in range(n)] for p in range(n)],
         "host": d["devices"].index(d["host"]) if "host" in d else -1, "tensors": weights + sent,
-        "transfer": transfer, "goal": goal})
+        "transfer": transfer, "goal": goal, "switch": d.get("switch", [0.0] * n)})
 
 
 def main(tasks, plan):

@@ -48,6 +48,7 @@ def complain(what, faults):
 
 
 def check_case(case):
+    case.setdefault("switch", [0] * len(case["latency"]))
     case["tensors"] = [simulator.Tensor(**x) for x in case["tensors"]]
     expected = case["expect"]
     if expected is not None:
@@ -93,6 +94,8 @@ def draw_tasks(r, transfer):
     for key in ("link", "latency"):
         if r.random() < 0.7:
             d[key] = [[0 if p == q else draw_number(r, False) for q in range(n_devices)] for p in range(n_devices)]
+    if r.random() < 0.5:
+        d["switch"] = [draw_number(r, False) for _ in range(n_devices)]
     if transfer == "calls":
         d["host"] = r.choice(d["devices"])
     return d

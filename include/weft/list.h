@@ -19,7 +19,7 @@ int weft_names_count(const weft_names *names);
 const char *weft_names_at(const weft_names *names, int i);
 /* One line about it; "" where there is none (operators). */
 const char *weft_names_summary(const weft_names *names, int i);
-/* Solvers: the problem kind they are for ("place", "shard", "train", "mine"); else "". */
+/* Solvers: the problem kind they are for ("place", "shard", "train", "serve", "mine"); else "". */
 const char *weft_names_kind(const weft_names *names, int i);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ WEFT_CHECKED weft_status weft_plan_load(const char *path, weft_plan **out);
 WEFT_CHECKED weft_status weft_plan_save(const weft_plan *p, const char *path);
 void weft_plan_close(weft_plan *p); /* NULL is allowed */
 
-/* "place", "shard", "train" or "design". */
+/* "place", "shard", "train", "serve" or "design". */
 const char *weft_plan_type(const weft_plan *p);
 const char *weft_plan_json(const weft_plan *p);
 double weft_plan_value(const weft_plan *p);       /* as the file claims it; NAN: it does not */

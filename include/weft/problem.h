@@ -20,9 +20,9 @@ typedef struct weft_public_result weft_result;
 
 /* --- problems -------------------------------------------------------------------------------- */
 
-/* kind: "place", "shard", "train" or "mine". model: as for weft_model_load, or a file of tasks
- * (place). platform: as for weft_platform_load; NULL for files of tasks and for mine. Files are
- * read when it is solved. The caller closes *out. */
+/* kind: "place", "shard", "train", "serve" or "mine". model: as for weft_model_load, or a file of
+ * tasks (place) or of a fleet (serve). platform: as for weft_platform_load; NULL for files of tasks, for
+ * serve and for mine. Files are read when it is solved. The caller closes *out. */
 WEFT_CHECKED weft_status weft_problem_open(const char *kind, const char *model,
                                            const char *platform, weft_problem **out);
 void weft_problem_close(weft_problem *p); /* NULL is allowed */

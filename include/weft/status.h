@@ -28,7 +28,7 @@ typedef enum weft_status {
  * never NULL. It belongs to the library and is valid until the next call that fails. */
 const char *weft_message(void);
 
-/* The version of the library, "0.1.0". */
+/* The version of the library, "0.2.0". */
 const char *weft_version(void);
 
 #ifdef __cplusplus

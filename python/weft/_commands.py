@@ -10,6 +10,7 @@ from ._call import Progress, Stop, call
 from ._result import Result
 
 _SECONDS = ("time_limit", "deadline")  # flags that take numbers as seconds
+_PAIRS = ("dim", "pin")  # flags that take a map for NAME=VALUE
 _PLATFORMS = ("on", "platform")
 _PLANS = ("plan", "a", "b")
 
@@ -69,8 +70,12 @@ def _plain(name: str, value: Any, files: _Files) -> Any:
         value = _tasks_of_graph(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if name == "dim" and isinstance(value, dict):
+    if name in _PAIRS and isinstance(value, dict):
         return [f"{k}={v}" for k, v in value.items()]
+    if name == "together" and isinstance(value, (list_of, tuple)):
+        if all(isinstance(v, str) for v in value):
+            return ",".join(value)
+        return ";".join(",".join(v) for v in value)  # a list of groups
     if isinstance(value, dict):
         return files.write(name, value)
     if name in _SECONDS and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -153,6 +158,13 @@ def train(
 ) -> Result:
     """Pipeline stages, replicas, tensor-parallel widths, recomputation of a training step."""
     return _run("train", {"model": model, **arguments}, progress, stop)
+
+
+def serve(
+    model: Any, *, progress: Optional[Progress] = None, stop: Optional[Stop] = None, **arguments: Any
+) -> Result:
+    """Which node holds which layers of a language model: a file or a document of weft.serving/1."""
+    return _run("serve", {"model": model, **arguments}, progress, stop)
 
 
 def mine(

@@ -12,6 +12,7 @@ _TABLES = {
     "place": ("decisions", "front"),
     "shard": ("steps",),
     "train": ("stages",),
+    "serve": ("nodes",),
     "mine": ("front", "stages"),
     "compare": ("rows", "solvers"),
     "check": ("wrong",),

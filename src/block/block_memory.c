@@ -22,7 +22,8 @@
  *   backward   gradients from their maker to their last reader (those of parameters are counted as
  *              state), and what was rebuilt, all of it.
  * Each is a sum of the largest member's bytes of each tensor: never too low. What stays inside a
- * kernel is not held: all of it on one device, scores of attention on several. */
+ * kernel is not held: all of it on one device, scores of attention on several, nor are masks that
+ * only scores read. */
 #include <math.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static bool is_unheld(const memory *m, int tensor)
                                           : weft_block_is_score(m->p->net, tensor);
 }
 
-/* Bytes of results on the fullest member; what enters is whole. */
+/* Bytes of results on the fullest member; what enters is whole, or in parts of the sequence. */
 static void find_bytes(memory *m)
 {
     const weft_block_part *p = m->p;
@@ -99,7 +100,8 @@ static void find_bytes(memory *m)
                 int root = p->net->root[s->operand[k].tensor];
 
                 m->room->root[s->operand[k].tensor] = root;
-                m->room->bytes[root] = (double)m->g->tensor[root].bytes;
+                m->room->bytes[root] = (double)m->g->tensor[root].bytes /
+                                       (weft_block_in_parts(p, root) ? p->net->request->width : 1);
             }
         for (int k = 0; k < s->n_results; k++) {
             int t = s->result[k];
@@ -115,6 +117,21 @@ static void find_bytes(memory *m)
     }
 }
 
+/* Bytes of an operand in parts that are gathered for its step. */
+static double gathered_bytes(const memory *m, int place, int operand)
+{
+    int tensor = weft_block_step_at(m->p, place)->operand[operand].tensor;
+    const weft_layout *need = &chosen(m, place)->need[operand];
+    weft_layout parts;
+
+    if (!weft_block_is_exchanged(m->p, m->state, place, operand))
+        return 0;
+    parts = weft_block_parts(m->p, tensor);
+    return weft_layout_within(need, &parts)
+               ? 0
+               : weft_block_element_bytes(m->p, tensor) * (double)weft_layout_most(need);
+}
+
 /* Bytes of an operand that its step holds besides what the maker has. */
 static double copy_bytes(const memory *m, int place, int operand)
 {
@@ -122,6 +139,8 @@ static double copy_bytes(const memory *m, int place, int operand)
     const weft_layout *need = &chosen(m, place)->need[operand];
     int from = weft_block_maker(m->p, place, operand);
 
+    if (weft_block_is_exchanged(m->p, m->state, place, operand))
+        return gathered_bytes(m, place, operand);
     if (from < 0 || weft_block_edge_s(m->p, place, operand, chosen(m, from), chosen(m, place)) <= 0)
         return 0;
     return weft_block_element_bytes(m->p, x->tensor) * (double)weft_layout_most(need);
@@ -167,7 +186,8 @@ static void keep_all(memory *m)
         const weft_step *s = weft_block_step_at(m->p, i);
 
         for (int k = 0; k < s->n_operands; k++)
-            if (is_read_again(m, s, &s->operand[k]))
+            if (is_read_again(m, s, &s->operand[k]) &&
+                !weft_block_is_exchanged(m->p, m->state, i, k))
                 m->room->more[m->room->root[s->operand[k].tensor]] += copy_bytes(m, i, k);
     }
 }
@@ -482,6 +502,21 @@ static void clean_room(const memory *m)
     }
 }
 
+/* What is gathered once more for backward: the most of any step. */
+static double most_gathered(const memory *m)
+{
+    double most = 0;
+
+    for (int i = 0; i < m->p->n_steps; i++) {
+        double sum = 0;
+
+        for (int k = 0; k < weft_block_step_at(m->p, i)->n_operands; k++)
+            sum += gathered_bytes(m, i, k);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
 void weft_block_memory(const weft_block_part *p, const int *state, weft_block_cost *cost)
 {
     memory m = {.p = p, .g = p->net->graph, .state = state, .room = p->net->room};
@@ -497,7 +532,7 @@ void weft_block_memory(const weft_block_part *p, const int *state, weft_block_co
     find_last(&m);
     for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES && has_backward(&m); r++)
         mask[r] = mask_bytes(&m, r);
-    backward = backward_peak(&m);
+    backward = backward_peak(&m) + most_gathered(&m);
     again = fmax(backward, forward_peak(&m, WEFT_KEEP_ALL));
     for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES; r++) {
         double more = rebuilt(&m, r) + mask[WEFT_KEEP_ALL] - mask[r];
@@ -534,6 +569,23 @@ const char *weft_recipe_name(weft_recipe r)
     return names[r];
 }
 
+/* A constant that only scores inside of attention kernels are made with, as a causal mask: such a
+ * kernel knows it from the places. */
+static bool is_mask(const weft_block_part *p, int tensor)
+{
+    const weft_graph *g = p->net->graph;
+
+    for (int i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
+        int u = g->use[i];
+
+        if (g->node[u].phase == WEFT_FORWARD &&
+            (g->res_at[u] == g->res_at[u + 1] || g->res[g->res_at[u]] < 0 ||
+             !weft_block_is_score(p->net, g->res[g->res_at[u]])))
+            return false;
+    }
+    return p->net->update[tensor] < 0;
+}
+
 /* The first layout of a weight counts, and those of later readers that are not within it. */
 static void hold_weight(const weft_block_part *p, int tensor, const weft_layout *l, bool is_first,
                         weft_block_state *out)
@@ -543,7 +595,7 @@ static void hold_weight(const weft_block_part *p, int tensor, const weft_layout 
     double bytes = elements * weft_block_element_bytes(p, tensor);
     weft_recipe recipe = p->net->request->recipe;
 
-    out->weight_bytes += bytes;
+    out->weight_bytes += is_mask(p, tensor) ? 0 : bytes;
     if (update < 0 || !is_first)
         return;
     if (recipe == WEFT_RECIPE_18 && is_small(p->net->graph, tensor))

@@ -17,8 +17,8 @@ static void print_usage(int width, FILE *to)
     fprintf(to, "weft %s: networks woven through hardware\n\nusage: weft COMMAND ...\n\n",
             weft_version());
     for (const weft_command *const *c = weft_commands; *c != NULL; c++) {
-        fprintf(to, "  %-9s ", (*c)->name);
-        weft_print_wrapped(to, 12, width, (*c)->summary);
+        fprintf(to, "  %-11s ", (*c)->name);
+        weft_print_wrapped(to, 14, width, (*c)->summary);
     }
     fputc('\n', to);
     weft_print_wrapped(to, 0, width,
@@ -37,7 +37,18 @@ static int complain(int code)
     return code;
 }
 
-/* weft help [COMMAND], and the text of docs/cli.md. */
+/* The page of the manual of a command. */
+static int manual(const char *name)
+{
+    const weft_command *c = weft_command_find(name);
+
+    if (c == NULL)
+        return complain(WEFT_EXIT_WRONG);
+    weft_help_manual(c, stdout);
+    return WEFT_EXIT_DONE;
+}
+
+/* weft help [COMMAND], the text of docs/cli.md, and pages of the manual. */
 static int help(int argc, char **argv)
 {
     int width = weft_terminal_width() > 0 ? weft_terminal_width() : USUAL_WIDTH;
@@ -50,6 +61,8 @@ static int help(int argc, char **argv)
         }
         return WEFT_EXIT_DONE;
     }
+    if (argc == 2 && strcmp(argv[0], "--manual") == 0)
+        return manual(argv[1]);
     if (argc == 1 && weft_command_find(argv[0]) == NULL)
         return complain(WEFT_EXIT_WRONG);
     if (argc == 1)
@@ -139,6 +152,40 @@ static int run(const weft_command *c, int argc, char **argv)
     return code;
 }
 
+/* weft --version [--json]. */
+static int version(int argc, char **argv)
+{
+    if (argc == 0) {
+        printf("weft %s\n", weft_version());
+        return WEFT_EXIT_DONE;
+    }
+    if (argc > 1 || strcmp(argv[0], "--json") != 0) {
+        (void)weft_fail(WEFT_E_INPUT, "unknown word '%s' behind --version, expected --json",
+                        argv[argc > 1]);
+        return complain(WEFT_EXIT_WRONG);
+    }
+    printf("{\"schema\": \"weft.version/1\", \"name\": \"weft\", \"version\": \"%s\", "
+           "\"libraries\": [\"cbc\", \"clp\", \"sqlite\"%s%s%s]}\n",
+           weft_version(),
+#ifdef WEFT_Z3
+           ", \"z3\"",
+#else
+           "",
+#endif
+#ifdef WEFT_GRAPHVIZ
+           ", \"graphviz\"",
+#else
+           "",
+#endif
+#ifdef WEFT_MPI
+           ", \"mpi\""
+#else
+           ""
+#endif
+    );
+    return WEFT_EXIT_DONE;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const weft_command *c;
@@ -147,10 +194,8 @@ static int dispatch(int argc, char **argv)
         print_usage(USUAL_WIDTH, stderr);
         return WEFT_EXIT_WRONG;
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("weft %s\n", weft_version());
-        return WEFT_EXIT_DONE;
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return version(argc - 2, argv + 2);
     if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
         strcmp(argv[1], "-h") == 0)
         return help(argc - 2, argv + 2);

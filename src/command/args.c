@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "kind.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,23 +59,28 @@ const weft_option *weft_command_option(const weft_command *c, const char *name)
     return o;
 }
 
-/* Values of --dim and --read add up; of every other flag the last one counts. */
-static bool may_repeat(const weft_option *o)
+/* Values of some flags add up, with this between them; NULL: every other is said once. */
+static const char *between_repeated(const weft_option *o)
 {
+    static const char *const by_comma[] = {"dim", "read", "pin", "state"};
     char name[64];
 
-    return strcmp(weft_flag_name(o, name), "dim") == 0 || strcmp(name, "read") == 0 ||
-           strcmp(name, "state") == 0;
+    weft_flag_name(o, name);
+    for (size_t i = 0; i < sizeof by_comma / sizeof *by_comma; i++)
+        if (strcmp(name, by_comma[i]) == 0)
+            return ",";
+    return strcmp(name, "together") == 0 ? ";" : NULL;
 }
 
 static weft_status set_flag(const weft_command *c, const weft_option *o, const char *value,
                             void *options, weft_arena *a)
 {
     const char **field = (const char **)(void *)((char *)options + o->offset);
+    const char *between = between_repeated(o);
     char name[64];
 
-    if (may_repeat(o) && *field && **field)
-        value = weft_arena_print(a, "%s,%s", *field, value);
+    if (between != NULL && *field && **field)
+        value = weft_arena_print(a, "%s%s%s", *field, between, value);
     if (weft_options_set(c->options, options, o->name, value, a) == WEFT_OK)
         return WEFT_OK;
     /* The table's name for the field becomes the flag the user typed. */
@@ -87,7 +93,7 @@ static weft_status set_flag(const weft_command *c, const weft_option *o, const c
 weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                            const char **operand, int *n_operands, weft_arena *a)
 {
-    bool only_operands = false;
+    bool only_operands = false, is_set[MOST_FLAGS] = {false};
 
     weft_options_default(c->options, options);
     *n_operands = 0;
@@ -116,6 +122,10 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
             o = NULL;
         if (o == NULL)
             return unknown_flag(c, word);
+        if (o - c->options < MOST_FLAGS && is_set[o - c->options] && between_repeated(o) == NULL)
+            return weft_fail(WEFT_E_INPUT, "flag '%.*s' is there twice", (int)strcspn(word, "="),
+                             word);
+        is_set[o - c->options < MOST_FLAGS ? o - c->options : 0] = true;
         if (o->kind == WEFT_OPTION_FLAG && equals)
             return weft_fail(WEFT_E_INPUT, "flag '%.*s' takes no value", (int)(equals - word),
                              word);
@@ -142,40 +152,43 @@ const char *weft_flag_value(const weft_option *o, const char *name)
     static const struct {
         const char *name, *word;
     } known[] = {
-        {"output",      "FILE"    },
-        {"trace",       "FILE"    },
-        {"dot",         "FILE"    },
-        {"csv",         "FILE"    },
-        {"study",       "FILE"    },
-        {"write-model", "FILE"    },
-        {"report",      "FILE"    },
-        {"timeline",    "FILE"    },
-        {"graph",       "FILE"    },
-        {"compare",     "FILE"    },
-        {"upgrades",    "KINDS"   },
-        {"uncertainty", "PART"    },
-        {"explain",     "FILE"    },
-        {"annotate",    "FILE"    },
-        {"pareto",      "FILE"    },
-        {"on",          "PLATFORM"},
-        {"platform",    "PLATFORM"},
-        {"model",       "MODEL"   },
-        {"dim",         "NAME=N"  },
-        {"state",       "IN[=OUT]"},
-        {"dtype",       "TYPE"    },
-        {"solver",      "NAME"    },
-        {"template",    "NAME"    },
-        {"show",        "NAME"    },
-        {"time-limit",  "TIME"    },
-        {"deadline",    "TIME"    },
-        {"area",        "AREA"    },
-        {"power",       "POWER"   },
-        {"memory",      "BYTES"   },
+        {"output",        "FILE"    },
+        {"trace",         "FILE"    },
+        {"dot",           "FILE"    },
+        {"csv",           "FILE"    },
+        {"study",         "FILE"    },
+        {"write-model",   "FILE"    },
+        {"report",        "FILE"    },
+        {"timeline",      "FILE"    },
+        {"graph",         "FILE"    },
+        {"compare",       "FILE"    },
+        {"upgrades",      "KINDS"   },
+        {"uncertainty",   "PART"    },
+        {"explain",       "FILE"    },
+        {"annotate",      "FILE"    },
+        {"pareto",        "FILE"    },
+        {"on",            "PLATFORM"},
+        {"platform",      "PLATFORM"},
+        {"model",         "MODEL"   },
+        {"dim",           "NAME=N"  },
+        {"state",         "IN[=OUT]"},
+        {"dtype",         "TYPE"    },
+        {"solver",        "NAME"    },
+        {"template",      "NAME"    },
+        {"show",          "NAME"    },
+        {"time-limit",    "TIME"    },
+        {"deadline",      "TIME"    },
+        {"area",          "AREA"    },
+        {"power",         "POWER"   },
+        {"memory",        "BYTES"   },
+        {"bandwidth",     "RATE"    },
+        {"communication", "TIME"    },
+        {"speeds",        "N,N"     },
     };
 
     if (o->choices != NULL)
         return o->choices;
-    if (strstr(o->help, " folder") != NULL)
+    if (strstr(o->help, " folder") != NULL || strstr(o->help, " FOLDER") != NULL)
         return "FOLDER";
     for (size_t i = 0; i < sizeof known / sizeof known[0] && o->kind == WEFT_OPTION_TEXT; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -246,7 +259,9 @@ void weft_help_command(const weft_command *c, int width, FILE *to)
 {
     weft_arena *a = weft_arena_new();
 
-    fprintf(to, "usage: weft %s %s [flags]\n\n", c->name, c->operands);
+    weft_print_wrapped(to, 2, width,
+                       weft_arena_print(a, "usage: weft %s %s [flags]", c->name, c->operands));
+    fputc('\n', to);
     print_paragraphs(c->description, width, to);
     fprintf(to, "\nflags:\n");
     for (const weft_option *o = c->options; o->kind != WEFT_OPTION_END; o++) {
@@ -358,6 +373,27 @@ weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a, weft
     return read_dims(f->dim, a, out);
 }
 
+/* --min-segment is a number of nodes, or a time with its unit. */
+static weft_status read_segments(const weft_case_flags *w, weft_constraints *out)
+{
+    const char *text = w->min_segment;
+    size_t n_digits = strspn(text, "0123456789");
+
+    out->most_segments = (int)w->max_segments;
+    if (*text == '\0')
+        return WEFT_OK;
+    if (text[n_digits] == '\0' && n_digits < 9)
+        out->least_segment_tasks = atoi(text);
+    else if (weft_unit_parse(text, WEFT_UNIT_SECONDS, false, &out->least_segment_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--min-segment");
+    if (out->least_segment_tasks < 1 && !(out->least_segment_s > 0))
+        return weft_fail(WEFT_E_INPUT,
+                         "--min-segment is '%s', expected a number of nodes or a time above 0: 4, "
+                         "200us",
+                         text);
+    return WEFT_OK;
+}
+
 static weft_status read_limits(const weft_case_flags *w, weft_constraints *out)
 {
     if (*w->deadline) {
@@ -368,13 +404,56 @@ static weft_status read_limits(const weft_case_flags *w, weft_constraints *out)
     }
     if (w->min_throughput > 0)
         out->most_period_s = 1 / w->min_throughput;
-    if ((w->contiguous || w->mix) && out->goal != WEFT_THROUGHPUT)
-        return weft_fail(WEFT_E_INPUT, "--%s is for --goal throughput",
-                         w->mix ? "mix" : "contiguous");
+    if (w->mix && out->goal != WEFT_THROUGHPUT)
+        return weft_fail(WEFT_E_INPUT, "--mix is for --goal throughput");
     if (w->contiguous && w->mix)
         return weft_fail(WEFT_E_INPUT, "--contiguous and --mix exclude each other");
     out->is_contiguous = w->contiguous;
     out->is_mixed = w->mix;
+    WEFT_TRY(read_segments(w, out));
+    out->pin = w->pin;
+    out->together = w->together;
+    return WEFT_OK;
+}
+
+/* "1,1,2". */
+static weft_status read_speeds(const char *text, weft_arena *a, weft_task_machines *out)
+{
+    WEFT_VEC(double) speed = {0};
+
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        const char *item = weft_arena_text(a, text, n);
+        double value;
+
+        if (weft_unit_parse(item, WEFT_UNIT_NONE, true, &value) != WEFT_OK || !(value > 0))
+            return weft_fail(WEFT_E_INPUT, "--speeds has '%s', expected a number above 0", item);
+        WEFT_PUSH(a, speed, value);
+        text += n + (text[n] == ',');
+    }
+    out->n_speeds = speed.n;
+    out->speed = speed.at;
+    return WEFT_OK;
+}
+
+static weft_status read_machines(const weft_case_flags *w, weft_arena *a, weft_task_machines *out)
+{
+    out->n_processors = (int)w->processors;
+    WEFT_TRY(read_speeds(w->speeds, a, out));
+    if (strcmp(w->bandwidth, "unlimited") == 0)
+        out->bytes_per_s = INFINITY;
+    else if (*w->bandwidth && weft_unit_parse(w->bandwidth, WEFT_UNIT_BYTES_PER_S, false,
+                                              &out->bytes_per_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--bandwidth");
+    if (*w->bandwidth && !(out->bytes_per_s > 0))
+        return weft_fail(WEFT_E_INPUT, "--bandwidth is '%s', expected more than 0, or unlimited",
+                         w->bandwidth);
+    if (*w->communication && weft_unit_parse(w->communication, WEFT_UNIT_SECONDS, false,
+                                             &out->communication_s) != WEFT_OK)
+        return weft_fail_in(WEFT_E_INPUT, "--communication");
+    if (out->communication_s < 0)
+        return weft_fail(WEFT_E_INPUT, "--communication is '%s', expected 0 or more",
+                         w->communication);
     return WEFT_OK;
 }
 
@@ -385,7 +464,8 @@ weft_status weft_case_flags_read(const weft_case_flags *w, const weft_model_flag
     out->constraints.goal = strcmp(w->goal, "throughput") == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY;
     WEFT_TRY(read_limits(w, &out->constraints));
     out->constraints.is_calls = strcmp(w->semantics, "calls") == 0;
-    return weft_model_flags_read(f, a, &out->options);
+    WEFT_TRY(weft_model_flags_read(f, a, &out->options));
+    return read_machines(w, a, &out->options.machines);
 }
 
 /* --- collected output ------------------------------------------------------------------------ */

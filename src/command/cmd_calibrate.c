@@ -20,8 +20,8 @@ static const weft_option calibrate_table[] = {
      NULL,                                                                                                     NULL},
     {WEFT_INT(calibrate_options,  seed),    1, 0, 1e15,
      "seed of the starts of the search and of the folds",                                                NULL, NULL},
-    {WEFT_INT(calibrate_options,  threads), 1, 1, 1024,
-     "number of threads; the answer does not depend on it",                                              NULL, NULL},
+    {WEFT_INT(calibrate_options,  threads), 0, 0, 1024,
+     "number of threads; the answer does not depend on it; 0: one per core",                             NULL, NULL},
     {WEFT_FLAG(calibrate_options, json),    0, 0, 1,    "print the result as one JSON document",         NULL,
      NULL                                                                                                          },
     WEFT_OPTIONS_END,
@@ -41,7 +41,7 @@ static weft_status show(const weft_fit *f, const calibrate_options *o, weft_aren
 
 static weft_status calibrate(const calibrate_options *o, const char *source, weft_arena *a)
 {
-    weft_fit_options how = {o->folds, o->seed, (int)o->threads};
+    weft_fit_options how = {o->folds, o->seed, weft_threads(o->threads)};
     const char *text;
     weft_measured m;
     weft_fit fit;

@@ -39,24 +39,29 @@ static const char *amount(const weft_check_result *v, double x, weft_arena *a)
                            : weft_glued_seconds(a, x);
 }
 
-/* Lower bounds are recomputed from certificates, upper ones from the whole template. */
+/* Bounds of plans are recomputed from certificates, those of designs from the whole template. */
 static void bound_text(const weft_check_result *v, const page *g)
 {
-    bool is_max = v->kind->is_max;
+    bool is_design = v->kind->is_design;
     const weft_proof *proof = v->file.proof;
     const char *bound = amount(v, proof->bound, g->a), *certified = amount(v, v->certified, g->a);
 
-    if (is_max && proof->bound == INFINITY)
+    if (is_design && proof->bound == INFINITY)
         say(g,
             weft_arena_print(g->a, "  no bound is claimed; no design has more than %s", certified));
     else if (v->is_bound_checked)
         say(g, weft_arena_print(g->a, "  bound %s, recomputed from %s", bound,
-                                is_max ? "the whole template" : "its certificates"));
-    else if (is_max)
+                                is_design ? "the whole template" : "its certificates"));
+    else if (is_design)
         say(g, weft_arena_print(g->a,
                                 "  bound %s, proved by solver '%s', a search that is not repeated "
                                 "here; without it %s, recomputed from the whole template",
                                 bound, v->file.origin->solver, certified));
+    else if (v->kind->is_max)
+        say(g, weft_arena_print(g->a,
+                                "  bound %s, found by method '%s', a search that is not repeated "
+                                "here; its certificates prove %s",
+                                bound, proof->method, certified));
     else
         say(g, weft_arena_print(g->a,
                                 "  bound %s, of which %s are recomputed from certificates; the "

@@ -40,8 +40,8 @@ static const weft_option explain_table[] = {
      "search steps per solve (deterministic); 0: no limit (--uncertainty: a few)",                          NULL, NULL},
     {WEFT_INT(explain_options,  effort.seed),       -1,  -1, 1e15, "seed; -1: that of the plan",            NULL,
      NULL                                                                                                             },
-    {WEFT_INT(explain_options,  effort.threads),    1,   1,  1024,
-     "number of parallel solves; the answer does not depend on it",                                         NULL, NULL},
+    {WEFT_INT(explain_options,  effort.threads),    0,   0,  1024,
+     "number of parallel solves; the answer does not depend on it; 0: one per core",                        NULL, NULL},
     {WEFT_TEXT(explain_options, model),             0,   0,  0,    "path of the model, if it has moved",    "",   NULL},
     {WEFT_TEXT(explain_options, on),                0,   0,  0,    "path of the platform, if it has moved", "",   NULL},
     {WEFT_FLAG(explain_options, json),              0,   0,  1,    "print the result as one JSON document", NULL,
@@ -112,6 +112,7 @@ static weft_status read_effort(explainer *x)
 
     if (flags.seed < 0)
         flags.seed = x->check.file.origin->seed;
+    flags.is_silent = true; /* it tells how many upgrades are done */
     return weft_budget_read(&flags, x->check.kind->limit, &x->watch, &x->run);
 }
 
@@ -301,12 +302,50 @@ static void tell_stopped(const explainer *x)
                       "bounds hold all the same");
 }
 
+static weft_status show_page(const explainer *x, const weft_page *page)
+{
+    weft_collect text;
+
+    if (x->o->quiet && !*x->o->output)
+        return WEFT_OK;
+    WEFT_TRY(weft_collect_begin(&text));
+    if (x->o->json)
+        fprintf(text.to, "%s\n", weft_doc_json(weft_write_result(page), 1, x->a));
+    else
+        weft_write_text(page, true, weft_report_width(x->o->output), text.to);
+    return weft_collect_emit(&text, x->o->output);
+}
+
+/* Kinds whose values are no times explain themselves. */
+static weft_status explain_by_kind(explainer *x, unsigned kinds)
+{
+    const weft_explain_request r = {.plan = x->plan,
+                                    .solver =
+                                        *x->o->solver ? x->o->solver : x->check.file.origin->solver,
+                                    .kinds = kinds,
+                                    .n_shown = (int)x->o->top,
+                                    .run = &x->run};
+    weft_page *page = NULL;
+    weft_status status;
+
+    if (*x->o->uncertainty || *x->o->save)
+        return weft_fail(WEFT_E_INPUT, "--%s is not for plans of weft %s",
+                         *x->o->save ? "save" : "uncertainty", x->check.kind->command);
+    WEFT_TRY(read_effort(x));
+    status = x->check.kind->explain(&x->check, &r, x->a, &page);
+    weft_budget_wipe(&x->watch);
+    weft_budget_end(&x->watch);
+    return status == WEFT_OK ? show_page(x, page) : status;
+}
+
 static weft_status explain(explainer *x)
 {
     unsigned kinds = 0;
     weft_status status;
 
     WEFT_TRY(read_kinds(x->o->upgrades, &kinds));
+    if (x->check.kind->explain != NULL)
+        return explain_by_kind(x, kinds);
     WEFT_TRY(read_effort(x));
     status = find_all(x, kinds);
     if (x->run.progress != NULL)
@@ -335,10 +374,10 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     weft_status status = weft_kind_of_file(x.plan, x.a, &kind);
 
     (void)n_operands; /* one: the table says so */
-    if (status == WEFT_OK && kind->why == NULL)
+    if (status == WEFT_OK && kind->why == NULL && kind->explain == NULL)
         status = weft_fail(WEFT_E_INPUT,
-                           "%s is a design of weft %s, expected a plan of weft place, shard or "
-                           "train",
+                           "%s is a design of weft %s, expected a plan of weft place, shard, train "
+                           "or serve",
                            x.plan, kind->command);
     if (status == WEFT_OK)
         status = weft_verify(x.plan, model, on, x.a, &x.check);
@@ -359,9 +398,9 @@ const weft_command weft_cmd_explain = {
         "bound, each a bound of its own. Then upgrades the platform in one place at a\n"
         "time (a link or a device twice as fast, twice the memory, one more device),\n"
         "solves again, as for the platform as it is, and ranks the results by the gain\n"
-        "that is proved, then by how far the bound moves. Works for plans of weft place, shard "
-        "and\n"
-        "train. With --uncertainty, shows for which cost errors the plan stays within 1 %\n"
+        "that is proved, then by how far the bound moves. Works for plans of weft place,\n"
+        "shard, train and serve (what binds the flow, and what a node or a link more is\n"
+        "worth). With --uncertainty, shows for which cost errors the plan stays within 1 %\n"
         "of the best plan found.",
     .examples = "  weft explain plan.json\n"
                 "  weft explain plan.json --top 3 --threads 4\n"

@@ -130,14 +130,16 @@ const weft_command weft_cmd_inspect = {
     .description =
         "Opens a network and shows its nodes, parameters, multiply-accumulates, bytes of\n"
         "weights and activations, peak memory, and a table by operator type. MODEL is an\n"
-        "ONNX file or a built-in model with parameters (see weft list models). weft never\n"
-        "reads weights, so files of any size open in milliseconds. --fused shows instead\n"
-        "which operators become one kernel, and the bytes that this saves.",
+        "ONNX file, a built-in model with parameters (see weft list models), or the\n"
+        "config.json or GGUF file of a language model. weft never reads weights, so files\n"
+        "of any size open in milliseconds. --fused shows instead which operators become\n"
+        "one kernel, and the bytes that this saves.",
     .examples = "  weft inspect resnet50\n"
                 "  weft inspect gpt2:xl,seq=512 --batch 8 --dtype f16\n"
                 "  weft inspect model.onnx --dim N=8 --layers\n"
                 "  weft inspect bert:large --train --optimizer adam\n"
                 "  weft inspect gpt2 --fused\n"
+                "  weft inspect Llama-2-7b/config.json:seq=2048\n"
                 "  weft inspect model.onnx --json -o model.json\n"
                 "  weft inspect --platform server-cpu-2gpu\n"
                 "  weft inspect --platform cluster-32:server=16\n",

@@ -11,8 +11,8 @@ typedef struct train_options {
     weft_model_flags flags;
     weft_budget_flags effort;
     const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report, *exactly;
-    int64_t microbatch, width, replicas, stages, chunks, tp, pp, dp, mbs;
-    const char *zero, *recipe;
+    int64_t microbatch, width, replicas, stages, chunks;
+    const char *tp, *pp, *dp, *sp, *mbs, *zero, *recipe;
     double memory_margin;
     bool split_moments, json, quiet, verbose;
     struct {
@@ -26,18 +26,19 @@ static const weft_option train_table[] = {
     {WEFT_TEXT(train_options, on), 0, 0, 0, "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count", "", NULL},
     {WEFT_INT(train_options, flags.batch), 512, 1, 1e9, "samples per training step", NULL, NULL},
     {WEFT_INT(train_options, microbatch), 0, 0, 1e9, "samples per microbatch; 0: any divisor of the batch", NULL, NULL},
-    {WEFT_TEXT(train_options, schedule), 0, 0, 0, "pipeline schedule; auto: the best of all", "auto", "auto|gpipe|1f1b|eager|interleaved"},
-    {WEFT_TEXT(train_options, recompute), 0, 0, 0, "activations to recompute in the backward pass; auto: the best for each stage", "auto", "auto|none|selective|full"},
+    {WEFT_TEXT(train_options, schedule), 0, 0, 0, "pipeline schedule: auto, or some of gpipe, 1f1b, eager, interleaved", "auto", NULL},
+    {WEFT_TEXT(train_options, recompute), 0, 0, 0, "activations to recompute in the backward pass of each stage: auto, or some of none, selective, full", "auto", NULL},
     {WEFT_INT(train_options, width), 0, 0, 1e6, "maximum tensor-parallel width; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
-    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero; what is left out is searched (see the examples)", "", NULL},
-    {WEFT_INT(train_options, tp), 0, 0, 1e6, "exact tensor-parallel width of every stage; 0: any", NULL, NULL},
-    {WEFT_INT(train_options, pp), 0, 0, 1e6, "exact number of pipeline stages; 0: any", NULL, NULL},
-    {WEFT_INT(train_options, dp), 0, 0, 1e6, "exact number of replicas of every stage; 0: any", NULL, NULL},
-    {WEFT_INT(train_options, mbs), 0, 0, 1e9, "exact samples per microbatch and replica (--microbatch is over all replicas); 0: any", NULL, NULL},
-    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP)", "0", "0|1|2|3"},
+    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero, sp; what is left out is searched (see the examples)", "", NULL},
+    {WEFT_TEXT(train_options, tp), 0, 0, 0, "tensor-parallel width of the stages: auto, a number, or several (1,2,4)", "auto", NULL},
+    {WEFT_TEXT(train_options, pp), 0, 0, 0, "number of pipeline stages: auto, a number, or several", "auto", NULL},
+    {WEFT_TEXT(train_options, dp), 0, 0, 0, "number of replicas of every stage: auto, a number, or several", "auto", NULL},
+    {WEFT_TEXT(train_options, sp), 0, 0, 0, "sequence parallelism beside tensor parallelism: on, off, or auto: the better of both", "off", "off|on|auto"},
+    {WEFT_TEXT(train_options, mbs), 0, 0, 0, "samples per microbatch and replica (--microbatch is over all replicas): auto, a number, or several", "auto", NULL},
+    {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP); several of these (1,3), or auto: the best of all", "0", NULL},
     {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
     {WEFT_TEXT(train_options, recipe), 0, 0, 0, "bytes kept per 16-bit parameter with Adam: 16; 18: gradients of 32 bits; 20: gradients of 16 bits and a 32-bit copy", "16", "16|18|20"},
     {WEFT_REAL(train_options, memory_margin), 0, 0, 0.99, "share of the memory of every device left free, e.g. 0.1 for fragmentation and libraries", NULL, NULL},
@@ -45,7 +46,7 @@ static const weft_option train_table[] = {
     {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
     WEFT_SOFTWARE_FLAG(train_options),
     {WEFT_TEXT(train_options, flags.dim), 0, 0, 0, WEFT_DIM_HELP, "", NULL},
-    {WEFT_TEXT(train_options, solver), 0, 0, 0, "solver to use (see weft list solvers)", "auto", NULL},
+    {WEFT_TEXT(train_options, solver), 0, 0, 0, "solver to use (see weft list solvers), or one of yours: exec:PROGRAM", "auto", NULL},
     WEFT_BUDGET_FLAGS(train_options, WEFT_TRAIN_LIMIT),
     {WEFT_TEXT(train_options, output), 0, 0, 0, "write the plan to FILE (for weft check)", "", NULL},
     {WEFT_TEXT(train_options, trace), 0, 0, 0, "write a timeline for Perfetto to FILE", "", NULL},
@@ -143,14 +144,52 @@ static weft_status run_piper(const train_options *o, const char *model, weft_are
     return weft_train_piper(&f, a, code);
 }
 
-static unsigned all_but_one(const char *text, const char *(*name)(int), int n)
+static int word_at(const char *text, size_t length, const char *(*name)(int), int n)
 {
-    unsigned bits = 0;
-
     for (int i = 0; i < n; i++)
-        if (strcmp(text, "auto") == 0 || strcmp(text, name(i)) == 0)
-            bits |= 1u << i;
-    return bits;
+        if (strlen(name(i)) == length && memcmp(name(i), text, length) == 0)
+            return i;
+    return -1;
+}
+
+/* "auto", or some of the n words. */
+static weft_status read_words(const char *flag, const char *text, const char *(*name)(int), int n,
+                              unsigned *bits)
+{
+    *bits = 0;
+    if (strcmp(text, "auto") == 0)
+        *bits = (1u << n) - 1;
+    for (const char *at = text, *end; *bits != (1u << n) - 1 && at != NULL;
+         at = *end == ',' ? end + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        int i = word_at(at, length, name, n);
+
+        end = at + length;
+        if (i < 0) {
+            char list[160] = "auto";
+
+            for (i = 0; i < n; i++)
+                snprintf(list + strlen(list), sizeof list - strlen(list), ", %s", name(i));
+            return weft_fail(WEFT_E_INPUT, "%s is '%.*s', expected one of: %s", flag, (int)length,
+                             at, list);
+        }
+        if (*bits >> i & 1)
+            return weft_fail(WEFT_E_INPUT, "%s: %s is given twice", flag, name(i));
+        *bits |= 1u << i;
+    }
+    return WEFT_OK;
+}
+
+static const char *sp_word(int i)
+{
+    return i == 0 ? "off" : "on";
+}
+
+static const char *zero_word(int i)
+{
+    static const char *const words[] = {"0", "1", "2", "3"};
+
+    return words[i];
 }
 
 static const char *schedule_word(int i)
@@ -164,12 +203,13 @@ static const char *recompute_word(int i)
 }
 
 /* A number that a flag and --exactly give must be one. */
-static weft_status check_same(const char *name, int64_t flag, int64_t exact)
+static weft_status check_same(const char *name, const weft_counts *flag, const weft_counts *exact,
+                              const char *text)
 {
-    if (flag == 0 || flag == exact)
+    if (exact->n == 0 || weft_counts_allow(flag, exact->at[0]))
         return WEFT_OK;
-    return weft_fail(WEFT_E_INPUT, "--%s %lld contradicts --exactly, which says %s=%lld", name,
-                     (long long)flag, name, (long long)exact);
+    return weft_fail(WEFT_E_INPUT, "--%s %s contradicts --exactly, which says %s=%lld", name, text,
+                     name, (long long)exact->at[0]);
 }
 
 static weft_status read_exactly(const train_options *o, weft_train_constraints *out)
@@ -177,11 +217,16 @@ static weft_status read_exactly(const train_options *o, weft_train_constraints *
     weft_train_constraints asked = *out;
 
     WEFT_TRY(weft_train_exactly("--exactly", o->exactly, out));
-    WEFT_TRY(check_same("tp", asked.tp, out->tp));
-    WEFT_TRY(check_same("pp", asked.pp, out->pp));
-    WEFT_TRY(check_same("dp", asked.dp, out->dp));
-    WEFT_TRY(check_same("mbs", asked.mbs, out->mbs));
-    WEFT_TRY(check_same("zero", asked.zero, out->zero));
+    WEFT_TRY(check_same("tp", &asked.tp, &out->tp, o->tp));
+    WEFT_TRY(check_same("pp", &asked.pp, &out->pp, o->pp));
+    WEFT_TRY(check_same("dp", &asked.dp, &out->dp, o->dp));
+    WEFT_TRY(check_same("mbs", &asked.mbs, &out->mbs, o->mbs));
+    if (strcmp(o->zero, "0") != 0 && !(asked.zeros & out->zeros))
+        return weft_fail(WEFT_E_INPUT, "--zero %s contradicts --exactly, which says zero=%d",
+                         o->zero, out->zero);
+    if (strcmp(o->sp, "off") != 0 && !(asked.sps & out->sps))
+        return weft_fail(WEFT_E_INPUT, "--sp %s contradicts --exactly, which says sp=%d", o->sp,
+                         out->sps == 2);
     if (!(asked.schedules & out->schedules))
         return weft_fail(WEFT_E_INPUT, "--schedule %s contradicts --exactly %s", o->schedule,
                          o->exactly);
@@ -192,11 +237,13 @@ static weft_status read_exactly(const train_options *o, weft_train_constraints *
 }
 
 /* --split-moments is level 1. */
-static int zero_level(const train_options *o)
+static weft_status read_zero(const train_options *o, weft_train_constraints *out)
 {
+    WEFT_TRY(read_words("--zero", o->zero, zero_word, WEFT_MOST_ZERO + 1, &out->zeros));
     if (o->split_moments && strcmp(o->zero, "0") == 0)
-        return WEFT_ZERO_MOMENTS;
-    return *o->zero - '0'; /* the table of flags knows all words */
+        out->zeros = 1u << WEFT_ZERO_MOMENTS;
+    weft_train_settle_zero(out);
+    return WEFT_OK;
 }
 
 static weft_recipe find_recipe(const char *name)
@@ -213,20 +260,23 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
     *out = (weft_train_constraints){
         .batch = o->flags.batch,
         .microbatch = o->microbatch,
-        .schedules = all_but_one(o->schedule, schedule_word, WEFT_N_SCHEDULES),
-        .recomputes = all_but_one(o->recompute, recompute_word, WEFT_N_RECOMPUTES),
         .most_width = (int)o->width,
         .most_replicas = (int)o->replicas,
         .most_stages = (int)o->stages,
         .most_chunks = (int)o->chunks,
-        .zero = zero_level(o),
         .recipe = find_recipe(o->recipe),
         .memory_margin = o->memory_margin,
-        .tp = (int)o->tp,
-        .pp = (int)o->pp,
-        .dp = (int)o->dp,
-        .mbs = o->mbs,
     };
+    WEFT_TRY(weft_counts_read("--tp", o->tp, &out->tp));
+    WEFT_TRY(weft_counts_read("--pp", o->pp, &out->pp));
+    WEFT_TRY(weft_counts_read("--dp", o->dp, &out->dp));
+    WEFT_TRY(weft_counts_read("--mbs", o->mbs, &out->mbs));
+    WEFT_TRY(
+        read_words("--schedule", o->schedule, schedule_word, WEFT_N_SCHEDULES, &out->schedules));
+    WEFT_TRY(read_words("--recompute", o->recompute, recompute_word, WEFT_N_RECOMPUTES,
+                        &out->recomputes));
+    WEFT_TRY(read_zero(o, out));
+    WEFT_TRY(read_words("--sp", o->sp, sp_word, 2, &out->sps));
     if (*o->exactly != '\0')
         WEFT_TRY(read_exactly(o, out));
     if (o->microbatch > 0 && o->flags.batch % o->microbatch != 0)

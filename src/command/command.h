@@ -3,6 +3,7 @@
 #ifndef WEFT_COMMAND_H
 #define WEFT_COMMAND_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "base.h"
@@ -29,10 +30,13 @@ extern const weft_command *const weft_commands[];
 const weft_command *weft_command_find(const char *name);
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
- * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
- * text flag given twice is joined by ','. */
+ * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; of
+ * flags that may be repeated the values are joined by ','. */
 WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                                         const char **operand, int *n_operands, weft_arena *a);
+/* Can all files be written that the options name, and is none of them one that is read? */
+WEFT_CHECKED weft_status weft_outputs_check(const weft_command *c, const void *options,
+                                            const char *const *operand, int n, weft_arena *a);
 /* The option of this flag (without "--"); NULL: there is none, and the message says so. */
 const weft_option *weft_command_option(const weft_command *c, const char *name);
 /* The name of a flag without "--", written to `to`, and what stands for its value in the help. */
@@ -41,6 +45,8 @@ const char *weft_flag_value(const weft_option *o, const char *name);
 void weft_help_command(const weft_command *c, int width, FILE *to);
 /* The same as a section of docs/cli.md. */
 void weft_help_markdown(const weft_command *c, FILE *to);
+/* The page of the manual, for troff (manual.c). */
+void weft_help_manual(const weft_command *c, FILE *to);
 
 /* --- who runs a command (host.c) ------------------------------------------------------------- */
 
@@ -134,47 +140,32 @@ typedef struct weft_model_flags {
 
 /* Flags of commands that put a network on a platform. */
 typedef struct weft_case_flags {
-    const char *on, *goal, *semantics, *format, *deadline;
+    const char *on, *goal, *semantics, *format, *deadline, *pin, *together, *min_segment;
+    int64_t processors; /* of task graphs */
+    const char *speeds, *bandwidth, *communication;
     double min_throughput;
+    int64_t max_segments;
     bool contiguous, mix;
 } weft_case_flags;
 
-#define WEFT_CASE_FLAGS(type)                                                                      \
-    {WEFT_TEXT(type, where.on),                                                                    \
-     0,                                                                                            \
-     0,                                                                                            \
-     0,                                                                                            \
-     "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count",         \
-     "",                                                                                           \
-     NULL},                                                                                        \
-        {WEFT_TEXT(type, where.goal), 0, 0, 0, "objective to optimise", "latency",                 \
-         "latency|throughput"},                                                                    \
-        {WEFT_TEXT(type, where.deadline), 0, 0, 0, "upper limit on latency (10ms)", "", NULL},     \
-        {WEFT_REAL(type, where.min_throughput),                                                    \
-         0,                                                                                        \
-         0,                                                                                        \
-         1e18,                                                                                     \
-         "lower limit on throughput, in items per second; 0: none",                                \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
-        {WEFT_FLAG(type, where.contiguous),                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         1,                                                                                        \
-         "throughput: the tasks of each device form a pipeline stage",                             \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
-        {WEFT_FLAG(type, where.mix),                                                               \
-         0,                                                                                        \
-         0,                                                                                        \
-         1,                                                                                        \
-         "throughput: items may take different placements (data parallel)",                        \
-         NULL,                                                                                     \
-         NULL},                                                                                    \
-    {                                                                                              \
-        WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a file of another project: msr",    \
-            "", NULL                                                                               \
-    }
+/* clang-format off */
+#define WEFT_CASE_FLAGS(type) \
+    {WEFT_TEXT(type, where.on), 0, 0, 0, "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count", "", NULL}, \
+    {WEFT_TEXT(type, where.goal), 0, 0, 0, "objective to optimise", "latency", "latency|throughput"}, \
+    {WEFT_TEXT(type, where.deadline), 0, 0, 0, "upper limit on latency (10ms)", "", NULL}, \
+    {WEFT_REAL(type, where.min_throughput), 0, 0, 1e18, "lower limit on throughput, in items per second; 0: none", NULL, NULL}, \
+    {WEFT_FLAG(type, where.contiguous), 0, 0, 1, "the tasks of each device form a pipeline stage: nothing comes back to it", NULL, NULL}, \
+    {WEFT_FLAG(type, where.mix), 0, 0, 1, "throughput: items may take different placements (data parallel)", NULL, NULL}, \
+    {WEFT_INT(type, where.max_segments), 0, 0, 1e6, "most segments of a plan: runs of nodes between switches; 0: no limit", NULL, NULL}, \
+    {WEFT_TEXT(type, where.min_segment), 0, 0, 0, "least segment of a plan, in nodes or time: 4, 200us", "", NULL}, \
+    {WEFT_TEXT(type, where.pin), 0, 0, 0, "run nodes on a device, NODE=DEVICE[,...]; * and ? in NODE match any; may be repeated", "", NULL}, \
+    {WEFT_TEXT(type, where.together), 0, 0, 0, "run nodes on one device, A,B[,...], by name or pattern; may be repeated", "", NULL}, \
+    {WEFT_TEXT(type, where.format), 0, 0, 0, "read MODEL as a task graph of another project: msr, stg, dot or wfcommons; empty: as its ending says", "", NULL}, \
+    {WEFT_INT(type, where.processors), 0, 0, 1024, "stg, dot, wfcommons: number of processors; 0: as the file or --speeds says", NULL, NULL}, \
+    {WEFT_TEXT(type, where.speeds), 0, 0, 0, "the same: speed of each processor, as in 1,1,2; empty: all 1", "", NULL}, \
+    {WEFT_TEXT(type, where.bandwidth), 0, 0, 0, "dot, wfcommons: bytes per second between two processors (1GB/s), or unlimited", "", NULL}, \
+    {WEFT_TEXT(type, where.communication), 0, 0, 0, "stg, dot, wfcommons: time of each transfer besides what the file says (5s)", "", NULL}
+/* clang-format on */
 
 /* Flags of commands that search. */
 typedef struct weft_budget_flags {
@@ -187,6 +178,7 @@ typedef struct weft_budget_flags {
 #define WEFT_SHARD_LIMIT "50s"
 #define WEFT_TRAIN_LIMIT "10s"
 #define WEFT_MINE_LIMIT "60s"
+#define WEFT_SERVE_LIMIT "50s"
 
 /* usual: the time limit where none is given, one of the above. */
 #define WEFT_BUDGET_FLAGS(type, usual)                                                             \
@@ -206,15 +198,22 @@ typedef struct weft_budget_flags {
          NULL},                                                                                    \
         {WEFT_INT(type, effort.seed), 1, 0, 1e15, "seed of randomised solvers", NULL, NULL},       \
     {                                                                                              \
-        WEFT_INT(type, effort.threads), 1, 1, 1024,                                                \
-            "number of threads; the answer does not depend on it", NULL, NULL                      \
+        WEFT_INT(type, effort.threads), 0, 0, 1024,                                                \
+            "number of threads; the answer does not depend on it; 0: one per core", NULL, NULL     \
     }
 
-/* What is shown while a search runs. */
+/* --threads: 0 is one for each core of this machine. */
+int weft_threads(int64_t asked);
+
+/* What is shown while a search runs: a line at each better plan, and one a second in between. */
 typedef struct weft_watch {
     const weft_host *host;
-    double begin_s, shown_s;
-    bool has_shown;
+    double begin_s, shown_s, limit_s;
+    double value, bound; /* the last that was told */
+    bool has_shown, is_ticking;
+    pthread_t ticker;
+    pthread_mutex_t lock; /* of all but host and limit */
+    pthread_cond_t ends;
 } weft_watch;
 
 struct weft_run;

@@ -15,6 +15,7 @@ enum { USUAL_WIDTH = 80 };
     X(place)                                                                                       \
     X(shard)                                                                                       \
     X(train)                                                                                       \
+    X(serve)                                                                                       \
     X(mine)                                                                                        \
     X(compare)                                                                                     \
     X(simulate)                                                                                    \
@@ -27,7 +28,8 @@ enum { USUAL_WIDTH = 80 };
     X(diff)                                                                                        \
     X(validate)                                                                                    \
     X(calibrate)                                                                                   \
-    X(list)
+    X(list)                                                                                        \
+    X(completions)
 
 #define DECLARATION(name) extern const weft_command weft_cmd_##name;
 #define ROW(name) &weft_cmd_##name,
@@ -71,6 +73,8 @@ weft_status weft_command_run(const weft_command *c, const weft_host *host, char 
     weft_status status = weft_args_read(c, argument, n, options, operand, &n_operands, a);
 
     *code = WEFT_EXIT_DONE;
+    if (status == WEFT_OK)
+        status = weft_outputs_check(c, options, operand, n_operands, a);
     now = host;
     if (status == WEFT_OK)
         status = c->run(options, operand, n_operands, code);

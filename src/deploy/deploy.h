@@ -48,7 +48,7 @@ typedef struct weft_segment {
     const char *file; /* in the folder of the manifest */
     uint64_t hash;    /* of its bytes */
     int device;
-    double start_s, seconds; /* as planned; seconds of its nodes */
+    double start_s, seconds; /* as planned; seconds of its nodes and of switches to them */
     double paced_s;          /* what the device's model says, for the engine `paced` */
     int n_nodes, n_reads, n_makes;
     const char *const *node;  /* names, as in the plan */

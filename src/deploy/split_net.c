@@ -27,7 +27,8 @@ typedef struct writing {
     int *tensor_of; /* [values] number among the tensors, or -1 */
     WEFT_VEC(weft_segment_tensor) tensor;
     weft_segment *segment;
-    bool *is_paid; /* [tasks] some segment has its seconds already */
+    bool *is_paid;          /* [tasks] some segment has its seconds already */
+    const double *switch_s; /* [tasks] of a switch to its device; NULL: there are none */
     weft_split_folder folder;
     WEFT_VEC(const char *) files; /* all that the folder holds, but the manifest */
     weft_split_net *out;
@@ -410,6 +411,19 @@ static double modelled_s(const weft_deployment *d, int u)
     return weft_design_cost(design, &key).seconds;
 }
 
+/* What each task takes longer for a switch to its device, as the plan has it. */
+static const double *switch_times(const weft_deployment *d, weft_arena *a)
+{
+    int *device;
+
+    if (d->problem == NULL)
+        return NULL;
+    device = WEFT_NEW(a, int, d->problem->n_tasks);
+    for (int u = 0; u < d->graph->n_nodes; u++)
+        device[d->task[u]] = d->device[u];
+    return weft_switch_times(d->problem, device, a);
+}
+
 /* A task that several segments share counts for the first. */
 static void add_times(writing *w, const weft_cut_segment *from, weft_segment *to)
 {
@@ -420,7 +434,8 @@ static void add_times(writing *w, const weft_cut_segment *from, weft_segment *to
         to->start_s = fmin(to->start_s, n->start_s);
         for (int k = 0; k < n->n_tasks; k++) {
             if (!w->is_paid[n->task[k]] && w->plan->problem != NULL)
-                to->seconds += weft_task_s(w->plan->problem, n->task[k], from->device);
+                to->seconds += weft_task_s(w->plan->problem, n->task[k], from->device) +
+                               (w->switch_s ? w->switch_s[n->task[k]] : 0);
             w->is_paid[n->task[k]] = true;
         }
     }
@@ -552,6 +567,7 @@ static weft_status write_segments(writing *w)
 
     w->segment = WEFT_NEW(w->a, weft_segment, w->cut.n_segments + 1);
     w->is_paid = WEFT_NEW(w->a, bool, n_tasks(w) + 1);
+    w->switch_s = switch_times(w->plan, w->a);
     for (int i = 0; i < w->cut.n_segments; i++) {
         making m = {.w = w, .segment = i, .mark = mark};
 

@@ -6,7 +6,7 @@
  *  speed   the seconds of all tasks on one device halved.
  *  memory  `capacity` of one device doubled; devices without limit have no such upgrade.
  *  device  a copy of one device behind all others: its column of seconds, its rows and columns of
- *          `link` and `latency`, its capacity. Between original and copy an amount takes as long as
+ *          `link` and `latency`, its capacity and switch. Between original and copy an amount takes as long as
  *          on the fastest link of the original. */
 #include "upgrade.h"
 
@@ -173,7 +173,8 @@ static void add_device(weft_upgrade_list *l, int d)
     weft_doc *root = weft_doc_copy(l->machine, a), *tasks = weft_doc_entry(root, "tasks");
     weft_doc *link = matrix_of(root, "link", DEFAULT_LINK, a);
     weft_doc *latency = matrix_of(root, "latency", 0, a);
-    weft_doc *capacity = weft_doc_entry(root, "capacity");
+    weft_doc *capacity = weft_doc_entry(root, "capacity"),
+             *switch_ = weft_doc_entry(root, "switch");
     const char *name = device_name(root, d), *copy = new_name(root, name, a);
     int near = nearest_of(link, latency, d);
 
@@ -186,6 +187,8 @@ static void add_device(weft_upgrade_list *l, int d)
     grow_matrix(latency, d, near, 0, a);
     if (capacity != NULL)
         weft_doc_add(a, capacity, weft_doc_copy(capacity->item[d], a));
+    if (switch_ != NULL)
+        weft_doc_add(a, switch_, weft_doc_copy(switch_->item[d], a));
     weft_doc_add(a, weft_doc_entry(root, "devices"), weft_doc_new_text(a, copy));
     weft_upgrade_add(
         l,

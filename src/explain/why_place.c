@@ -399,6 +399,8 @@ void weft_place_why(const weft_problem *p, const weft_solution *s, weft_arena *a
         find_memory(&f);
         find_certificates(&f);
     }
+    for (int i = 0; i < r.part.n; i++) /* in whole numbers, like the bound */
+        r.part.at[i].seconds = weft_grain_up(s->proof.grain_s, r.part.at[i].seconds);
     weft_reasons_end(&r, &s->proof, weft_method_is_search(s->proof.method), out);
     if (has_plan && is_latency(p))
         split_chain(&s->measures, out);

@@ -32,8 +32,9 @@ typedef struct weft_finding {
     bool is_search;     /* the method of the file is a search that this solver makes */
 } weft_finding;
 
-/* The value is the simulator's, certified is what the certificate proves, a bound above it rests on
- * a search of the solver, no bound exceeds the value; gap, status and method follow from these. */
+/* The value is the simulator's, certified is what the certificate proves, a bound that says more
+ * rests on a search of the solver, no bound says more than the value; gap, status and method follow
+ * from these. Lower bounds, or upper ones where more is better. */
 void weft_check_proof(weft_wrongs *w, const weft_proof *proof, const weft_finding *f,
                       weft_check_result *out);
 /* The bound of sharding and of training: computed again by its name; search: the one that the
@@ -67,10 +68,11 @@ WEFT_CHECKED weft_status weft_machine_open(const char *source, const char *text,
 const char *weft_remake_place(const void *report, const weft_remake *m, weft_arena *a);
 const char *weft_remake_shard(const void *report, const weft_remake *m, weft_arena *a);
 const char *weft_remake_train(const void *report, const weft_remake *m, weft_arena *a);
+const char *weft_remake_serve(const void *report, const weft_remake *m, weft_arena *a);
 const char *weft_remake_mine(const void *report, const weft_remake *m, weft_arena *a);
 const char *weft_remake_pipeline(const void *report, const weft_remake *m, weft_arena *a);
 
-extern const weft_kind weft_kind_place, weft_kind_shard, weft_kind_train, weft_kind_mine,
-    weft_kind_pipeline;
+extern const weft_kind weft_kind_place, weft_kind_shard, weft_kind_train, weft_kind_serve,
+    weft_kind_mine, weft_kind_pipeline;
 
 #endif

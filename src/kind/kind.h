@@ -13,6 +13,7 @@
 #include "mine.h"
 #include "place.h"
 #include "report.h"
+#include "serve.h"
 #include "shard.h"
 #include "train.h"
 
@@ -23,7 +24,8 @@ extern "C" {
 /* What is asked for: a network on a platform, or a file of tasks that names its own devices. */
 typedef struct weft_request {
     const char *model, *platform; /* platform NULL or empty for task files */
-    const char *format;           /* NULL or "msr" for the dnn-partitioning JSON */
+    const char *format;           /* of a file of tasks: "msr" for the dnn-partitioning JSON, "stg",
+                                     "dot", "wfcommons"; NULL: as the file says */
     weft_model_options options;
     weft_constraints constraints;
     const char *machine; /* NULL, or the text that takes the place of the file of the platform (of
@@ -67,6 +69,11 @@ typedef struct weft_train_case {
 
 WEFT_CHECKED weft_status weft_train_case_open(const weft_train_request *r, weft_train_case *out);
 void weft_train_case_close(weft_train_case *c);
+
+/* Layers of a language model on nodes: a file of weft.serving/1. */
+typedef struct weft_serve_request {
+    const char *model;
+} weft_serve_request;
 
 /* Networks to be trained on an accelerator that is to be chosen. */
 typedef struct weft_mine_network {
@@ -138,6 +145,9 @@ typedef struct weft_case {
 
 WEFT_CHECKED weft_status weft_case_open(const weft_request *r, weft_case *out);
 void weft_case_close(weft_case *c);
+/* The document of a file of tasks; of other projects' formats, as weft.tasks/1. */
+WEFT_CHECKED weft_status weft_tasks_read(const weft_request *r, weft_arena *a,
+                                         const weft_doc **out);
 
 /* --- what all kinds have --------------------------------------------------------------------- */
 
@@ -252,19 +262,30 @@ typedef struct weft_solver_entry {
     const char *name, *summary;
 } weft_solver_entry;
 
+typedef struct weft_explain_request {
+    const char *plan, *solver; /* the file; solver of upgrades */
+    unsigned kinds;
+    int n_shown;
+    const weft_run *run; /* of each solve */
+} weft_explain_request;
+
 /* Below, `p` is an open problem and `solution` a solution of the kind. */
 typedef struct weft_kind {
     const char *name, *command; /* "pipeline", "mine" */
     const char *item;           /* what is decided: "task" */
     const char *legal;          /* what is said of a plan that is right */
-    bool is_max;                /* larger values are better */
+    bool is_max;                /* larger values are better, bounds are above */
+    bool is_design;             /* a design of weft mine, no plan */
     const char *limit;          /* usual limit of the time of a search */
     int64_t steps;              /* of a solve of about a tenth of a second */
     size_t solution_size;
 
     /* files */
     weft_status (*read)(const char *path, weft_arena *a, weft_kind_file *out);
+    /* The same of a document that is complete; NULL: decisions of others are not taken. */
+    weft_status (*take)(const weft_doc *d, weft_arena *a, weft_kind_file *out);
     const void *(*request)(const weft_kind_file *f, const weft_named *by, weft_arena *a);
+    weft_doc *(*ask)(const weft_opened *p, weft_arena *a); /* key "ask"; or NULL: it has none */
 
     /* problems. machine: NULL, or the text that takes the place of the file of the platform. */
     weft_status (*open)(const void *request, const char *machine, weft_arena *a, weft_opened *out);
@@ -310,6 +331,10 @@ typedef struct weft_kind {
     weft_status (*sensitivity)(const weft_check_result *v, const char *solver,
                                const weft_sensitivity_options *o, weft_arena *a,
                                weft_sensitivity *out);
+    /* Kinds whose values are no times: all that weft explain says, as a page that a terminal shows and
+     * whose result is the document. kinds: bits 1 << weft_upgrade_kind; n_shown: 0: all. */
+    weft_status (*explain)(const weft_check_result *v, const weft_explain_request *r, weft_arena *a,
+                           weft_page **out);
     void (*side)(const weft_check_result *v, weft_side *out); /* what it is compared by */
 
     /* reports: weft_report, weft_shard_report, weft_train_report; of designs the solution itself.
@@ -326,6 +351,9 @@ typedef struct weft_kind {
     int (*beside)(const void *report, weft_claim *list);
     weft_page *(*facts)(const void *report, const weft_page_more *more, weft_arena *a);
     void (*dot)(const void *report, FILE *to); /* or NULL */
+    /* A verified plan as a file of another program; or NULL. source: the model. */
+    weft_status (*translate)(const weft_check_result *v, const char *source, const char *format,
+                             weft_arena *a, const char **text);
     const char *(*command_line)(const void *report, const weft_remake *m, weft_arena *a);
 
     /* Where and when the nodes of a verified plan run, for weft split; NULL: it cannot be split. */

@@ -2,41 +2,66 @@
 /* place_case.c: opens what a request names and puts the problem together. */
 #include "check.h"
 #include "profile.h"
+#include "taskgraph.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static bool is_task_file(const weft_request *r)
+static bool is_given(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
+static bool is_msr(const weft_request *r)
+{
+    return is_given(r->format) && strcmp(r->format, "msr") == 0;
+}
+
+/* Is the model a file of tasks, and in the format of which other project? NULL: weft.tasks/1, or that
+ * of dnn-partitioning. */
+static weft_status find_tasks(const weft_request *r, bool *is_tasks, const char **foreign)
 {
     size_t n = strlen(r->model);
 
-    return (r->format && *r->format) || (n > 5 && strcmp(r->model + n - 5, ".json") == 0);
+    *foreign = NULL;
+    *is_tasks = is_given(r->format) || (n > 5 && strcmp(r->model + n - 5, ".json") == 0 &&
+                                        !weft_model_is_config(r->model));
+    if (is_msr(r))
+        return WEFT_OK;
+    if (is_given(r->format) || r->machine == NULL)
+        WEFT_TRY(weft_taskgraph_format(r->model, is_given(r->format) ? r->format : NULL, foreign));
+    *is_tasks = *is_tasks || *foreign != NULL;
+    if (is_given(r->format) && *foreign == NULL)
+        return weft_fail(WEFT_E_INPUT, "--format is '%s', expected msr, stg, dot or wfcommons",
+                         r->format);
+    return WEFT_OK;
 }
 
-/* The problem of a file of tasks, or of the text in its place. */
-static weft_status read_tasks(const weft_request *r, bool is_msr, weft_problem **out)
+weft_status weft_tasks_read(const weft_request *r, weft_arena *a, const weft_doc **out)
 {
-    const weft_doc *doc = NULL;
+    const char *foreign;
+    bool is_tasks;
+
+    if (r->machine != NULL)
+        return weft_doc_parse(r->machine, strlen(r->machine), r->model, a, out);
+    WEFT_TRY(find_tasks(r, &is_tasks, &foreign));
+    if (foreign != NULL)
+        return weft_taskgraph_read(r->model, foreign, &r->options.machines, a, out);
+    return weft_doc_read(r->model, a, out);
+}
+
+static bool has_machines(const weft_task_machines *m)
+{
+    return m->n_processors > 0 || m->n_speeds > 0 || m->bytes_per_s > 0 || m->communication_s > 0;
+}
+
+static weft_status open_tasks(const weft_request *r, const char *foreign, weft_case *out)
+{
+    const weft_doc *doc;
     weft_arena *a;
     weft_status status;
 
-    if (r->machine == NULL)
-        return weft_problem_read(r->model, is_msr, &r->constraints, out);
-    a = weft_arena_new();
-    status = weft_doc_parse(r->machine, strlen(r->machine), r->model, a, &doc);
-    if (status == WEFT_OK)
-        status = weft_problem_parse(doc, is_msr, &r->constraints, out);
-    weft_arena_free(a);
-    return status;
-}
-
-static weft_status open_tasks(const weft_request *r, weft_case *out)
-{
-    bool is_msr = r->format && strcmp(r->format, "msr") == 0;
-
-    if (r->format && *r->format && !is_msr)
-        return weft_fail(WEFT_E_INPUT, "--format is '%s', expected msr", r->format);
-    if (r->platform && *r->platform)
+    if (is_given(r->platform))
         return weft_fail(WEFT_E_INPUT, "%s names its own devices: leave --on out", r->model);
     if (r->options.batch || r->options.n_dims || r->options.dtype || r->options.train)
         return weft_fail(WEFT_E_INPUT,
@@ -46,7 +71,17 @@ static weft_status open_tasks(const weft_request *r, weft_case *out)
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --state out", r->model);
     if (r->options.has_software)
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --software out", r->model);
-    WEFT_TRY(read_tasks(r, is_msr, &out->problem));
+    if (foreign == NULL && r->machine == NULL && has_machines(&r->options.machines))
+        return weft_fail(WEFT_E_INPUT,
+                         "%s names its own devices: leave --processors, --speeds, --bandwidth and "
+                         "--communication out",
+                         r->model);
+    a = weft_arena_new();
+    status = weft_tasks_read(r, a, &doc);
+    if (status == WEFT_OK)
+        status = weft_problem_parse(doc, is_msr(r), &r->constraints, &out->problem);
+    weft_arena_free(a);
+    WEFT_TRY(status);
     out->model_hash = out->problem->hash;
     return WEFT_OK;
 }
@@ -98,6 +133,10 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     weft_arena *scratch;
     weft_status status;
 
+    if (has_machines(&r->options.machines))
+        return weft_fail(WEFT_E_INPUT,
+                         "--processors, --speeds, --bandwidth and --communication are "
+                         "for task graphs (STG, DOT, WfCommons); networks take --on");
     WEFT_TRY(weft_need_platform(r->platform));
     WEFT_TRY(weft_machine_open(r->platform, r->machine, &out->platform));
     options = weft_model_options_on(&r->options, out->platform);
@@ -116,10 +155,13 @@ static weft_status open_network(const weft_request *r, weft_case *out)
 
 weft_status weft_case_open(const weft_request *r, weft_case *out)
 {
+    const char *foreign;
+    bool is_tasks;
     weft_status status;
 
     memset(out, 0, sizeof *out);
-    status = is_task_file(r) ? open_tasks(r, out) : open_network(r, out);
+    WEFT_TRY(find_tasks(r, &is_tasks, &foreign));
+    status = is_tasks ? open_tasks(r, foreign, out) : open_network(r, out);
     if (status != WEFT_OK)
         weft_case_close(out);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "plan_head.h"
 
 static const weft_problem *problem_of(const weft_opened *p)
 {
@@ -13,13 +14,21 @@ static const weft_problem *problem_of(const weft_opened *p)
 
 /* --- files and problems ---------------------------------------------------------------------- */
 
-static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+static weft_status take(const weft_doc *d, weft_arena *a, weft_kind_file *out)
 {
     weft_plan_file *f = WEFT_NEW(a, weft_plan_file, 1);
 
-    WEFT_TRY(weft_plan_read(path, a, f));
+    WEFT_TRY(weft_plan_take(d, a, f));
     *out = (weft_kind_file){f, &f->origin, &f->proof, f->measures, f->doc};
     return WEFT_OK;
+}
+
+static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+{
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "place", a, &d));
+    return take(d, a, out);
 }
 
 static const void *request(const weft_kind_file *file, const weft_named *by, weft_arena *a)
@@ -63,12 +72,12 @@ static weft_status machine(const void *of, weft_arena *a, const weft_doc **out)
 
     if (r->platform != NULL && *r->platform)
         return weft_platform_read(r->platform, a, out);
-    if (r->format != NULL && *r->format)
+    if (r->format != NULL && strcmp(r->format, "msr") == 0)
         return weft_fail(WEFT_E_INPUT,
                          "%s is of the format %s, whose machines are not edited: upgrades are for "
                          "platforms and for files of tasks; --upgrades none leaves them out",
                          r->model, r->format);
-    return weft_doc_read(r->model, a, out);
+    return weft_tasks_read(r, a, out);
 }
 
 static const char *value_name(const weft_opened *p)
@@ -318,6 +327,20 @@ static double named_bound(const weft_plan_file *f, const weft_problem *p, weft_w
     return weft_bound_again(p, *method);
 }
 
+/* Times that are whole multiples of a number make bounds so: the number is found again. */
+static double rounded_bound(const weft_plan_file *f, const weft_problem *p, weft_wrongs *w,
+                            double bound)
+{
+    double claimed_s = f->proof.grain_s, grain_s = claimed_s > 0 ? weft_problem_grain_s(p) : 0;
+
+    if (claimed_s > 0 && !(fabs(claimed_s - grain_s) <= WEFT_NEAR * claimed_s)) {
+        weft_wrong(w, "proof.grain is claimed to be %.12g s, the times of the problem %s %.12g s",
+                   claimed_s, grain_s > 0 ? "are multiples of" : "have none:", grain_s);
+        return bound;
+    }
+    return weft_grain_up(grain_s, bound);
+}
+
 /* What the certificate of the file proves, and its method. An infinite bound says that there is no
  * plan: here is one. */
 static double certified_bound(const weft_plan_file *f, const weft_problem *p, weft_wrongs *w,
@@ -343,7 +366,7 @@ static double certified_bound(const weft_plan_file *f, const weft_problem *p, we
                    "proof has %d certificates, expected one of path, prices, refuted and again: "
                    "the one that proves most",
                    n);
-    return isfinite(bound) ? bound : 0;
+    return isfinite(bound) ? rounded_bound(f, p, w, bound) : 0;
 }
 
 static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)
@@ -443,7 +466,7 @@ static bool is_same_question(const weft_problem *p, double seconds)
 {
     const weft_constraints *c = &p->constraints;
 
-    if (c->is_contiguous || c->most_period_s > 0)
+    if (c->is_contiguous || c->most_period_s > 0 || weft_segments_matter(c))
         return false;
     return !(c->most_latency_s > 0) || (c->goal == WEFT_LATENCY && seconds <= c->most_latency_s);
 }
@@ -511,6 +534,7 @@ const weft_kind weft_kind_place = {
     .steps = 20000,
     .solution_size = sizeof(weft_solution),
     .read = read,
+    .take = take,
     .request = request,
     .open = open,
     .close = close,

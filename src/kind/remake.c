@@ -62,6 +62,23 @@ static void add_count(line *l, const char *flag, int64_t value, int64_t usual)
         add_flag(l, flag, weft_arena_print(l->a, "%lld", (long long)value));
 }
 
+static void add_machines(line *l, const weft_task_machines *m)
+{
+    const char *speeds = "";
+
+    add_count(l, "--processors", m->n_processors, 0);
+    for (int i = 0; i < m->n_speeds; i++)
+        speeds = weft_arena_print(l->a, "%s%s%.17g", speeds, i ? "," : "", m->speed[i]);
+    if (m->n_speeds > 0)
+        add_flag(l, "--speeds", speeds);
+    if (m->bytes_per_s > 0)
+        add_flag(l, "--bandwidth",
+                 isinf(m->bytes_per_s) ? "unlimited"
+                                       : weft_arena_print(l->a, "%.17gB/s", m->bytes_per_s));
+    if (m->communication_s > 0)
+        add_flag(l, "--communication", weft_arena_print(l->a, "%.17gs", m->communication_s));
+}
+
 static void add_model(line *l, const weft_plan_origin *o)
 {
     const weft_model_options *opt = &o->options;
@@ -71,6 +88,7 @@ static void add_model(line *l, const weft_plan_origin *o)
         add_flag(l, "--on", o->platform);
     if (o->format != NULL)
         add_flag(l, "--format", o->format);
+    add_machines(l, &opt->machines);
     add_count(l, "--batch", opt->batch, 0);
     for (int i = 0; i < opt->n_dims; i++)
         add_flag(l, "--dim",
@@ -134,6 +152,18 @@ const char *weft_remake_place(const void *report, const weft_remake *m, weft_are
         add(&l, "--mix");
     else if (constraints->goal == WEFT_THROUGHPUT && !constraints->is_contiguous)
         add(&l, "--no-mix");
+    add_count(&l, "--max-segments", constraints->most_segments, 0);
+    add_count(&l, "--min-segment", constraints->least_segment_tasks, 0);
+    if (constraints->least_segment_s > 0)
+        add_flag(&l, "--min-segment", weft_arena_print(a, "%.17gs", constraints->least_segment_s));
+    if (constraints->pin != NULL)
+        add_flag(&l, "--pin", constraints->pin);
+    for (const char *t = constraints->together; t != NULL && *t; t += strspn(t, ";")) {
+        int n = (int)strcspn(t, ";");
+
+        add_flag(&l, "--together", weft_arena_print(a, "%.*s", n, t));
+        t += n;
+    }
     if (constraints->is_calls)
         add_flag(&l, "--semantics", "calls");
     return end(&l, r->origin, m);
@@ -154,13 +184,40 @@ const char *weft_remake_shard(const void *report, const weft_remake *m, weft_are
     return end(&l, r->origin, m);
 }
 
-/* The name of the only one that is allowed; NULL: there are several. */
-static const char *only(unsigned bits, const char *(*name)(int), int n)
+/* What is allowed, as a flag takes it; nothing, if that is all. */
+static void add_words(line *l, const char *flag, unsigned bits, const char *(*name)(int), int n)
 {
+    const char *text = "";
+
+    if (bits == (1u << n) - 1)
+        return;
     for (int i = 0; i < n; i++)
-        if (bits == 1u << i)
-            return name(i);
-    return NULL;
+        if (bits >> i & 1)
+            text = weft_arena_print(l->a, "%s%s%s", text, *text ? "," : "", name(i));
+    add_flag(l, flag, text);
+}
+
+static void add_counts(line *l, const char *flag, const weft_counts *c)
+{
+    if (c->n > 0)
+        add_flag(l, flag, weft_counts_text(c, l->a));
+}
+
+static void add_zero(line *l, const weft_train_constraints *x)
+{
+    const char *text = "";
+
+    if ((x->zeros & (x->zeros - 1)) == 0 && x->zero == WEFT_ZERO_MOMENTS) {
+        add(l, "--split-moments");
+        return;
+    }
+    for (int i = 0; i <= WEFT_MOST_ZERO; i++)
+        if (x->zeros >> i & 1 || (x->zeros == 0 && x->zero == i))
+            text = weft_arena_print(l->a, "%s%s%d", text, *text ? "," : "", i);
+    if (strcmp(text, "0,1,2,3") == 0)
+        text = "auto";
+    if (strcmp(text, "0") != 0)
+        add_flag(l, "--zero", text);
 }
 
 static const char *schedule_word(int i)
@@ -177,36 +234,40 @@ const char *weft_remake_train(const void *report, const weft_remake *m, weft_are
 {
     const weft_train_report *r = report;
     const weft_train_constraints *constraints = &r->problem->constraints;
-    const char *schedule = only(constraints->schedules, schedule_word, WEFT_N_SCHEDULES);
-    const char *recompute = only(constraints->recomputes, recompute_word, WEFT_N_RECOMPUTES);
     line l = {"weft train", a};
 
     add_model(&l, r->origin);
     add_optimizer(&l, r->origin);
     add_count(&l, "--batch", constraints->batch, 512);
     add_count(&l, "--microbatch", constraints->microbatch, 0);
-    if (schedule != NULL)
-        add_flag(&l, "--schedule", schedule);
-    if (recompute != NULL)
-        add_flag(&l, "--recompute", recompute);
+    add_words(&l, "--schedule", constraints->schedules, schedule_word, WEFT_N_SCHEDULES);
+    add_words(&l, "--recompute", constraints->recomputes, recompute_word, WEFT_N_RECOMPUTES);
     add_count(&l, "--width", constraints->most_width, 0);
     add_count(&l, "--replicas", constraints->most_replicas, 0);
     add_count(&l, "--stages", constraints->most_stages, 0);
     add_count(&l, "--chunks", constraints->most_chunks, 4);
-    if (constraints->zero == WEFT_ZERO_MOMENTS)
-        add(&l, "--split-moments");
-    else
-        add_count(&l, "--zero", constraints->zero, 0);
+    add_zero(&l, constraints);
+    if (constraints->sps > 1)
+        add_flag(&l, "--sp", constraints->sps == 2 ? "on" : "auto");
     if (constraints->recipe != WEFT_RECIPE_16)
         add_flag(&l, "--recipe", weft_recipe_name(constraints->recipe));
     if (constraints->memory_margin > 0)
         add_flag(&l, "--memory-margin", weft_arena_print(a, "%.15g", constraints->memory_margin));
-    add_count(&l, "--tp", constraints->tp, 0);
-    add_count(&l, "--pp", constraints->pp, 0);
-    add_count(&l, "--dp", constraints->dp, 0);
-    add_count(&l, "--mbs", constraints->mbs, 0);
+    add_counts(&l, "--tp", &constraints->tp);
+    add_counts(&l, "--pp", &constraints->pp);
+    add_counts(&l, "--dp", &constraints->dp);
+    add_counts(&l, "--mbs", &constraints->mbs);
     if (constraints->chunks > 0)
         add_flag(&l, "--exactly", weft_arena_print(a, "chunks=%d", constraints->chunks));
+    return end(&l, r->origin, m);
+}
+
+const char *weft_remake_serve(const void *report, const weft_remake *m, weft_arena *a)
+{
+    const weft_serve_report *r = report;
+    line l = {"weft serve", a};
+
+    add_model(&l, r->origin);
     return end(&l, r->origin, m);
 }
 
@@ -309,7 +370,6 @@ const char *weft_remake_pipeline(const void *report, const weft_remake *m, weft_
 {
     const weft_design_pipeline_report *r = report;
     const weft_design_pipeline *x = &r->objective->design_pipeline;
-    const char *recompute = only(x->recomputes, recompute_word, WEFT_N_RECOMPUTES);
     weft_design_pipeline usual = weft_design_pipeline_default();
     weft_design_asked q = weft_asked_of_pipeline(r, a);
     line l = {"weft mine", a};
@@ -323,8 +383,7 @@ const char *weft_remake_pipeline(const void *report, const weft_remake *m, weft_
     add_weights(&l, &q);
     if (r->objective->is_per_stage)
         add_flag(&l, "--designs", "stages");
-    if (recompute != NULL)
-        add_flag(&l, "--recompute", recompute);
+    add_words(&l, "--recompute", x->recomputes, recompute_word, WEFT_N_RECOMPUTES);
     if (x->inside.bytes_per_s != usual.inside.bytes_per_s)
         add_real(&l, "--inside", x->inside.bytes_per_s, "B/s");
     if (x->between.bytes_per_s != usual.between.bytes_per_s)

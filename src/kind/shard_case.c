@@ -32,7 +32,7 @@ static weft_status check_request(const weft_shard_request *r)
     size_t n = strlen(r->model);
 
     WEFT_TRY(weft_need_platform(r->platform));
-    if (n > 5 && strcmp(r->model + n - 5, ".json") == 0)
+    if (n > 5 && strcmp(r->model + n - 5, ".json") == 0 && !weft_model_is_config(r->model))
         return weft_fail(WEFT_E_INPUT,
                          "%s is a file of tasks, which cannot be cut: expected a network",
                          r->model);

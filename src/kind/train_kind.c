@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "plan_head.h"
+#include "train_files.h"
 
 static const char BESIDE[] = "equal"; /* the solver that a plan is set beside */
 
@@ -15,15 +17,23 @@ static const weft_train_problem *problem_of(const weft_opened *p)
 
 /* --- files and problems ---------------------------------------------------------------------- */
 
-static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+static weft_status take(const weft_doc *d, weft_arena *a, weft_kind_file *out)
 {
     weft_train_plan_file *f = WEFT_NEW(a, weft_train_plan_file, 1);
 
-    WEFT_TRY(weft_train_plan_read(path, a, f));
+    WEFT_TRY(weft_train_plan_take(d, a, f));
     *out = (weft_kind_file){f, &f->origin, &f->proof, f->measures, f->doc};
     if (f->origin.platform == NULL)
         return weft_doc_fail(f->doc, "'platform' is null, expected a map");
     return WEFT_OK;
+}
+
+static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+{
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "train", a, &d));
+    return take(d, a, out);
 }
 
 static const void *request(const weft_kind_file *file, const weft_named *by, weft_arena *a)
@@ -110,6 +120,11 @@ static weft_status nodes(const weft_check_result *v, const char *source, weft_ar
     for (int u = 0; u < out->graph->n_nodes; u++)
         part[u] = out->graph->node[u].phase == WEFT_FORWARD ? blocks.of_node[u] : -1;
     return WEFT_OK;
+}
+
+static weft_doc *ask(const weft_opened *p, weft_arena *a)
+{
+    return weft_train_constraints_doc(&problem_of(p)->constraints, a);
 }
 
 /* --- searches -------------------------------------------------------------------------------- */
@@ -326,6 +341,27 @@ static weft_doc *write(const weft_opened *p, const void *solution, const weft_pl
     return weft_train_plan_doc(problem_of(p), &s->plan, &s->proof, o, measures(p, s, a), a);
 }
 
+/* Layers of a transformer: one begins where attention makes scores of all places. */
+static weft_status translate(const weft_check_result *v, const char *source, const char *format,
+                             weft_arena *a, const char **text)
+{
+    const weft_train_problem *p = problem_of(&v->problem);
+    const weft_train_solution *s = v->solution;
+    weft_train_deployment d = {
+        .problem = weft_train_variant(p, &s->plan), .plan = &s->plan, .origin = v->file.origin};
+    int *n_layers = WEFT_NEW(a, int, p->blocks.n_blocks);
+    weft_case_nodes of;
+
+    WEFT_TRY(weft_case_nodes_open(v, source, a, &of));
+    for (int u = 0; u < of.graph->n_nodes; u++)
+        if (of.part[u] >= 0 && strcmp(of.graph->node[u].op, "Softmax") == 0 &&
+            of.graph->tensor[of.graph->res[of.graph->res_at[u]]].shape->rank == 4)
+            n_layers[of.part[u]]++;
+    weft_case_nodes_close(&of);
+    d.n_layers = n_layers;
+    return weft_train_deploy(format, &d, a, text);
+}
+
 static int beside(const void *report, weft_claim *list)
 {
     const weft_train_report *r = report;
@@ -345,6 +381,8 @@ const weft_kind weft_kind_train = {
     .steps = 100000,
     .solution_size = sizeof(weft_train_solution),
     .read = read,
+    .ask = ask,
+    .take = take,
     .request = request,
     .open = open,
     .close = close,
@@ -373,5 +411,6 @@ const weft_kind weft_kind_train = {
     .facts = weft_train_facts,
     .command_line = weft_remake_train,
     .write = write,
+    .translate = translate,
     .beside = beside,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c: opens what a user names: an ONNX file or a built-in model. */
 #include "import.h"
+#include "language_config.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -182,6 +183,38 @@ static weft_status build(const char *name, const char *parameters, const weft_mo
     return status == WEFT_OK ? status : weft_fail_in(status, m->source);
 }
 
+/* The --dim of ONNX files is a parameter here. */
+static weft_status refuse_dims(const weft_model_options *o, const char *source, const char *name)
+{
+    return o->n_dims == 0
+               ? WEFT_OK
+               : weft_fail(WEFT_E_INPUT,
+                           "%s: --dim is for ONNX files; parameters of built-in models are "
+                           "given as %s:name=value",
+                           source, name);
+}
+
+static weft_status open_config(const char *source, const weft_model_options *o, weft_model **out)
+{
+    weft_model *m = new_model(source);
+    weft_model_options all = *o;
+    weft_language_config config;
+    weft_status status = weft_language_config_read(m->source, m->arena, &config);
+
+    if (status != WEFT_OK)
+        return hand_over(status, m, out);
+    if (all.dtype == WEFT_TYPE_UNKNOWN)
+        all.dtype = config.dtype;
+    status = refuse_dims(o, m->source, m->source);
+    if (status == WEFT_OK)
+        status = build(config.base, config.parameters, &all, m);
+    m->name = config.name;
+    m->origin = config.origin;
+    m->n_warnings = config.n_warnings;
+    m->warning = weft_arena_copy(m->arena, config.warning, sizeof config.warning);
+    return hand_over(status, m, out);
+}
+
 static weft_status open_built_in(const char *source, const weft_model_options *o, weft_model **out)
 {
     size_t n = strcspn(source, ":");
@@ -190,12 +223,8 @@ static weft_status open_built_in(const char *source, const weft_model_options *o
 
     if (!weft_zoo_has(name))
         return hand_over(unknown_model(name), m, out);
-    if (o->n_dims > 0)
-        return hand_over(weft_fail(WEFT_E_INPUT,
-                                   "%s: --dim is for ONNX files; parameters of built-in models are "
-                                   "given as %s:name=value",
-                                   source, name),
-                         m, out);
+    if (refuse_dims(o, source, name) != WEFT_OK)
+        return hand_over(WEFT_E_INPUT, m, out);
     return hand_over(build(name, source + n + (source[n] == ':'), o, m), m, out);
 }
 
@@ -204,6 +233,8 @@ bool weft_model_is_file(const char *source)
     size_t n = strlen(source);
     struct stat s;
 
+    if (weft_model_is_config(source))
+        return false;
     return strchr(source, '/') || (n > 5 && strcmp(source + n - 5, ".onnx") == 0) ||
            (!weft_zoo_has(source) && stat(source, &s) == 0);
 }
@@ -212,5 +243,7 @@ weft_status weft_model_open(const char *source, const weft_model_options *option
 {
     const weft_model_options *o = options ? options : &defaults;
 
+    if (weft_model_is_config(source))
+        return open_config(source, o, out);
     return weft_model_is_file(source) ? open_file(source, o, out) : open_built_in(source, o, out);
 }

@@ -15,6 +15,16 @@ typedef struct weft_dim_binding {
     int64_t size;
 } weft_dim_binding;
 
+/* Machines for a file of tasks that names none: processors that are connected alike. All zero: the
+ * user says nothing. */
+typedef struct weft_task_machines {
+    int n_processors;
+    int n_speeds; /* 0: all are equal */
+    const double *speed;
+    double bytes_per_s;     /* INFINITY: bytes take no time; 0: not said */
+    double communication_s; /* of each transfer, before its bytes */
+} weft_task_machines;
+
 /* An input that stays on its device between items, and the output that takes its place: names, in
  * which '*' stands for any text, the same in both. */
 typedef struct weft_state_pattern {
@@ -31,6 +41,7 @@ typedef struct weft_model_options {
     const weft_dim_binding *dim;
     weft_software software; /* what becomes one kernel */
     bool has_software;      /* the user has said so; else the platform says it */
+    weft_task_machines machines;
     bool
         keeps_states; /* inputs that stay on their device between items are marked as WEFT_STATE: */
     bool no_states;   /* none, */
@@ -69,12 +80,15 @@ WEFT_CHECKED weft_status weft_state_read(const char *text, weft_arena *a, weft_s
 /* The same as text, in `a`. */
 const char *weft_state_text(const weft_state_pattern *s, weft_arena *a);
 
-/* Opens a file (anything with a '/' or that ends in ".onnx") or a built-in model
- * ("gpt2:layers=48,hidden=1600"). NULL options: defaults. The caller owns *out. */
+/* Opens an ONNX file (anything with a '/' or that ends in ".onnx"), a built-in model
+ * ("gpt2:layers=48,hidden=1600"), or a file that describes one ("config.json", "model.gguf:seq=512").
+ * NULL options: defaults. The caller owns *out. */
 WEFT_CHECKED weft_status weft_model_open(const char *source, const weft_model_options *options,
                                          weft_model **out);
-/* Is it a file that the user names, or a built-in model? */
+/* Is it an ONNX file that the user names, or a built-in model? */
 bool weft_model_is_file(const char *source);
+/* Is it a file that describes a built-in model: config.json of Hugging Face, or GGUF? */
+bool weft_model_is_config(const char *source);
 void weft_model_free(weft_model *m); /* NULL is allowed; frees the graph */
 
 /* The ONNX reader on bytes in memory; external weight files are not looked for. `file` is used in

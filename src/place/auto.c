@@ -9,10 +9,15 @@
  * 4. The whole subproblem is searched with these tails (exact.c), for something better than the plan.
  * 5. Parts of many tasks are not closed by search: their bound comes from sections between barriers
  *    (bound_between_barriers.c).
- * 6. `auto`: while the gap is open, windows of the plan are searched again (window.c).
+ * 6. `auto`: while the gap is open, every other solver of the registry gets a turn, and windows of
+ *    the plan are searched again (window.c).
  * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
+ * 8. `auto`: pieces of the plan move to devices beside them where that loses nothing (merge.c), if
+ *    switches take time; before step 3, too.
+ * 9. `auto`: while the gap is open and a limit of time or steps is not reached, the others get turns
+ *    again, with other random numbers.
  *
- * `exact` leaves step 6 out. The best plan and the largest bound are kept, whoever found them, so
+ * `exact` leaves steps 6, 8 and 9 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
@@ -21,6 +26,8 @@
 #include "calls_latency.h"
 #include "first.h"
 #include "load.h"
+#include "merge.h"
+#include "placer.h"
 #include "series.h"
 #include "symmetry.h"
 
@@ -37,6 +44,7 @@ enum {
     MOST_PAST_LIMIT =
         20000,         /* tasks: certificates of larger problems take too long after the limit */
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
+    MOST_FOR_PROGRAM = 60, /* tasks: of more, programs with whole numbers do not come to an end */
 };
 
 static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
@@ -44,7 +52,10 @@ static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
  * the gap is still open, windows. Parts of many tasks are not closed by search: windows come at
  * once then, and take most of the time. */
 static const double EXACT_SHARE = 0.45, WINDOW_SHARE = 0.5;
+static const double MERGE_SHARE = 0.9; /* of the time, if switches or segments matter */
 static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
+/* Of one of the others, in its first turn and later on. */
+static const double FIRST_TURN = 0.03, LATER_TURN = 0.12;
 static const double SYMMETRY_SHARE = 0.8;   /* if memory limits */
 static const double MOST_WHOLE_SENDS = 1e6; /* edges * devices^2 that are searched beyond that */
 static const double CERTIFICATE_WORK = 1e7; /* so that anybody can check at least a part */
@@ -55,6 +66,7 @@ typedef struct search {
     weft_arena *a;
     weft_best best;
     weft_proved proved;
+    double grain_s;     /* values are multiples of it; 0: of nothing */
     int64_t steps_left; /* INT64_MAX: no limit */
     weft_subproblem *subproblem;
     const int *real;  /* [devices of the subproblem] devices of the problem */
@@ -71,7 +83,7 @@ static bool is_over(const search *s)
 
 static void take_bound(search *s, double found_s)
 {
-    weft_proved_take(&s->proved, found_s, s->best.value);
+    weft_proved_take(&s->proved, weft_grain_up(s->grain_s, found_s), s->best.value);
 }
 
 static void tell(const search *s)
@@ -114,6 +126,8 @@ static void take_schedule(search *s, const weft_answer *r)
         plan.device[u] = s->real[r->device[u]];
     memcpy(plan.start_s, r->start_s, sizeof *plan.start_s * (size_t)plan.n_tasks);
     weft_best_try(&s->best, s->problem, &plan, s->a);
+    if (s->has_windows && weft_segments_breach(s->problem, plan.device, s->a) != NULL)
+        weft_merge_repair(&s->best, s->problem, &plan, s->run);
 }
 
 /* The whole subproblem; true if the search was complete. */
@@ -133,8 +147,8 @@ static bool search_whole(search *s, int64_t most_states)
     return r.is_closed;
 }
 
-/* A share of what is left for the plan and the bound of another solver. */
-static weft_status try_solver(search *s, const weft_solver *other, double share)
+/* A share of what is left for the plan and the bound of another solver, in its turn-th turn. */
+static weft_status try_again(search *s, const weft_solver *other, double share, int turn)
 {
     weft_run run = weft_run_share(s->run, share);
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
@@ -144,6 +158,8 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     if (other->options != NULL)
         weft_options_default(other->options, options);
     run.scratch = weft_arena_new();
+    run.seed += turn;
+    run.progress = NULL; /* of one who does not know the best so far */
     run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
     WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
     if (proof.outcome == WEFT_BOUNDED)
@@ -153,6 +169,33 @@ static weft_status try_solver(search *s, const weft_solver *other, double share)
     weft_arena_free(run.scratch);
     spend(s, run.steps);
     tell(s);
+    return WEFT_OK;
+}
+
+static weft_status try_solver(search *s, const weft_solver *other, double share)
+{
+    return try_again(s, other, share, 0);
+}
+
+/* Is there an end to what is tried again and again? */
+static bool is_limited(const search *s)
+{
+    return s->steps_left < INT64_MAX || s->run->limit_s < INFINITY;
+}
+
+/* A turn for every solver that `auto` is not made of. */
+static weft_status try_others(search *s, double share, int turn)
+{
+    static const weft_solver *const others[] = {&weft_place_branch_bound, &weft_place_anneal,
+                                                &weft_place_genetic,      &weft_place_random,
+                                                &weft_place_milp,         &weft_place_split};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others && !is_over(s); i++) {
+        bool is_small = s->problem->n_tasks <= MOST_FOR_PROGRAM || others[i] != &weft_place_milp;
+
+        if (is_small && weft_solver_applies(others[i], s->problem))
+            WEFT_TRY(try_again(s, others[i], share, turn));
+    }
     return WEFT_OK;
 }
 
@@ -220,6 +263,8 @@ static weft_status run_rounds(search *s)
     is_closed = run_round(s, 0);
     if (is_large(s) && !is_closed && !is_over(s))
         search_sections(s, SECTIONS_SHARE);
+    if (s->has_windows && is_limited(s) && !is_closed)
+        WEFT_TRY(try_others(s, FIRST_TURN, 0));
     if (s->has_windows && !is_closed && !is_over(s)) {
         if (!is_large(s))
             is_closed = run_rounds_within(s, EXACT_SHARE);
@@ -242,6 +287,7 @@ static void write_bound(search *s, weft_proof *proof)
     if (s->problem->n_tasks <= MOST_PAST_LIMIT || !weft_run_is_over(s->run))
         weft_bound_raise(s->problem, s->best.value, CERTIFICATE_WORK, proof);
     if (s->proved.bound > proof->bound * (1 + CLOSED)) {
+        proof->grain_s = fmax(proof->grain_s, s->grain_s);
         proof->bound = s->proved.bound;
         proof->method = "search";
     }
@@ -284,6 +330,8 @@ static weft_status search_latency(search *s, weft_proof *proof)
         return WEFT_OK;
     take_bound(s, proof->bound);
     WEFT_TRY(weft_best_first(&s->best, s->problem, s->run));
+    if (s->has_windows)
+        WEFT_TRY(weft_merge_best(&s->best, s->problem, s->run));
     tell(s);
     if (s->problem->n_devices <= WEFT_SUBPROBLEM_DEVICES && !is_over(s))
         WEFT_TRY(search_subproblems(s, &m));
@@ -291,6 +339,8 @@ static weft_status search_latency(search *s, weft_proof *proof)
      */
     if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
         WEFT_TRY(try_solver(s, &weft_place_branch_bound, 1));
+    for (int turn = 1; s->has_windows && is_limited(s) && !is_over(s); turn++)
+        WEFT_TRY(try_others(s, LATER_TURN, turn));
     if (s->proved.is_impossible) {
         proof->outcome = WEFT_INFEASIBLE;
         proof->bound = INFINITY;
@@ -320,6 +370,7 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
                 .run = run,
                 .a = run->scratch,
                 .best = weft_best_new(p, run->scratch),
+                .grain_s = weft_problem_grain_s(p),
                 .steps_left = run->steps > 0 ? run->steps : INT64_MAX,
                 .has_windows = has_windows};
 
@@ -333,6 +384,7 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
     if (p->constraints.most_period_s > 0)
         WEFT_TRY(search_between(&s));
     weft_best_answer(&s.best, plan, proof);
+    run->is_exhausted = s.steps_left > 0;
     return WEFT_OK;
 }
 
@@ -343,11 +395,30 @@ static weft_status solve_exact(const weft_problem *p, const void *options, weft_
     return solve(p, false, run, plan, proof);
 }
 
+/* The plan with fewer switches where that loses nothing; where segments or stages are asked for and
+ * no plan has them, plans that are made to. */
+static weft_status merge(const weft_problem *p, weft_run *run, weft_plan *plan, weft_proof *proof)
+{
+    weft_best best;
+
+    if (!weft_merge_matters(p) || proof->outcome == WEFT_INFEASIBLE || plan->n_variants > 1)
+        return WEFT_OK;
+    best = weft_best_new(p, run->scratch);
+    if (proof->outcome == WEFT_BOUNDED)
+        weft_best_try(&best, p, plan, run->scratch);
+    WEFT_TRY(weft_merge_best(&best, p, run));
+    weft_best_answer(&best, plan, proof);
+    return WEFT_OK;
+}
+
 static weft_status solve_auto(const weft_problem *p, const void *options, weft_run *run,
                               weft_plan *plan, weft_proof *proof)
 {
+    weft_run main = weft_merge_matters(p) ? weft_run_share(run, MERGE_SHARE) : *run;
+
     (void)options;
-    return solve(p, true, run, plan, proof);
+    WEFT_TRY(solve(p, true, &main, plan, proof));
+    return merge(p, run, plan, proof);
 }
 
 const weft_solver weft_place_exact = {

@@ -417,6 +417,10 @@ static void mix_device(uint64_t *h, const weft_device *d)
     mix_real(h, d->memory_bytes);
     mix_real(h, d->power_w);
     mix_real(h, d->idle_w);
+    if (d->switch_s > 0) {
+        mix_text(h, "switch");
+        mix_real(h, d->switch_s);
+    }
     mix(h, (uint64_t)d->n_designs);
     for (int i = 0; i < d->n_designs; i++)
         mix_design(h, &d->design[i]);

@@ -115,6 +115,7 @@ typedef struct weft_device {
     const weft_design *design;
     double memory_bytes;    /* INFINITY: not limited */
     double power_w, idle_w; /* 0: not given */
+    double switch_s;        /* to go on with what another device made (problem/switch.c) */
     const char *engine;     /* that runs networks on it (deploy/engine.h); NULL: not given */
     int n_cores;
     const int *cores; /* of this machine, that the engine may use */

@@ -61,6 +61,8 @@ static const weft_param power_row = {"power", NO_PLACE, WEFT_UNIT_WATTS, false, 
                                      0,       1e9,      "at full load"};
 static const weft_param idle_row = {
     "idle_power", NO_PLACE, WEFT_UNIT_WATTS, false, false, 0, 0, 1e9, "without work"};
+static const weft_param switch_row = {
+    "switch", NO_PLACE, WEFT_UNIT_SECONDS, false, false, 0, 0, 1e6, "to it from another device"};
 static const weft_param link_row = {"bandwidth",   NO_PLACE,       WEFT_UNIT_BYTES_PER_S,
                                     false,         true,           0,
                                     WEFT_POSITIVE, WEFT_UNLIMITED, "of one direction"};
@@ -201,12 +203,12 @@ static weft_status read_count(const weft_doc *map, int *out)
 
 /* --- designs --------------------------------------------------------------------------------- */
 
-enum { N_DESIGN_KEYS = 5, N_DEVICE_KEYS = 8, MOST_DESIGNS = 64, MOST_CORES = 1024 };
+enum { N_DESIGN_KEYS = 5, N_DEVICE_KEYS = 9, MOST_DESIGNS = 64, MOST_CORES = 1024 };
 
 static const char *const design_keys[N_DESIGN_KEYS] = {"name", "model", "efficiency", "only",
                                                        "profile"};
-static const char *const device_keys[N_DEVICE_KEYS] = {"name",       "count",   "memory", "power",
-                                                       "idle_power", "designs", "engine", "cpus"};
+static const char *const device_keys[N_DEVICE_KEYS] = {
+    "name", "count", "memory", "power", "idle_power", "designs", "engine", "cpus", "switch"};
 
 static bool has_param(weft_device_model model, const char *key)
 {
@@ -410,6 +412,7 @@ static weft_status read_limits(const weft_doc *map, weft_device *out)
     WEFT_TRY(read_row(map, &memory_row, &out->memory_bytes));
     WEFT_TRY(read_row(map, &power_row, &out->power_w));
     WEFT_TRY(read_row(map, &idle_row, &out->idle_w));
+    WEFT_TRY(read_row(map, &switch_row, &out->switch_s));
     if (out->power_w > 0 && out->idle_w > out->power_w)
         return weft_doc_fail(map, "idle_power of '%s' is %g W, expected at most its power, %g W",
                              out->name, out->idle_w, out->power_w);

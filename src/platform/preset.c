@@ -4,28 +4,35 @@
  * The assembler copies presets/NAME.yaml, models/NAME.net and data/validation/NAME.csv into the read-only data and makes the tables, because only
  * it knows the size of a file: a row is a weft_preset, four words without padding. Texts end with a
  * NUL that is not counted. tools/presets writes the rows, sorted by name, into files in the folder
- * that the build names: -DWEFT_PRESETS="<folder>". */
+ * that the build names: -DWEFT_PRESETS="<folder>". Where no assembler does that, the build makes the
+ * same tables as C and says so: -DWEFT_EMBEDDED_IN_C. */
 #include "machine.h"
 
 #include <assert.h>
 #include <string.h>
 
-#ifndef WEFT_PRESETS
-#error "compile with -DWEFT_PRESETS=\"<folder of the rows>\""
-#endif
 #ifndef WEFT_EMBEDDED_HASH
 #define WEFT_EMBEDDED_HASH ""
 #endif
 
+#ifdef WEFT_EMBEDDED_IN_C
+#define ROWS(name, file)
+#elif defined(WEFT_PRESETS)
 /* Pointers need relocation in a shared library: data that the loader makes read-only. */
-#define TABLE(name, file)                                                                          \
+#define ROWS(name, file)                                                                           \
     __asm__(".pushsection .data.rel.ro,\"aw\"\n"                                                   \
             ".balign 16\n"                                                                         \
             ".globl " #name "_table, " #name "_bytes\n"                                            \
             ".hidden " #name "_table, " #name "_bytes\n" #name "_table:\n"                         \
             ".include \"" WEFT_PRESETS "/" file "\"\n" #name "_bytes:\n"                           \
             ".dc.a " #name "_bytes - " #name "_table\n"                                            \
-            ".popsection\n");                                                                      \
+            ".popsection\n");
+#else
+#error "compile with -DWEFT_PRESETS=\"<folder of the rows>\""
+#endif
+
+#define TABLE(name, file)                                                                          \
+    ROWS(name, file)                                                                               \
     extern const weft_preset name##_table[] __attribute__((visibility("hidden")));                 \
     extern const size_t name##_bytes __attribute__((visibility("hidden")));                        \
                                                                                                    \

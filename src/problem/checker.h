@@ -32,9 +32,12 @@ static inline bool weft_checker_has_calls(const weft_checker *c)
     return c->problem->transfer == WEFT_CALLS && c->problem->constraints.goal == WEFT_LATENCY;
 }
 
+/* Seconds of a placed task, with a switch if it pays for one; 0 where it is not supported. */
+double weft_checker_length_s(const weft_checker *c, int u);
+
 /* The rules of calls, instead of those for the inputs of single tasks. */
 void weft_check_calls(weft_checker *c);
-/* Throughput, if it is asked for: the forward tasks of the devices form stages, no two of which
+/* If it is asked for: the forward tasks of the devices form stages, no two of which
  * wait for each other. */
 void weft_check_stages(weft_checker *c);
 

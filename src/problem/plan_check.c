@@ -18,6 +18,12 @@
  *    contend of a link, each way by its share) is not above the one asked for. (Under calls the
  *    simulator alone says what the period is.)
  *
+ * 8. If switches take time, a task takes the switch of its device longer if it reads from a task on
+ *    another device from which no task of lower number reads there. Under calls it is the task of
+ *    least number on each accelerator that takes longer.
+ *
+ * 9. A way has no more segments, and none is smaller, than is asked for (segments.c).
+ *
  * Times may be early by 1e-9 of the makespan; bytes are exact. A task that
  * breaks rule 1 is left out of the other rules; one that is not supported counts as of no length.
  * Time O(reads + tasks log tasks + weights * readers). */
@@ -46,18 +52,55 @@ static void check_placed(weft_checker *c, int u)
                      weft_checker_task(c, u), start_s);
 }
 
+/* Does any of the readers of u before task v run on d? */
+static bool has_earlier_reader(const weft_checker *c, int u, int v, int d)
+{
+    const weft_problem *p = c->problem;
+
+    for (int i = p->succ_at[u]; i < p->succ_at[u + 1] && p->succ[i] < v; i++)
+        if (c->plan->device[p->succ[i]] == d)
+            return true;
+    return false;
+}
+
+/* Rule 8 for task v. */
+static bool is_switched_to(const weft_checker *c, int v)
+{
+    const weft_problem *p = c->problem;
+    int d = c->plan->device[v];
+    bool is_first = d != p->host; /* of a call */
+
+    if (p->transfer == WEFT_CALLS) {
+        for (int u = 0; u < v && is_first; u++)
+            is_first = c->plan->device[u] != d;
+        return is_first;
+    }
+    for (int i = p->pred_at[v]; i < p->pred_at[v + 1]; i++)
+        if (c->plan->device[p->pred[i]] != d && !has_earlier_reader(c, p->pred[i], v, d))
+            return true;
+    return false;
+}
+
+double weft_checker_length_s(const weft_checker *c, int u)
+{
+    const weft_problem *p = c->problem;
+    double length_s = weft_task_s(p, u, c->plan->device[u]);
+
+    if (!isfinite(length_s))
+        return 0;
+    return p->switch_s != NULL && is_switched_to(c, u) ? length_s + p->switch_s[c->plan->device[u]]
+                                                       : length_s;
+}
+
 /* Ends of all tasks, and from the last one the slack. */
 static void find_ends(weft_checker *c)
 {
     double last_s = 0;
 
     for (int u = 0; u < c->problem->n_tasks; u++) {
-        double length_s;
-
         if (!c->is_placed[u])
             continue;
-        length_s = weft_task_s(c->problem, u, c->plan->device[u]);
-        c->end_s[u] = c->plan->start_s[u] + (isfinite(length_s) ? length_s : 0);
+        c->end_s[u] = c->plan->start_s[u] + weft_checker_length_s(c, u);
         last_s = fmax(last_s, c->end_s[u]);
     }
     c->slack_s = TOLERANCE * last_s;
@@ -304,12 +347,15 @@ static void add_transfer(const weft_problem *p, int t, int from, int to, double 
     }
 }
 
-/* Loads of one way: devices, then links. counted: [n_devices] 1 + the last tensor sent there. */
-static void add_loads(const weft_problem *p, const int *device, double share, int *counted,
-                      double *load_s)
+/* Loads of the way at hand: devices, then links. counted: [n_devices] 1 + the last tensor sent
+ * there. */
+static void add_loads(const weft_checker *c, double share, int *counted, double *load_s)
 {
+    const weft_problem *p = c->problem;
+    const int *device = c->plan->device;
+
     for (int u = 0; u < p->n_tasks; u++)
-        load_s[device[u]] += share * weft_task_s(p, u, device[u]);
+        load_s[device[u]] += share * weft_checker_length_s(c, u);
     for (int d = 0; d < p->n_devices; d++)
         counted[d] = 0;
     for (int t = 0; t < p->n_tensors; t++) {
@@ -326,6 +372,13 @@ static void add_loads(const weft_problem *p, const int *device, double share, in
     }
 }
 
+static weft_plan view_of(const weft_plan *plan, int way)
+{
+    size_t first = (size_t)way * (size_t)plan->n_tasks;
+
+    return (weft_plan){plan->n_tasks, plan->device + first, plan->start_s + first, 1, NULL};
+}
+
 static void check_period(weft_checker *c, const weft_plan *plan, int n_variants)
 {
     const weft_problem *p = c->problem;
@@ -334,9 +387,13 @@ static void check_period(weft_checker *c, const weft_plan *plan, int n_variants)
 
     if (!(p->constraints.most_period_s > 0) || !c->is_whole || p->transfer == WEFT_CALLS)
         return;
-    for (int w = 0; w < n_variants; w++)
-        add_loads(p, plan->device + (size_t)w * (size_t)p->n_tasks,
-                  n_variants > 1 ? plan->share[w] : 1, counted, load_s);
+    for (int w = 0; w < n_variants; w++) {
+        weft_plan view = view_of(plan, w);
+
+        c->plan = &view;
+        add_loads(c, n_variants > 1 ? plan->share[w] : 1, counted, load_s);
+    }
+    c->plan = NULL;
     for (int r = 0; r < p->n_devices + p->n_links; r++)
         most_s = fmax(most_s, load_s[r]);
     if (!weft_constraints_allow(&p->constraints, 0, most_s))
@@ -389,6 +446,18 @@ int weft_plan_loop(const weft_problem *p, const int *device, weft_arena *a)
     return -1;
 }
 
+static void check_segments(weft_checker *c)
+{
+    const char *what;
+
+    for (int u = 0; u < c->problem->n_tasks; u++)
+        if (!c->is_placed[u])
+            return;
+    what = weft_segments_breach(c->problem, c->plan->device, c->arena);
+    if (what != NULL)
+        weft_violate(&c->v, "%s", what);
+}
+
 /* --- all rules ------------------------------------------------------------------------------- */
 
 static void check_way(weft_checker *c)
@@ -406,6 +475,7 @@ static void check_way(weft_checker *c)
     if (weft_checker_has_calls(c))
         weft_check_calls(c);
     weft_check_stages(c);
+    check_segments(c);
     check_colocations(c);
     check_overlaps(c);
     check_deadline(c);
@@ -447,8 +517,7 @@ int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_violation
     c.end_s = WEFT_NEW(a, double, p->n_tasks);
     check_shares(&c, plan, n_variants);
     for (int w = 0; w < n_variants; w++) {
-        size_t first = (size_t)w * (size_t)p->n_tasks;
-        weft_plan view = {p->n_tasks, plan->device + first, plan->start_s + first, 1, NULL};
+        weft_plan view = view_of(plan, w);
 
         c.plan = &view;
         c.v.way = n_variants > 1 ? w + 1 : 0;

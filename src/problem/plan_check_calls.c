@@ -12,7 +12,7 @@
  *   4. Inside a call and on the host a task starts when the tasks it reads from there have ended.
  *   5. Calls and tasks of the host do not wait for each other in a circle (times alone do not show
  *      that where everything takes no time).
- * A pipeline stage (throughput, if contiguity is asked for) is all forward tasks of a device:
+ * A pipeline stage (if contiguity is asked for) is all forward tasks of a device:
  *   6. Stages do not wait for each other in a circle.
  *
  * Time O(reads + devices). */
@@ -29,11 +29,10 @@ typedef struct call {
 
 static void count_task(const weft_checker *c, int u, call *calls)
 {
-    double length_s = weft_task_s(c->problem, u, c->plan->device[u]);
     call *x = &calls[c->plan->device[u]];
 
     x->first_s = x->n_tasks == 0 ? c->plan->start_s[u] : fmin(x->first_s, c->plan->start_s[u]);
-    x->work_s += isfinite(length_s) ? length_s : 0;
+    x->work_s += weft_checker_length_s(c, u);
     x->n_tasks++;
 }
 
@@ -208,7 +207,7 @@ void weft_check_stages(weft_checker *c)
     quotient q = {p->n_devices, node};
     int u;
 
-    if (!p->constraints.is_contiguous || p->constraints.goal != WEFT_THROUGHPUT)
+    if (!p->constraints.is_contiguous)
         return;
     for (u = 0; u < p->n_tasks; u++)
         node[u] = c->is_placed[u] && !p->is_backward[u] ? c->plan->device[u] : -1;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const schema = "weft.plan/1";
-static const char *const kinds[] = {"place", "shard", "train"};
+static const char *const kinds[] = {"place", "shard", "train", "serve"};
 static const char *const decisions_schema = "weft.decisions/1";
 static const char *const design_schema = "weft.design/1"; /* no plan, but checked like one */
 
@@ -25,6 +25,25 @@ static const char *const optimizer_name[] = {"sgd", "momentum", "adam"};
 const char *weft_optimizer_name(weft_optimizer o)
 {
     return optimizer_name[o];
+}
+
+/* Of the user, for a file of tasks that names none; nothing is written of what was not said. */
+static void put_machines(weft_arena *a, weft_doc *model, const weft_task_machines *m)
+{
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *speeds = weft_doc_new(a, WEFT_DOC_LIST);
+
+    if (m->n_processors > 0)
+        weft_put_int(a, d, "processors", m->n_processors);
+    for (int i = 0; i < m->n_speeds; i++)
+        weft_doc_add(a, speeds, weft_doc_new_real(a, m->speed[i]));
+    if (m->n_speeds > 0)
+        weft_doc_put(a, d, "speeds", speeds);
+    if (m->bytes_per_s > 0)
+        weft_put_real(a, d, "bytes_per_s", m->bytes_per_s); /* null: unlimited */
+    if (m->communication_s > 0)
+        weft_put_real(a, d, "communication_s", m->communication_s);
+    if (d->n > 0)
+        weft_doc_put(a, model, "machines", d);
 }
 
 /* Only what the user said. */
@@ -55,6 +74,7 @@ static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
     weft_put_text(a, d, "optimizer", optimizer_name[m->train ? m->optimizer : WEFT_ADAM]);
     if (m->has_software)
         weft_put_text(a, d, "software", weft_software_name(m->software));
+    put_machines(a, d, &m->machines);
     put_states(a, d, m);
     return d;
 }
@@ -182,6 +202,47 @@ static weft_status read_software(const weft_doc *d, weft_model_options *o)
     return WEFT_OK;
 }
 
+static weft_status read_speeds(const weft_doc *map, weft_arena *a, weft_task_machines *out)
+{
+    const weft_doc *list;
+    double *speed;
+
+    WEFT_TRY(weft_doc_need(map, "speeds", WEFT_DOC_LIST, &list));
+    out->n_speeds = list->n;
+    out->speed = speed = WEFT_NEW(a, double, list->n + 1);
+    for (int i = 0; i < list->n; i++) {
+        speed[i] = list->item[i]->real;
+        if (!weft_doc_is_number(list->item[i]) || !(speed[i] > 0))
+            return weft_doc_fail(list->item[i], "a speed is no number above 0");
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_machines(const weft_doc *model, weft_arena *a, weft_task_machines *out)
+{
+    static const char *const keys[] = {"processors", "speeds", "bytes_per_s", "communication_s"};
+    const weft_doc *d = weft_doc_get(model, "machines"), *rate;
+    int64_t n = 0;
+
+    if (d == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(model, "machines", WEFT_DOC_MAP, &d));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 4));
+    if (weft_doc_get(d, "processors"))
+        WEFT_TRY(weft_doc_int(d, "processors", 1, 1000000000, &n));
+    out->n_processors = (int)n;
+    if (weft_doc_get(d, "speeds"))
+        WEFT_TRY(read_speeds(d, a, out));
+    rate = weft_doc_get(d, "bytes_per_s");
+    if (rate != NULL && rate->kind == WEFT_DOC_NULL)
+        out->bytes_per_s = INFINITY;
+    else if (rate != NULL)
+        WEFT_TRY(weft_doc_real(d, "bytes_per_s", 0, INFINITY, &out->bytes_per_s));
+    if (weft_doc_get(d, "communication_s"))
+        WEFT_TRY(weft_doc_real(d, "communication_s", 0, 1e18, &out->communication_s));
+    return WEFT_OK;
+}
+
 static weft_status read_states(const weft_doc *d, weft_arena *a, weft_model_options *o)
 {
     const weft_doc *list = weft_doc_get(d, "state");
@@ -204,13 +265,14 @@ static weft_status read_states(const weft_doc *d, weft_arena *a, weft_model_opti
 
 static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin *o)
 {
-    static const char *const keys[] = {"source", "format", "hash",      "batch",    "dims",
-                                       "dtype",  "train",  "optimizer", "software", "state"};
+    static const char *const keys[] = {"source",   "format",   "hash",  "batch",
+                                       "dims",     "dtype",    "train", "optimizer",
+                                       "software", "machines", "state"};
     const weft_doc *dims, *train;
     const char *dtype;
     int optimizer;
 
-    WEFT_TRY(weft_doc_known_keys(d, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(weft_doc_text(d, "source", &o->model));
     WEFT_TRY(weft_plan_optional_text(d, "format", &o->format));
     WEFT_TRY(read_hash(d, "hash", &o->model_hash));
@@ -225,6 +287,7 @@ static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin
     o->options.train = train->truth;
     WEFT_TRY(weft_plan_read_word(d, "optimizer", optimizer_word, 3, &optimizer));
     o->options.optimizer = (weft_optimizer)optimizer;
+    WEFT_TRY(read_machines(d, a, &o->options.machines));
     WEFT_TRY(read_states(d, a, &o->options));
     return read_software(d, &o->options);
 }
@@ -318,8 +381,8 @@ weft_status weft_plan_kind(const char *path, weft_arena *a, const char **out)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(*out, kinds[i]) == 0)
             return WEFT_OK;
-    return weft_doc_fail(d, "kind is '%s', expected '%s', '%s' or '%s'", *out, kinds[0], kinds[1],
-                         kinds[2]);
+    return weft_doc_fail(d, "kind is '%s', expected '%s', '%s', '%s' or '%s'", *out, kinds[0],
+                         kinds[1], kinds[2], kinds[3]);
 }
 
 weft_status weft_decisions_kind(const char *path, weft_arena *a, const char **out)

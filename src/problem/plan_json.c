@@ -44,7 +44,8 @@ static weft_doc *ways_doc(const weft_problem *p, const weft_plan *plan, weft_are
 static bool has_limits(const weft_constraints *constraints)
 {
     return constraints->most_latency_s > 0 || constraints->most_period_s > 0 ||
-           constraints->is_contiguous || constraints->is_mixed;
+           constraints->is_contiguous || constraints->is_mixed || constraints->pin != NULL ||
+           constraints->together != NULL || weft_segments_matter(constraints);
 }
 
 static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
@@ -57,6 +58,16 @@ static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
                   constraints->most_period_s > 0 ? constraints->most_period_s : INFINITY);
     weft_put_bool(a, d, "contiguous", constraints->is_contiguous);
     weft_put_bool(a, d, "mixed", constraints->is_mixed);
+    if (constraints->most_segments > 0)
+        weft_put_int(a, d, "max_segments", constraints->most_segments);
+    if (constraints->least_segment_tasks > 0)
+        weft_put_int(a, d, "min_segment_nodes", constraints->least_segment_tasks);
+    if (constraints->least_segment_s > 0)
+        weft_put_real(a, d, "min_segment_s", constraints->least_segment_s);
+    if (constraints->pin != NULL)
+        weft_put_text(a, d, "pin", constraints->pin);
+    if (constraints->together != NULL)
+        weft_put_text(a, d, "together", constraints->together);
     return d;
 }
 
@@ -86,6 +97,8 @@ static weft_doc *proof_doc(const weft_problem *p, const weft_proof *proof, weft_
     weft_doc_put(a, d, "prices", price);
     weft_doc_put(a, d, "refuted", refuted_doc(proof, a));
     weft_put_text(a, d, "again", proof->again);
+    if (proof->grain_s > 0)
+        weft_put_real(a, d, "grain", proof->grain_s);
     return d;
 }
 
@@ -138,22 +151,43 @@ static weft_status read_limit(const weft_doc *map, const char *key, double *out)
                : weft_doc_fail(d, "'%s' is %g, expected a number above 0 or null", key, *out);
 }
 
+/* A number of at least 1; 0 if the key is missing. */
+static weft_status read_count(const weft_doc *map, const char *key, int *out)
+{
+    int64_t value = 0;
+
+    if (weft_doc_get(map, key))
+        WEFT_TRY(weft_doc_int(map, key, 1, INT32_MAX, &value));
+    *out = (int)value;
+    return WEFT_OK;
+}
+
 /* What is asked for besides the goal; files without limits do not mention them. */
 static weft_status read_limits(const weft_doc *plan, weft_constraints *out)
 {
-    static const char *const keys[] = {"deadline_s", "period_s", "contiguous", "mixed"};
+    static const char *const keys[] = {"deadline_s",   "period_s",      "contiguous",
+                                       "mixed",        "pin",           "together",
+                                       "max_segments", "min_segment_s", "min_segment_nodes"};
     const weft_doc *d, *contiguous, *mixed;
 
     if (weft_doc_get(plan, "limits") == NULL)
         return WEFT_OK;
     WEFT_TRY(weft_doc_need(plan, "limits", WEFT_DOC_MAP, &d));
-    WEFT_TRY(weft_doc_known_keys(d, keys, 4));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(read_limit(d, "deadline_s", &out->most_latency_s));
     WEFT_TRY(read_limit(d, "period_s", &out->most_period_s));
     WEFT_TRY(weft_doc_need(d, "contiguous", WEFT_DOC_BOOL, &contiguous));
     WEFT_TRY(weft_doc_need(d, "mixed", WEFT_DOC_BOOL, &mixed));
     out->is_contiguous = contiguous->truth;
     out->is_mixed = mixed->truth;
+    WEFT_TRY(read_count(d, "max_segments", &out->most_segments));
+    WEFT_TRY(read_count(d, "min_segment_nodes", &out->least_segment_tasks));
+    if (weft_doc_get(d, "min_segment_s"))
+        WEFT_TRY(read_limit(d, "min_segment_s", &out->least_segment_s));
+    if (weft_doc_get(d, "pin"))
+        WEFT_TRY(weft_doc_text(d, "pin", &out->pin));
+    if (weft_doc_get(d, "together"))
+        WEFT_TRY(weft_doc_text(d, "together", &out->together));
     return WEFT_OK;
 }
 
@@ -303,12 +337,25 @@ static weft_status read_refuted(const weft_doc *proof, weft_proof *out)
     return WEFT_OK;
 }
 
+/* What the bounds are rounded up to a multiple of. */
+static weft_status read_grain(const weft_doc *proof, weft_proof *out)
+{
+    WEFT_TRY(weft_doc_real(proof, "grain", 0, INFINITY, &out->grain_s));
+    if (!(out->grain_s > 0) || out->grain_s == INFINITY)
+        return weft_doc_fail(weft_doc_get(proof, "grain"),
+                             "'grain' is %g, expected a number of seconds above 0", out->grain_s);
+    return WEFT_OK;
+}
+
 static weft_status read_proof(const weft_doc *d, weft_arena *a, weft_plan_file *out)
 {
-    static const char *const keys[] = {"status",    "value", "bound",  "gap",     "method",
-                                       "certified", "path",  "prices", "refuted", "again"};
+    static const char *const keys[] = {"status",  "value",     "bound", "gap",
+                                       "method",  "certified", "path",  "prices",
+                                       "refuted", "again",     "grain"};
 
-    WEFT_TRY(weft_doc_known_keys(d, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
+    if (weft_doc_get(d, "grain") != NULL)
+        WEFT_TRY(read_grain(d, &out->proof));
     WEFT_TRY(weft_plan_read_claims(d, &out->proof));
     WEFT_TRY(read_refuted(d, &out->proof));
     WEFT_TRY(weft_plan_optional_text(d, "again", &out->proof.again));
@@ -333,13 +380,20 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
 
 weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
 {
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "place", a, &d));
+    return weft_plan_take(d, a, out);
+}
+
+weft_status weft_plan_take(const weft_doc *d, weft_arena *a, weft_plan_file *out)
+{
     static const char *const keys[] = {"schema",   "kind",   "model",  "platform",     "goal",
                                        "transfer", "solver", "seed",   "problem_hash", "decisions",
                                        "measures", "proof",  "limits", "ways",         "semantics"};
-    const weft_doc *d, *proof;
+    const weft_doc *proof;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(weft_plan_open(path, "place", a, &d));
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(read_head(d, a, out));
     WEFT_TRY(read_limits(d, &out->constraints));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* problem.c: problems made from plain arrays.
  *
- * 1. The values are checked; a wrong one is an error that names task or tensor.
+ * 1. Pins and groups that are asked for by name are added (constrain.c). The values are checked; a wrong one is an error that names task or tensor.
  * 2. Tasks are sorted topologically (Kahn's algorithm with a heap of numbers: ties keep their
  *    order, so tasks that are sorted already keep their numbers). Tensors keep theirs.
  * 3. Readers are listed once each; operands, predecessors and successors follow by transposing
@@ -137,7 +137,8 @@ static void check_structure(const weft_problem_spec *s)
         assert(!s->second_per_byte || s->second_per_byte[k] >= 0);
     }
     for (int d = 0; d < s->n_devices; d++)
-        assert(!s->capacity || s->capacity[d] >= 0);
+        assert((!s->capacity || s->capacity[d] >= 0) &&
+               (!s->switch_s || (s->switch_s[d] >= 0 && isfinite(s->switch_s[d]))));
 }
 
 static bool is_called(const weft_problem_spec *s)
@@ -150,8 +151,8 @@ static bool is_mixed(const weft_problem_spec *s)
 {
     const weft_constraints *c = &s->constraints;
 
-    return c->is_mixed ||
-           (c->may_mix && c->goal == WEFT_THROUGHPUT && !c->is_contiguous && !is_called(s));
+    return c->is_mixed || (c->may_mix && c->goal == WEFT_THROUGHPUT && !c->is_contiguous &&
+                           !weft_segments_matter(c) && !is_called(s));
 }
 
 static bool is_linked(const weft_problem_spec *s, int from, int to)
@@ -172,6 +173,9 @@ static weft_status check_calls(const weft_problem_spec *s, const weft_problem_ex
     if (s->constraints.is_mixed)
         return weft_doc_fail(at, "items cannot take different ways (--mix) where a host calls "
                                  "accelerators: neither plans nor bounds of calls know mixes");
+    if (weft_segments_matter(&s->constraints) && s->constraints.goal == WEFT_LATENCY)
+        return weft_fail(WEFT_E_INPUT, "--max-segments and --min-segment are not for 'calls': an "
+                                       "accelerator is called once, so it has one segment");
     if (s->host < 0)
         return weft_doc_fail(at, "accelerators are called by a host under 'calls', but no device "
                                  "is named as the host");
@@ -188,7 +192,6 @@ static weft_status check_calls(const weft_problem_spec *s, const weft_problem_ex
 static weft_status check_spec(const weft_problem_spec *s, const weft_problem_extra *x,
                               weft_arena *scratch)
 {
-    WEFT_TRY(check_sizes(s, x));
     WEFT_TRY(check_names(s, x, scratch));
     for (int u = 0; u < s->n_tasks; u++)
         WEFT_TRY(check_times(s, x, u));
@@ -254,6 +257,12 @@ static const char *const *copied_texts(weft_arena *a, const char *const *from, i
     for (int i = 0; i < n; i++)
         to[i] = weft_arena_word(a, from[i]);
     return to;
+}
+
+/* NULL for what is empty. */
+static const char *copied_word(weft_arena *a, const char *from)
+{
+    return from && *from ? weft_arena_word(a, from) : NULL;
 }
 
 static const int *copied_ints(weft_arena *a, const int *from, int n)
@@ -478,11 +487,22 @@ static void copy_routes(weft_problem *p, const weft_problem_extra *x)
     p->route = copied_ints(p->arena, x->route, x->route_at[n_pairs]);
 }
 
+static void copy_switches(weft_problem *p, const weft_problem_spec *s)
+{
+    bool has_some = false;
+
+    for (int d = 0; s->switch_s && d < s->n_devices; d++)
+        has_some |= s->switch_s[d] > 0;
+    if (has_some)
+        p->switch_s = copied_reals(p->arena, s->switch_s, s->n_devices, 0);
+}
+
 static void copy_devices(weft_problem *p, const weft_problem_spec *s, const weft_problem_extra *x)
 {
     p->device_name = copied_texts(p->arena, s->device_name, s->n_devices);
     p->capacity = copied_reals(p->arena, s->capacity, s->n_devices, INFINITY);
     p->idle_w = copied_reals(p->arena, s->idle_w, s->n_devices, 0);
+    copy_switches(p, s);
     copy_links(p, s);
     copy_curves(p, s);
     if (x->link_name)
@@ -559,6 +579,8 @@ static uint64_t hash_devices(const weft_problem *p, uint64_t h)
     h = hash_ints(h, p->route_at, n_pairs + 1);
     h = hash_ints(h, p->route, p->route_at[n_pairs]);
     h = hash_reals(h, p->capacity, p->n_devices);
+    if (p->switch_s) /* nothing where there are none, so that the hash of such a problem stays */
+        h = hash_reals(weft_hash_text(h, "switch"), p->switch_s, p->n_devices);
     return hash_reals(h, p->idle_w, p->n_devices);
 }
 
@@ -568,7 +590,12 @@ static uint64_t hash_constraints(uint64_t h, const weft_constraints *constraints
     h = weft_hash_int(h, constraints->is_calls + 2 * constraints->is_contiguous +
                              4 * constraints->is_mixed);
     h = weft_hash_real(h, constraints->most_latency_s);
-    return weft_hash_real(h, constraints->most_period_s);
+    h = weft_hash_real(h, constraints->most_period_s);
+    if (!weft_segments_matter(constraints))
+        return h; /* as before there were any */
+    h = weft_hash_int(h, constraints->most_segments);
+    h = weft_hash_int(h, constraints->least_segment_tasks);
+    return weft_hash_real(h, constraints->least_segment_s);
 }
 
 /* Of everything but the name, which is a label: a renamed file is the same problem. */
@@ -607,6 +634,8 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
     p->constraints.is_calls = is_called(s);
     p->constraints.is_mixed = is_mixed(s);
     p->constraints.may_mix = false;
+    p->constraints.pin = copied_word(a, s->constraints.pin);
+    p->constraints.together = copied_word(a, s->constraints.together);
     for (int u = 0; u < s->n_tasks; u++)
         place[order[u]] = u;
     copy_tasks(p, s, x, order);
@@ -620,12 +649,15 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
 static weft_status build(const weft_problem_spec *s, const weft_problem_extra *x,
                          weft_arena *scratch, weft_problem **out)
 {
+    weft_problem_spec all = *s;
     int *order;
 
-    WEFT_TRY(check_spec(s, x, scratch));
+    WEFT_TRY(check_sizes(s, x));
+    WEFT_TRY(weft_constrain(&all, scratch));
+    WEFT_TRY(check_spec(&all, x, scratch));
     order = WEFT_NEW(scratch, int, s->n_tasks);
-    WEFT_TRY(sort_tasks(s, x, order, scratch));
-    *out = built(s, x, order, scratch);
+    WEFT_TRY(sort_tasks(&all, x, order, scratch));
+    *out = built(&all, x, order, scratch);
     return WEFT_OK;
 }
 

@@ -22,13 +22,19 @@ const char *weft_goal_name(weft_goal g);
 typedef struct weft_constraints {
     weft_goal goal;
     bool is_calls;      /* accelerators are called once (WEFT_CALLS), whatever the platform says */
-    bool is_contiguous; /* throughput: the forward tasks of each device form a pipeline stage */
+    bool is_contiguous; /* the forward tasks of each device form a pipeline stage */
     bool is_mixed;      /* throughput: items of a stream may take different ways */
-    bool
-        may_mix; /* is_mixed is left to the maker of the problem, who says so where that is possible;
-                     false in every problem */
+    /* is_mixed is left to the maker of the problem, who says so where that is possible; false in
+     * every problem. */
+    bool may_mix;
     double most_latency_s; /* a plan must not take longer; 0: no limit */
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
+    /* Of the segments of a plan (segments.c); 0: no limit. */
+    int most_segments, least_segment_tasks;
+    double least_segment_s;
+    /* Tasks by name or pattern (constrain.c); NULL or empty: none. */
+    const char *pin;      /* "NODE=DEVICE,NODE=DEVICE" */
+    const char *together; /* "A,B;C,D": A and B share a device, and so do C and D */
 } weft_constraints;
 
 /* Does a plan of this latency and period keep the limits? Times may be over by 1e-9 of them. */
@@ -72,7 +78,8 @@ typedef struct weft_problem {
     const char *const *link_name; /* [n_links] "cpu>gpu0" */
     const double *capacity;       /* [n_devices] bytes; INFINITY: not limited */
     const double *idle_w;         /* [n_devices] */
-    int host;                     /* where tensors without producer are at time 0; -1: everywhere */
+    const double *switch_s; /* [n_devices] of a switch to it (switch.c); NULL: none takes time */
+    int host;               /* where tensors without producer are at time 0; -1: everywhere */
     weft_transfer transfer;
     weft_constraints constraints;
     const int *pin;          /* [n_tasks] device, or -1 */
@@ -115,9 +122,24 @@ static inline bool weft_pairs_alike(const weft_problem *p, int one, int other)
              (p->curve_factor == NULL || p->curve_factor[one] == p->curve_factor[other])));
 }
 
+/* Seconds of a task, without a switch. */
 static inline double weft_task_s(const weft_problem *p, int u, int d)
 {
     return p->seconds[u * p->n_devices + d];
+}
+
+/* [n_tasks] seconds that each takes longer for a switch to its device, if all are on these; NULL:
+ * the problem has no switches that take time. Belongs to `a`. */
+const double *weft_switch_times(const weft_problem *p, const int *device, weft_arena *a);
+
+/* Seconds that v takes longer if it reads from u, they are on these devices, and no other placement
+ * can spare it: nobody else is first to read from u there. At most what the simulator adds. */
+static inline double weft_sure_switch_s(const weft_problem *p, int u, int v, int from, int to)
+{
+    return p->switch_s == NULL || from == to || p->transfer == WEFT_CALLS ||
+                   p->succ[p->succ_at[u]] != v
+               ? 0
+               : p->switch_s[to];
 }
 
 /* When something that starts at start_s and takes length_s ends. What has a length ends later than
@@ -136,6 +158,17 @@ static inline bool weft_fits(double bytes, double capacity)
 {
     return bytes <= capacity * (1 + 1e-12);
 }
+
+/* --- whole numbers (grain.c) ----------------------------------------------------------------- */
+
+/* The largest number of seconds of which every duration of the problem is a whole multiple, found
+ * exactly; the value of every plan is one, too. 0: none of any use, or the plan may be a mix. What
+ * else takes time in a run must be looked at there. */
+double weft_problem_grain_s(const weft_problem *p);
+/* A bound of the values of all plans, rounded up to the next multiple; grain 0: as it is. */
+double weft_grain_up(double grain_s, double bound_s);
+/* Is the value of a plan such a multiple, as far as sums of doubles can tell? */
+bool weft_grain_divides(double grain_s, double value_s);
 
 /* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */
 WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
@@ -168,6 +201,7 @@ typedef struct weft_problem_spec {
     const weft_link_curve *curve;    /* points are copied too */
     const uint64_t *curves;          /* NULL: none */
     const double *capacity, *idle_w; /* NULL: not limited; 0 */
+    const double *switch_s;          /* NULL: 0 */
     const int *pin, *colocation;     /* NULL: none */
     const bool *is_backward;         /* NULL: none */
     int host;
@@ -218,7 +252,12 @@ typedef struct weft_proof {
     const double *price; /* certificate of a load bound: [n_devices] prices, sum 1; or NULL */
     const char *again;   /* the bound of this name, computed again, is a certificate; or NULL */
     const char *reason;  /* without a plan: why, in one line for the user; or NULL */
+    const char *stopped; /* why the search ended (weft_why_stopped); NULL: there was none */
+    double grain_s; /* bound or certified are rounded up to a multiple of this; 0: neither is */
 } weft_proof;
+
+/* Rounds bound and certified up to multiples of the grain; 0: nothing happens. */
+void weft_proof_round(weft_proof *proof, double grain_s);
 
 /* Breaks of the rules, one line each. `what` names task, rule and amount. */
 typedef struct weft_violation {
@@ -232,6 +271,21 @@ typedef struct weft_violation {
  * defines: then inputs are checked against the time without contention. */
 int weft_plan_check(const weft_problem *p, const weft_plan *plan, weft_violation *violation,
                     int most, weft_arena *a);
+
+/* The segments of a way: what a runtime launches at once. Arrays belong to `a`. */
+typedef struct weft_segments {
+    int n;
+    int *of;         /* [n_tasks] segment */
+    int *n_tasks;    /* [n] */
+    double *seconds; /* [n] of its tasks, without a switch */
+} weft_segments;
+
+weft_segments weft_segments_of(const weft_problem *p, const int *device, weft_arena *a);
+/* Do the constraints say anything of segments? Is segment i less than they allow? */
+bool weft_segments_matter(const weft_constraints *c);
+bool weft_segment_is_small(const weft_constraints *c, const weft_segments *s, int i);
+/* How the segments of a way break what is asked of them, in one line; NULL: they do not. */
+const char *weft_segments_breach(const weft_problem *p, const int *device, weft_arena *a);
 
 /* A device that is no pipeline stage: forward tasks of the way give from it to others and back to
  * it, directly or not; or -1. device: [n_tasks]. */
@@ -329,6 +383,28 @@ int64_t weft_in_flight(weft_schedule schedule, int s, int i, int64_t m, int n_ch
 enum { WEFT_ZERO_NONE, WEFT_ZERO_MOMENTS, WEFT_ZERO_GRADIENTS, WEFT_ZERO_WEIGHTS };
 enum { WEFT_MOST_ZERO = WEFT_ZERO_WEIGHTS };
 
+/* Numbers of which one is allowed, ascending; none: any. */
+enum { WEFT_MOST_COUNTS = 16 };
+typedef struct weft_counts {
+    int n;
+    int64_t at[WEFT_MOST_COUNTS];
+} weft_counts;
+
+bool weft_counts_allow(const weft_counts *c, int64_t value);
+int64_t weft_counts_only(const weft_counts *c);  /* the one that is allowed; 0: several, or any */
+int64_t weft_counts_least(const weft_counts *c); /* 1: any */
+int64_t weft_counts_most(const weft_counts *c);  /* 0: any */
+static inline weft_counts weft_counts_of(int64_t value) /* 0: any */
+{
+    weft_counts c = {value > 0, {value}};
+
+    return c;
+}
+/* Reads "auto", or numbers from 1 with commas between them; `name` is that of the flag. */
+WEFT_CHECKED weft_status weft_counts_read(const char *name, const char *text, weft_counts *to);
+/* "2", "2,4", "auto". In `a`. */
+const char *weft_counts_text(const weft_counts *c, weft_arena *a);
+
 /* What is asked for besides network and machines. */
 typedef struct weft_train_constraints {
     int64_t batch;       /* samples of one step */
@@ -339,13 +415,15 @@ typedef struct weft_train_constraints {
     int most_replicas;   /* 0: any */
     int most_stages;     /* 0: any */
     int most_chunks;     /* of a stage, interleaved */
-    int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS */
-    /* Exactly so many, in the words of Megatron; 0: any. */
-    int tp;      /* tensor width of every stage */
-    int pp;      /* stages */
-    int dp;      /* replicas of every stage */
-    int64_t mbs; /* samples that each replica gets of a microbatch */
-    int chunks;  /* of every stage; 1: not interleaved */
+    int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS; of several the lowest */
+    unsigned zeros;      /* allowed levels: bits 1 << level; 0: `zero` alone (as 1 << zero) */
+    unsigned sps;        /* sequence parallelism: bits 1 << (0 without, 1 with); 0: without */
+    /* In the words of Megatron. */
+    weft_counts tp;  /* tensor widths of stages */
+    weft_counts pp;  /* stages */
+    weft_counts dp;  /* replicas of a stage */
+    weft_counts mbs; /* samples that a replica gets of a microbatch */
+    int chunks;      /* exactly so many of every stage; 1: not interleaved; 0: any */
     weft_recipe recipe;
     double memory_margin; /* share of the memory of every device that is left free */
 } weft_train_constraints;
@@ -354,6 +432,8 @@ typedef struct weft_train_constraints {
  * most once, what is left out stays as it is. `flag` names the text in messages. */
 WEFT_CHECKED weft_status weft_train_exactly(const char *flag, const char *text,
                                             weft_train_constraints *to);
+/* The lowest of the allowed levels becomes `zero`; what is not said becomes the usual. */
+void weft_train_settle_zero(weft_train_constraints *x);
 /* What is wrong, contradictory, or impossible on this cluster with these units, is an error that
  * says why. NULL: not looked at. */
 WEFT_CHECKED weft_status weft_train_constraints_check(const weft_train_constraints *constraints,
@@ -380,7 +460,13 @@ typedef struct weft_train_problem {
     const weft_block_cost *const *cost_sum;   /* [tables][n_cuts] */
     const weft_block_state *const *state;     /* [tables][n_units]; NULL: as above */
     const weft_block_state *const *state_sum; /* [tables][n_cuts] */
-    uint64_t hash;                            /* of all the above and of the platform */
+    bool is_sequence;                         /* tensor cuts with sequence parallelism */
+    /* What a plan decides once, for all its stages (the level of ZeRO, sequence parallelism), as
+     * problems that leave one choice each; plans say which one they are of. 0: there is one choice, this problem. Tables
+     * above are those of the first. */
+    int n_variants;
+    const struct weft_train_problem *const *variant;
+    uint64_t hash;  /* of all the above and of the platform */
     int64_t tokens; /* of a sample, if its input is a sequence of numbers of words; else 0 */
     /* Products of forward and backward of one sample, and the type of most of them; 0: not known. */
     double sample_flops;
@@ -423,6 +509,9 @@ typedef struct weft_train_problem_spec {
     const int64_t *share;
     const weft_block_cost *const *cost;   /* [tables][n_units] */
     const weft_block_state *const *state; /* [tables][n_units] */
+    /* The same with sequence parallelism; needed where the constraints allow it. */
+    const weft_block_cost *const *sequence_cost;
+    const weft_block_state *const *sequence_state;
 } weft_train_problem_spec;
 
 WEFT_CHECKED weft_status weft_train_problem_make(const weft_train_problem_spec *s,
@@ -454,7 +543,23 @@ typedef struct weft_train_plan {
     int n_stages, n_chunks; /* chunks of each stage; 1 unless interleaved */
     int *cut;               /* [n_stages * n_chunks + 1] */
     weft_stage *stage;      /* [n_stages] */
+    int variant;            /* of the problem; 0 if it has none */
 } weft_train_plan;
+
+/* Of a problem that was made: what is known of the network besides becomes known to its variants. */
+void weft_train_problem_note(weft_train_problem *p);
+/* The problem that the plan is of: the variant, or `p` itself. */
+const weft_train_problem *weft_train_variant(const weft_train_problem *p,
+                                             const weft_train_plan *plan);
+/* Variant i of the problem, of at least one: `p` itself if it has none. */
+static inline int weft_train_n_variants(const weft_train_problem *p)
+{
+    return p->n_variants > 0 ? p->n_variants : 1;
+}
+static inline const weft_train_problem *weft_train_variant_at(const weft_train_problem *p, int i)
+{
+    return p->n_variants > 0 ? p->variant[i] : p;
+}
 
 /* Breaks of the rules but memory, which the simulator measures: cuts ascend from nothing to all,
  * every stage has units and devices, blocks exist and no device is used twice, shares and widths
@@ -515,6 +620,8 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
                         const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
 /* Reads and validates a plan file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
+/* The same of its document, which is complete; so for the other kinds below. */
+WEFT_CHECKED weft_status weft_plan_take(const weft_doc *d, weft_arena *a, weft_plan_file *out);
 
 /* The kind of a plan file: "place", "shard" or "train", and "design" for a design file; any other
  * is an error. The text lives in `a`. */
@@ -540,6 +647,10 @@ weft_doc *weft_shard_plan_doc(const weft_shard_problem *p, const weft_shard_plan
                               weft_doc *measures, weft_arena *a);
 WEFT_CHECKED weft_status weft_shard_plan_read(const char *path, weft_arena *a,
                                               weft_shard_plan_file *out);
+WEFT_CHECKED weft_status weft_shard_plan_take(const weft_doc *d, weft_arena *a,
+                                              weft_shard_plan_file *out);
+/* What is asked for, as the key "ask" of plans has it. */
+weft_doc *weft_shard_constraints_doc(const weft_shard_constraints *constraints, weft_arena *a);
 /* The decisions of a file, for the problem that its origin and ask describe. A step, device, design
  * or split that is not there, and a step that is decided twice or never, are errors with file and
  * line; the rules are the business of weft_shard_plan_check. */
@@ -563,6 +674,10 @@ weft_doc *weft_train_plan_doc(const weft_train_problem *p, const weft_train_plan
                               weft_doc *measures, weft_arena *a);
 WEFT_CHECKED weft_status weft_train_plan_read(const char *path, weft_arena *a,
                                               weft_train_plan_file *out);
+WEFT_CHECKED weft_status weft_train_plan_take(const weft_doc *d, weft_arena *a,
+                                              weft_train_plan_file *out);
+/* What is asked for, as the key "ask" of plans has it. */
+weft_doc *weft_train_constraints_doc(const weft_train_constraints *constraints, weft_arena *a);
 WEFT_CHECKED weft_status weft_train_plan_decide(const weft_train_plan_file *f,
                                                 const weft_train_problem *p, weft_arena *a,
                                                 weft_train_plan *out);

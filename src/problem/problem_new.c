@@ -124,16 +124,19 @@ static void use_devices(const weft_platform *p, weft_problem_spec *s, weft_arena
     const char **name = WEFT_NEW(a, const char *, p->n_devices);
     double *capacity = WEFT_NEW(a, double, p->n_devices);
     double *idle_w = WEFT_NEW(a, double, p->n_devices);
+    double *switch_s = WEFT_NEW(a, double, p->n_devices);
 
     for (int d = 0; d < p->n_devices; d++) {
         name[d] = p->device[d].name;
         capacity[d] = p->device[d].memory_bytes;
         idle_w[d] = p->device[d].idle_w;
+        switch_s[d] = p->device[d].switch_s;
     }
     s->n_devices = p->n_devices;
     s->device_name = name;
     s->capacity = capacity;
     s->idle_w = idle_w;
+    s->switch_s = switch_s;
     s->host = p->host;
     s->transfer = p->transfer;
 }

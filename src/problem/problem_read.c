@@ -224,11 +224,11 @@ static weft_status read_tasks(reader *r)
 }
 
 /* The task that an end of an edge names. */
-static weft_status find_task(reader *r, const weft_doc *edge, const char *key, int *out)
+static weft_status find_task(reader *r, const weft_doc *edge, const char *key, const char *name,
+                             int *out)
 {
-    const char *name = NULL, *nearest;
+    const char *nearest;
 
-    WEFT_TRY(weft_doc_text(edge, key, &name));
     *out = weft_map_get(r->task_by_name, name, strlen(name));
     if (*out >= 0)
         return WEFT_OK;
@@ -242,22 +242,53 @@ static weft_status find_task(reader *r, const weft_doc *edge, const char *key, i
     return weft_doc_fail(edge, "'%s' is '%.*s', but there is no such task", key, WEFT_SHOWN(name));
 }
 
-static weft_status read_edge(reader *r, const weft_doc *edge)
+static weft_status read_end(reader *r, const weft_doc *edge, const char *name, int from)
 {
-    static const char *const keys[] = {"from", "to", "amount"};
-    int from = 0, to = 0;
-    double amount = 0;
+    int to = 0;
 
-    WEFT_TRY(weft_doc_known_keys(edge, keys, 3));
-    WEFT_TRY(find_task(r, edge, "from", &from));
-    WEFT_TRY(find_task(r, edge, "to", &to));
-    WEFT_TRY(weft_doc_real(edge, "amount", 0, LARGEST, &amount));
+    WEFT_TRY(find_task(r, edge, "to", name, &to));
     if (from == to)
         return weft_doc_fail(edge, "task '%.*s' has an edge to itself",
                              WEFT_SHOWN(r->task_name[from]));
-    add_tensor(r, from, amount, 0);
     add_reader(r, to);
     return WEFT_OK;
+}
+
+/* 'to' is a task, or a list of those that read the same: it is sent once to each of their devices.
+ */
+static weft_status read_ends(reader *r, const weft_doc *edge, int from)
+{
+    const weft_doc *to = weft_doc_get(edge, "to");
+    const char *name = NULL;
+
+    if (to == NULL || to->kind != WEFT_DOC_LIST) {
+        WEFT_TRY(weft_doc_text(edge, "to", &name));
+        return read_end(r, edge, name, from);
+    }
+    if (to->n == 0)
+        return weft_doc_fail(to, "'to' is empty, expected at least one task");
+    for (int i = 0; i < to->n; i++) {
+        if (to->item[i]->kind != WEFT_DOC_TEXT)
+            return weft_doc_fail(to->item[i], "'to' has %s, expected the name of a task",
+                                 shown(to->item[i], r->arena));
+        WEFT_TRY(read_end(r, edge, to->item[i]->text, from));
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_edge(reader *r, const weft_doc *edge)
+{
+    static const char *const keys[] = {"from", "to", "amount"};
+    const char *name = NULL;
+    int from = 0;
+    double amount = 0;
+
+    WEFT_TRY(weft_doc_known_keys(edge, keys, 3));
+    WEFT_TRY(weft_doc_text(edge, "from", &name));
+    WEFT_TRY(find_task(r, edge, "from", name, &from));
+    WEFT_TRY(weft_doc_real(edge, "amount", 0, LARGEST, &amount));
+    add_tensor(r, from, amount, 0);
+    return read_ends(r, edge, from);
 }
 
 static weft_status read_edges(reader *r)
@@ -330,6 +361,21 @@ static weft_status read_capacity(reader *r)
     return WEFT_OK;
 }
 
+/* Seconds of a switch to each device. */
+static weft_status read_switch(reader *r)
+{
+    const weft_doc *list = NULL;
+    double *switch_s;
+
+    if (weft_doc_get(r->doc, "switch") == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(r->doc, "switch", WEFT_DOC_LIST, &list));
+    switch_s = WEFT_NEW(r->arena, double, r->spec.n_devices);
+    WEFT_TRY(read_row(r, list, "switch", NAN, switch_s));
+    r->spec.switch_s = switch_s;
+    return WEFT_OK;
+}
+
 static weft_status read_transfer(reader *r)
 {
     const char *name = NULL;
@@ -381,11 +427,11 @@ static weft_status check_schema(const weft_doc *d)
 
 static weft_status read_task_file(reader *r)
 {
-    static const char *const keys[] = {"schema", "name",    "devices",  "tasks",    "edges",
-                                       "link",   "latency", "capacity", "transfer", "host"};
+    static const char *const keys[] = {"schema",  "name",     "devices",  "tasks", "edges", "link",
+                                       "latency", "capacity", "transfer", "host",  "switch"};
 
     WEFT_TRY(check_schema(r->doc));
-    WEFT_TRY(weft_doc_known_keys(r->doc, keys, 10));
+    WEFT_TRY(weft_doc_known_keys(r->doc, keys, (int)(sizeof keys / sizeof *keys)));
     if (weft_doc_get(r->doc, "name"))
         WEFT_TRY(weft_doc_text(r->doc, "name", &r->spec.name));
     WEFT_TRY(read_devices(r));
@@ -395,6 +441,7 @@ static weft_status read_task_file(reader *r)
     WEFT_TRY(read_matrix(r, "link", INFINITY, &r->spec.second_per_byte));
     WEFT_TRY(read_matrix(r, "latency", NAN, &r->spec.latency_s));
     WEFT_TRY(read_capacity(r));
+    WEFT_TRY(read_switch(r));
     return read_transfer(r);
 }
 

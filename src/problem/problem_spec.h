@@ -24,6 +24,9 @@ typedef struct weft_problem_extra {
     const int *route_at, *route;
 } weft_problem_extra;
 
+/* Adds to pins and colocation of the spec what its constraints name, in arrays of `a`. */
+WEFT_CHECKED weft_status weft_constrain(weft_problem_spec *s, weft_arena *a);
+
 /* weft_problem_make with more said. Tasks keep their numbers if these are topological already;
  * tensors always do. */
 WEFT_CHECKED weft_status weft_problem_build(const weft_problem_spec *s, const weft_problem_extra *x,

@@ -29,7 +29,7 @@ typedef struct checker {
 static bool check_size(checker *c)
 {
     const weft_train_plan *plan = c->plan;
-    int most = c->p->constraints.most_stages, pp = c->p->constraints.pp;
+    int most = c->p->constraints.most_stages;
 
     if (plan->n_stages < 1 || plan->n_chunks < 1 ||
         plan->n_stages > c->p->blocks.n_blocks / plan->n_chunks) {
@@ -41,8 +41,9 @@ static bool check_size(checker *c)
     }
     if (most > 0 && plan->n_stages > most)
         weft_violate(&c->v, "%d stages, at most %d are allowed", plan->n_stages, most);
-    if (pp > 0 && plan->n_stages != pp)
-        weft_violate(&c->v, "%d stages, %d are asked for", plan->n_stages, pp);
+    if (!weft_counts_allow(&c->p->constraints.pp, plan->n_stages))
+        weft_violate(&c->v, "%d stages, %s are asked for", plan->n_stages,
+                     weft_counts_text(&c->p->constraints.pp, c->v.a));
     return true;
 }
 
@@ -142,7 +143,7 @@ static void check_recompute(checker *c, int i)
 static bool check_width(checker *c, int i)
 {
     const weft_stage *s = &c->plan->stage[i];
-    int most = c->p->constraints.most_width, tp = c->p->constraints.tp;
+    int most = c->p->constraints.most_width;
 
     if (s->n_parts < 1 || s->n_parts > WEFT_MAX_PARTS) {
         weft_violate(&c->v, "stage %d has %d groups of devices, expected 1 to %d", i, s->n_parts,
@@ -156,8 +157,9 @@ static bool check_width(checker *c, int i)
     if (most > 0 && s->width > most)
         weft_violate(&c->v, "stage %d has tensor width %d, at most %d is allowed", i, s->width,
                      most);
-    if (tp > 0 && s->width != tp)
-        weft_violate(&c->v, "stage %d has tensor width %d, %d is asked for", i, s->width, tp);
+    if (!weft_counts_allow(&c->p->constraints.tp, s->width))
+        weft_violate(&c->v, "stage %d has tensor width %d, %s is asked for", i, s->width,
+                     weft_counts_text(&c->p->constraints.tp, c->v.a));
     return true;
 }
 
@@ -191,12 +193,11 @@ static void check_samples(checker *c, int i, const weft_device_set_part *part)
 {
     const weft_stage *s = &c->plan->stage[i];
     int share = weft_share_place(c->p, part->samples);
-    long long mbs = c->p->constraints.mbs;
     int table;
 
-    if (mbs > 0 && part->samples != mbs)
-        weft_violate(&c->v, "stage %d: replicas get %lld samples, %lld are asked for", i,
-                     (long long)part->samples, mbs);
+    if (!weft_counts_allow(&c->p->constraints.mbs, part->samples))
+        weft_violate(&c->v, "stage %d: replicas get %lld samples, %s are asked for", i,
+                     (long long)part->samples, weft_counts_text(&c->p->constraints.mbs, c->v.a));
     if (share < 0) {
         weft_violate(&c->v, "stage %d: there are no costs of %lld samples", i,
                      (long long)part->samples);
@@ -230,7 +231,7 @@ static void take_devices(checker *c, int i, int *stage_of)
 static void check_sums(checker *c, int i)
 {
     const weft_stage *s = &c->plan->stage[i];
-    int most = c->p->constraints.most_replicas, dp = c->p->constraints.dp;
+    int most = c->p->constraints.most_replicas;
     int64_t n_blocks = 0;
     double samples = 0; /* no sum of samples overflows */
 
@@ -244,9 +245,9 @@ static void check_sums(checker *c, int i)
     if (most > 0 && n_blocks > most)
         weft_violate(&c->v, "stage %d has %lld replicas, at most %d are allowed", i,
                      (long long)n_blocks, most);
-    if (dp > 0 && n_blocks != dp)
-        weft_violate(&c->v, "stage %d has %lld replicas, %d are asked for", i, (long long)n_blocks,
-                     dp);
+    if (!weft_counts_allow(&c->p->constraints.dp, n_blocks))
+        weft_violate(&c->v, "stage %d has %lld replicas, %s are asked for", i, (long long)n_blocks,
+                     weft_counts_text(&c->p->constraints.dp, c->v.a));
 }
 
 static void check_stage(checker *c, int i, int *stage_of)
@@ -276,6 +277,12 @@ int weft_train_plan_check(const weft_train_problem *p, const weft_train_plan *pl
     };
     int n_devices = p->cluster->platform->n_devices, *stage_of;
 
+    if (plan->variant < 0 || plan->variant >= weft_train_n_variants(p)) {
+        weft_violate(&c.v, "variant %d of the problem, it has %d", plan->variant,
+                     weft_train_n_variants(p));
+        return c.v.n;
+    }
+    c.p = weft_train_variant(p, plan);
     check_microbatch(&c);
     if (!check_size(&c))
         return c.v.n;

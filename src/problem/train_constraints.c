@@ -10,6 +10,80 @@
 
 #include "problem.h"
 
+/* --- counts ---------------------------------------------------------------------------------- */
+
+enum { MOST = 1000000000 };
+
+bool weft_counts_allow(const weft_counts *c, int64_t value)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->at[i] == value)
+            return true;
+    return c->n == 0;
+}
+
+int64_t weft_counts_only(const weft_counts *c)
+{
+    return c->n == 1 ? c->at[0] : 0;
+}
+
+int64_t weft_counts_least(const weft_counts *c)
+{
+    return c->n > 0 ? c->at[0] : 1;
+}
+
+int64_t weft_counts_most(const weft_counts *c)
+{
+    return c->n > 0 ? c->at[c->n - 1] : 0;
+}
+
+static int add_count(weft_counts *to, int64_t value)
+{
+    int i = to->n;
+
+    if (weft_counts_allow(to, value) && to->n > 0)
+        return 0;
+    for (; i > 0 && to->at[i - 1] > value; i--)
+        to->at[i] = to->at[i - 1];
+    to->at[i] = value;
+    return to->n++, 1;
+}
+
+weft_status weft_counts_read(const char *name, const char *text, weft_counts *to)
+{
+    *to = (weft_counts){0};
+    if (strcmp(text, "auto") == 0)
+        return WEFT_OK;
+    for (const char *at = text, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {
+        int n = (int)strcspn(at, ",");
+        long long value = 0;
+        char *stop = NULL;
+
+        end = at + n;
+        if (*at >= '0' && *at <= '9')
+            value = strtoll(at, &stop, 10);
+        if (stop != end || value < 1 || value > MOST)
+            return weft_fail(WEFT_E_INPUT,
+                             "%s: '%.*s', expected auto or numbers from 1 to %d, as in 2 or 1,2,4",
+                             name, n, at, (int)MOST);
+        if (to->n == WEFT_MOST_COUNTS)
+            return weft_fail(WEFT_E_INPUT, "%s: '%s' has more than %d numbers", name, text,
+                             (int)WEFT_MOST_COUNTS);
+        if (add_count(to, value) == 0)
+            return weft_fail(WEFT_E_INPUT, "%s: %lld is given twice", name, value);
+    }
+    return WEFT_OK;
+}
+
+const char *weft_counts_text(const weft_counts *c, weft_arena *a)
+{
+    const char *text = c->n == 0 ? "auto" : "";
+
+    for (int i = 0; i < c->n; i++)
+        text = weft_arena_print(a, "%s%s%lld", text, i > 0 ? "," : "", (long long)c->at[i]);
+    return text;
+}
+
 /* --- one line -------------------------------------------------------------------------------- */
 
 static const char *schedule_word(int i)
@@ -26,23 +100,23 @@ static const char *recompute_word(int i)
 typedef struct key {
     const char *name;
     size_t offset;
-    enum { COUNT, SAMPLES, WORD } kind;
+    enum { COUNT, COUNTS, LEVEL, WORD } kind;
     int lowest, highest; /* of a number; highest of a word: how many there are */
     const char *(*word)(int);
 } key;
 
 #define FIELD(f) offsetof(weft_train_constraints, f)
-enum { MOST = 1000000000 };
 
 static const key keys[] = {
-    {"tp",        FIELD(tp),         COUNT,   1, MOST,              NULL          },
-    {"pp",        FIELD(pp),         COUNT,   1, MOST,              NULL          },
-    {"dp",        FIELD(dp),         COUNT,   1, MOST,              NULL          },
-    {"mbs",       FIELD(mbs),        SAMPLES, 1, MOST,              NULL          },
-    {"schedule",  FIELD(schedules),  WORD,    0, WEFT_N_SCHEDULES,  schedule_word },
-    {"recompute", FIELD(recomputes), WORD,    0, WEFT_N_RECOMPUTES, recompute_word},
-    {"chunks",    FIELD(chunks),     COUNT,   1, MOST,              NULL          },
-    {"zero",      FIELD(zero),       COUNT,   0, WEFT_MOST_ZERO,    NULL          },
+    {"tp",        FIELD(tp),         COUNTS, 1, MOST,              NULL          },
+    {"pp",        FIELD(pp),         COUNTS, 1, MOST,              NULL          },
+    {"dp",        FIELD(dp),         COUNTS, 1, MOST,              NULL          },
+    {"mbs",       FIELD(mbs),        COUNTS, 1, MOST,              NULL          },
+    {"schedule",  FIELD(schedules),  WORD,   0, WEFT_N_SCHEDULES,  schedule_word },
+    {"recompute", FIELD(recomputes), WORD,   0, WEFT_N_RECOMPUTES, recompute_word},
+    {"chunks",    FIELD(chunks),     COUNT,  1, MOST,              NULL          },
+    {"zero",      FIELD(zeros),      LEVEL,  0, WEFT_MOST_ZERO,    NULL          },
+    {"sp",        FIELD(sps),        LEVEL,  0, 1,                 NULL          },
 };
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
@@ -79,8 +153,10 @@ static weft_status read_count(const char *flag, const key *k, const char *value,
         count > k->highest)
         return weft_fail(WEFT_E_INPUT, "%s: %s is '%.*s', expected a number from %d to %d", flag,
                          k->name, n, value, k->lowest, k->highest);
-    if (k->kind == SAMPLES)
-        *(int64_t *)to = count;
+    if (k->kind == COUNTS)
+        *(weft_counts *)to = weft_counts_of(count);
+    else if (k->kind == LEVEL)
+        *(unsigned *)to = 1u << count;
     else
         *(int *)to = (int)count;
     return WEFT_OK;
@@ -99,7 +175,7 @@ weft_status weft_train_exactly(const char *flag, const char *text, weft_train_co
         if (i < 0 || *equals != '=')
             return weft_fail(WEFT_E_INPUT,
                              "%s: '%.*s', expected KEY=VALUE with tp, pp, dp, mbs, schedule, "
-                             "recompute, chunks or zero",
+                             "recompute, chunks, zero or sp",
                              flag, (int)(end - at), at);
         if (seen >> i & 1)
             return weft_fail(WEFT_E_INPUT, "%s: %s is given twice", flag, keys[i].name);
@@ -110,7 +186,18 @@ weft_status weft_train_exactly(const char *flag, const char *text, weft_train_co
     }
     if (to->chunks > to->most_chunks)
         to->most_chunks = to->chunks;
+    weft_train_settle_zero(to);
     return WEFT_OK;
+}
+
+void weft_train_settle_zero(weft_train_constraints *x)
+{
+    if (x->sps == 0)
+        x->sps = 1;
+    if (x->zeros == 0)
+        x->zeros = 1u << x->zero;
+    for (x->zero = 0; !(x->zeros >> x->zero & 1);)
+        x->zero++;
 }
 
 /* --- contradictions -------------------------------------------------------------------------- */
@@ -149,61 +236,70 @@ static weft_status check_kinds(const weft_train_constraints *constraints)
     return WEFT_OK;
 }
 
-static weft_status check_limit(const char *name, int exact, const char *limit, int most)
+static weft_status check_limit(const char *name, const weft_counts *exact, const char *limit,
+                               int most)
 {
-    if (exact < 0)
-        return weft_fail(WEFT_E_INPUT, "%s=%d must not be negative", name, exact);
-    if (exact > 0 && most > 0 && exact > most)
-        return weft_fail(WEFT_E_INPUT, "%s=%d is more than the largest %s allowed, %d", name, exact,
-                         limit, most);
+    for (int i = 0; i < exact->n; i++)
+        if (exact->at[i] < 1 || exact->at[i] > MOST || (i > 0 && exact->at[i] <= exact->at[i - 1]))
+            return weft_fail(WEFT_E_INPUT, "%s=%lld: expected ascending numbers from 1 to %d", name,
+                             (long long)exact->at[i], (int)MOST);
+    if (exact->n > 0 && most > 0 && exact->at[0] > most)
+        return weft_fail(WEFT_E_INPUT, "%s=%lld is more than the largest %s allowed, %d", name,
+                         (long long)exact->at[0], limit, most);
     return WEFT_OK;
 }
 
 static weft_status check_limits(const weft_train_constraints *x)
 {
-    WEFT_TRY(check_limit("tp", x->tp, "tensor width", x->most_width));
-    WEFT_TRY(check_limit("pp", x->pp, "number of stages", x->most_stages));
-    WEFT_TRY(check_limit("dp", x->dp, "number of replicas", x->most_replicas));
-    WEFT_TRY(check_limit("chunks", x->chunks, "number of chunks", x->most_chunks));
+    const weft_counts chunks = weft_counts_of(x->chunks);
+
+    WEFT_TRY(check_limit("tp", &x->tp, "tensor width", x->most_width));
+    WEFT_TRY(check_limit("pp", &x->pp, "number of stages", x->most_stages));
+    WEFT_TRY(check_limit("dp", &x->dp, "number of replicas", x->most_replicas));
+    WEFT_TRY(check_limit("mbs", &x->mbs, "number of samples", 0));
+    WEFT_TRY(check_limit("chunks", &chunks, "number of chunks", x->most_chunks));
     if (!(x->memory_margin >= 0 && x->memory_margin < 1))
         return weft_fail(WEFT_E_INPUT, "a memory margin of %g, expected 0 or more and less than 1",
                          x->memory_margin);
     if (x->zero < 0 || x->zero > WEFT_MOST_ZERO)
         return weft_fail(WEFT_E_INPUT, "zero=%d, expected 0 to %d", x->zero, WEFT_MOST_ZERO);
+    if (x->sps > 3)
+        return weft_fail(WEFT_E_INPUT, "sp: bits 0x%x, expected without (1), with (2) or both (3)",
+                         x->sps);
+    if (x->zeros >> (WEFT_MOST_ZERO + 1) != 0 || (x->zeros != 0 && !(x->zeros >> x->zero & 1)))
+        return weft_fail(WEFT_E_INPUT, "zero: levels 0x%x are allowed, the lowest is not %d",
+                         x->zeros, x->zero);
     return WEFT_OK;
 }
 
 /* Samples of a microbatch, as far as they are given. */
 static weft_status check_samples(const weft_train_constraints *x)
 {
-    int64_t dp = x->dp > 0 ? x->dp : 1;
+    int64_t only = weft_counts_only(&x->dp), dp = only > 0 ? only : 1;
+    int64_t mbs = weft_counts_only(&x->mbs);
 
-    if (x->mbs < 0 || x->mbs > MOST)
-        return weft_fail(WEFT_E_INPUT, "mbs=%lld, expected 0 (any) to %d", (long long)x->mbs,
-                         (int)MOST);
-    if (x->mbs == 0)
+    if (mbs == 0) /* any, or several of which the search takes what divides the batch */
         return WEFT_OK;
-    if (x->batch % (x->mbs * dp) != 0)
+    if (x->batch % (mbs * dp) != 0)
         return weft_fail(WEFT_E_INPUT,
-                         x->dp > 0 ? "mbs=%lld x dp=%lld: microbatches of %lld samples do not "
-                                     "divide the batch of %lld"
-                                   : "mbs=%lld (dp at least %lld): microbatches of a multiple of "
-                                     "%lld samples do not divide the batch of %lld",
-                         (long long)x->mbs, (long long)dp, (long long)(x->mbs * dp),
-                         (long long)x->batch);
-    if (x->microbatch > 0 &&
-        (x->dp > 0 ? x->microbatch != x->mbs * dp : x->microbatch % x->mbs != 0))
+                         only > 0 ? "mbs=%lld x dp=%lld: microbatches of %lld samples do not "
+                                    "divide the batch of %lld"
+                                  : "mbs=%lld (dp at least %lld): microbatches of a multiple of "
+                                    "%lld samples do not divide the batch of %lld",
+                         (long long)mbs, (long long)dp, (long long)(mbs * dp), (long long)x->batch);
+    if (x->microbatch > 0 && (only > 0 ? x->microbatch != mbs * dp : x->microbatch % mbs != 0))
         return weft_fail(WEFT_E_INPUT,
                          "microbatches of %lld samples over all replicas contradict mbs=%lld "
                          "samples for each of dp=%lld",
-                         (long long)x->microbatch, (long long)x->mbs, (long long)dp);
+                         (long long)x->microbatch, (long long)mbs, (long long)dp);
     return WEFT_OK;
 }
 
 static weft_status check_chunks(const weft_train_constraints *x)
 {
     const unsigned woven = 1u << WEFT_INTERLEAVED;
-    int64_t n = x->dp > 0 && x->mbs > 0 ? x->batch / (x->dp * x->mbs) : 0;
+    int64_t dp = weft_counts_only(&x->dp), mbs = weft_counts_only(&x->mbs);
+    int64_t pp = weft_counts_only(&x->pp), n = dp > 0 && mbs > 0 ? x->batch / (dp * mbs) : 0;
 
     if (x->chunks > 1 && !(x->schedules & woven))
         return weft_fail(WEFT_E_INPUT,
@@ -215,14 +311,15 @@ static weft_status check_chunks(const weft_train_constraints *x)
     if (x->chunks == 1)
         return weft_fail(WEFT_E_INPUT, "chunks=1 contradicts schedule=interleaved, expected 2 or "
                                        "more");
-    if (x->pp == 1)
+    if (pp == 1)
         return weft_fail(WEFT_E_INPUT, "pp=1 contradicts schedule=interleaved, which needs two or "
                                        "more stages");
-    if (x->pp > 0 && n % x->pp != 0)
+    if (pp > 0 && n % pp != 0)
         return weft_fail(WEFT_E_INPUT,
                          "schedule=interleaved needs a number of microbatches that pp divides: "
-                         "%lld microbatches (batch %lld / dp=%d / mbs=%lld), pp=%d",
-                         (long long)n, (long long)x->batch, x->dp, (long long)x->mbs, x->pp);
+                         "%lld microbatches (batch %lld / dp=%lld / mbs=%lld), pp=%lld",
+                         (long long)n, (long long)x->batch, (long long)dp, (long long)mbs,
+                         (long long)pp);
     return WEFT_OK;
 }
 
@@ -230,48 +327,51 @@ static weft_status check_chunks(const weft_train_constraints *x)
 
 static weft_status check_devices(const weft_train_constraints *x, const weft_cluster *c)
 {
-    int tp = x->tp > 0 ? x->tp : 1, n_devices = 0, largest = 0;
-    int64_t n_blocks = 0, pp = x->pp > 0 ? x->pp : 1, dp = x->dp > 0 ? x->dp : 1;
+    int64_t tp = weft_counts_least(&x->tp), pp = weft_counts_least(&x->pp);
+    int64_t dp = weft_counts_least(&x->dp), n_blocks = 0;
+    int n_devices = 0, largest = 0;
 
     for (int k = 0; k < c->n_classes; k++) {
         const weft_class *class = &c->classes[k];
 
         n_devices += class->n_devices;
-        n_blocks += weft_class_blocks(class, tp);
+        n_blocks += tp <= class->n_devices ? weft_class_blocks(class, (int)tp) : 0;
         for (int i = 0; i < class->n_islands; i++)
             if (class->island_at[i + 1] - class->island_at[i] > largest)
                 largest = class->island_at[i + 1] - class->island_at[i];
     }
     if (tp > largest)
         return weft_fail(WEFT_E_INPUT,
-                         "tp=%d: tensor parallelism stays among equal devices of one server, of "
+                         "tp=%lld: tensor parallelism stays among equal devices of one server, of "
                          "which '%s' has %d at most",
-                         tp, c->platform->name, largest);
+                         (long long)tp, c->platform->name, largest);
     if (pp * dp * tp > n_devices)
         return weft_fail(WEFT_E_INPUT,
-                         "tp=%d x pp=%lld x dp=%lld are %lld devices, '%s' has %d for training", tp,
-                         (long long)pp, (long long)dp, (long long)(pp * dp * tp), c->platform->name,
-                         n_devices);
+                         "tp=%lld x pp=%lld x dp=%lld are %lld devices, '%s' has %d for training",
+                         (long long)tp, (long long)pp, (long long)dp, (long long)(pp * dp * tp),
+                         c->platform->name, n_devices);
     if (pp * dp > n_blocks)
-        return weft_fail(WEFT_E_INPUT,
-                         "pp=%lld x dp=%lld take %lld groups of tp=%d devices of one server, '%s' "
-                         "has %lld",
-                         (long long)pp, (long long)dp, (long long)(pp * dp), tp, c->platform->name,
-                         (long long)n_blocks);
+        return weft_fail(
+            WEFT_E_INPUT,
+            "pp=%lld x dp=%lld take %lld groups of tp=%lld devices of one server, '%s' "
+            "has %lld",
+            (long long)pp, (long long)dp, (long long)(pp * dp), (long long)tp, c->platform->name,
+            (long long)n_blocks);
     return WEFT_OK;
 }
 
 static weft_status check_units(const weft_train_constraints *x, const weft_blocks *u)
 {
     int64_t chunks = x->chunks > 0 ? x->chunks : x->schedules == 1u << WEFT_INTERLEAVED ? 2 : 1;
+    int64_t pp = weft_counts_least(&x->pp);
 
-    if (x->pp * chunks > u->n_blocks)
+    if (x->pp.n > 0 && pp * chunks > u->n_blocks)
         return weft_fail(WEFT_E_INPUT,
-                         "pp=%d with %lld chunk%s for each stage needs %lld units, the network has "
-                         "%d",
-                         x->pp, (long long)chunks, chunks == 1 ? "" : "s",
-                         (long long)(x->pp * chunks), u->n_blocks);
-    if (x->pp > 0 && x->schedules == 1u << WEFT_INTERLEAVED && !u->is_chain)
+                         "pp=%lld with %lld chunk%s for each stage needs %lld units, the network "
+                         "has %d",
+                         (long long)pp, (long long)chunks, chunks == 1 ? "" : "s",
+                         (long long)(pp * chunks), u->n_blocks);
+    if (x->pp.n > 0 && x->schedules == 1u << WEFT_INTERLEAVED && !u->is_chain)
         return weft_fail(WEFT_E_INPUT, "schedule=interleaved needs a network that is a chain of "
                                        "units: this one has branches");
     return WEFT_OK;

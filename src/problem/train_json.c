@@ -39,29 +39,53 @@ static weft_doc *words_doc(unsigned bits, const char *(*name)(int), int n, weft_
     return list;
 }
 
-/* Numbers that are asked for exactly: only those that are. */
+/* Numbers that are asked for: only those that are. */
 static const struct {
     const char *key;
     size_t offset;
 } exact[] = {
-    {"tp",     offsetof(weft_train_constraints, tp)    },
-    {"pp",     offsetof(weft_train_constraints, pp)    },
-    {"dp",     offsetof(weft_train_constraints, dp)    },
-    {"chunks", offsetof(weft_train_constraints, chunks)},
+    {"tp",  offsetof(weft_train_constraints, tp) },
+    {"pp",  offsetof(weft_train_constraints, pp) },
+    {"dp",  offsetof(weft_train_constraints, dp) },
+    {"mbs", offsetof(weft_train_constraints, mbs)},
 };
 enum { N_EXACT = sizeof exact / sizeof *exact };
 
+/* One number, or a list of several. */
+static void put_counts(const weft_counts *c, const char *key, weft_doc *to, weft_arena *a)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < c->n; i++)
+        weft_doc_add(a, list, weft_doc_new_int(a, c->at[i]));
+    if (c->n > 0)
+        weft_doc_put(a, to, key, c->n == 1 ? weft_doc_new_int(a, c->at[0]) : list);
+}
+
+static weft_counts levels_of(unsigned bits)
+{
+    weft_counts c = {0};
+
+    for (int i = 0; i <= WEFT_MOST_ZERO; i++)
+        if (bits >> i & 1)
+            c.at[c.n++] = i;
+    return c;
+}
+
 static void put_exact(const weft_train_constraints *constraints, weft_doc *to, weft_arena *a)
 {
-    for (int i = 0; i < N_EXACT; i++) {
-        int value = *(const int *)(const void *)((const char *)constraints + exact[i].offset);
+    const weft_counts levels = levels_of(constraints->zeros), sps = levels_of(constraints->sps);
 
-        if (value > 0)
-            weft_put_int(a, to, exact[i].key, value);
-    }
-    if (constraints->mbs > 0)
-        weft_put_int(a, to, "mbs", constraints->mbs);
-    if (constraints->zero > WEFT_ZERO_MOMENTS)
+    for (int i = 0; i < N_EXACT; i++)
+        put_counts((const weft_counts *)(const void *)((const char *)constraints + exact[i].offset),
+                   exact[i].key, to, a);
+    if (constraints->chunks > 0)
+        weft_put_int(a, to, "chunks", constraints->chunks);
+    if (constraints->sps > 1)
+        put_counts(&sps, "sp", to, a);
+    if (levels.n > 1)
+        put_counts(&levels, "zero", to, a);
+    else if (constraints->zero > WEFT_ZERO_MOMENTS)
         weft_put_int(a, to, "zero", constraints->zero);
     if (constraints->recipe != WEFT_RECIPE_16)
         weft_put_text(a, to, "recipe", weft_recipe_name(constraints->recipe));
@@ -69,7 +93,7 @@ static void put_exact(const weft_train_constraints *constraints, weft_doc *to, w
         weft_put_real(a, to, "memory_margin", constraints->memory_margin);
 }
 
-static weft_doc *constraints_doc(const weft_train_constraints *constraints, weft_arena *a)
+weft_doc *weft_train_constraints_doc(const weft_train_constraints *constraints, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
@@ -171,6 +195,10 @@ static weft_doc *decisions_doc(const weft_train_problem *p, const weft_train_pla
 
     weft_put_text(a, d, "schedule", weft_schedule_name(plan->schedule));
     weft_put_int(a, d, "microbatch", plan->microbatch);
+    if ((p->constraints.zeros & (p->constraints.zeros - 1)) != 0)
+        weft_put_int(a, d, "zero", weft_train_variant(p, plan)->constraints.zero);
+    if (p->constraints.sps == 3)
+        weft_put_int(a, d, "sp", weft_train_variant(p, plan)->is_sequence);
     for (int i = 0; i < plan->n_stages; i++)
         weft_doc_add(a, stages, stage_doc(p, plan, i, a));
     weft_doc_put(a, d, "stages", stages);
@@ -184,7 +212,7 @@ weft_doc *weft_train_plan_doc(const weft_train_problem *p, const weft_train_plan
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_plan_put_head(a, d, "train", origin);
-    weft_doc_put(a, d, "ask", constraints_doc(&p->constraints, a));
+    weft_doc_put(a, d, "ask", weft_train_constraints_doc(&p->constraints, a));
     weft_plan_put_maker(a, d, origin);
     weft_doc_put(a, d, "decisions", decisions_doc(p, plan, a));
     weft_doc_put(a, d, "measures", measures);
@@ -259,32 +287,77 @@ static weft_status read_memory(const weft_doc *d, weft_train_constraints *out)
     return WEFT_OK;
 }
 
+/* A number, or a list of several that ascend. */
+static weft_status read_counts(const weft_doc *map, const char *key, int lowest, int highest,
+                               weft_counts *out)
+{
+    const weft_doc *d = weft_doc_get(map, key);
+
+    *out = (weft_counts){0};
+    if (d == NULL)
+        return WEFT_OK;
+    if (d->kind != WEFT_DOC_LIST) {
+        out->n = 1;
+        return weft_doc_int(map, key, lowest, highest, &out->at[0]);
+    }
+    if (d->n < 2 || d->n > WEFT_MOST_COUNTS)
+        return weft_doc_fail(d, "'%s' has %d entries, expected 2 to %d, or a number", key, d->n,
+                             (int)WEFT_MOST_COUNTS);
+    for (int i = 0; i < d->n; i++) {
+        const weft_doc *x = d->item[i];
+
+        if (x->kind != WEFT_DOC_INT || x->integer < lowest || x->integer > highest ||
+            (i > 0 && x->integer <= out->at[i - 1]))
+            return weft_doc_fail(x, "'%s' needs ascending whole numbers from %d to %d", key, lowest,
+                                 highest);
+        out->at[out->n++] = x->integer;
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_levels(const weft_doc *d, weft_train_constraints *out)
+{
+    weft_counts levels;
+
+    WEFT_TRY(read_counts(d, "sp", 0, 1, &levels));
+    for (int i = 0; i < levels.n; i++)
+        out->sps |= 1u << levels.at[i];
+    WEFT_TRY(read_counts(d, "zero", 0, WEFT_MOST_ZERO, &levels));
+    if (levels.n == 0)
+        return WEFT_OK;
+    if (levels.n == 1 && levels.at[0] < WEFT_ZERO_GRADIENTS)
+        return weft_doc_fail(d,
+                             "'zero' is %lld, expected 2 or 3, or a list; 'split_moments' tells "
+                             "0 and 1 apart",
+                             (long long)levels.at[0]);
+    if ((levels.at[0] > WEFT_ZERO_NONE) != (out->zero > WEFT_ZERO_NONE))
+        return weft_doc_fail(d, "'zero' starts with %lld, but 'split_moments' is %s",
+                             (long long)levels.at[0],
+                             out->zero > WEFT_ZERO_NONE ? "true" : "false");
+    out->zeros = 0;
+    for (int i = 0; i < levels.n; i++)
+        out->zeros |= 1u << levels.at[i];
+    weft_train_settle_zero(out);
+    return WEFT_OK;
+}
+
 static weft_status read_exact(const weft_doc *d, weft_train_constraints *out)
 {
-    int64_t zero = 0;
-
     for (int i = 0; i < N_EXACT; i++)
-        if (weft_doc_get(d, exact[i].key) != NULL)
-            WEFT_TRY(
-                read_count(d, exact[i].key, 1, (int *)(void *)((char *)out + exact[i].offset)));
-    if (weft_doc_get(d, "mbs") != NULL)
-        WEFT_TRY(weft_doc_int(d, "mbs", 1, MOST_COUNT, &out->mbs));
+        WEFT_TRY(read_counts(d, exact[i].key, 1, MOST_COUNT,
+                             (weft_counts *)(void *)((char *)out + exact[i].offset)));
+    if (weft_doc_get(d, "chunks") != NULL)
+        WEFT_TRY(read_count(d, "chunks", 1, &out->chunks));
     WEFT_TRY(read_memory(d, out));
-    if (weft_doc_get(d, "zero") == NULL)
-        return WEFT_OK;
-    if (out->zero == WEFT_ZERO_NONE)
-        return weft_doc_fail(d, "'zero' is given, but 'split_moments' is false");
-    WEFT_TRY(weft_doc_int(d, "zero", WEFT_ZERO_GRADIENTS, WEFT_MOST_ZERO, &zero));
-    out->zero = (int)zero;
-    return WEFT_OK;
+    return read_levels(d, out);
 }
 
 static weft_status read_constraints(const weft_doc *plan, weft_train_constraints *out)
 {
     static const char *const keys[] = {
-        "batch",       "microbatch",  "schedules",     "recompute", "most_width",   "most_replicas",
-        "most_stages", "most_chunks", "split_moments", "tp",        "pp",           "dp",
-        "mbs",         "chunks",      "zero",          "recipe",    "memory_margin"};
+        "batch",       "microbatch",  "schedules",     "recompute", "most_width", "most_replicas",
+        "most_stages", "most_chunks", "split_moments", "tp",        "pp",         "dp",
+        "mbs",         "chunks",      "zero",          "sp",        "recipe",     "memory_margin"};
     const weft_doc *d, *split;
 
     WEFT_TRY(weft_doc_need(plan, "ask", WEFT_DOC_MAP, &d));
@@ -383,13 +456,13 @@ static weft_status read_stage(const weft_doc *d, weft_stage *out, const weft_doc
 /* The head of the decisions and the form of the rest. */
 static weft_status read_decisions(const weft_doc *d, weft_train_plan *out, const weft_doc **stages)
 {
-    static const char *const keys[] = {"schedule", "microbatch", "stages"};
+    static const char *const keys[] = {"schedule", "microbatch", "zero", "sp", "stages"};
     const weft_doc *devices, *chunks = NULL;
     weft_stage stage;
     int schedule;
 
     *out = (weft_train_plan){0};
-    WEFT_TRY(weft_doc_known_keys(d, keys, 3));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 5));
     WEFT_TRY(weft_plan_read_word(d, "schedule", schedule_word, WEFT_N_SCHEDULES, &schedule));
     out->schedule = (weft_schedule)schedule;
     WEFT_TRY(weft_doc_int(d, "microbatch", 1, MOST_COUNT, &out->microbatch));
@@ -408,14 +481,21 @@ static weft_status read_decisions(const weft_doc *d, weft_train_plan *out, const
 
 weft_status weft_train_plan_read(const char *path, weft_arena *a, weft_train_plan_file *out)
 {
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "train", a, &d));
+    return weft_train_plan_take(d, a, out);
+}
+
+weft_status weft_train_plan_take(const weft_doc *d, weft_arena *a, weft_train_plan_file *out)
+{
     static const char *const keys[] = {"schema",    "kind",     "model", "platform",
                                        "ask",       "solver",   "seed",  "problem_hash",
                                        "decisions", "measures", "proof"};
-    const weft_doc *d, *stages;
+    const weft_doc *stages;
     weft_train_plan plan;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(weft_plan_open(path, "train", a, &d));
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(weft_plan_read_origin(d, a, &out->origin));
     WEFT_TRY(read_constraints(d, &out->constraints));
@@ -525,12 +605,36 @@ static weft_status decide_cuts(const weft_doc *const *chunks, const weft_train_p
     return WEFT_OK;
 }
 
+/* Which of the variants the decisions are of. */
+static weft_status decide_variant(const weft_doc *d, const weft_train_problem *p,
+                                  weft_train_plan *out)
+{
+    int64_t zero = p->constraints.zero, sp = p->is_sequence;
+    unsigned zeros = p->constraints.zeros;
+
+    if ((zeros & (zeros - 1)) != 0 || weft_doc_get(d, "zero") != NULL)
+        WEFT_TRY(weft_doc_int(d, "zero", 0, WEFT_MOST_ZERO, &zero));
+    if (p->constraints.sps == 3 || weft_doc_get(d, "sp") != NULL)
+        WEFT_TRY(weft_doc_int(d, "sp", 0, 1, &sp));
+    for (int i = 0; i < weft_train_n_variants(p); i++) {
+        const weft_train_problem *one = weft_train_variant_at(p, i);
+
+        if (one->constraints.zero == zero && one->is_sequence == (sp == 1)) {
+            out->variant = i;
+            return WEFT_OK;
+        }
+    }
+    return weft_doc_fail(d, "'zero' is %lld and 'sp' is %lld, which is not allowed",
+                         (long long)zero, (long long)sp);
+}
+
 weft_status weft_train_plan_decide(const weft_train_plan_file *f, const weft_train_problem *p,
                                    weft_arena *a, weft_train_plan *out)
 {
     const weft_doc *stages, *devices, **chunks;
 
     WEFT_TRY(read_decisions(f->decisions, out, &stages));
+    WEFT_TRY(decide_variant(f->decisions, p, out));
     if (out->n_stages > p->blocks.n_blocks / out->n_chunks)
         return weft_doc_fail(stages, "%d stages of %d chunks, the model has %d units",
                              out->n_stages, out->n_chunks, p->blocks.n_blocks);

@@ -18,15 +18,15 @@ struct weft_public_problem {
 
 static const char *known_kind(const char *name)
 {
-    static const char *const kinds[] = {"place", "shard", "train", "mine"};
+    static const char *const kinds[] = {"place", "shard", "train", "serve", "mine"};
     const char *near;
 
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (strcmp(kinds[i], name) == 0)
             return kinds[i];
-    near = weft_nearest(name, kinds, 4);
+    near = weft_nearest(name, kinds, 5);
     (void)weft_fail(WEFT_E_INPUT,
-                    "problem kind is '%s'%s%s%s, expected place, shard, train or mine", name,
+                    "problem kind is '%s'%s%s%s, expected place, shard, train, serve or mine", name,
                     near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     return NULL;
 }

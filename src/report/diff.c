@@ -135,7 +135,7 @@ static void differ_settings(comparing *g)
         weft_diff_setting(&listed, m.name[k], text_of(x->settings.at, m.of[0][k]),
                           text_of(y->settings.at, m.of[1][k]));
     }
-    if (!x->is_max) /* networks of designs have their own settings */
+    if (!x->is_design) /* networks of designs have their own settings */
         differ_sources(g, is_same_options);
     for (int i = 0; i < listed.settings.n; i++)
         WEFT_PUSH(g->a, g->out->settings, listed.settings.at[i]);
@@ -231,13 +231,20 @@ static const char *claim_of_one(comparing *g)
                             below);
 }
 
+static const char *better_of(const comparing *g)
+{
+    return g->side->is_design ? "design" : "plan";
+}
+
 /* Two problems with plans of one value. */
 static const char *claim_of_equals(comparing *g)
 {
     weft_diff *o = g->out;
 
     if (g->side->is_max)
-        return "Their problems differ; which of them allows the better design is not proved.";
+        return weft_arena_print(
+            g->a, "Their problems differ; which of them allows the better %s is not proved.",
+            better_of(g));
     o->is_proved =
         !is_better(g, o->bound[0], o->value[0]) && !is_better(g, o->bound[1], o->value[1]);
     return o->is_proved
@@ -264,7 +271,7 @@ static const char *claim_of_two(comparing *g)
                                 limit);
     return weft_arena_print(
         g->a, "Their problems differ. Which allows the %s is not proved: %s.",
-        is_max ? "better design" : "faster plan",
+        is_max ? weft_arena_print(g->a, "better %s", better_of(g)) : "faster plan",
         is_max ? weft_arena_print(g->a, "for the problem of %s there may be one of %s",
                                   name_of(other), limit)
                : weft_arena_print(g->a, "one for the problem of %s may take as little as %s",
@@ -290,8 +297,8 @@ static void differ_values(comparing *g)
     o->better = -1;
     o->ratio = NAN;
     if (!o->is_comparable) {
-        o->claim = x->is_max ? "The metrics differ, so the values are of different things."
-                             : "The goals differ, so the values are of different things.";
+        o->claim = x->is_design ? "The metrics differ, so the values are of different things."
+                                : "The goals differ, so the values are of different things.";
         return;
     }
     if (o->value[x->is_max ? 0 : 1] > 0)

@@ -135,6 +135,7 @@ static void compare_devices(platforms *g, const weft_device *x, const weft_devic
                         x->n_designs == 1 ? "" : weft_arena_print(a, "%s ", x->design[i].name));
     compare(g, x, "memory", (double[2]){x->memory_bytes, y->memory_bytes}, WEFT_UNIT_BYTES);
     compare(g, x, "power", (double[2]){x->power_w, y->power_w}, WEFT_UNIT_WATTS);
+    compare(g, x, "switch", (double[2]){x->switch_s, y->switch_s}, WEFT_UNIT_SECONDS);
     compare(g, x, "idle power", (double[2]){x->idle_w, y->idle_w}, WEFT_UNIT_WATTS);
 }
 

@@ -157,6 +157,10 @@ void weft_page_result(weft_page *g, const weft_result_head *h)
     weft_put_real(a, d, "gap", has ? proof->gap : NAN);
     if (!h->is_max)
         weft_put_text(a, d, "method", proof->method);
+    if (proof->grain_s > 0)
+        weft_put_real(a, d, "grain", proof->grain_s);
+    if (proof->stopped != NULL)
+        weft_put_text(a, d, "stopped", proof->stopped);
     weft_put_text(a, d, "reason", has ? NULL : proof->reason);
 }
 
@@ -218,6 +222,25 @@ static const char *gap_text(const weft_proof *proof, weft_arena *a)
     return weft_arena_print(a, "%s %%", weft_format_gap(proof->gap, 1, text));
 }
 
+/* Where the bound comes from, and what it is rounded up to. */
+static const char *method_words(const weft_proof *proof, weft_arena *a)
+{
+    char grain[48];
+
+    if (proof->method == NULL || !(proof->grain_s > 0))
+        return proof->method;
+    return weft_arena_print(a, "%s, in multiples of %s", proof->method,
+                            weft_unit_print(proof->grain_s, WEFT_UNIT_SECONDS, grain));
+}
+
+static const char *stopped_words(const char *why)
+{
+    if (strcmp(why, "search exhausted") == 0)
+        return "more time would change nothing";
+    return strcmp(why, "interrupted") == 0 ? "this is the best plan so far"
+                                           : "with more, a better plan or bound may be found";
+}
+
 void weft_page_proof_facts(weft_page *g, const char *label, const char *text,
                            const weft_proof *proof)
 {
@@ -232,14 +255,16 @@ void weft_page_proof_facts(weft_page *g, const char *label, const char *text,
                    proof->value);
     if (proof->bound > 0) {
         weft_page_fact(g, "bound", "bound", weft_glued_seconds(g->a, proof->bound),
-                       proof->method
-                           ? weft_arena_print(g->a, "no plan is below it (%s)", proof->method)
-                           : "no plan is below it",
+                       proof->method ? weft_arena_print(g->a, "no plan is below it (%s)",
+                                                        method_words(proof, g->a))
+                                     : "no plan is below it",
                        proof->bound);
         weft_page_fact(g, "gap", "gap", gap,
                        is_optimal ? "no plan is better" : "between the value and the bound",
                        proof->gap);
     }
+    if (proof->stopped != NULL && !is_optimal)
+        weft_page_fact(g, "stopped", "stopped", proof->stopped, stopped_words(proof->stopped), NAN);
 }
 
 void weft_page_assume(weft_page *g, const char *text)
@@ -357,7 +382,7 @@ void weft_page_proof(weft_page *g, const weft_proof *proof)
     weft_doc *rows = weft_page_about(g, "Proof");
 
     weft_about(g, rows, "status", weft_outcome_name(proof->outcome));
-    weft_about(g, rows, "method of the bound", proof->method);
+    weft_about(g, rows, "method of the bound", method_words(proof, g->a));
     if (proof->bound > 0)
         weft_about(g, rows, "certified",
                    proof->certified >= proof->bound * (1 - 1e-9)

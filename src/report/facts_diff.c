@@ -74,7 +74,7 @@ static void add_claim(comparing *c)
     const char *first = "";
 
     if (d->is_same_plan)
-        first = d->side->is_max ? "The designs are the same. " : "The plans are the same. ";
+        first = d->side->is_design ? "The designs are the same. " : "The plans are the same. ";
     else if (d->better >= 0 && isfinite(d->ratio) && d->ratio > 0)
         first = weft_arena_print(
             c->a, "%s is %.4g times as %s as %s%s. ", d->better == 1 ? "B" : "A",

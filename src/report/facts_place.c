@@ -126,7 +126,9 @@ static void add_speed_up(placing *t)
     const char *most = "";
 
     if (isnan(single_s)) {
-        weft_page_fact(&t->g, "speed_up", "speed-up", "-", "no single device can run all tasks",
+        weft_page_fact(&t->g, "speed_up", "speed-up", "-",
+                       t->p->constraints.pin ? "no single device may run all tasks"
+                                             : "no single device can run all tasks",
                        NAN);
         return;
     }
@@ -191,6 +193,25 @@ static void add_measured(placing *t)
                    n == t->p->n_tasks ? NULL : "the others are computed by the device models", n);
 }
 
+/* What a runtime launches, where switches or segments matter. */
+static void add_segments(placing *t)
+{
+    const weft_problem *p = t->p;
+    const double *switch_s = weft_switch_times(p, t->plan.device, t->a);
+    double all_s = 0;
+    int n;
+
+    if ((p->switch_s == NULL && !weft_segments_matter(&p->constraints)) ||
+        (p->transfer == WEFT_CALLS && !is_stream(t)) || t->r->solution->plan.n_variants > 1)
+        return;
+    n = weft_segments_of(p, t->plan.device, t->a).n;
+    for (int u = 0; u < p->n_tasks && switch_s != NULL; u++)
+        all_s += switch_s[u];
+    weft_page_fact(
+        &t->g, "segments", "segments", weft_arena_print(t->a, "%d", n),
+        all_s > 0 ? weft_arena_print(t->a, "switches take %s in all", seconds(t, all_s)) : NULL, n);
+}
+
 /* States, and the devices that they stay on. */
 static void add_states(placing *t)
 {
@@ -228,6 +249,7 @@ static void add_facts(placing *t)
                    n == 0 ? "nothing" : weft_glued_amount(t->r, t->m->sent_bytes, t->a),
                    n == 0 ? NULL : weft_arena_print(t->a, "%d transfer%s", n, n == 1 ? "" : "s"),
                    t->m->sent_bytes);
+    add_segments(t);
     add_states(t);
     add_measured(t);
 }
@@ -562,6 +584,44 @@ static void add_graph(placing *t)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+/* Has the device work, or holds it anything? In any way of a mix. */
+static bool is_used(const placing *t, const int *n_tasks, int d)
+{
+    return n_tasks[d] > 0 || t->m->busy_s[d] > 0 || t->m->peak_bytes[d] > 0;
+}
+
+/* "2 devices not used: gpu1, gpu2.", or "". */
+static const char *unused_text(placing *t, const int *n_tasks)
+{
+    enum { MOST_NAMES = 8 };
+    const char *names = "";
+    int n = 0;
+
+    for (int d = 0; d < t->p->n_devices; d++) {
+        if (is_used(t, n_tasks, d))
+            continue;
+        if (n < MOST_NAMES)
+            names = weft_arena_print(t->a, "%s%s%s", names, n ? ", " : "", t->p->device_name[d]);
+        n++;
+    }
+    if (n == 0)
+        return "";
+    return weft_arena_print(t->a, " %d device%s not used: %s%s.", n, n == 1 ? "" : "s", names,
+                            n > MOST_NAMES ? ", ..." : "");
+}
+
+static const char *device_note(placing *t, const int *n_tasks)
+{
+    const char *note = t->m->n_variants > 1 ? "Tasks are those of the longest way, times the mean "
+                                              "of all items. Load is what an item costs with "
+                                              "transfers; shares are of the time per item."
+                       : is_stream(t) ? "Load is what an item costs with transfers; shares are of "
+                                        "the time per item."
+                                      : "Shares are of the latency.";
+
+    return weft_arena_print(t->a, "%s%s", note, unused_text(t, n_tasks));
+}
+
 static void add_device_table(placing *t)
 {
     static const weft_column column[] = {
@@ -575,23 +635,19 @@ static void add_device_table(placing *t)
     };
     const weft_problem *p = t->p;
     int n_columns = (int)(sizeof column / sizeof *column) - !is_stream(t);
-    weft_doc *rows = weft_page_table(
-        &t->g,
-        &(weft_table){"devices", "Devices", "use",
-                      t->m->n_variants > 1 ? "Tasks are those of the longest way, times the "
-                                             "mean of all items. Load is what an item costs with "
-                                             "transfers; shares are of the time per item."
-                      : is_stream(t) ? "Load is what an item costs with transfers; shares are "
-                                       "of the time per item."
-                                     : "Shares are of the latency.",
-                      n_columns, column, .rank = "busy_s"});
     int *n = WEFT_NEW(t->a, int, p->n_devices);
+    weft_doc *rows;
 
     for (int u = 0; u < p->n_tasks; u++)
         n[t->plan.device[u]]++;
+    rows = weft_page_table(&t->g, &(weft_table){"devices", "Devices", "use", device_note(t, n),
+                                                n_columns, column, .rank = "busy_s"});
     for (int d = 0; d < p->n_devices; d++) {
-        weft_doc *row = weft_page_row(&t->g, rows);
+        weft_doc *row;
 
+        if (!is_used(t, n, d))
+            continue;
+        row = weft_page_row(&t->g, rows);
         weft_cell_text(&t->g, row, p->device_name[d]);
         weft_cell_int(&t->g, row, n[d]);
         weft_cell_real(&t->g, row, t->m->busy_s[d]);
@@ -827,6 +883,16 @@ static void add_about(placing *t)
         weft_about(&t->g, options, "longest time per item", seconds(t, request->most_period_s));
     weft_about(&t->g, options, "contiguous", request->is_contiguous ? "yes" : NULL);
     weft_about(&t->g, options, "mix of ways", request->is_mixed ? "allowed" : NULL);
+    if (request->most_segments > 0)
+        weft_about(&t->g, options, "most segments",
+                   weft_arena_print(t->a, "%d", request->most_segments));
+    if (request->least_segment_tasks > 0)
+        weft_about(&t->g, options, "least segment",
+                   weft_arena_print(t->a, "%d nodes", request->least_segment_tasks));
+    if (request->least_segment_s > 0)
+        weft_about(&t->g, options, "least segment", seconds(t, request->least_segment_s));
+    weft_about(&t->g, options, "pinned", request->pin);
+    weft_about(&t->g, options, "together", request->together);
     weft_page_proof(&t->g, &t->r->solution->proof);
     add_assumptions(t);
 }

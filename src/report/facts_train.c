@@ -99,16 +99,21 @@ static void add_equal(training *t)
                        speed_up);
 }
 
-/* Tensor width, stages, replicas and samples of each, where these are the same for all stages;
- * false: they are not. */
-static bool find_split(const training *t, weft_train_constraints *out)
+/* Tensor width, stages, replicas and samples of each. */
+typedef struct split {
+    int tp, pp, dp;
+    int64_t mbs;
+} split;
+
+/* Where these are the same for all stages; false: they are not. */
+static bool find_split(const training *t, split *out)
 {
     const weft_train_plan *plan = t->plan;
 
-    *out = (weft_train_constraints){.tp = plan->stage[0].width,
-                                    .pp = plan->n_stages,
-                                    .dp = weft_stage_blocks(&plan->stage[0]),
-                                    .mbs = plan->stage[0].part[0].samples};
+    *out = (split){.tp = plan->stage[0].width,
+                   .pp = plan->n_stages,
+                   .dp = weft_stage_blocks(&plan->stage[0]),
+                   .mbs = plan->stage[0].part[0].samples};
     for (int i = 0; i < plan->n_stages; i++) {
         const weft_stage *s = &plan->stage[i];
 
@@ -123,13 +128,16 @@ static bool find_split(const training *t, weft_train_constraints *out)
 
 static void add_split(training *t)
 {
-    weft_train_constraints x;
+    int zero = t->p->constraints.zero;
+    split x;
 
     if (find_split(t, &x))
-        weft_page_fact(
-            &t->g, "split", "split",
-            weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64, x.tp, x.pp, x.dp, x.mbs),
-            "as --exactly takes it", NAN);
+        weft_page_fact(&t->g, "split", "split",
+                       weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64 "%s%s", x.tp, x.pp,
+                                        x.dp, x.mbs,
+                                        zero > 0 ? weft_arena_print(t->a, ",zero=%d", zero) : "",
+                                        t->p->is_sequence ? ",sp=1" : ""),
+                       "as --exactly takes it", NAN);
 }
 
 /* Of networks that read words, words count. */
@@ -218,6 +226,9 @@ static void add_facts(training *t)
     add_mfu(t);
     weft_page_fact(&t->g, "bubble", "idle", weft_arena_print(t->a, "%.1f %%", 100 * t->m->bubble),
                    "of the time of all stages (bubble)", t->m->bubble);
+    weft_page_fact(&t->g, "exposed", "exposed",
+                   weft_arena_print(t->a, "%.1f %%", 100 * t->m->exposed),
+                   "of the same in communication that no computation hides", t->m->exposed);
     weft_page_fact(&t->g, "sent", "sent",
                    t->m->sent_bytes > 0 ? weft_glued_bytes(t->a, t->m->sent_bytes) : "nothing",
                    "a step", t->m->sent_bytes);
@@ -601,6 +612,38 @@ static const char *devices_text(training *t, const weft_stage *s, const weft_dev
     return text;
 }
 
+static void add_memory_table(training *t)
+{
+    static const weft_column column[] = {
+        {"stage",       "stage",       "count"},
+        {"weights",     "weights",     "B"    },
+        {"gradients",   "gradients",   "B"    },
+        {"optimizer",   "optimizer",   "B"    },
+        {"activations", "activations", "B"    },
+        {"buffers",     "buffers",     "B"    },
+        {"peak_bytes",  "peak",        "B"    },
+    };
+    weft_doc *rows = weft_page_table(
+        &t->g, &(weft_table){
+                   "memory_kinds", "Memory of a device", "use",
+                   "Of the fullest device of each stage, when it is fullest. Activations are kept "
+                   "for backward; buffers are what the running unit needs beside them.",
+                   sizeof column / sizeof *column, column, .more = "--verbose"});
+
+    for (int i = 0; i < t->plan->n_stages; i++) {
+        const weft_train_memory *x = &t->m->stage_memory[i];
+        weft_doc *row = weft_page_row(&t->g, rows);
+
+        weft_cell_int(&t->g, row, i);
+        weft_cell_real(&t->g, row, x->weight_bytes);
+        weft_cell_real(&t->g, row, x->gradient_bytes);
+        weft_cell_real(&t->g, row, x->moment_bytes);
+        weft_cell_real(&t->g, row, x->stash_bytes);
+        weft_cell_real(&t->g, row, x->work_bytes);
+        weft_cell_real(&t->g, row, t->m->stage_peak_bytes[i]);
+    }
+}
+
 static void add_device_table(training *t)
 {
     static const weft_column column[] = {
@@ -759,13 +802,15 @@ static weft_doc *equal_doc(training *t)
 /* null where stages differ. */
 static void put_split(training *t, weft_doc *d)
 {
-    weft_train_constraints x;
+    split x;
     bool is_even = find_split(t, &x);
 
     put_count(t, d, "tp", is_even ? x.tp : -1);
     put_count(t, d, "pp", t->plan->n_stages);
     put_count(t, d, "dp", is_even ? x.dp : -1);
     put_count(t, d, "mbs", is_even ? x.mbs : -1);
+    put_count(t, d, "zero", t->p->constraints.zero);
+    weft_doc_put(t->a, d, "sp", weft_doc_new_bool(t->a, t->p->is_sequence));
 }
 
 static weft_doc *step_doc(training *t)
@@ -781,6 +826,7 @@ static weft_doc *step_doc(training *t)
     weft_put_real(t->a, d, "tokens_per_s",
                   t->p->tokens > 0 ? t->m->samples_per_s * (double)t->p->tokens : NAN);
     weft_put_real(t->a, d, "bubble", t->m->bubble);
+    weft_put_real(t->a, d, "exposed", t->m->exposed);
     weft_put_times(&t->g, d);
     weft_put_real(t->a, d, "sent_bytes", t->m->sent_bytes);
     weft_put_real(t->a, d, "flops_utilisation", t->m->flops_utilisation);
@@ -822,6 +868,7 @@ static void add_result(training *t, bool has_plan)
     weft_put_or_null(&t->g, d, "equal", equal_doc(t));
     weft_put_or_null(&t->g, d, "step", has_plan ? step_doc(t) : NULL);
     weft_put_or_null(&t->g, d, "stages", has_plan ? stages_doc(t) : NULL);
+    weft_put_or_null(&t->g, d, "memory", has_plan ? weft_page_rows(&t->g, "memory_kinds") : NULL);
     weft_put_or_null(&t->g, d, "warnings", weft_page_texts(t->p->warning, t->p->n_warnings, t->a));
 }
 
@@ -834,6 +881,7 @@ static void add_plan(training *t)
     if (!t->more->is_brief)
         add_graph(t);
     add_stage_table(t);
+    add_memory_table(t);
     add_device_table(t);
     add_time_table(t);
     add_memory(t);
@@ -848,7 +896,7 @@ weft_page *weft_train_facts(const void *report, const weft_page_more *more, weft
 
     *t = (training){.r = r,
                     .more = more,
-                    .p = r->problem,
+                    .p = weft_train_variant(r->problem, &r->solution->plan),
                     .plan = &r->solution->plan,
                     .m = &r->solution->measures,
                     .a = a};

@@ -135,7 +135,13 @@ static void print_device_row(const page *g, const weft_device *d, int n)
     for (int i = 0; i < d->n_designs; i++) {
         const char *head = d->n_designs == 1 ? "" : design_head(&d->design[i], a);
         const char *text = weft_arena_print(a, "%s%s", head, design_text(&d->design[i], a));
+        char time[48];
 
+        if (d->switch_s > 0 && i == 0)
+            text = joined(text,
+                          weft_arena_print(a, "switch %s",
+                                           weft_unit_print(d->switch_s, WEFT_UNIT_SECONDS, time)),
+                          a);
         if (*text == '\0')
             continue;
         fprintf(to, "    ");
@@ -444,6 +450,8 @@ static weft_doc *devices_doc(const weft_platform *p, weft_arena *a)
         weft_put_real(a, row, "memory_bytes", x->memory_bytes);
         weft_put_real(a, row, "power_w", x->power_w > 0 ? x->power_w : NAN);
         weft_put_real(a, row, "idle_w", x->idle_w > 0 ? x->idle_w : NAN);
+        if (x->switch_s > 0)
+            weft_put_real(a, row, "switch_s", x->switch_s);
         for (int i = 0; i < x->n_designs; i++)
             weft_doc_add(a, designs, design_doc(&x->design[i], a));
         weft_doc_put(a, row, "designs", designs);

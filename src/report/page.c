@@ -4,7 +4,7 @@
  * page/page.html holds a line "@NAME" for the style sheet and each script, and a line "@data"; the
  * files and the data take the place of these lines. The assembler copies the files into the library
  * as it does with presets (platform/preset.c); the build says where they are:
- * -DWEFT_PAGE="<folder>".
+ * -DWEFT_PAGE="<folder>", or that they are C elsewhere: -DWEFT_EMBEDDED_IN_C.
  *
  * The data is JSON inside a script element that is not run. "<" is written as an escape of JSON, so
  * that no text of a model can end the element or begin another one. */
@@ -12,10 +12,9 @@
 
 #include "report.h"
 
-#ifndef WEFT_PAGE
-#error "compile with -DWEFT_PAGE=\"<folder of the page>\""
-#endif
-
+#ifdef WEFT_EMBEDDED_IN_C
+#define EMBED(name, file) _Static_assert(sizeof file > 1, "a file has a name")
+#elif defined(WEFT_PAGE)
 #define EMBED(name, file)                                                                          \
     __asm__(".pushsection .rodata\n"                                                               \
             ".globl weft_page_file_" name "\n"                                                     \
@@ -24,6 +23,9 @@
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
     _Static_assert(sizeof file > 1, "a file has a name")
+#else
+#error "compile with -DWEFT_PAGE=\"<folder of the page>\""
+#endif
 
 EMBED("frame", "page.html");
 EMBED("style", "page.css");

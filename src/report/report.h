@@ -7,8 +7,10 @@
 #include "mine.h"
 #include "piper.h"
 #include "place.h"
+#include "serve.h"
 #include "shard.h"
 #include "train.h"
+#include "worth_serve.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,6 +105,23 @@ typedef struct weft_train_report {
 
 /* How many times as fast a step is as that of the plan for equal devices; NAN: one has none. */
 double weft_train_speed_up(const weft_train_report *r);
+/* --- serving --------------------------------------------------------------------------------- */
+
+/* Everything a report of a serving plan shows. */
+typedef struct weft_serve_report {
+    const weft_serve_problem *problem;
+    const weft_serve_solution *solution;
+    const weft_plan_origin *origin;
+} weft_serve_report;
+
+/* What weft explain found of such a plan: value, bound, what binds, and n_shown upgrades of n. */
+typedef struct weft_serve_explanation {
+    const char *plan; /* the file */
+    const weft_serve_report *report;
+    const weft_serve_worth *worth;
+    int n, n_shown;
+} weft_serve_explanation;
+
 /* --- training plans under Piper's objective -------------------------------------------------- */
 
 /* Everything a report of such a plan shows. */
@@ -210,7 +229,7 @@ typedef struct weft_side {
     const weft_proof *proof;
     uint64_t problem_hash;
     const char *value_name, *unit; /* "latency", "step", "throughput" ...; "s", "samples/s" ... */
-    bool is_max;                   /* more is better, and bounds are above: designs */
+    bool is_max, is_design;        /* more is better, and bounds are above; designs of weft mine */
     double span_s;                 /* of the starts of items */
     WEFT_VEC(weft_side_text) settings;
     WEFT_VEC(weft_side_text) decisions; /* sets, schedule, stages */
@@ -229,6 +248,7 @@ typedef struct weft_side {
 void weft_place_side(const weft_problem *p, const weft_solution *s, weft_side *out);
 void weft_shard_side(const weft_shard_problem *p, const weft_shard_solution *s, weft_side *out);
 void weft_train_side(const weft_train_problem *p, const weft_train_solution *s, weft_side *out);
+void weft_serve_side(const weft_serve_problem *p, const weft_serve_solution *s, weft_side *out);
 void weft_mine_side(const weft_mine_report *r, weft_side *out);
 void weft_design_pipeline_side(const weft_design_pipeline_report *r, weft_side *out);
 
@@ -365,6 +385,8 @@ typedef struct weft_page weft_page;
  * weft_design_pipeline_report. In `a`. */
 weft_page *weft_place_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_shard_facts(const void *report, const weft_page_more *more, weft_arena *a);
+weft_page *weft_serve_explanation_page(const weft_serve_explanation *e, weft_arena *a);
+weft_page *weft_serve_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_train_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_mine_facts(const void *report, const weft_page_more *more, weft_arena *a);
 weft_page *weft_design_pipeline_facts(const void *report, const weft_page_more *more,

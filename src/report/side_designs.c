@@ -93,7 +93,7 @@ static void begin(const weft_design_asked *q, const weft_design_claim *c, weft_s
     out->proof = proof;
     out->none = "no design";
     out->item_name = "network";
-    out->is_max = true;
+    out->is_max = out->is_design = true;
     out->unit = q->unit;
     out->value_name = q->metric == WEFT_METRIC_PER_TDP ? "per TDP" : "throughput";
     add_settings(q, out);

@@ -166,6 +166,11 @@ static void add_settings(placed *g)
     weft_side_setting(g->out, "transfers", weft_transfer_name(g->p->transfer));
     weft_side_yes(g->out, "contiguous stages", x->is_contiguous);
     weft_side_yes(g->out, "items take different ways", x->is_mixed);
+    weft_side_count(g->out, "most segments", x->most_segments, NULL);
+    weft_side_count(g->out, "fewest nodes of a segment", x->least_segment_tasks, NULL);
+    add_limit(g->out, "shortest segment allowed", x->least_segment_s);
+    weft_side_setting(g->out, "pinned", x->pin);
+    weft_side_setting(g->out, "together", x->together);
     add_limit(g->out, "longest latency allowed", x->most_latency_s);
     add_limit(g->out, "longest time per item allowed", x->most_period_s);
 }

@@ -170,6 +170,13 @@ static const char *recompute_word(int i)
     return weft_recompute_name((weft_recompute)i);
 }
 
+static const char *zero_word(int i)
+{
+    static const char *const words[] = {"0", "1", "2", "3"};
+
+    return words[i];
+}
+
 static void add_settings(trained *g)
 {
     const weft_train_constraints *x = &g->p->constraints;
@@ -183,6 +190,11 @@ static void add_settings(trained *g)
     weft_side_count(out, "replicas, at most", x->most_replicas, "any");
     weft_side_count(out, "stages, at most", x->most_stages, "any");
     weft_side_count(out, "chunks, at most", x->most_chunks, "any");
+    if ((x->zeros & (x->zeros - 1)) != 0)
+        add_words(g, "ZeRO levels allowed", x->zeros, zero_word, WEFT_MOST_ZERO + 1);
+    if (x->sps > 1)
+        weft_side_yes(out, "sequence parallel", weft_train_variant(g->p, g->plan)->is_sequence);
+    x = &weft_train_variant(g->p, g->plan)->constraints;
     weft_side_yes(out, "optimizer's state split", x->zero >= WEFT_ZERO_MOMENTS);
     if (x->zero >= WEFT_ZERO_GRADIENTS)
         weft_side_yes(out, "gradients split", true);

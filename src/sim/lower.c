@@ -65,8 +65,9 @@ typedef struct draft {
     int *hold;     /* resources of one send at a time */
     int *seen;     /* [n_resources] the look at a route that met it last */
     int n_looks;
-    int n_queues;    /* resources before links and devices as such */
-    int n_resources; /* all */
+    const double *switch_s; /* [n_tasks] what each takes longer; NULL: nothing */
+    int n_queues;           /* resources before links and devices as such */
+    int n_resources;        /* all */
     weft_arena *scratch;
 } draft;
 
@@ -166,7 +167,7 @@ static double start_of(const draft *d, int u)
 
 static double task_s(const draft *d, int u)
 {
-    return weft_task_s(d->p, u, d->plan->device[u]);
+    return weft_task_s(d->p, u, d->plan->device[u]) + (d->switch_s ? d->switch_s[u] : 0);
 }
 
 static const int *list_turns(const draft *d)
@@ -427,6 +428,7 @@ weft_jobs *weft_lower(const weft_problem *p, const weft_plan *plan, weft_arena *
     if (p->transfer == WEFT_CALLS)
         return weft_lower_calls(p, plan, a);
     d.scratch = weft_arena_new();
+    d.switch_s = weft_switch_times(p, plan->device, d.scratch);
     list_sends(&d);
     list_gets(&d);
     order_tasks(&d);

@@ -39,13 +39,14 @@ typedef struct crossing {
 typedef struct draft {
     const weft_problem *p;
     const weft_plan *plan;
-    int n;           /* crossings */
-    crossing *cross; /* by tensor; the write comes before the reads, these by device */
-    int *cross_at;   /* [n_tensors + 1] */
-    int *first_read; /* [n_devices] crossing or -1 */
-    int *next_read;  /* [n] the next one of the same device, or -1 */
-    int *last_write; /* [n_devices] crossing or -1 */
-    int *read_by;    /* [n_devices] 1 + the last tensor found to be read there */
+    int n;                  /* crossings */
+    crossing *cross;        /* by tensor; the write comes before the reads, these by device */
+    int *cross_at;          /* [n_tensors + 1] */
+    int *first_read;        /* [n_devices] crossing or -1 */
+    int *next_read;         /* [n] the next one of the same device, or -1 */
+    int *last_write;        /* [n_devices] crossing or -1 */
+    int *read_by;           /* [n_devices] 1 + the last tensor found to be read there */
+    const double *switch_s; /* [n_tasks] what each takes longer; NULL: nothing */
     weft_arena *scratch;
 } draft;
 
@@ -156,7 +157,7 @@ static void add_task(const draft *d, int u, bool is_call, weft_jobs *out)
     const weft_problem *p = d->p;
     int n_deps = out->dep_at[u], n_uses = out->use_at[u];
 
-    out->duration_s[u] = weft_task_s(p, u, device_of(d, u));
+    out->duration_s[u] = weft_task_s(p, u, device_of(d, u)) + (d->switch_s ? d->switch_s[u] : 0);
     out->task[u] = u;
     for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
         int j = task_waits_for(d, u, p->arg[i], is_call);
@@ -257,7 +258,10 @@ static weft_jobs *lower(draft *d, weft_arena *a)
 weft_jobs *weft_lower_calls(const weft_problem *p, const weft_plan *plan, weft_arena *a)
 {
     draft d = {.p = p, .plan = plan, .scratch = weft_arena_new()};
-    weft_jobs *out = lower(&d, a);
+    weft_jobs *out;
+
+    d.switch_s = weft_switch_times(p, plan->device, d.scratch);
+    out = lower(&d, a);
 
     weft_arena_free(d.scratch);
     return out;

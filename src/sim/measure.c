@@ -2,12 +2,12 @@
 /* measure.c: the timeline of one run -> everything that is said about a plan.
  *
  * makespan    end of the last task.
- * busy        seconds of tasks on a device. load = busy; under block also transfers in and out;
+ * busy        seconds of tasks on a device, switches to it included. load = busy; under block also transfers in and out;
  *             under calls the host pays for none, accelerators for theirs.
  * link        seconds of transfers whose route has the link, each for its whole length.
  * period      largest load of a device, under contend of a device or link; ties go to devices, then
  *             to the lowest number. lower.c shows that a stream of items keeps this period.
- * energy      joules of the tasks + idle watts * (makespan - busy) of each device.
+ * energy      joules of the tasks + idle watts * (makespan - busy + switches) of each device.
  * memory      a sum of intervals, closed at the start and open at the end: what ends at a time
  *             makes room for what starts then.
  *               weights          on each device that reads them, always
@@ -33,8 +33,9 @@ typedef struct measuring {
     const weft_jobs *j;
     const weft_timeline *t;
     weft_arena *a, *scratch;
-    int *job_of; /* [n_tasks] */
-    int *device; /* [n_tasks] */
+    int *job_of;    /* [n_tasks] */
+    int *device;    /* [n_tasks] */
+    double *work_s; /* [n_devices] as busy, without switches: these take no energy of work */
     weft_measures *out;
 } measuring;
 
@@ -57,6 +58,7 @@ static void add_task(measuring *m, int i, double *busy_s, double *load_s)
 
     busy_s[d] += m->j->duration_s[i];
     load_s[d] += m->j->duration_s[i];
+    m->work_s[d] += weft_task_s(m->p, u, d);
     if (m->p->joules != NULL)
         m->out->energy_j += m->p->joules[u * m->p->n_devices + d];
     m->out->makespan_s = fmax(m->out->makespan_s, m->t->end_s[i]);
@@ -91,6 +93,7 @@ static void measure_loads(measuring *m)
     double *load_s = WEFT_NEW(m->a, double, p->n_devices);
     double *link_s = WEFT_NEW(m->a, double, p->n_links);
 
+    m->work_s = WEFT_NEW(m->scratch, double, p->n_devices);
     for (int i = 0; i < m->j->n_jobs; i++)
         if (m->j->kind[i] == WEFT_JOB_COMPUTE)
             add_task(m, i, busy_s, load_s);
@@ -123,7 +126,7 @@ static void measure_energy(measuring *m)
     weft_measures *out = m->out;
 
     for (int d = 0; d < m->p->n_devices; d++)
-        out->idle_j += m->p->idle_w[d] * fmax(0.0, out->makespan_s - out->busy_s[d]);
+        out->idle_j += m->p->idle_w[d] * fmax(0.0, out->makespan_s - m->work_s[d]);
     out->energy_j = m->p->joules == NULL ? NAN : out->energy_j + out->idle_j;
 }
 

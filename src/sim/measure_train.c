@@ -5,6 +5,8 @@
  * seconds      of all jobs, by what they do. Of forward and backward, what collectives of the
  *              tensor width take in the slowest part is counted apart from computation.
  * busy         of a stage: its jobs, sum of gradients and update included.
+ * exposed      collectives of the tensor width, sums of gradients, and what chunks wait for
+ *              weights and gradients that replicas divide / (stages * step).
  * bubble       1 - busy of all stages / (stages * step).
  * bytes sent   between stages: whole activations and gradients to every member of the receiving
  *              blocks; by replicas: 2 (n-1)/n of what each device sums, for n blocks, in both ways
@@ -42,7 +44,7 @@ static void measure_seconds(measuring *m)
     const weft_jobs *j = d->jobs;
     int n_stages = d->plan->n_stages;
     weft_train_measures *out = m->out;
-    double sum_s[WEFT_N_TRAIN_PARTS] = {0}, all_s = 0;
+    double sum_s[WEFT_N_TRAIN_PARTS] = {0}, all_s = 0, wait_s = 0;
     double *busy_s = WEFT_NEW(m->a, double, n_stages);
 
     for (int i = 0; i < j->n_jobs; i++) {
@@ -50,8 +52,10 @@ static void measure_seconds(measuring *m)
         if (j->use_at[i] < j->use_at[i + 1] && j->use[j->use_at[i]] < n_stages)
             busy_s[j->use[j->use_at[i]]] += j->duration_s[i];
     }
-    for (int c = 0; c < d->n_chunks; c++)
+    for (int c = 0; c < d->n_chunks; c++) {
         out->collective_s += (double)d->n_microbatches * d->figures[c].collective_s;
+        wait_s += (double)d->n_microbatches * d->figures[c].wait_s;
+    }
     out->compute_s = sum_s[WEFT_TRAIN_FORWARD] + sum_s[WEFT_TRAIN_BACKWARD] - out->collective_s;
     out->send_s = sum_s[WEFT_TRAIN_SEND] + sum_s[WEFT_TRAIN_RETURN] + sum_s[WEFT_TRAIN_SHARED];
     out->sync_s = sum_s[WEFT_TRAIN_SYNC];
@@ -63,6 +67,8 @@ static void measure_seconds(measuring *m)
     if (out->step_s > 0) {
         out->samples_per_s = (double)d->p->constraints.batch / out->step_s;
         out->bubble = fmax(0.0, 1 - all_s / (n_stages * out->step_s));
+        out->exposed =
+            fmin(1.0, (out->collective_s + wait_s + out->sync_s) / (n_stages * out->step_s));
     }
 }
 
@@ -147,6 +153,7 @@ static void measure_utilisation(measuring *m)
 typedef struct tape {
     weft_sample *sample;
     int n;
+    weft_train_memory peak; /* what it holds when it holds most */
 } tape;
 
 /* Of changes at one time the last one counts. */
@@ -181,18 +188,26 @@ static double kept_bytes(const weft_train_lowered *d, int stage, int part, const
 static void write_tape(const measuring *m, int stage, int part, int64_t *count, tape *to)
 {
     const weft_train_lowered *d = m->d;
-    double fixed = d->state[stage * WEFT_MAX_PARTS + part].static_bytes;
+    const weft_part_figures *f = &d->state[stage * WEFT_MAX_PARTS + part];
+    double fixed = weft_static_bytes(f);
 
     to->n = 0;
+    to->peak = (weft_train_memory){f->weight_bytes, f->gradient_bytes, f->moment_bytes, 0, 0};
     memset(count, 0, (size_t)d->plan->n_chunks * sizeof *count);
     write_sample(to, 0, fixed);
     for (int64_t i = 0; i < d->n_order; i++) {
         int job = weft_order_job(d, stage, i), c = d->jobs->task[job];
         bool is_forward = d->part[job] == WEFT_TRAIN_FORWARD;
-        double work = d->chunk[c * WEFT_MAX_PARTS + part].work_bytes;
+        double work = d->chunk[c * WEFT_MAX_PARTS + part].work_bytes, kept;
 
         count[c / d->plan->n_stages] += is_forward;
-        write_sample(to, m->t->start_s[job], fixed + kept_bytes(d, stage, part, count) + work);
+        kept = kept_bytes(d, stage, part, count);
+        write_sample(to, m->t->start_s[job], fixed + kept + work);
+        if (m->t->end_s[job] > m->t->start_s[job] &&
+            kept + work > to->peak.stash_bytes + to->peak.work_bytes) {
+            to->peak.stash_bytes = kept;
+            to->peak.work_bytes = work;
+        }
         count[c / d->plan->n_stages] -= !is_forward;
         write_sample(to, m->t->end_s[job], fixed + kept_bytes(d, stage, part, count));
     }
@@ -208,6 +223,7 @@ static bool is_fuller(double peak, double room, double other_peak, double other_
 /* What measures point to, while it is written. */
 typedef struct memory {
     double *peak_bytes, *room_bytes; /* [n_stages] */
+    weft_train_memory *kinds;        /* [n_stages] */
     const weft_sample **sample;      /* [n_stages] */
     int *n_samples;                  /* [n_stages] */
     int64_t *count;                  /* scratch: [chunks of a stage] */
@@ -228,6 +244,7 @@ static void measure_stage(const measuring *m, int i, memory *to)
             continue;
         to->peak_bytes[i] = peak;
         to->room_bytes[i] = room;
+        to->kinds[i] = t->peak;
         to->sample[i] = weft_arena_copy(m->a, t->sample, (size_t)t->n * sizeof *t->sample);
         to->n_samples[i] = t->n;
     }
@@ -238,14 +255,13 @@ static void measure_memory(measuring *m)
     const weft_train_lowered *d = m->d;
     int n = d->plan->n_stages;
     weft_arena *scratch = weft_arena_new();
-    memory x = {
-        .peak_bytes = WEFT_NEW(m->a, double, n),
-        .room_bytes = WEFT_NEW(m->a, double, n),
-        .sample = WEFT_NEW(m->a, const weft_sample *, n),
-        .n_samples = WEFT_NEW(m->a, int, n),
-        .count = WEFT_NEW(scratch, int64_t, d->plan->n_chunks),
-        .spare = {WEFT_NEW_RAW(scratch, weft_sample, 2 * d->n_order + 1), 0}
-    };
+    memory x = {.peak_bytes = WEFT_NEW(m->a, double, n),
+                .room_bytes = WEFT_NEW(m->a, double, n),
+                .kinds = WEFT_NEW(m->a, weft_train_memory, n),
+                .sample = WEFT_NEW(m->a, const weft_sample *, n),
+                .n_samples = WEFT_NEW(m->a, int, n),
+                .count = WEFT_NEW(scratch, int64_t, d->plan->n_chunks),
+                .spare = {.sample = WEFT_NEW_RAW(scratch, weft_sample, 2 * d->n_order + 1)}};
 
     m->out->over_stage = -1;
     for (int i = n - 1; i >= 0; i--) {
@@ -255,6 +271,7 @@ static void measure_memory(measuring *m)
     }
     m->out->stage_peak_bytes = x.peak_bytes;
     m->out->stage_room_bytes = x.room_bytes;
+    m->out->stage_memory = x.kinds;
     m->out->memory = x.sample;
     m->out->n_memory = x.n_samples;
     weft_arena_free(scratch);

@@ -177,7 +177,15 @@ typedef struct weft_chunk_figures {
     double forward_s, backward_s, again_s; /* of a microbatch: the slowest part of the device set */
     double collective_s;                   /* of forward and backward: tensor width */
     double send_s, return_s; /* to the next chunk, and gradients from there; 0: none */
+    double wait_s;           /* part of forward and backward: for what replicas divide and move */
 } weft_chunk_figures;
+
+/* What a device holds by kind, when it holds most. */
+typedef struct weft_train_memory {
+    double weight_bytes, gradient_bytes, moment_bytes;
+    double stash_bytes; /* kept for backward */
+    double work_bytes;  /* beside that, of the unit that runs */
+} weft_train_memory;
 
 /* Jobs of one training step. Resources are stages (queues in the order of the schedule) and, under
  * contend, directions of links between stages (first come first served).
@@ -197,15 +205,18 @@ typedef struct weft_train_measures {
     double step_s, samples_per_s;
     double
         bubble; /* share of the time of stages (all of them, start to end of step) without work */
+    double exposed; /* share of the same in sums of the tensor width, sums of gradients, and waiting
+                       for what replicas divide: communication that no computation hides */
     double compute_s, collective_s, send_s, sync_s, update_s; /* sums over jobs; sends both ways */
     double
         sent_bytes; /* between stages, by replicas and by tensor width (estimated), all devices */
-    double flops_utilisation;          /* of the peak of all devices in use; NAN: not known */
-    const double *stage_busy_s;        /* [n_stages] */
-    const double *stage_peak_bytes;    /* [n_stages] fullest device of the stage */
-    const double *stage_room_bytes;    /* [n_stages] its memory */
-    int over_stage;                    /* a stage whose peak exceeds its memory, or -1 */
-    const weft_chunk_figures *figures; /* [chunks] */
+    double flops_utilisation;              /* of the peak of all devices in use; NAN: not known */
+    const double *stage_busy_s;            /* [n_stages] */
+    const double *stage_peak_bytes;        /* [n_stages] fullest device of the stage */
+    const double *stage_room_bytes;        /* [n_stages] its memory */
+    const weft_train_memory *stage_memory; /* [n_stages] what the peak consists of */
+    int over_stage;                        /* a stage whose peak exceeds its memory, or -1 */
+    const weft_chunk_figures *figures;     /* [chunks] */
     const weft_jobs *jobs;
     const weft_timeline *timeline;
     const weft_train_part *part;

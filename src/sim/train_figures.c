@@ -71,9 +71,10 @@ static void add_state(const weft_train_lowered *d, int c, int part, weft_part_fi
     const weft_block_state *state = d->p->state[table_of(d, stage, part)];
 
     for (int u = next_unit(d, c, -1); u >= 0; u = next_unit(d, c, u)) {
-        to->static_bytes += weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, state[u].weight_bytes) +
-                            weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, state[u].gradient_bytes) +
-                            weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].moment_bytes);
+        to->weight_bytes += weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, state[u].weight_bytes);
+        to->gradient_bytes +=
+            weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, state[u].gradient_bytes);
+        to->moment_bytes += weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].moment_bytes);
         to->sync_bytes += state[u].sync_bytes;
         to->update_s += weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].update_s);
     }
@@ -122,9 +123,11 @@ static void hold_up(weft_train_lowered *d, int c)
         gradients = more(gradients, g);
     }
     gather_s = half_sync_s(d, stage, weights);
+    f->wait_s = -f->forward_s - f->backward_s;
     f->forward_s = fmax(f->forward_s, gather_s);
     f->backward_s =
         fmax(f->backward_s + f->again_s, gather_s + half_sync_s(d, stage, gradients)) - f->again_s;
+    f->wait_s = fmax(0, f->wait_s + f->forward_s + f->backward_s);
     d->ring_bytes[stage] += (double)d->n_microbatches * (2 * weights.bytes + gradients.bytes);
 }
 
@@ -208,14 +211,16 @@ static void add_move(weft_train_lowered *d, int i, int owner_chunk, int other_ch
                                                weft_shared_s(d->p, owner, other, false, bytes)};
 }
 
-/* Weights and gradients of a parameter that a device holds twice. */
-static double copy_bytes(const weft_train_lowered *d, int stage, int part, int shared)
+/* Takes off weights and gradients of a parameter that a device holds twice. */
+static void drop_copy(weft_train_lowered *d, int stage, int part, int shared)
 {
     double bytes = weft_shared_bytes(d->p, shared, table_of(d, stage, part));
+    weft_part_figures *f = &d->state[stage * WEFT_MAX_PARTS + part];
     int n = weft_stage_blocks(&d->plan->stage[stage]);
 
-    return weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, weft_shared_weight_bytes(d->p, bytes)) +
-           weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, bytes);
+    f->weight_bytes -=
+        weft_zero_bytes(d->p, WEFT_ZERO_WEIGHTS, n, weft_shared_weight_bytes(d->p, bytes));
+    f->gradient_bytes -= weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, bytes);
 }
 
 static void fill_shared(weft_train_lowered *d, weft_arena *a)
@@ -238,7 +243,7 @@ static void fill_shared(weft_train_lowered *d, weft_arena *a)
             continue;
         }
         for (int k = 0; k < d->plan->stage[stage].n_parts; k++) /* weights and gradients */
-            d->state[stage * WEFT_MAX_PARTS + k].static_bytes -= copy_bytes(d, stage, k, i);
+            drop_copy(d, stage, k, i);
     }
 }
 
@@ -262,7 +267,7 @@ void weft_train_lower_figures(const weft_train_problem *p, const weft_train_plan
     int n = plan->n_stages * plan->n_chunks;
 
     *out = (weft_train_lowered){
-        .p = p,
+        .p = weft_train_variant(p, plan),
         .plan = plan,
         .n_chunks = n,
         .n_microbatches = p->constraints.batch / plan->microbatch,

@@ -8,7 +8,7 @@
 
 /* What a device of one part of a device set does and holds; sums over units. */
 typedef struct weft_part_figures {
-    double static_bytes; /* weights, gradients, moments */
+    double weight_bytes, gradient_bytes, moment_bytes;
     double sync_bytes, update_s;
 } weft_part_figures;
 
@@ -47,6 +47,11 @@ typedef struct weft_train_lowered {
     weft_jobs *jobs;
     weft_train_part *part; /* [n_jobs] */
 } weft_train_lowered;
+
+static inline double weft_static_bytes(const weft_part_figures *f)
+{
+    return f->weight_bytes + f->gradient_bytes + f->moment_bytes;
+}
 
 static inline int weft_chunk_stage(const weft_train_lowered *d, int chunk)
 {

@@ -89,6 +89,7 @@ static void take_bound(weft_proof *proof, const weft_proof *other)
     proof->method = is_larger ? other->method : mine.method;
     proof->outcome = mine.outcome;
     proof->reason = mine.reason;
+    proof->grain_s = fmax(mine.grain_s, other->grain_s);
 }
 
 static const void *options_or_defaults(const weft_solver *s, const void *options, weft_arena *a)
@@ -117,6 +118,7 @@ static weft_status run_solver(const weft_solver *s, const weft_problem *p, const
     weft_status status;
 
     run->begin_s = weft_wall_s();
+    run->is_exhausted = false;
     status = s->solve(p, options, run, &out->plan, &out->proof);
     out->seconds = weft_wall_s() - run->begin_s;
     return status == WEFT_OK ? check_bound(s, &out->proof) : status;
@@ -193,6 +195,21 @@ void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor)
     proof->certified = floor->certified;
     proof->certified_by = floor->certified_by;
     proof->again = floor->again;
+    proof->grain_s = fmax(proof->grain_s, floor->grain_s);
+}
+
+/* Limits are met, not used up: solvers look ahead. */
+static const double NEARLY = 0.02;
+
+const char *weft_why_stopped(const weft_run *run, weft_outcome outcome)
+{
+    if (outcome == WEFT_OPTIMAL || outcome == WEFT_INFEASIBLE)
+        return "proved";
+    if (run->stop != NULL && *run->stop)
+        return "interrupted";
+    if (run->limit_s < INFINITY && weft_run_left_s(run) <= NEARLY * run->limit_s)
+        return "time limit";
+    return run->steps > 0 && !run->is_exhausted ? "steps" : "search exhausted";
 }
 
 /* --- why a plan is dropped ------------------------------------------------------------------- */
@@ -265,14 +282,18 @@ static const char *limit_reason(const weft_problem *p, const weft_measures *m, w
                             weft_format_count(1 / constraints->most_period_s, most));
 }
 
-/* Few solvers know of pipeline stages. */
+/* Few solvers know of segments and pipeline stages. */
 static const char *loop_reason(const weft_problem *p, const weft_plan *plan, weft_arena *a)
 {
     int n_variants = plan->n_variants > 1 ? plan->n_variants : 1;
 
-    for (int w = 0; w < n_variants && p->constraints.is_contiguous; w++) {
-        int d = weft_plan_loop(p, plan->device + (size_t)w * (size_t)p->n_tasks, a);
+    for (int w = 0; w < n_variants; w++) {
+        const int *device = plan->device + (size_t)w * (size_t)p->n_tasks;
+        const char *breach = weft_segments_breach(p, device, a);
+        int d = p->constraints.is_contiguous ? weft_plan_loop(p, device, a) : -1;
 
+        if (breach != NULL)
+            return weft_arena_print(a, "the best attempt is no plan: %s", breach);
         if (d >= 0)
             return weft_arena_print(a,
                                     "the best attempt has no pipeline stages: what '%s' makes "
@@ -294,6 +315,17 @@ static const char *refusal(const weft_problem *p, const weft_solution *s, weft_a
     return loop_reason(p, &s->plan, a);
 }
 
+/* A bound that was rounded up says that all values are multiples of the grain: this one, too. */
+static weft_status check_grain(const weft_solver *s, const weft_proof *proof, double value)
+{
+    if (!(proof->grain_s > 0) || weft_grain_divides(proof->grain_s, value))
+        return WEFT_OK;
+    return weft_fail(WEFT_E_INTERNAL,
+                     "internal error: the plan of solver '%s' takes %.17g seconds, no multiple of "
+                     "%.17g as its bound says",
+                     s->name, value, proof->grain_s);
+}
+
 static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena *a,
                          weft_solution *out)
 {
@@ -309,6 +341,7 @@ static weft_status judge(const weft_solver *s, const weft_problem *p, weft_arena
         return WEFT_OK;
     }
     WEFT_TRY(check_rules(s, p, &out->plan, a));
+    WEFT_TRY(check_grain(s, &out->proof, weft_goal_value(p, &out->measures)));
     return weft_proof_settle(&out->proof, weft_goal_value(p, &out->measures), s->name);
 }
 
@@ -317,6 +350,7 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
 {
     size_t mark = weft_arena_mark(run->scratch);
     weft_status status;
+    const char *stopped;
     const int *room;
 
     *out = (weft_solution){.plan = weft_plan_new(p->n_tasks, a), .measures.over_device = -1};
@@ -327,6 +361,7 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
     if (status == WEFT_OK) {
         if (bound != NULL)
             take_bound(&out->proof, bound);
+        weft_proof_round(&out->proof, weft_problem_grain_s(p));
         out->proof = copy_proof(&out->proof, p->n_devices, a);
         if (out->plan.device != room)
             out->plan = copy_plan(&out->plan, a);
@@ -334,13 +369,17 @@ weft_status weft_solve(const weft_solver *s, const weft_problem *p, const void *
     if (run->scratch != a)
         weft_arena_rewind(run->scratch, mark);
     WEFT_TRY(status);
+    stopped = s->searches != NULL ? weft_why_stopped(run, WEFT_UNKNOWN) : NULL;
     if (weft_has_plan(&out->proof))
         WEFT_TRY(judge(s, p, a, out));
     else
         drop_plan(out);
+    out->proof.stopped = out->proof.outcome == WEFT_OPTIMAL ? "proved" : stopped;
     if (out->plan.n_tasks == 0 && bound != NULL && bound->outcome == WEFT_INFEASIBLE) {
         out->proof.outcome = WEFT_INFEASIBLE;
         out->proof.reason = copy_proof(bound, p->n_devices, a).reason;
     }
+    if (out->proof.outcome == WEFT_INFEASIBLE)
+        out->proof.stopped = "proved";
     return WEFT_OK;
 }

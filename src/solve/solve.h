@@ -23,6 +23,8 @@ typedef struct weft_run {
     void (*progress)(void *context, double value, double bound);
     void *context;
     double begin_s; /* when the solve began; weft_solve sets it */
+    bool
+        is_exhausted; /* set by a solver that ended before its limits: it had nothing left to try */
 } weft_run;
 
 /* Seconds of a clock that only goes forward. */
@@ -66,6 +68,9 @@ static inline bool weft_solver_applies(const weft_solver *s, const weft_problem 
  * number proves nothing and is wrong code: it aborts where assertions are on and is left out where
  * they are not. That there is no plan at all is an outcome (WEFT_INFEASIBLE), never a bound. */
 double weft_bound_larger(double bound, double found);
+/* Why a search ended that a solver with `searches` made: "proved", "interrupted", "time limit",
+ * "steps" or "search exhausted". */
+const char *weft_why_stopped(const weft_run *run, weft_outcome outcome);
 /* The larger bound with its method; certificates are those of the floor. */
 void weft_proof_take_bound(weft_proof *proof, const weft_proof *floor);
 /* What the simulator says of the plan of a solver: value, gap, and whether it is optimal (a gap of

@@ -166,6 +166,8 @@ static weft_status equal_training(const weft_train_problem *p, class_set set,
     s.cost = cost;
     s.state = state;
     s.constraints.most_width = most_width;
+    s.constraints.zeros = 1u << p->constraints.zero;
+    s.constraints.sps = 1; /* the tables are what they are */
     return weft_train_problem_make(&s, out);
 }
 
@@ -415,8 +417,8 @@ static weft_status solve_mixed(const weft_train_problem *p, weft_run *run, weft_
     return WEFT_OK;
 }
 
-static weft_status solve(const weft_train_problem *p, weft_run *run, weft_train_plan *plan,
-                         weft_proof *proof, weft_train_log *log)
+static weft_status solve_one(const weft_train_problem *p, weft_run *run, weft_train_plan *plan,
+                             weft_proof *proof, weft_train_log *log)
 {
     weft_pipe_effort effort = {.is_uniform = true, .steps = run->steps};
     weft_pipe_result r;
@@ -432,6 +434,36 @@ static weft_status solve(const weft_train_problem *p, weft_run *run, weft_train_
         proof->reason = over;
     } else {
         proof->reason = weft_pipe_infeasibility(p, run, run->scratch);
+    }
+    return WEFT_OK;
+}
+
+/* The best of all variants, each with its part of steps and time. */
+static weft_status solve(const weft_train_problem *p, weft_run *run, weft_train_plan *plan,
+                         weft_proof *proof, weft_train_log *log)
+{
+    double best_s = INFINITY;
+
+    if (p->n_variants == 0)
+        return solve_one(p, run, plan, proof, log);
+    for (int i = 0; i < p->n_variants; i++) {
+        double left_s = weft_run_left_s(run), step_s;
+        int left = p->n_variants - i;
+        weft_run part = *run;
+        weft_proof one = {.outcome = WEFT_UNKNOWN};
+        weft_train_plan found;
+
+        part.limit_s -= left_s < INFINITY ? left_s - left_s / left : 0;
+        part.steps = run->steps > 0 ? run->steps / p->n_variants + 1 : 0;
+        WEFT_TRY(solve_one(p->variant[i], &part, &found, &one, log));
+        step_s = one.outcome == WEFT_BOUNDED ? weft_pipe_plan_s(p->variant[i], &found, run->scratch)
+                                             : INFINITY;
+        if (i > 0 && !(step_s < best_s))
+            continue;
+        best_s = step_s;
+        *plan = found;
+        plan->variant = i;
+        *proof = one;
     }
     return WEFT_OK;
 }

@@ -96,7 +96,10 @@ static void take_table(const weft_pipe_costs *c, int kind, int class_id, int w, 
 /* Devices of a plan, where all that it takes is given. */
 static double most_devices(const weft_train_constraints *x)
 {
-    return x->tp > 0 && x->pp > 0 && x->dp > 0 ? (double)x->tp * x->pp * x->dp : INFINITY;
+    return x->tp.n > 0 && x->pp.n > 0 && x->dp.n > 0
+               ? (double)weft_counts_most(&x->tp) * (double)weft_counts_most(&x->pp) *
+                     (double)weft_counts_most(&x->dp)
+               : INFINITY;
 }
 
 /* Widths and shares of a family; f NULL: all that are allowed. */

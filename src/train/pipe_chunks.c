@@ -129,7 +129,7 @@ static bool cut_alike(weft_pipe_chunks *k, int table, weft_train_plan *plan)
 static double peak_bytes(const weft_train_lowered *d, int stage, const int64_t *order, int64_t n,
                          double room)
 {
-    double live = d->state[stage * WEFT_MAX_PARTS].static_bytes, peak = live;
+    double live = weft_static_bytes(&d->state[stage * WEFT_MAX_PARTS]), peak = live;
 
     for (int64_t i = 0; i < n && peak <= room; i++) {
         int64_t c = order[i] / 2 / d->n_microbatches * d->plan->n_stages + stage;

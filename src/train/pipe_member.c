@@ -171,9 +171,9 @@ const char *weft_train_outside(const weft_train_problem *p, const weft_train_pla
                                weft_arena *a)
 {
     weft_pipe_costs costs;
-    member m = {.p = p, .plan = plan, .c = &costs, .a = a};
+    member m = {.p = weft_train_variant(p, plan), .plan = plan, .c = &costs, .a = a};
 
-    weft_pipe_costs_new(p, a, &costs);
+    weft_pipe_costs_new(m.p, a, &costs);
     if (!has_order(&m))
         return "it has several widths in one class of devices, several groups of one class in a "
                "stage, or classes beyond the first eight";

@@ -25,10 +25,9 @@
 
 enum {
     MOST_NODES = 20000,
-    MOST_ENTRIES = 10000000,  /* of a table */
-    DEFAULT_STEPS = 30000000, /* most of them stages evaluated */
-    FIRST_LOOK = 2000,        /* steps */
-    GROWTH = 8,               /* of steps from round to round */
+    MOST_ENTRIES = 10000000, /* of a table */
+    FIRST_LOOK = 2000,       /* steps */
+    GROWTH = 8,              /* of steps from round to round */
 };
 
 typedef struct task {
@@ -542,9 +541,9 @@ void weft_pipe_search(const weft_train_problem *p, weft_run *run, const weft_pip
     weft_pipe_costs_new(p, s.a, &costs);
     s.best = (weft_pipe_best){.costs = &costs,
                               .run = run,
-                              .value_s = INFINITY,
+                              .value_s = effort->below_s > 0 ? effort->below_s : INFINITY,
                               .a = a,
-                              .most_steps = effort->steps > 0 ? effort->steps : DEFAULT_STEPS};
+                              .most_steps = effort->steps > 0 ? effort->steps : WEFT_PIPE_STEPS};
     s.families = weft_pipe_families_of(&costs, s.a);
     s.chunks = (weft_pipe_chunks){
         .best = &s.best,
@@ -552,11 +551,12 @@ void weft_pipe_search(const weft_train_problem *p, weft_run *run, const weft_pip
         .a = s.a,
         .scratch = s.scratch};
     search(&s);
-    *out = (weft_pipe_result){.value_s = s.best.value_s,
+    *out = (weft_pipe_result){.value_s = s.best.plan.n_stages > 0 ? s.best.value_s : INFINITY,
                               .plan = s.best.plan,
                               .bound_s = open_bound(&s),
                               .n_stages_tried = costs.n_tried,
-                              .n_plans_tried = s.best.n_plans};
+                              .n_plans_tried = s.best.n_plans,
+                              .n_steps = s.best.n_steps};
     weft_arena_free(s.scratch);
     weft_arena_free(s.a);
 }

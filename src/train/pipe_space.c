@@ -105,6 +105,14 @@ static weft_pipe_family family_with(const maker *k, const int *at)
 
 /* --- device groups --------------------------------------------------------------------------- */
 
+/* The largest number of stages that is allowed, of at most n; 0: none is. */
+static int most_length(const weft_counts *pp, int n)
+{
+    while (n > 0 && !weft_counts_allow(pp, n))
+        n--;
+    return n;
+}
+
 /* Of d blocks each, out of so many. */
 static void limit_stages(const maker *k, weft_pipe_family *f, int64_t n_blocks, int d)
 {
@@ -116,9 +124,7 @@ static void limit_stages(const maker *k, weft_pipe_family *f, int64_t n_blocks, 
         n = k->p->constraints.most_stages;
     if (n > weft_train_plan_most_chunks(k->p, f->microbatch))
         n = weft_train_plan_most_chunks(k->p, f->microbatch);
-    if (k->p->constraints.pp > 0)
-        n = n >= k->p->constraints.pp ? k->p->constraints.pp : 0;
-    f->most_stages = (int)n;
+    f->most_stages = most_length(&k->p->constraints.pp, (int)n);
 }
 
 static void add_family(maker *k, weft_pipe_family *f, const weft_pipe_group *group, int n_groups)
@@ -136,7 +142,7 @@ static bool are_replicas(const maker *k, int d)
     const weft_train_constraints *constraints = &k->p->constraints;
 
     return (constraints->most_replicas == 0 || d <= constraints->most_replicas) &&
-           (constraints->dp == 0 || d == constraints->dp);
+           weft_counts_allow(&constraints->dp, d);
 }
 
 static bool is_microbatch(const maker *k, int64_t samples)

@@ -156,7 +156,7 @@ typedef struct weft_pipe_families {
 /* May a pipeline have so many stages? */
 static inline bool weft_pipe_is_length(const weft_train_problem *p, int n_stages)
 {
-    return p->constraints.pp == 0 || n_stages == p->constraints.pp;
+    return weft_counts_allow(&p->constraints.pp, n_stages);
 }
 
 /* All families; they live in `a`. */
@@ -258,9 +258,10 @@ typedef struct weft_pipe_best {
 /* Counts steps; true: stop. */
 bool weft_pipe_spend(weft_pipe_best *b, int64_t steps);
 /* Bounds at or above this need no further look: no plan there is better by more than rounding. */
+#define WEFT_PIPE_ROUNDING 5e-10
 static inline double weft_pipe_target_s(const weft_pipe_best *b)
 {
-    return b->value_s * (1 - 5e-10);
+    return b->value_s * (1 - WEFT_PIPE_ROUNDING);
 }
 
 /* Suffix bounds of one family under one schedule: [node * n_cuts + cut]. */

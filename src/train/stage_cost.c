@@ -42,8 +42,8 @@ static bool is_asked(const weft_pipe_costs *c, int table)
     const weft_train_problem *p = c->p;
     const weft_train_constraints *x = &p->constraints;
 
-    return (x->tp == 0 || p->width[table / p->n_shares % p->n_widths] == x->tp) &&
-           (x->mbs == 0 || p->share[table % p->n_shares] == x->mbs);
+    return weft_counts_allow(&x->tp, p->width[table / p->n_shares % p->n_widths]) &&
+           weft_counts_allow(&x->mbs, p->share[table % p->n_shares]);
 }
 
 static void fill_row(weft_pipe_costs *c, int table, weft_arena *a)

@@ -19,15 +19,23 @@ bool weft_train_method_is_search(const char *name)
 
 const char *weft_train_search_method(const weft_train_problem *p)
 {
+    for (int i = 0; i < p->n_variants; i++)
+        if (weft_train_search_method(p->variant[i]) == cut_method)
+            return cut_method;
     for (int i = 0; i < p->cluster->n_classes * p->n_widths * p->n_shares; i++) {
         int width = p->width[i / p->n_shares % p->n_widths];
 
-        if (p->cost[i] != NULL && width > 1 &&
-            (p->constraints.tp == 0 || width == p->constraints.tp) &&
+        if (p->cost[i] != NULL && width > 1 && weft_counts_allow(&p->constraints.tp, width) &&
             (p->constraints.most_width == 0 || width <= p->constraints.most_width))
             return cut_method;
     }
     return method;
+}
+
+/* The variant that divides most. */
+static const weft_train_problem *most_saving(const weft_train_problem *p)
+{
+    return weft_train_variant_at(p, weft_train_n_variants(p) - 1);
 }
 
 static weft_status run_search(const weft_train_problem *p, weft_run *run,
@@ -36,7 +44,7 @@ static weft_status run_search(const weft_train_problem *p, weft_run *run,
 {
     weft_pipe_result r;
 
-    weft_pipe_search(p, run, effort, run->scratch, &r);
+    weft_pipe_search_all(p, run, effort, run->scratch, &r);
     log->n_stages_tried = r.n_stages_tried;
     log->n_plans_tried = r.n_plans_tried;
     log->floor.pipeline_s = r.bound_s < INFINITY ? r.bound_s : 0;
@@ -50,7 +58,7 @@ static weft_status run_search(const weft_train_problem *p, weft_run *run,
         proof->reason = "the search ended before it found a plan";
     } else {
         proof->outcome = WEFT_INFEASIBLE;
-        proof->reason = weft_pipe_infeasibility(p, run, run->scratch);
+        proof->reason = weft_pipe_infeasibility(most_saving(p), run, run->scratch);
     }
     return WEFT_OK;
 }

@@ -1,7 +1,7 @@
 # A gap of 5e-8, not proved: no table shows it as 0.
 cat >"$TMP/t.json" <<'END'
 {"schema": "weft.tasks/1", "devices": ["p", "q"],
- "tasks": [{"name": "a", "seconds": [1, 1]}, {"name": "b", "seconds": [1, 1]}, {"name": "c", "seconds": [1e-7, 1e-7]}],
+ "tasks": [{"name": "a", "seconds": [1, 1]}, {"name": "b", "seconds": [1, 1]}, {"name": "c", "seconds": [1.00000001e-7, 1.00000001e-7]}],
  "edges": []}
 END
 cd "$TMP"

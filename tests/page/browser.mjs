@@ -30,14 +30,15 @@ class Browser {
         return this.browser.close();
     }
 
-    // Opens a file; `f` gets the page. Afterwards the page must have asked for nothing but itself
+    // Opens a file or an address; `f` gets the page. Afterwards the page must have asked for nothing but itself
     // and said nothing on the console.
-    async visit(file, {width = 1280, height = 900, colorScheme = "light"}, f) {
+    // `ready`: what the page puts into its window when it can be used.
+    async visit(file, {width = 1280, height = 900, colorScheme = "light", ready = "weft"}, f) {
         const context = await this.browser.newContext({viewport: {width, height}, colorScheme});
-        const url = pathToFileURL(file).href, problems = [];
+        const url = file instanceof URL ? file.href : pathToFileURL(file).href, problems = [];
 
         await context.route("**/*", route => {
-            if (route.request().url().split("#")[0] === url)
+            if (route.request().url().split("#")[0] === url || route.request().url() === "about:srcdoc")
                 return route.continue();
             problems.push("request: " + route.request().url());
             return route.abort();
@@ -52,7 +53,7 @@ class Browser {
         page.on("popup", () => problems.push("a window was opened"));
         try {
             await page.goto(url);
-            await page.waitForFunction(() => window.weft !== undefined);
+            await page.waitForFunction(name => window[name] !== undefined, ready);
             await frames(page);
             await f(page);
             await frames(page);

@@ -3,7 +3,8 @@
  * paths and by loads, and the larger is kept (the path on a tie). A task that has no device proves
  * that there is no plan: the bound is then INFINITY. Under calls a period is still no less than a
  * load, but the host works on many tasks at once and transfers are not paid task by task: a
- * makespan is bounded by calls_bound.c alone. All carry certificates. */
+ * makespan is bounded by calls_bound.c alone. All carry certificates. Where all times are multiples
+ * of a grain, the bound is rounded up to one (problem/grain.c). */
 #include "list.h"
 
 #include <math.h>
@@ -30,6 +31,7 @@ void weft_place_bound(const weft_problem *p, weft_arena *a, weft_proof *out)
     if (p->constraints.goal != WEFT_LATENCY || load.bound > out->bound)
         *out = load;
     out->certified = out->bound;
+    weft_proof_round(out, weft_problem_grain_s(p));
     if (!(out->bound < INFINITY)) /* data that cannot reach any device of its reader */
         out->outcome = WEFT_INFEASIBLE;
     weft_limits_check(&m, load.bound, a, out);

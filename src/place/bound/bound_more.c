@@ -135,23 +135,40 @@ static void drop_certificates(weft_proof *out)
     out->again = NULL;
 }
 
-static void keep_refuted(weft_proof *out, double bound, bool is_shaving)
+/* A certificate takes the place of that of `out` if it proves more, whole numbers counted. */
+typedef struct raising {
+    const weft_subproblem *x;
+    double upper, most_work;
+    double grain_s;
+    weft_proof *out;
+} raising;
+
+static bool keep(const raising *r, double bound, const char *method)
 {
-    if (!is_larger(bound, out))
-        return;
+    weft_proof *out = r->out;
+
+    if (!is_larger(weft_grain_up(r->grain_s, bound), out))
+        return false;
     drop_certificates(out);
-    out->bound = out->certified = out->refuted_s = bound;
-    out->is_shaved = is_shaving;
-    out->method = out->certified_by = is_shaving ? "shaving" : "propagation";
+    out->grain_s = 0;
+    out->bound = out->certified = bound;
+    out->method = out->certified_by = method;
+    weft_proof_round(out, r->grain_s);
+    return true;
 }
 
-static void keep_named(weft_proof *out, double bound, const char *name)
+static void keep_refuted(const raising *r, double bound, bool is_shaving)
 {
-    if (!is_larger(bound, out))
+    if (!keep(r, bound, is_shaving ? "shaving" : "propagation"))
         return;
-    drop_certificates(out);
-    out->bound = out->certified = bound;
-    out->again = out->method = out->certified_by = name;
+    r->out->refuted_s = bound;
+    r->out->is_shaved = is_shaving;
+}
+
+static void keep_named(const raising *r, double bound, const char *name)
+{
+    if (keep(r, bound, name))
+        r->out->again = name;
 }
 
 /* May a larger bound exist that is of use? */
@@ -160,24 +177,27 @@ static bool is_open(const weft_proof *out, double upper)
     return out->outcome != WEFT_INFEASIBLE && out->bound < upper * (1 - SAME);
 }
 
-static void refute_more(const weft_subproblem *x, double upper, double most_work, weft_arena *a,
-                        weft_proof *out)
+static void refute_more(const raising *r, weft_arena *a)
 {
-    keep_refuted(out, weft_refute_bound(x, upper, false, most_work / 4, a), false);
-    if (can_shave(x, most_work / 4) && is_open(out, upper))
-        keep_refuted(out, weft_refute_bound(x, upper, true, most_work, a), true);
+    const weft_subproblem *x = r->x;
+    double work = r->most_work;
+
+    keep_refuted(r, weft_refute_bound(x, r->upper, false, work / 4, a), false);
+    if (can_shave(x, work / 4) && is_open(r->out, r->upper))
+        keep_refuted(r, weft_refute_bound(x, r->upper, true, work, a), true);
 }
 
 void weft_bound_raise(const weft_problem *p, double upper, double most_work, weft_proof *out)
 {
     weft_arena *scratch = weft_arena_new();
     const weft_subproblem *x = is_open(out, upper) ? whole(p, scratch) : NULL;
+    raising r = {x, upper, most_work, x != NULL ? weft_problem_grain_s(p) : 0, out};
 
     if (x != NULL)
-        refute_more(x, upper, most_work, scratch, out);
+        refute_more(&r, scratch);
     for (int i = 0; x != NULL && i < N_NAMED && is_open(out, upper); i++) {
         if (by_name[i].work <= most_work && x->n_tasks >= by_name[i].least_tasks)
-            keep_named(out, by_name[i].bound(x, scratch), by_name[i].name);
+            keep_named(&r, by_name[i].bound(x, scratch), by_name[i].name);
     }
     if (!(out->bound < INFINITY))
         out->outcome = WEFT_INFEASIBLE;

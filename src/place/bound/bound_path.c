@@ -12,7 +12,8 @@
  * 3. A way alone gives the least of head + time over devices at its last task, by the recursion of
  *    heads along it. The best one is the certificate, and its value the bound.
  *
- * Valid for every transfer model: transfers take no less than without contention. Proof of 1 and 3
+ * Valid for every transfer model: transfers take no less than without contention, and the first
+ * reader of a task that is elsewhere pays for the switch, in front of its own seconds. Proof of 1 and 3
  * by induction in topological order: a producer ran on some device, ended no earlier than head +
  * time there, and its tensor came a transfer later. Time O(tensors read * devices^2), and a
  * constant amount of work for step 2. */
@@ -39,8 +40,15 @@ static size_t cell(const table *b, int row, int d)
 
 /* --- heads and tails ------------------------------------------------------------------------- */
 
-/* The device from which tensor t, made by u, comes to d first, and when. */
-static int best_source(const table *b, int t, int d, double *when_s)
+/* Seconds from the end of the maker of t to the start of reader v, or of any if v is -1. */
+static double come_s(const weft_problem *p, int t, int v, int from, int to)
+{
+    return weft_data_s(p, t, from, to) +
+           (v < 0 ? 0 : weft_sure_switch_s(p, p->producer[t], v, from, to));
+}
+
+/* The device from which tensor t, made by u, comes to d first, for its reader v, and when. */
+static int best_source(const table *b, int t, int v, int d, double *when_s)
 {
     int u = b->problem->producer[t], best = -1;
 
@@ -51,7 +59,7 @@ static int best_source(const table *b, int t, int d, double *when_s)
         if (!weft_domain_has(b->domain, u, e))
             continue;
         at_s = b->head_s[cell(b, u, e)] + weft_task_s(b->problem, u, e) +
-               weft_data_s(b->problem, t, e, d);
+               come_s(b->problem, t, v, e, d);
         if (at_s < *when_s) {
             *when_s = at_s;
             best = e;
@@ -71,7 +79,7 @@ static int best_reader(const table *b, int t, int v, int d, double *rest_s)
 
         if (!weft_domain_has(b->domain, v, e))
             continue;
-        sum_s = weft_data_s(b->problem, t, d, e) + weft_task_s(b->problem, v, e) +
+        sum_s = come_s(b->problem, t, v, d, e) + weft_task_s(b->problem, v, e) +
                 b->tail_s[cell(b, v, e)];
         if (sum_s < *rest_s) {
             *rest_s = sum_s;
@@ -79,6 +87,16 @@ static int best_reader(const table *b, int t, int v, int d, double *rest_s)
         }
     }
     return best;
+}
+
+/* When tensor t can be on d for its reader v. Without switches all readers are alike. */
+static double arrival_s(const table *b, int t, int v, int d)
+{
+    double when_s = b->come_s[cell(b, t, d)];
+
+    if (b->problem->switch_s != NULL)
+        best_source(b, t, v, d, &when_s);
+    return when_s;
 }
 
 static void fill_heads(const table *b)
@@ -91,13 +109,13 @@ static void fill_heads(const table *b)
 
             for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
                 if (p->producer[p->arg[i]] >= 0)
-                    head_s = fmax(head_s, b->come_s[cell(b, p->arg[i], d)]);
+                    head_s = fmax(head_s, arrival_s(b, p->arg[i], u, d));
             }
             b->head_s[cell(b, u, d)] = head_s;
         }
         for (int i = p->res_at[u]; i < p->res_at[u + 1]; i++) {
             for (int d = 0; d < p->n_devices; d++)
-                best_source(b, p->res[i], d, &b->come_s[cell(b, p->res[i], d)]);
+                best_source(b, p->res[i], -1, d, &b->come_s[cell(b, p->res[i], d)]);
         }
     }
 }
@@ -142,7 +160,8 @@ static int widest_tensor(const weft_problem *p, int u, int v)
     return widest;
 }
 
-/* Ends on each device of the next task of a way, from those of the task before (NULL: none). */
+/* Ends on each device of the next task of a way, from those of the task before (NULL: none), by
+ * tensor t. */
 static void step(const weft_domain *m, int t, int v, const double *before_s, double *end_s)
 {
     const weft_problem *p = m->problem;
@@ -151,7 +170,7 @@ static void step(const weft_domain *m, int t, int v, const double *before_s, dou
         double least_s = before_s == NULL ? 0 : INFINITY;
 
         for (int e = 0; before_s != NULL && e < p->n_devices; e++) {
-            double at_s = before_s[e] + weft_data_s(p, t, e, d);
+            double at_s = before_s[e] + come_s(p, t, v, e, d);
 
             if (at_s < least_s)
                 least_s = at_s;
@@ -218,8 +237,10 @@ static int last_argument(const table *b, int u, int d)
     for (int i = p->arg_at[u]; i < p->arg_at[u + 1]; i++) {
         int t = p->arg[i];
 
-        if (p->producer[t] >= 0 && b->come_s[cell(b, t, d)] > last_s) {
-            last_s = b->come_s[cell(b, t, d)];
+        double when_s = p->producer[t] >= 0 ? arrival_s(b, t, u, d) : 0;
+
+        if (p->producer[t] >= 0 && when_s > last_s) {
+            last_s = when_s;
             last = t;
         }
     }
@@ -258,7 +279,7 @@ static int draw_back(const table *b, int u, int d, int *path)
     while (t >= 0) {
         double when_s;
 
-        d = best_source(b, t, d, &when_s);
+        d = best_source(b, t, u, d, &when_s);
         u = b->problem->producer[t];
         path[n++] = u;
         t = d < 0 ? -1 : last_argument(b, u, d);

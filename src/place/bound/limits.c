@@ -8,6 +8,9 @@
  * 3. A deadline below the path or load bound of latency, or a period below the load bound. Bounds
  *    hold for every plan, so each of these is a proof that there is none.
  *
+ * 4. More devices that some group must be on than segments are allowed, or segments that are larger
+ *    than the network.
+ *
  * The advice on memory packs the groups into devices of the largest kind, heaviest first, each
  * into the first that has room: so many devices are enough (for weights), fewer may be. */
 #include "list.h"
@@ -226,9 +229,66 @@ static void check_rate(const weft_domain *m, double period_s, weft_arena *a, wef
                          weft_format_count(1 / period_s, most));
 }
 
+/* --- segments -------------------------------------------------------------------------------- */
+
+/* Devices that some group must be on: each has a segment at least. */
+static int n_forced(const weft_domain *m, weft_arena *a)
+{
+    int n_devices = m->problem->n_devices, n = 0;
+    bool *is_forced = WEFT_NEW(a, bool, n_devices);
+
+    for (int g = 0; g < m->n_groups; g++) {
+        int only = -1, n_has = 0;
+
+        for (int d = 0; d < n_devices; d++)
+            if (m->has[g * n_devices + d]) {
+                only = d;
+                n_has++;
+            }
+        if (n_has == 1)
+            is_forced[only] = true;
+    }
+    for (int d = 0; d < n_devices; d++)
+        n += is_forced[d];
+    return n;
+}
+
+static void check_segments(const weft_domain *m, weft_arena *a, weft_proof *out)
+{
+    const weft_problem *p = m->problem;
+    const weft_constraints *c = &p->constraints;
+    int forced = c->most_segments > 0 ? n_forced(m, a) : 0;
+    double all_s = 0; /* every task where it takes longest */
+    char all[48], least[48];
+
+    for (int u = 0; u < p->n_tasks; u++) {
+        double most_s = 0;
+
+        for (int d = 0; d < p->n_devices; d++)
+            most_s = weft_domain_has(m, u, d) ? fmax(most_s, weft_task_s(p, u, d)) : most_s;
+        all_s += most_s;
+    }
+    if (forced > c->most_segments)
+        out->reason = weft_arena_print(
+            a, "at most %d segments: %d devices have nodes that can run nowhere else",
+            c->most_segments, forced);
+    else if (c->least_segment_tasks > p->n_tasks)
+        out->reason = weft_arena_print(a, "segments of at least %d nodes: the network has %d",
+                                       c->least_segment_tasks, p->n_tasks);
+    else if (c->least_segment_s > all_s * (1 + EXACT))
+        out->reason =
+            weft_arena_print(a, "segments of at least %s: all nodes together take %s at most",
+                             weft_unit_print(c->least_segment_s, WEFT_UNIT_SECONDS, least),
+                             weft_unit_print(all_s, WEFT_UNIT_SECONDS, all));
+    else
+        return;
+    out->outcome = WEFT_INFEASIBLE;
+}
+
 void weft_limits_check(const weft_domain *m, double period_s, weft_arena *a, weft_proof *out)
 {
     check_rate(m, period_s, a, out);
     check_deadline(m, period_s, a, out);
     check_memory(m, a, out);
+    check_segments(m, a, out);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* calls_free.c: placements of a stream under `calls` without stages, by annealing.
+/* calls_free.c: placements of a stream under `calls` by annealing, without stages or with them.
  *
  * 1. Start: the best pipeline that a short search finds (calls_stream.c); if there is none, blocks
  *    one by one where the largest load stays least.
- * 2. ROUNDS rounds of annealing, each from the best placement so far. A move takes a block, or a
+ * 2. ROUNDS rounds of annealing, with a limit of time as many as it allows, each from the best placement so far. A move takes a block, or a
  *    block and connected blocks of the same device, to another device, or swaps two blocks. What is
  *    made smaller is a norm of the loads that tends to the largest load; the temperature falls from
  *    START to END of the value. Loads are kept up to date move by move; a move costs the tensors of
@@ -11,6 +11,9 @@
  * 3. The best placement ever met is kept, by its largest load.
  *
  * 4. Between rounds the bound is raised (calls_cut.c), and if the value meets it the search ends.
+ *
+ * Pipelines that calls_stream.c does not prove are annealed in the same way: what flows between the
+ * stages of two devices is counted, and a move that closes a circle of devices is not taken.
  *
  * No guarantee but the bound: the load bound, whose prices are its certificate (transfers can only
  * add to loads), or what a block costs its device at least, whichever is larger. The same seed and
@@ -29,6 +32,7 @@ enum {
     LOOK = 1 << 12,           /* moves between two looks at the clock */
     RENEW = 1 << 16,          /* moves between two renewals of the loads */
     MOST_CLUSTER = 12,
+    MOST_STAGES = 64,
     FIRST_POWER = 3, /* of the norm: 2^3 at first, doubled as the rounds go on, */
     LAST_POWER = 5   /* 2^5 at last */
 };
@@ -43,6 +47,7 @@ typedef struct tempering {
     weft_rng rng;
     int *best; /* [n_blocks] */
     double best_s;
+    int *flow; /* pipelines: [from * n_devices + to] edges between forward blocks; else NULL */
     int power; /* the norm is that of 2^power */
     double heat_s, norm_s;
     /* the move being tried */
@@ -75,18 +80,67 @@ static bool may_go(const tempering *x, int b, int d)
     return d != x->l.device[b] && isfinite(x->m->time_s[b * x->m->n_devices + d]);
 }
 
+/* Counts the edges of forward block b, or takes them off. */
+static void count_flow(tempering *x, int b, int sign)
+{
+    const weft_calls *m = x->m;
+    const int *device = x->l.device;
+    int home = device[b], k = m->n_devices;
+
+    if (b >= m->n_forward || home < 0)
+        return;
+    for (int i = m->pred_at[b]; i < m->pred_at[b + 1]; i++)
+        if (device[m->pred[i]] >= 0)
+            x->flow[device[m->pred[i]] * k + home] += sign;
+    for (int i = m->succ_at[b]; i < m->succ_at[b + 1]; i++)
+        if (device[m->succ[i]] >= 0)
+            x->flow[home * k + device[m->succ[i]]] += sign;
+}
+
+static void place(tempering *x, int b, int d)
+{
+    if (x->flow != NULL)
+        count_flow(x, b, -1);
+    weft_calls_move(&x->l, b, d);
+    if (x->flow != NULL)
+        count_flow(x, b, 1);
+}
+
+/* Do the stages of the devices follow each other? Those that nothing flows into are taken off. */
+static bool is_staged(const tempering *x)
+{
+    int k = x->m->n_devices;
+    uint64_t left, in[MOST_STAGES] = {0};
+
+    if (x->flow == NULL)
+        return true;
+    for (int from = 0; from < k; from++)
+        for (int to = 0; to < k; to++)
+            in[to] |= (uint64_t)(from != to && x->flow[from * k + to] > 0) << from;
+    left = k < MOST_STAGES ? ((uint64_t)1 << k) - 1 : UINT64_MAX;
+    for (bool is_less = true; left != 0 && is_less;) {
+        is_less = false;
+        for (int d = 0; d < k; d++)
+            if ((left >> d & 1) && (in[d] & left) == 0) {
+                left &= ~((uint64_t)1 << d);
+                is_less = true;
+            }
+    }
+    return left == 0;
+}
+
 static void push(tempering *x, int b, int d)
 {
     x->moved[x->n_moved] = b;
     x->from[x->n_moved++] = x->l.device[b];
-    weft_calls_move(&x->l, b, d);
+    place(x, b, d);
 }
 
 static void undo(tempering *x)
 {
     while (x->n_moved > 0) {
         x->n_moved--;
-        weft_calls_move(&x->l, x->moved[x->n_moved], x->from[x->n_moved]);
+        place(x, x->moved[x->n_moved], x->from[x->n_moved]);
     }
 }
 
@@ -169,7 +223,7 @@ static void step(tempering *x)
     try_move(x);
     if (x->n_moved == 0)
         return;
-    norm_s = weft_calls_fits(&x->l) ? norm_of(x) : INFINITY;
+    norm_s = weft_calls_fits(&x->l) && is_staged(x) ? norm_of(x) : INFINITY;
     if (norm_s > x->norm_s && !(weft_rng_real(&x->rng) < exp((x->norm_s - norm_s) / x->heat_s))) {
         undo(x);
         return;
@@ -181,7 +235,7 @@ static void step(tempering *x)
 static void place_all(tempering *x, const int *device)
 {
     for (int b = 0; b < x->m->n_blocks; b++)
-        weft_calls_move(&x->l, b, device[b]);
+        place(x, b, device[b]);
     weft_calls_renew(&x->l);
 }
 
@@ -278,20 +332,49 @@ static void search(tempering *x, weft_proof *proof)
 {
     int64_t n = x->run->steps > 0 ? (x->run->steps + ROUNDS - 1) / ROUNDS : STEPS;
     double bounded_s = INFINITY; /* value that the bound was raised for */
+    bool is_timed = x->run->limit_s < INFINITY && x->run->steps == 0;
 
-    for (int round = 0; round <= ROUNDS; round++) {
+    for (int round = 0; round <= ROUNDS || is_timed; round++) {
         if (x->best_s < bounded_s && !weft_run_is_over(x->run)) {
             raise_bound(x, proof);
             bounded_s = x->best_s;
         }
         if (x->run->progress != NULL)
             x->run->progress(x->run->context, x->best_s, proof->bound);
-        if (round == ROUNDS || x->best_s * (1 - 10 * ROUNDING) <= proof->bound ||
+        if ((round == ROUNDS && !is_timed) || x->best_s * (1 - 10 * ROUNDING) <= proof->bound ||
             weft_run_is_over(x->run))
             return;
         x->rng = weft_rng_seed((uint64_t)x->run->seed * ROUNDS + (uint64_t)round);
         anneal(x, n);
     }
+}
+
+double weft_calls_anneal_stages(const weft_problem *p, weft_run *run, double bound_s, int *device)
+{
+    tempering x = {.run = run, .best_s = INFINITY};
+
+    x.m = weft_calls_new(p, true, INFINITY, run->scratch);
+    if (x.m->is_empty || p->n_devices > MOST_STAGES)
+        return INFINITY;
+    x.l = weft_calls_loads_new(x.m, run->scratch);
+    x.best = WEFT_NEW(run->scratch, int, x.m->n_blocks);
+    x.flow = WEFT_NEW(run->scratch, int, p->n_devices * p->n_devices);
+    for (int u = p->n_tasks - 1; u >= 0; u--)
+        place(&x, x.m->block[u], device[u]);
+    weft_calls_renew(&x.l);
+    if (!is_allowed(&x) || !is_staged(&x))
+        return INFINITY;
+    keep_best(&x);
+    for (int round = 0; !weft_run_is_over(run) && x.best_s * (1 - 10 * ROUNDING) > bound_s;
+         round++) {
+        x.rng = weft_rng_seed((uint64_t)run->seed * ROUNDS + (uint64_t)round);
+        anneal(&x, STEPS);
+        if (run->progress != NULL)
+            run->progress(run->context, x.best_s, bound_s);
+    }
+    for (int u = 0; u < p->n_tasks; u++)
+        device[u] = x.best[x.m->block[u]];
+    return x.best_s;
 }
 
 weft_status weft_calls_free(const weft_problem *p, weft_run *run, weft_plan *plan,
@@ -318,6 +401,7 @@ weft_status weft_calls_free(const weft_problem *p, weft_run *run, weft_plan *pla
     weft_calls_renew(&x.l);
     keep_best(&x);
     search(&x, proof);
+    run->is_exhausted = run->steps == 0 && !weft_run_is_over(run);
     weft_calls_plan(x.m, x.best, plan);
     proof->outcome = WEFT_BOUNDED; /* the driver compares value and bound */
     return WEFT_OK;

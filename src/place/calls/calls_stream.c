@@ -14,6 +14,8 @@
  *    are placed by descent. If the value stays above the bound and they are few, step 3 is repeated
  *    with them as members of the sets, without predecessors; then it is exact.
  *
+ * 5. With a limit of time, a pipeline that is not proved is annealed (calls_free.c) until it ends.
+ *
  * Guarantee: the least period of all pipelines, if the searches end within the run's limits and
  * value and bound meet in step 4; else the last limit that was refuted is the bound. */
 #include "calls_stream.h"
@@ -21,6 +23,7 @@
 #include "calls_chain.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     MOST_LOOSE = 12,   /* backward blocks that are tried as members */
@@ -206,6 +209,19 @@ static void pursue(pursuit *x)
     climb(x);
 }
 
+/* Step 5. */
+static void anneal_on(pursuit *x)
+{
+    size_t bytes = (size_t)x->p->n_tasks * sizeof *x->device;
+    int *device = weft_arena_copy(x->run->scratch, x->device, bytes);
+    double value_s = weft_calls_anneal_stages(x->p, x->run, x->bound_s, device);
+
+    if (!(value_s < x->value_s))
+        return;
+    x->value_s = value_s;
+    memcpy(x->device, device, bytes);
+}
+
 weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_plan *plan,
                                   weft_proof *proof)
 {
@@ -220,6 +236,9 @@ weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_pla
     x.price = proof->price;
     x.device = WEFT_NEW(run->scratch, int, p->n_tasks);
     pursue(&x);
+    if (x.value_s < INFINITY && !is_closed(&x) && run->steps == 0 && run->limit_s < INFINITY)
+        anneal_on(&x);
+    run->is_exhausted = !weft_run_is_over(run) && (x.chain == NULL || !weft_chain_is_over(x.chain));
     if (x.value_s < INFINITY)
         proof->outcome = WEFT_BOUNDED; /* the driver compares value and bound */
     else if (!(x.bound_s < INFINITY))

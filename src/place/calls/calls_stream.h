@@ -14,4 +14,8 @@ WEFT_CHECKED weft_status weft_calls_contiguous(const weft_problem *p, weft_run *
 WEFT_CHECKED weft_status weft_calls_free(const weft_problem *p, weft_run *run, weft_plan *plan,
                                          weft_proof *proof);
 
+/* Anneals a pipeline, the devices of tasks, until the run is over or bound_s is met. Returns its period;
+ * INFINITY: `device` is not a pipeline of whole blocks, and stays. */
+double weft_calls_anneal_stages(const weft_problem *p, weft_run *run, double bound_s, int *device);
+
 #endif

@@ -26,6 +26,10 @@
  * simulator's. Bounds in step 3 are relaxations as in bound_path.c and bound_load.c. A node must
  * beat the best by 1e-12 of it, which covers the rounding of sums.
  *
+ * Switches are left out but where they are sure (subproblem.c), which is a relaxation; the simulator
+ * adds them. Where a switch gives a length to a task that has none, plans that differ in the order of
+ * such tasks are one here: the bound is then the least that this search knows of any of them.
+ *
  * If the search ends by itself, the value is the bound. If it is stopped, the bound is the larger
  * of the first one and the least among the branches that were left open. A step is a node. Without
  * any limit in the run a fixed amount of work is done, so the answer depends on nothing else.
@@ -58,6 +62,7 @@ typedef struct search {
     weft_run *run;
     weft_arena *a;
     weft_best *best;
+    double grain_s;           /* values are multiples of it; 0: of nothing */
     const weft_subproblem *x; /* its edge i is pred[i] of the problem */
     double *tail_s;           /* [task][device] */
     const double *price;      /* [n_devices] or NULL */
@@ -81,6 +86,7 @@ typedef struct search {
     int64_t n_nodes, most_nodes;
     double work, most_work;
     bool is_over;
+    bool is_coarse;     /* orders that are one here may differ for the simulator */
     double first_bound; /* before the search */
     double open_bound;  /* least bound of the branches left open */
 } search;
@@ -229,7 +235,7 @@ static double bound_load(const search *s)
 
 static bool is_beaten(const search *s, double bound)
 {
-    return bound >= s->best->value * (1 - SLACK);
+    return weft_grain_up(s->grain_s, bound) >= s->best->value * (1 - SLACK);
 }
 
 /* A bound of all that the node leads to, or any value that is beaten. */
@@ -440,6 +446,8 @@ static void explore(search *s, double bound)
     s->n_nodes++;
     if (s->n_done == s->p->n_tasks) {
         finish_schedule(s);
+        if (s->is_coarse)
+            s->open_bound = fmin(s->open_bound, bound);
         return;
     }
     bound = bound_node(s, bound);
@@ -479,6 +487,15 @@ static void raise_bound(weft_proof *proof, double bound)
     proof->method = "search";
 }
 
+/* Tasks without seconds of their own that a switch may give a length: their order matters then. */
+static bool has_hidden_length(const weft_problem *p)
+{
+    for (int i = 0; p->switch_s != NULL && i < p->n_tasks * p->n_devices; i++)
+        if (!(p->seconds[i] > 0) && p->switch_s[i % p->n_devices] > 0)
+            return true;
+    return false;
+}
+
 static void run_search(search *s, weft_proof *proof)
 {
     s->x = weft_subproblem_of(&s->domain, s->a);
@@ -488,8 +505,9 @@ static void run_search(search *s, weft_proof *proof)
     new_schedule(s);
     set_limits(s);
     s->first_bound = proof->bound;
+    s->is_coarse = has_hidden_length(s->p);
     explore(s, s->first_bound);
-    if (s->is_over)
+    if (s->is_over || s->open_bound < INFINITY)
         raise_bound(proof, fmin(s->open_bound, s->best->value));
     else if (s->best->value < INFINITY)
         raise_bound(proof, s->best->value);
@@ -512,7 +530,8 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
                          weft_proof *proof)
 {
     weft_best best = weft_best_new(p, run->scratch);
-    search s = {.p = p, .run = run, .a = run->scratch, .best = &best};
+    search s = {
+        .p = p, .run = run, .a = run->scratch, .best = &best, .grain_s = weft_problem_grain_s(p)};
     weft_proof load = {.outcome = WEFT_UNKNOWN};
 
     (void)options;

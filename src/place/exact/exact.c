@@ -27,6 +27,13 @@
  * bound in ticks is a bound, and few ticks a task are lost. A schedule that is far better than
  * upper makes it the next upper, with finer ticks: so little is lost of the value, too.
  *
+ * Where all times are multiples of a grain (problem/grain.c), a tick is the grain: no cost is rounded,
+ * bounds are whole numbers, and a better schedule is better by a tick at least.
+ *
+ * Equal devices may change places: states are put in order (put_in_order), so that states that differ
+ * by such an exchange only become equal. Proof: the exchange changes no time, transfer or tail, so it
+ * maps completions of the one state to completions of the other of the same value.
+ *
  * With weights that may not fit, the bytes used on each device join the state, and where weights
  * or groups are shared by done and open tasks, their devices join the name of the ideal.
  *
@@ -50,6 +57,7 @@ enum {
 static const double MOST_STATE_BYTES = 6e8; /* of a level, and of all steps of a pass */
 static const double MOST_UNITS = 0x1p46;    /* of memory: more than any room */
 static const double LEAST_UPPER = 0x1p-900; /* ticks of less would be denormal: no search */
+static const double SAME_WHOLE = 1e-4; /* of ticks that are whole: what sums of prices may be off */
 static const double COARSE = 0.25; /* a value so far below `upper` that ticks have to be finer */
 
 typedef weft_tick tick;
@@ -58,7 +66,8 @@ typedef weft_exact_engine engine;
 
 typedef struct state {
     tick bound, sum;
-    tick *at; /* free[n_devices], then n_devices for each task of the frontier, then bytes used */
+    tick *at; /* free[n_devices], then n_devices for each task of the frontier, then bytes used;
+                 behind them, with has_turns, which column of the state before each was */
     int before, task, device;
 } state;
 
@@ -368,6 +377,7 @@ static tick judge(engine *g, const ideal *o, tick *at, tick bound)
     lift(g, o, at);
     by_work =
         weft_stretch_bound(g->stretches[o->stretch].span, o->work, at, WEFT_NEVER, (double)bound);
+    by_work = g->is_whole ? ceil(by_work - SAME_WHOLE) : by_work;
     if (by_work >= (double)g->upper)
         return WEFT_NEVER;
     return by_work > (double)bound ? (tick)by_work : bound;
@@ -487,9 +497,9 @@ static void insert(engine *g, level *l, ideal *o, const state *s)
 
             o->spare = spare;
         }
-        at = WEFT_NEW(l->arena, tick, o->length);
+        at = WEFT_NEW(l->arena, tick, o->length + g->k * g->has_turns);
     }
-    memcpy(at, s->at, sizeof *at * (size_t)o->length);
+    memcpy(at, s->at, sizeof *at * (size_t)(o->length + g->k * g->has_turns));
     o->states[o->n] = *s;
     o->states[o->n++].at = at;
     if (++l->n_states >= 2 * g->beam + 64)
@@ -599,6 +609,42 @@ static bool is_repeated(const engine *g, const ideal *o, const tick *at, int d)
     return false;
 }
 
+/* Does column c come before column d in a state in order? */
+static bool is_before(const ideal *o, const tick *at, int c, int d, int k)
+{
+    for (int i = 0; i < o->length; i += k) {
+        if (at[i + c] != at[i + d])
+            return at[i + c] < at[i + d];
+    }
+    return false;
+}
+
+/* Sorts the columns of equal devices; what each was before goes behind the state. */
+static void put_in_order(const engine *g, const ideal *o, tick *at)
+{
+    int k = g->k;
+
+    for (int d = 0; d < k && g->has_turns; d++)
+        at[o->length + d] = d;
+    for (int d = 0; d < k && g->has_turns; d++) {
+        int c = d, b = d - 1;
+
+        for (;; b--) { /* b: the next equal device before c */
+            while (b >= 0 && g->twin[b] != g->twin[d])
+                b--;
+            if (b < 0 || !is_before(o, at, c, b, k))
+                break;
+            for (int i = 0; i < o->length + k; i += k) {
+                tick t = at[i + b];
+
+                at[i + b] = at[i + c];
+                at[i + c] = t;
+            }
+            c = b;
+        }
+    }
+}
+
 static void fill_child(const engine *g, const move *m, const state *s, tick start)
 {
     int k = g->k, d = m->device, n = m->to->n_front;
@@ -646,6 +692,7 @@ static void extend(engine *g, level *next, const move *m, const state *s)
     child.bound = judge(g, m->to, g->child, value > s->bound ? value : s->bound);
     if (child.bound >= WEFT_NEVER)
         return;
+    put_in_order(g, m->to, g->child);
     for (int i = 0; i < m->to->length; i++)
         child.sum += g->child[i] < g->upper ? g->child[i] : g->upper;
     insert(g, next, m->to, &child);
@@ -744,6 +791,7 @@ static level *first_level(engine *g)
     memset(g->child, 0, sizeof *g->child * (size_t)o->length);
     memcpy(g->child, g->free, sizeof *g->free * (size_t)g->k);
     root.bound = judge(g, o, g->child, 0);
+    put_in_order(g, o, g->child); /* nothing moves: equal devices are released alike */
     if (root.bound < WEFT_NEVER)
         insert(g, l, o, &root);
     return l;
@@ -758,6 +806,8 @@ static void keep_steps(engine *g, level *l)
         for (int j = 0; j < o->n; j++) {
             step s = {o->states[j].before, o->states[j].task, o->states[j].device};
 
+            for (int d = 0; d < g->k && g->has_turns; d++)
+                WEFT_PUSH(g->trace_arena, g->turns, (uint8_t)o->states[j].at[o->length + d]);
             WEFT_PUSH(g->trace_arena, g->trace, s);
             o->states[j].before = g->trace.n - 1;
         }
@@ -791,16 +841,37 @@ static const state *best_state(const level *l)
     return best;
 }
 
+/* Columns back to devices: real[d] is the device whose column d was, step by step from the first. */
+static void undo_turns(const engine *g, const int *at, const int *order, int *device)
+{
+    int real[WEFT_SUBPROBLEM_DEVICES], next[WEFT_SUBPROBLEM_DEVICES];
+
+    for (int d = 0; d < g->k; d++)
+        real[d] = d;
+    for (int i = 0; i < g->n; i++) {
+        const uint8_t *turn = g->turns.at + (size_t)at[i] * (size_t)g->k;
+
+        device[order[i]] = real[device[order[i]]];
+        for (int d = 0; d < g->k; d++)
+            next[d] = real[turn[d]];
+        memcpy(real, next, sizeof *real * (size_t)g->k);
+    }
+}
+
 /* Writes a schedule that a state of the last level stands for. */
 static void take_schedule(engine *g, const state *s, weft_answer *out, weft_arena *a)
 {
-    int *order = WEFT_NEW(g->arena, int, g->n), at = g->n, *device = WEFT_NEW(a, int, g->n);
+    int *order = WEFT_NEW(g->arena, int, g->n), *step_at = WEFT_NEW(g->arena, int, g->n);
+    int at = g->n, *device = WEFT_NEW(a, int, g->n);
     double *start_s = WEFT_NEW(a, double, g->n), value;
 
     for (int i = s->before; i >= 0 && at > 0; i = g->trace.at[i].before) {
         order[--at] = g->trace.at[i].task;
+        step_at[at] = i;
         device[order[at]] = g->trace.at[i].device;
     }
+    if (g->has_turns)
+        undo_turns(g, step_at, order, device);
     value = weft_subproblem_time(g->subproblem, device, order, start_s);
     if (value < out->value) {
         out->value = value;
@@ -817,6 +888,7 @@ static bool pass(engine *g, weft_answer *out, weft_arena *a)
 
     g->trace_arena = weft_arena_new();
     memset(&g->trace, 0, sizeof g->trace);
+    memset(&g->turns, 0, sizeof g->turns);
     g->cut = WEFT_NEVER;
     now = first_level(g);
     for (int l = 0; l < g->n && now->n_states > 0; l++) {
@@ -847,18 +919,37 @@ static bool pass(engine *g, weft_answer *out, weft_arena *a)
  * series.c by a few more for each task; less than that is no improvement. */
 static tick slack(const engine *g)
 {
-    return 16 * (tick)g->n + 16;
+    return g->is_whole ? 0 : 16 * (tick)g->n + 16;
 }
 
 static void set_upper(engine *g, double value)
 {
-    g->upper = weft_exact_tick(g, value) - slack(g);
+    g->upper = g->is_whole ? (tick)ceil(value * g->scale - SAME_WHOLE)
+                           : weft_exact_tick(g, value) - slack(g);
+}
+
+/* A bound from elsewhere. */
+static tick lower_of(const engine *g)
+{
+    double lower_s = g->effort->lower;
+
+    if (!isfinite(lower_s))
+        return 0;
+    return weft_exact_tick(g,
+                           g->is_whole ? weft_grain_up(g->subproblem->grain_s, lower_s) : lower_s);
+}
+
+/* Ticks were too coarse for a schedule that is far better than what had to be beaten. */
+static bool is_coarse(const engine *g, double value, double upper_s)
+{
+    return !g->is_whole && value < COARSE * upper_s;
 }
 
 static int most_beam(const engine *g)
 {
     double by_state = MOST_STATE_BYTES / (8.0 * g->k * 24 + sizeof(state));
-    double by_step = MOST_STATE_BYTES / ((double)g->n * sizeof(step));
+    double by_step =
+        MOST_STATE_BYTES / ((double)g->n * ((double)sizeof(step) + g->k * g->has_turns));
     double most = fmin(fmin(by_state, by_step), 1 << 20);
 
     if (g->effort->most_beam > 0)
@@ -869,7 +960,7 @@ static int most_beam(const engine *g)
 static void run_passes(engine *g, double upper_s, weft_answer *out, weft_arena *a)
 {
     int most = most_beam(g);
-    tick lower = isfinite(g->effort->lower) ? weft_exact_tick(g, g->effort->lower) : 0;
+    tick lower = lower_of(g);
 
     for (g->beam = FIRST_BEAM; !g->is_stopped; g->beam *= BEAM_STEP) {
         bool has_found, is_last = g->beam >= most;
@@ -881,12 +972,12 @@ static void run_passes(engine *g, double upper_s, weft_answer *out, weft_arena *
             set_upper(g, out->value);
         proved = g->cut < g->upper ? g->cut : g->upper;
         lower = proved > lower ? proved : lower;
-        if (lower >= g->upper || is_last || out->value < COARSE * upper_s)
+        if (lower >= g->upper || is_last || is_coarse(g, out->value, upper_s))
             break;
     }
     lower = lower < g->upper ? lower : g->upper;
-    out->is_closed = lower >= g->upper && !(out->value < COARSE * upper_s);
-    out->bound = fmax(0, (double)lower / g->scale);
+    out->is_closed = lower >= g->upper && !is_coarse(g, out->value, upper_s);
+    out->bound = fmin(fmax(0, (double)lower / g->scale), out->value);
 }
 
 /* Something to beat, if nothing is given: tasks in their order, each where it and its tail end
@@ -934,7 +1025,8 @@ static void search_below(engine *g, double upper_s, bool is_open, weft_answer *o
 
     g->words = weft_bits_words(g->n);
     g->scale = ldexp(1, 48) / upper_s;
-    g->child = WEFT_NEW(g->arena, tick, front + 2 * (size_t)g->k);
+    weft_exact_whole(g, upper_s);
+    g->child = WEFT_NEW(g->arena, tick, front + 3 * (size_t)g->k);
     g->head = WEFT_NEW(g->arena, tick, front);
     g->end = WEFT_NEW(g->arena, tick, front);
     g->map = WEFT_NEW(g->arena, int, g->n);
@@ -943,7 +1035,7 @@ static void search_below(engine *g, double upper_s, bool is_open, weft_answer *o
     weft_exact_ticks(g);
     set_upper(g, upper_s);
     if (is_open)
-        g->upper += 2 * slack(g);
+        g->upper += g->is_whole ? 1 : 2 * slack(g);
     weft_exact_structure(g);
     run_passes(g, upper_s, out, a);
 }
@@ -966,7 +1058,7 @@ weft_answer weft_subproblem_solve(const weft_subproblem *x, const weft_effort *e
             x->n_weights > 0 || x->group ? weft_subproblem_horizon(x) : first_value(x, g.arena);
     while (upper_s >= LEAST_UPPER && upper_s < INFINITY) {
         search_below(&g, upper_s, is_open, &out, a);
-        if (g.is_stopped || !(out.value < COARSE * upper_s))
+        if (g.is_stopped || !is_coarse(&g, out.value, upper_s))
             break;
         upper_s = out.value;
         is_open = false;

@@ -11,7 +11,9 @@ enum {
     LEAST_EXPONENT = -900, /* of a room: units of less would be denormal */
 };
 
-static const double SAME_BYTES = 1e-12; /* what sums of bytes may be over a room, relative */
+static const double MOST_WHOLE = 0x1p26; /* ticks of a value, so that sums of prices are exact */
+static const double SAME_WHOLE = 1e-6;   /* what sums of doubles may be off, in ticks */
+static const double SAME_BYTES = 1e-12;  /* what sums of bytes may be over a room, relative */
 
 typedef weft_tick tick;
 typedef weft_exact_engine engine;
@@ -19,9 +21,37 @@ typedef weft_exact_stretch stretch;
 
 /* --- the subproblem in ticks ----------------------------------------------------------------- */
 
+/* Are all that are finite multiples of the grain? Numbers that stem from times are, up to sums. */
+static bool are_whole(const double *s, size_t n, double grain_s)
+{
+    for (size_t i = 0; i < n; i++) {
+        double ticks = s[i] / grain_s;
+
+        if (s[i] < INFINITY && !(fabs(ticks - nearbyint(ticks)) <= SAME_WHOLE))
+            return false;
+    }
+    return true;
+}
+
+void weft_exact_whole(engine *g, double upper_s)
+{
+    const weft_subproblem *x = g->subproblem;
+    size_t n_cells = (size_t)x->n_tasks * (size_t)x->n_devices;
+    size_t n_sends = (size_t)x->n_edges * (size_t)(x->n_devices * x->n_devices);
+    double grain_s = x->grain_s;
+
+    g->is_whole =
+        grain_s > 0 && upper_s <= grain_s * MOST_WHOLE && are_whole(x->time_s, n_cells, grain_s) &&
+        are_whole(x->release_s, n_cells, grain_s) && are_whole(x->tail_s, n_cells, grain_s) &&
+        are_whole(x->send_s, n_sends, grain_s) &&
+        are_whole(x->free_s, (size_t)x->n_devices, grain_s);
+    if (g->is_whole)
+        g->scale = 1 / grain_s;
+}
+
 tick weft_exact_tick(const engine *g, double s)
 {
-    double t = floor(s * g->scale);
+    double t = g->is_whole ? nearbyint(s * g->scale) : floor(s * g->scale);
 
     return t < (double)WEFT_NEVER ? (tick)t : WEFT_NEVER;
 }
@@ -200,5 +230,7 @@ void weft_exact_ticks(engine *g)
 void weft_exact_structure(engine *g)
 {
     g->twin = weft_first_same(g->k, are_twins, g, g->arena);
+    for (int d = 0; d < g->k && !g->has_names; d++)
+        g->has_turns |= g->twin[d] != d;
     set_stretches(g);
 }

@@ -33,6 +33,7 @@ typedef struct weft_exact_engine {
     weft_arena *arena;
     int n, k, words;
     double scale;                                   /* ticks a second */
+    bool is_whole;                                  /* a tick is the grain: nothing is rounded */
     weft_tick upper;                                /* what must be beaten */
     weft_tick cut;                                  /* least bound cut off in this pass */
     weft_tick *time, *release, *tail, *send, *free; /* as in the subproblem */
@@ -42,6 +43,7 @@ typedef struct weft_exact_engine {
     int n_stretches;
     int *twin;                  /* [device] the first device that is the same in all, or itself */
     bool has_memory, has_names; /* bytes in states; marks in the names of ideals */
+    bool has_turns;             /* equal devices are put in order: states end with whose they are */
     double *byte_scale;         /* [device] units of memory a byte, a power of two; 0: any fit */
     weft_tick *room;            /* [device] in these units, rounded up */
     int n_shared;               /* weights that several tasks read */
@@ -53,6 +55,7 @@ typedef struct weft_exact_engine {
     weft_tick *mark;            /* [n_shared + n_groups] scratch */
     weft_arena *trace_arena;
     WEFT_VEC(weft_exact_step) trace;
+    WEFT_VEC(uint8_t) turns; /* has_turns: [n_devices] of each step, see put_in_order */
     int beam;
     int64_t n_states;
     double ideal_bytes; /* of the level that is made */
@@ -66,7 +69,9 @@ static inline size_t weft_exact_cell(const weft_exact_engine *g, int u, int d)
     return (size_t)u * (size_t)g->k + (size_t)d;
 }
 
-/* Times in ticks, rounded down. */
+/* May a tick be the grain? Then scale and is_whole are set. `upper_s` is what must be beaten. */
+void weft_exact_whole(weft_exact_engine *g, double upper_s);
+/* Times in ticks, rounded down; whole ones are exact. */
 weft_tick weft_exact_tick(const weft_exact_engine *g, double s);
 /* Times, memory, equal devices and stretches between barriers, from subproblem and scale. */
 void weft_exact_memory(weft_exact_engine *g);

@@ -15,6 +15,9 @@
  *    are the same part; it stays a bound.
  * 3. The tails of all tasks follow by the recursion of subproblem.c, begun at the barriers.
  *
+ * Where all times are multiples of a grain, so is what is left at the end of a barrier: rest() is
+ * rounded up to one.
+ *
  * With these tails the search of the whole subproblem (exact.c) knows what every barrier costs, and
  * where all barriers are cuts its first pass finds an optimal schedule. Proof of 1: tasks after v
  * start after its end, and dropping constraints only lowers a least value; by induction along the
@@ -168,7 +171,7 @@ static void fill_rest(solver *s, int v, int end, bool has_exit)
         if (is_over(s->effort))
             return;
         if (x->time_s[cell(s, v, k)] < INFINITY)
-            rest_s[k] = fmax(rest_s[k], solve_part(s, &part));
+            rest_s[k] = fmax(rest_s[k], weft_grain_up(x->grain_s, solve_part(s, &part)));
     }
 }
 

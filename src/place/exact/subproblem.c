@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* subproblem.c: problems as subproblems, parts of subproblems, and what can be said of a subproblem without search.
  *
+ * A switch to another device is a part of the delay of the edge for which it is sure: of the first reader of
+ * a task. The device is idle meanwhile instead of busy, so a subproblem is a relaxation if switches take time.
+ *
  * Heads (earliest starts) and tails (least rests) follow the recursion of bound_path.c, step 1.
  *
  * An edge from u to w is dominated if the ways from u to w through other tasks take at least as
@@ -94,8 +97,9 @@ static void use_edges(weft_outline *r, const weft_problem *p, weft_arena *a)
             int t = widest[p->pred[i]];
             double *send_s = weft_outline_edge(r, p->pred[i], v, NULL);
 
-            for (int k = 0; t >= 0 && k < n * n; k++)
-                send_s[k] = weft_send_s(p, t, k / n, k % n);
+            for (int k = 0; k < n * n; k++)
+                send_s[k] = (t >= 0 ? weft_send_s(p, t, k / n, k % n) : 0) +
+                            weft_sure_switch_s(p, p->pred[i], v, k / n, k % n);
         }
     }
 }
@@ -166,6 +170,7 @@ weft_subproblem *weft_subproblem_of(const weft_domain *m, weft_arena *a)
         x->group = m->group;
         x->n_groups = m->n_groups;
     }
+    x->grain_s = weft_problem_grain_s(p);
     return weft_outline_end(&r, a);
 }
 
@@ -483,6 +488,7 @@ weft_subproblem *weft_subproblem_part(const weft_subproblem *x, const weft_part 
     weft_outline r = weft_outline_new(n_tasks, n, last - first, a);
     double *release_s = r.release_s, *tail_s = r.tail_s;
 
+    r.subproblem->grain_s = x->grain_s;
     r.subproblem->time_s = x->time_s + weft_cell(x, part->begin, 0);
     for (int i = first; i < last; i++) { /* in[] is sorted by task, and edges by their reader */
         int e = x->in[i], u = x->from[e] - part->begin, v = x->to[e] - part->begin;

@@ -33,6 +33,7 @@ typedef struct weft_subproblem {
     const double *room_bytes;      /* [n_devices] */
     const int *group; /* [n_tasks] tasks of one group share a device; NULL: all apart */
     int n_groups;     /* 0 if all are apart */
+    double grain_s; /* of the problem (weft_problem_grain_s): values are multiples of it; 0: none */
 } weft_subproblem;
 
 /* Where time_s, release_s and tail_s of task u on device d are. */

@@ -51,7 +51,8 @@ static bool is_column_same(const weft_domain *m, int c, int d)
 {
     const weft_problem *p = m->problem;
 
-    if (p->capacity[c] != p->capacity[d])
+    if (p->capacity[c] != p->capacity[d] ||
+        (p->switch_s != NULL && p->switch_s[c] != p->switch_s[d]))
         return false;
     for (int u = 0; u < p->n_tasks; u++) {
         if (weft_domain_has(m, u, c) != weft_domain_has(m, u, d) ||

@@ -81,7 +81,8 @@ double weft_list_ready(const weft_list *l, int u, int d)
         int t = p->arg[i], from = p->producer[t];
 
         if (from >= 0 && l->device[from] >= 0)
-            ready_s = fmax(ready_s, l->end_s[from] + weft_data_s(p, t, l->device[from], d));
+            ready_s = fmax(ready_s, l->end_s[from] + weft_data_s(p, t, l->device[from], d) +
+                                        weft_sure_switch_s(p, from, u, l->device[from], d));
     }
     return ready_s;
 }

@@ -127,6 +127,8 @@ bool weft_is_schedule(const weft_problem *p);
     X(lookahead)                                                                                   \
     X(random)                                                                                      \
     X(bounder)                                                                                     \
+    X(genetic)                                                                                     \
+    X(anneal)                                                                                      \
     X(branch_bound)                                                                                \
     WEFT_IF_Z3(X(z3))                                                                              \
     X(split)                                                                                       \

@@ -37,13 +37,17 @@ static weft_status solve(const asking *q, const char *name, weft_solution *out, 
 static weft_status set_replicas(const asking *q, weft_problem *free, weft_reference *out)
 {
     weft_solution replicas;
+    weft_proof bound; /* of mixes */
+    asking mixed = *q;
     bool is_known;
 
     if (free->constraints.goal != WEFT_THROUGHPUT || free->transfer == WEFT_CALLS ||
         free->is_state != NULL || is_over(q))
         return WEFT_OK;
     free->constraints.is_mixed = true;
-    WEFT_TRY(solve(q, "replicas", &replicas, &is_known));
+    weft_place_bound(free, q->arena, &bound);
+    mixed.bound = &bound;
+    WEFT_TRY(solve(&mixed, "replicas", &replicas, &is_known));
     if (is_known) {
         out->replicas_s = replicas.proof.value;
         out->n_replicas = replicas.plan.n_variants;

@@ -12,6 +12,9 @@
  *    least period. Larger ones: a linear program with whole numbers, or its relaxation, bounds it
  *    (milp_assign.c).
  *
+ * 5. With a limit of time, step 2 is repeated from the best with other random numbers while the gap is
+ *    open; from mapping to mapping, a better one is tried by the simulator like those before.
+ *
  * A heuristic without guarantee where step 4 does not end; the bound says how far it may be from
  * the best. Deterministic for
  * a seed and a number of steps. */
@@ -266,6 +269,28 @@ void weft_load_candidates(const weft_domain *m, weft_proof *bound, weft_run *run
     }
 }
 
+/* Step 5. Each turn is as long as a round of step 2. */
+static void search_on(const weft_domain *m, const weft_proof *bound, weft_run *run,
+                      weft_candidates *found)
+{
+    int *device = WEFT_NEW(run->scratch, int, m->problem->n_tasks);
+    weft_load_task task = {.domain = m,
+                           .steps = weft_load_steps(m->problem),
+                           .seed = (uint64_t)run->seed + N_ROUNDS,
+                           .run = run};
+
+    for (int i = 0; found->n > 0 && !weft_run_is_over(run) && !is_met(found, bound); i++) {
+        int from = i % 2 == 0 ? 0 : i / 2 % found->n;
+
+        memcpy(device, found->device[from], (size_t)m->problem->n_tasks * sizeof *device);
+        task.heat = heat[i % N_ROUNDS];
+        task.seed++;
+        weft_load_search(&task, device, found, run->scratch);
+        if (run->progress != NULL)
+            run->progress(run->context, found->period_s[0], bound->bound);
+    }
+}
+
 /* The best candidate that keeps memory and limits into the plan. */
 static bool choose(const weft_domain *m, const weft_candidates *found, weft_arena *scratch,
                    weft_plan *plan)
@@ -410,8 +435,13 @@ weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *pla
     }
     weft_load_bound(&m, run->scratch, &bound);
     bound.certified = bound.bound;
+    weft_proof_round(&bound, weft_problem_grain_s(p));
     weft_load_candidates(&m, &bound, run, &found);
     WEFT_TRY(prove(&m, run, &found, &bound));
+    if (p->constraints.goal == WEFT_THROUGHPUT && !p->constraints.is_mixed &&
+        run->limit_s < INFINITY && run->steps == 0)
+        search_on(&m, &bound, run, &found);
+    run->is_exhausted = run->steps == 0 && !weft_run_is_over(run);
     if (p->constraints.goal == WEFT_THROUGHPUT && !p->constraints.is_mixed)
         *proof = bound;
     if (p->constraints.is_mixed)

@@ -325,7 +325,8 @@ TEST(free_placements_respect_bounds_and_are_mostly_the_best)
             CHECK(s.proof.value >= least_s * (1 - 1e-9));
             CHECK(s.proof.bound <= least_s * (1 + 1e-9));
             CHECK(s.proof.certified <= s.proof.bound);
-            CHECK_NEAR(weft_load_bound_of(p, s.proof.price), s.proof.certified);
+            CHECK_NEAR(weft_grain_up(s.proof.grain_s, weft_load_bound_of(p, s.proof.price)),
+                       s.proof.certified);
             CHECK_NEAR(period_of(p, s.plan.device), s.proof.value);
             n_best += s.proof.value <= least_s * (1 + 1e-9);
             n_plans++;

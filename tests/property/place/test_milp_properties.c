@@ -139,7 +139,8 @@ static void draw(store *s, uint64_t seed)
                            s->weight_bytes,
                            s->room_bytes,
                            NULL,
-                           0};
+                           0,
+                           1};
     for (int i = 0; i < n * k; i++) {
         s->time_s[i] = below(&r, 10) == 0 && k > 1 ? (double)INFINITY : 1 + below(&r, 9);
         s->release_s[i] = below(&r, 4) == 0 ? below(&r, 7) : 0;

@@ -62,6 +62,10 @@ static void print_problem(const weft_problem *p)
 {
     weft_arena *a = weft_arena_new();
 
+    print_error("  segments: %d, %d tasks, %.17g s; pin %s, together %s\n",
+                p->constraints.most_segments, p->constraints.least_segment_tasks,
+                p->constraints.least_segment_s, p->constraints.pin ? p->constraints.pin : "-",
+                p->constraints.together ? p->constraints.together : "-");
     print_error("  %d tasks, %d devices, %s, %s%s%s, host %d, limits %.17g %.17g\n", p->n_tasks,
                 p->n_devices, weft_transfer_name(p->transfer), weft_goal_name(p->constraints.goal),
                 p->constraints.is_contiguous ? ", stages" : "",
@@ -84,7 +88,8 @@ static void print_problem(const weft_problem *p)
         print_error("  link %d > %d: %.17g s + %.17g s/B\n", d / p->n_devices, d % p->n_devices,
                     p->latency_s[d], p->second_per_byte[d]);
     for (int d = 0; d < p->n_devices; d++)
-        print_error("  device %d: %.17g B\n", d, p->capacity[d]);
+        print_error("  device %d: %.17g B, switch %.17g s\n", d, p->capacity[d],
+                    p->switch_s ? p->switch_s[d] : 0);
     weft_arena_free(a);
 }
 
@@ -295,8 +300,41 @@ static void ask_everybody(question *q, const weft_case *c, const weft_request *r
 
 /* What is asked for: mostly the least latency; throughput with all that belongs to it; limits that
  * leave some plans. */
-static weft_constraints draw_ask(weft_rng *r, const weft_problem *p)
+/* Names of tasks and devices are those of draw_place.c. The texts stay until the next call. */
+static void draw_names(weft_rng *r, const weft_problem *p, weft_constraints *asked)
 {
+    static char pin[64], together[64];
+    int u = weft_rng_below(r, p->n_tasks), v = weft_rng_below(r, p->n_tasks);
+    int d = weft_rng_below(r, p->n_devices);
+
+    snprintf(pin, sizeof pin, "t%d=d%d", u, d);
+    snprintf(together, sizeof together, "t%d,t%d", u, v);
+    if (weft_rng_below(r, 4) == 0 && isfinite(weft_task_s(p, u, d)))
+        asked->pin = pin;
+    if (weft_rng_below(r, 4) == 0)
+        asked->together = together;
+}
+
+/* Few segments, large ones, or stages; now and then several of these. */
+static void draw_segments(weft_rng *r, const weft_problem *p, weft_constraints *asked)
+{
+    if (weft_rng_below(r, 3) == 0)
+        asked->is_contiguous = true;
+    if (p->transfer == WEFT_CALLS && asked->goal == WEFT_LATENCY)
+        return;
+    if (weft_rng_below(r, 2) == 0)
+        asked->most_segments = 1 + weft_rng_below(r, 4);
+    if (weft_rng_below(r, 3) == 0)
+        asked->least_segment_tasks = 1 + weft_rng_below(r, 3);
+    if (weft_rng_below(r, 3) == 0)
+        asked->least_segment_s = 3 * weft_rng_real(r) * fmax(1e-3, weft_task_s(p, 0, 0));
+    if (!isfinite(asked->least_segment_s))
+        asked->least_segment_s = 0;
+}
+
+static weft_constraints draw_ask(weft_rng *r, const drawn_place *x)
+{
+    const weft_problem *p = x->problem;
     weft_constraints asked = {.goal = weft_rng_below(r, 4) == 0 ? WEFT_THROUGHPUT : WEFT_LATENCY};
 
     if (asked.goal == WEFT_THROUGHPUT)
@@ -312,6 +350,10 @@ static weft_constraints draw_ask(weft_rng *r, const weft_problem *p)
         else if (best > 0 && isfinite(best))
             asked.most_period_s = best;
     }
+    if (weft_rng_below(r, 4) == 0)
+        draw_segments(r, p, &asked);
+    if (x->is_plain && weft_rng_below(r, 4) == 0)
+        draw_names(r, p, &asked);
     return asked;
 }
 
@@ -334,7 +376,7 @@ static void try_small(uint64_t seed, tally *t)
 {
     weft_rng r = weft_rng_seed(seed * 977);
     drawn_place x = draw_small(&r, seed);
-    weft_constraints asked = draw_ask(&r, x.problem);
+    weft_constraints asked = draw_ask(&r, &x);
     double begin_s = cpu_s();
     weft_request request;
     weft_case c;

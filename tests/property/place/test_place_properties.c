@@ -208,13 +208,16 @@ TEST(certificates_give_their_bounds_again)
         weft_problem *p = random_problem(seed, 2 + (int)(seed % 20), 1 + (int)(seed % 4));
         weft_arena *a = weft_arena_new();
         weft_proof bound;
+        double again;
 
         p->constraints.goal = seed % 5 ? WEFT_LATENCY : WEFT_THROUGHPUT;
         weft_place_bound(p, a, &bound);
         if (bound.price == NULL)
-            CHECK_NEAR(weft_path_bound_of(p, bound.path, bound.n_path), bound.bound);
+            again = weft_path_bound_of(p, bound.path, bound.n_path);
         else
-            CHECK_NEAR(weft_load_bound_of(p, bound.price), bound.bound);
+            again = weft_load_bound_of(p, bound.price);
+        CHECK_NEAR(weft_grain_up(bound.grain_s, again), bound.bound);
+        CHECK(bound.grain_s == 0 || bound.grain_s == weft_problem_grain_s(p));
         weft_arena_free(a);
         weft_problem_free(p);
     }
@@ -239,7 +242,8 @@ TEST(strong_certificates_give_their_bounds_again)
             CHECK(weft_refuted_again(p, more.refuted_s, more.is_shaved));
             CHECK(!weft_refuted_again(p, more.refuted_s * 1.01, more.is_shaved));
         }
-        CHECK(more.again == NULL || weft_bound_again(p, more.again) == more.bound);
+        CHECK(more.again == NULL ||
+              weft_grain_up(more.grain_s, weft_bound_again(p, more.again)) == more.bound);
         CHECK(weft_bound_again(p, "nothing") == 0);
         p->constraints.goal = WEFT_THROUGHPUT; /* a limit of a makespan says nothing of periods */
         CHECK(!weft_refuted_again(p, 1e-3, false));

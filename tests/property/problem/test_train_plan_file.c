@@ -45,14 +45,19 @@ static weft_doc *measures_of(const weft_train_problem *p, const weft_train_plan 
 
 static bool make_plan(uint64_t seed, made *out)
 {
-    draw_training_ask constraints = {
-        .is_dag = seed % 2, .has_shared = seed % 3 == 0, .has_no_zero = true};
+    draw_training_ask constraints = {.is_dag = seed % 2,
+                                     .has_shared = seed % 3 == 0,
+                                     .has_no_zero = true,
+
+                                     .zeros =
+                                         seed % 5 < 2 ? 1u << seed % 4 | 1u << seed / 4 % 4 : 0};
     weft_rng r = weft_rng_seed(seed);
 
     *out = (made){.d = draw_training(&constraints, &r), .arena = weft_arena_new()};
     if (!draw_pipeline(out->d.training, (weft_schedule)(seed / 2 % WEFT_N_SCHEDULES), &r,
                        out->arena, &out->plan))
         return false;
+    out->plan.variant = (int)(seed % (uint64_t)weft_train_n_variants(out->d.training));
     out->doc =
         weft_train_plan_doc(out->d.training, &out->plan, &proof, &origin,
                             measures_of(out->d.training, &out->plan, out->arena), out->arena);
@@ -88,6 +93,7 @@ static void compare_plans(const weft_train_plan *x, const weft_train_plan *y)
 {
     CHECK_INT(x->schedule, y->schedule);
     CHECK_INT(x->microbatch, y->microbatch);
+    CHECK_INT(x->variant, y->variant);
     CHECK_INT(x->n_stages, y->n_stages);
     CHECK_INT(x->n_chunks, y->n_chunks);
     for (int c = 0; c <= x->n_stages * x->n_chunks; c++)
@@ -115,6 +121,8 @@ static void compare_asks(const weft_train_constraints *x, const weft_train_const
     CHECK(x->most_width == y->most_width && x->most_replicas == y->most_replicas);
     CHECK(x->most_stages == y->most_stages && x->most_chunks == y->most_chunks);
     CHECK(x->zero == y->zero);
+    CHECK(x->sps == y->sps || x->sps + y->sps == 1);
+    CHECK((x->zeros & (x->zeros - 1)) == 0 || x->zeros == y->zeros);
 }
 
 TEST(files_hold_plans)

@@ -375,23 +375,23 @@ static weft_train_constraints draw_narrower(const weft_train_constraints *free, 
         divisor--;
     switch (weft_rng_below(r, 6)) {
     case 0:
-        x.mbs = divisor;
+        x.mbs = weft_counts_of(divisor);
         break;
     case 1:
         x.microbatch = divisor;
         break;
     case 2:
-        x.tp = n_devices > 1 ? 1 << weft_rng_below(r, n_devices > 3 ? 3 : 2) : 1;
+        x.tp = weft_counts_of(n_devices > 1 ? 1 << weft_rng_below(r, n_devices > 3 ? 3 : 2) : 1);
         break;
     case 3:
-        x.pp = 1 + weft_rng_below(r, 2);
+        x.pp = weft_counts_of(1 + weft_rng_below(r, 2));
         break;
     case 4:
-        x.dp = 1 + weft_rng_below(r, 2);
+        x.dp = weft_counts_of(1 + weft_rng_below(r, 2));
         break;
     default:
-        x.mbs = divisor;
-        x.tp = n_devices > 1 ? 2 : 1;
+        x.mbs = weft_counts_of(divisor);
+        x.tp = weft_counts_of(n_devices > 1 ? 2 : 1);
     }
     return x;
 }
@@ -468,10 +468,12 @@ static void check_network(uint64_t seed, weft_rng *r, counts *t)
         if (is_possible && has_plan(&s) &&
             (whole.proof.outcome == WEFT_INFEASIBLE ||
              s.proof.value < whole.proof.bound * (1 - rounding)))
-            fail_msg("seed %llu, %s, batch %lld: %.12g s with tp=%d pp=%d dp=%d mbs=%lld "
+            fail_msg("seed %llu, %s, batch %lld: %.12g s with tp=%s pp=%s dp=%s mbs=%s "
                      "microbatch=%lld, free search has a bound of %.12g s",
-                     (unsigned long long)seed, model, (long long)x.batch, s.proof.value, y.tp, y.pp,
-                     y.dp, (long long)y.mbs, (long long)y.microbatch, whole.proof.bound);
+                     (unsigned long long)seed, model, (long long)x.batch, s.proof.value,
+                     weft_counts_text(&y.tp, a), weft_counts_text(&y.pp, a),
+                     weft_counts_text(&y.dp, a), weft_counts_text(&y.mbs, a),
+                     (long long)y.microbatch, whole.proof.bound);
     }
     weft_arena_free(a);
     weft_platform_free(f);

@@ -16,12 +16,14 @@ TEST(a_line_sets_what_it_names)
     CHECK_OK(weft_train_exactly(
         "--exactly", "tp=8,pp=4,dp=3,mbs=2,schedule=interleaved,recompute=full,chunks=6,zero=1",
         &x));
-    CHECK(x.tp == 8 && x.pp == 4 && x.dp == 3 && x.mbs == 2 && x.chunks == 6 && x.zero == 1);
+    CHECK(weft_counts_only(&x.tp) == 8 && weft_counts_only(&x.pp) == 4);
+    CHECK(weft_counts_only(&x.dp) == 3 && weft_counts_only(&x.mbs) == 2);
+    CHECK(x.chunks == 6 && x.zero == 1 && x.zeros == 2);
     CHECK(x.schedules == 1u << WEFT_INTERLEAVED && x.recomputes == 1u << WEFT_KEEP_NONE);
     CHECK(x.most_chunks == 6 && x.batch == 24 && x.microbatch == 0);
     x = usual;
     CHECK_OK(weft_train_exactly("--exactly", "pp=2", &x));
-    CHECK(x.pp == 2 && x.tp == 0 && x.schedules == usual.schedules);
+    CHECK(weft_counts_only(&x.pp) == 2 && x.tp.n == 0 && x.schedules == usual.schedules);
 }
 
 TEST(lines_that_are_wrong_say_where)
@@ -98,17 +100,48 @@ TEST(limits_and_exact_numbers_agree)
 {
     weft_train_constraints x = usual;
 
-    x.tp = 4;
+    x.tp = weft_counts_of(4);
     x.most_width = 2;
     CHECK_FAILS(weft_train_constraints_check(&x, NULL, NULL),
                 "tp=4 is more than the largest tensor");
     x = usual;
-    x.dp = 2;
-    x.mbs = 2;
+    x.dp = weft_counts_of(2);
+    x.mbs = weft_counts_of(2);
     x.microbatch = 8;
     CHECK_FAILS(weft_train_constraints_check(&x, NULL, NULL), "contradict mbs=2");
     x.microbatch = 4;
     CHECK_OK(weft_train_constraints_check(&x, NULL, NULL));
+}
+
+TEST(counts_are_any_one_or_several)
+{
+    static const struct {
+        const char *text, *part;
+    } wrong[] = {
+        {"",       "--tp: '', expected auto or numbers from 1"},
+        {"2,",     "--tp: '', expected auto or numbers"       },
+        {"0",      "--tp: '0', expected auto or numbers"      },
+        {"2,x",    "--tp: 'x', expected auto or numbers"      },
+        {"2 4",    "--tp: '2 4', expected auto or numbers"    },
+        {"4,2,4",  "--tp: 4 is given twice"                   },
+        {"-1",     "--tp: '-1', expected auto or numbers"     },
+        {"auto,2", "--tp: 'auto', expected auto or numbers"   },
+    };
+    weft_arena *a = weft_arena_new();
+    weft_counts c;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_FAILS(weft_counts_read("--tp", wrong[i].text, &c), wrong[i].part);
+    CHECK_FAILS(weft_counts_read("--tp", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", &c),
+                "has more than 16 numbers");
+    CHECK_OK(weft_counts_read("--tp", "auto", &c));
+    CHECK(c.n == 0 && weft_counts_allow(&c, 5) && weft_counts_only(&c) == 0);
+    CHECK(strcmp(weft_counts_text(&c, a), "auto") == 0);
+    CHECK_OK(weft_counts_read("--tp", "8,1,4", &c));
+    CHECK(strcmp(weft_counts_text(&c, a), "1,4,8") == 0);
+    CHECK(weft_counts_allow(&c, 4) && !weft_counts_allow(&c, 2) && weft_counts_only(&c) == 0);
+    CHECK(weft_counts_least(&c) == 1 && weft_counts_most(&c) == 8);
+    weft_arena_free(a);
 }
 
 int main(void)
@@ -117,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_line_sets_what_it_names),
         cmocka_unit_test(lines_that_are_wrong_say_where),
         cmocka_unit_test(what_cannot_be_is_refused_with_a_reason),
+        cmocka_unit_test(counts_are_any_one_or_several),
         cmocka_unit_test(limits_and_exact_numbers_agree),
     };
 

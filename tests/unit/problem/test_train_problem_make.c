@@ -257,7 +257,9 @@ TEST(the_hash_covers_what_is_asked_and_all_numbers)
     s.constraints.most_stages = 9;
     CHECK(hash_of(&s) != hash);
     s = x.spec;
-    s.constraints.zero = 1;
+    s.constraints.zeros = 2;
+    CHECK(hash_of(&s) != hash);
+    s.constraints.zeros = 3;
     CHECK(hash_of(&s) != hash);
     s = x.spec;
     s.name = "other";
@@ -357,7 +359,7 @@ static void start_plan(planned *x)
     memcpy(x->cut, (const int[]){0, 3, 6}, 3 * sizeof(int));
     for (int i = 0; i < 2; i++)
         x->stage[i] = (weft_stage){.width = 1, .n_parts = 1, .part = {{0, 2, 2 * i, 1, 2}}};
-    x->plan = (weft_train_plan){WEFT_ONE_F_ONE_B, 4, 2, 1, x->cut, x->stage};
+    x->plan = (weft_train_plan){WEFT_ONE_F_ONE_B, 4, 2, 1, x->cut, x->stage, 0};
 }
 
 static void end_plan(planned *x)
