@@ -3,12 +3,14 @@
 #include "command.h"
 #include "kind.h"
 
+#include <string.h>
+
 typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
     weft_budget_flags effort;
     const char *solver, *output, *trace, *dot, *report, *write_model;
-    bool json, quiet, pareto;
+    bool json, quiet, pareto, no_mix;
 } place_options;
 
 static const weft_option place_table[] = {
@@ -16,6 +18,8 @@ static const weft_option place_table[] = {
     {WEFT_TEXT(place_options, where.semantics), 0, 0, 0,
                      "timing model: that of the platform, or the host calls accelerators",                                 "platform",
                      "platform|calls"                                                                                                      },
+    {WEFT_FLAG(place_options, no_mix),          0, 0, 1,
+                     "throughput: all items take one placement; without it auto may mix placements",                       NULL,       NULL},
     {WEFT_TEXT(place_options, solver),          0, 0, 0,
                      "solver to use (see weft list solvers), or one of yours: exec:PROGRAM or ./LIBRARY.so",               "auto",
                      NULL                                                                                                                  },
@@ -53,6 +57,19 @@ static weft_status write_first(const weft_make *m, const weft_opened *p,
                             a, code);
 }
 
+/* Solver auto takes the better of one way for all items and several, unless it is told not to. */
+static weft_status read_mix(const place_options *o, weft_constraints *c)
+{
+    bool is_one = o->no_mix || o->pareto || *o->write_model || strcmp(o->solver, "auto") != 0;
+
+    if (o->no_mix && o->where.mix)
+        return weft_fail(WEFT_E_INPUT, "--mix and --no-mix exclude each other");
+    if (o->no_mix && c->goal != WEFT_THROUGHPUT)
+        return weft_fail(WEFT_E_INPUT, "--no-mix is for --goal throughput");
+    c->may_mix = !is_one;
+    return WEFT_OK;
+}
+
 static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
     const place_options *o = options;
@@ -77,6 +94,8 @@ static weft_status run(const void *options, const char *const *operand, int n_op
     weft_status status = weft_case_flags_read(&o->where, &o->flags, operand[0], a, &request);
 
     (void)n_operands; /* one: the table says so */
+    if (status == WEFT_OK)
+        status = read_mix(o, &request.constraints);
     if (status == WEFT_OK)
         status = weft_make_plan(&m, a, code);
     weft_arena_free(a);

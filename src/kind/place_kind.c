@@ -422,7 +422,10 @@ static weft_status report_begin(const weft_opened *p, const weft_plan_origin *o,
                        .origin = o,
                        .best_single_s = usual.single_s,
                        .best_single = usual.single,
-                       .heft_s = usual.heft_s};
+                       .heft_s = usual.heft_s,
+                       .replicas_s = usual.replicas_s,
+                       .n_replicas = usual.n_replicas,
+                       .samples = o && o->model ? weft_samples_of(o, a) : NAN};
     return WEFT_OK;
 }
 
@@ -478,6 +481,8 @@ static int beside(const void *report, weft_claim *list)
         list[n++] = weft_claim_plan("single", r->best_single_s, 0);
     if (is_same_question(r->problem, r->heft_s))
         list[n++] = weft_claim_plan("heft", r->heft_s, 0);
+    if (r->problem->constraints.is_mixed && is_same_question(r->problem, r->replicas_s))
+        list[n++] = weft_claim_plan("replicas", r->replicas_s, 0);
     return n;
 }
 
@@ -494,7 +499,7 @@ static weft_status deploy(const weft_check_result *v, weft_arena *a, weft_deploy
 
     if (s->plan.n_variants > 1)
         return weft_fail(WEFT_E_INPUT, "the plan sends items different ways, each with devices of "
-                                       "its own: plan without --mix to split the network");
+                                       "its own: plan with --no-mix to split the network");
     if (c->model == NULL)
         return weft_fail(WEFT_E_INPUT, "this is a plan of tasks, not of a network: there is "
                                        "nothing to split");

@@ -150,6 +150,8 @@ const char *weft_remake_place(const void *report, const weft_remake *m, weft_are
         add(&l, "--contiguous");
     if (constraints->is_mixed)
         add(&l, "--mix");
+    else if (constraints->goal == WEFT_THROUGHPUT && !constraints->is_contiguous)
+        add(&l, "--no-mix");
     add_count(&l, "--max-segments", constraints->most_segments, 0);
     add_count(&l, "--min-segment", constraints->least_segment_tasks, 0);
     if (constraints->least_segment_s > 0)

@@ -40,6 +40,10 @@ typedef struct weft_reference {
     double single_s; /* value of the best single device; NAN if no device can do all, or unknown */
     const char *single; /* its name, or NULL */
     double heft_s;      /* value of HEFT's plan; NAN if it has none */
+    double
+        replicas_s; /* throughput: of the whole network on each device that holds it, items shared
+                           out among these; NAN: no device holds it, or unknown */
+    int n_replicas;
 } weft_reference;
 
 /* `bound`: of weft_place_bound. Limits of the problem do not count. What is not known when the run

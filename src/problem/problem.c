@@ -146,6 +146,15 @@ static bool is_called(const weft_problem_spec *s)
     return s->constraints.is_calls || s->transfer == WEFT_CALLS;
 }
 
+/* Items take different ways if that was asked for, or if nothing speaks against it. */
+static bool is_mixed(const weft_problem_spec *s)
+{
+    const weft_constraints *c = &s->constraints;
+
+    return c->is_mixed || (c->may_mix && c->goal == WEFT_THROUGHPUT && !c->is_contiguous &&
+                           !weft_segments_matter(c) && !is_called(s));
+}
+
 static bool is_linked(const weft_problem_spec *s, int from, int to)
 {
     int k = from * s->n_devices + to;
@@ -161,6 +170,9 @@ static weft_status check_calls(const weft_problem_spec *s, const weft_problem_ex
 
     if (!is_called(s))
         return WEFT_OK;
+    if (s->constraints.is_mixed)
+        return weft_doc_fail(at, "items cannot take different ways (--mix) where a host calls "
+                                 "accelerators: neither plans nor bounds of calls know mixes");
     if (weft_segments_matter(&s->constraints) && s->constraints.goal == WEFT_LATENCY)
         return weft_fail(WEFT_E_INPUT, "--max-segments and --min-segment are not for 'calls': an "
                                        "accelerator is called once, so it has one segment");
@@ -620,6 +632,8 @@ static weft_problem *built(const weft_problem_spec *s, const weft_problem_extra 
     p->transfer = is_called(s) ? WEFT_CALLS : s->transfer;
     p->constraints = s->constraints;
     p->constraints.is_calls = is_called(s);
+    p->constraints.is_mixed = is_mixed(s);
+    p->constraints.may_mix = false;
     p->constraints.pin = copied_word(a, s->constraints.pin);
     p->constraints.together = copied_word(a, s->constraints.together);
     for (int u = 0; u < s->n_tasks; u++)

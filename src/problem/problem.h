@@ -24,6 +24,9 @@ typedef struct weft_constraints {
     bool is_calls;      /* accelerators are called once (WEFT_CALLS), whatever the platform says */
     bool is_contiguous; /* the forward tasks of each device form a pipeline stage */
     bool is_mixed;      /* throughput: items of a stream may take different ways */
+    /* is_mixed is left to the maker of the problem, who says so where that is possible; false in
+     * every problem. */
+    bool may_mix;
     double most_latency_s; /* a plan must not take longer; 0: no limit */
     double most_period_s;  /* a plan must not take longer between items; 0: no limit */
     /* Of the segments of a plan (segments.c); 0: no limit. */

@@ -361,6 +361,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     weft_problem_extra x = {0};
     weft_status status;
 
+    s.constraints.may_mix = constraints->may_mix && g->n_states == 0;
     assert(c->n_nodes == g->n_nodes && c->n_devices == p->n_devices);
     if (p->n_devices > WEFT_MOST_DEVICES)
         return weft_fail(WEFT_E_INPUT, "platform '%s' has %d devices, expected at most %d", p->name,

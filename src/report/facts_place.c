@@ -79,6 +79,13 @@ static void add_value(placing *t)
             &t->g, "per_second", "throughput",
             weft_arena_print(t->a, "%s items/s", weft_format_count(1 / t->m->period_s, rate)),
             pace_text(t), 1 / t->m->period_s);
+    if (t->m->period_s > 0 && t->r->samples > 1)
+        weft_page_fact(&t->g, "samples_per_second", "samples",
+                       weft_arena_print(t->a, "%s samples/s",
+                                        weft_format_count(t->r->samples / t->m->period_s, rate)),
+                       weft_arena_print(t->a, "an item is a batch of %s",
+                                        weft_whole(t->a, (int64_t)t->r->samples)),
+                       t->r->samples / t->m->period_s);
     weft_page_fact(&t->g, "latency", "latency", seconds(t, t->m->makespan_s),
                    t->m->n_variants > 1 ? "one item alone, on the longest way" : "one item alone",
                    t->m->makespan_s);
@@ -91,6 +98,26 @@ static void add_heft(placing *t, double value)
             &t->g, "heft", "over HEFT", weft_arena_print(t->a, "%.2fx", t->r->heft_s / value),
             weft_arena_print(t->a, "the list scheduler takes %s", seconds(t, t->r->heft_s)),
             t->r->heft_s / value);
+}
+
+/* What the same devices do without splitting the network. */
+static void add_replicas(placing *t, double value)
+{
+    double replicas_s = t->r->replicas_s;
+    char rate[32];
+
+    if (!(replicas_s > 0 && value > 0))
+        return;
+    weft_page_fact(
+        &t->g, "replicas", "over replicas",
+        value > replicas_s * (1 + 1e-9) ? "none"
+                                        : weft_arena_print(t->a, "%.2fx", replicas_s / value),
+        weft_arena_print(t->a, "the whole network on %s: %s items/s",
+                         t->r->n_replicas == 1
+                             ? "one device"
+                             : weft_arena_print(t->a, "each of %d devices", t->r->n_replicas),
+                         weft_format_count(1 / replicas_s, rate)),
+        replicas_s / value);
 }
 
 static void add_speed_up(placing *t)
@@ -117,6 +144,7 @@ static void add_speed_up(placing *t)
                                     seconds(t, single_s), most),
                    single_s / value);
     add_heft(t, value);
+    add_replicas(t, value);
 }
 
 static void add_limits(placing *t)
@@ -889,6 +917,13 @@ static void add_result(placing *t)
     weft_put_real(t->a, d, "best_single_value", t->r->best_single_s);
     weft_put_text(t->a, d, "best_single_device", t->r->best_single);
     weft_put_real(t->a, d, "heft_value", t->r->heft_s);
+    if (is_stream(t)) {
+        weft_put_real(t->a, d, "replicas_value", t->r->replicas_s);
+        weft_put_int(t->a, d, "replicas", t->r->n_replicas);
+        weft_put_real(t->a, d, "samples_per_item", t->r->samples);
+        weft_put_real(t->a, d, "samples_per_second",
+                      weft_has_plan(proof) ? t->r->samples / proof->value : NAN);
+    }
     weft_put_real(t->a, d, "speed_up",
                   weft_has_plan(proof) ? t->r->best_single_s / proof->value : NAN);
     weft_put_real(t->a, d, "speed_up_ceiling", t->r->best_single_s / proof->bound);

@@ -65,6 +65,9 @@ typedef struct weft_report {
     double best_single_s;    /* value of the best single device; NAN if no device can do all */
     const char *best_single; /* its name, or NULL */
     double heft_s;           /* value of HEFT's plan; NAN if it has none */
+    double replicas_s;       /* of a stream through replicas of the whole network; NAN: none */
+    int n_replicas;
+    double samples; /* of an item: the batch; NAN: not known */
 } weft_report;
 
 /* Graphviz source: tasks coloured by device. */

@@ -137,6 +137,7 @@ bool weft_is_schedule(const weft_problem *p);
     X(exact)                                                                                       \
     X(auto)                                                                                        \
     X(load)                                                                                        \
+    X(replicas)                                                                                    \
     X(milp)
 
 #define WEFT_PLACE_DECLARATION(name) extern const weft_solver weft_place_##name;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reference.c: what every answer is set beside: the best single device, and HEFT. */
+/* reference.c: what every answer is set beside: the best single device, HEFT, and of throughput
+ * replicas of the whole network. */
 #include "place.h"
 
 #include <math.h>
@@ -32,6 +33,28 @@ static weft_status solve(const asking *q, const char *name, weft_solution *out, 
     return status;
 }
 
+/* Streams only, and not where states stay on one device or the host calls accelerators. */
+static weft_status set_replicas(const asking *q, weft_problem *free, weft_reference *out)
+{
+    weft_solution replicas;
+    weft_proof bound; /* of mixes */
+    asking mixed = *q;
+    bool is_known;
+
+    if (free->constraints.goal != WEFT_THROUGHPUT || free->transfer == WEFT_CALLS ||
+        free->is_state != NULL || is_over(q))
+        return WEFT_OK;
+    free->constraints.is_mixed = true;
+    weft_place_bound(free, q->arena, &bound);
+    mixed.bound = &bound;
+    WEFT_TRY(solve(&mixed, "replicas", &replicas, &is_known));
+    if (is_known) {
+        out->replicas_s = replicas.proof.value;
+        out->n_replicas = replicas.plan.n_variants;
+    }
+    return WEFT_OK;
+}
+
 weft_status weft_place_reference(const weft_problem *p, const weft_proof *bound,
                                  const weft_run *run, weft_arena *a, weft_reference *out)
 {
@@ -41,7 +64,7 @@ weft_status weft_place_reference(const weft_problem *p, const weft_proof *bound,
     weft_solution single, heft;
     bool is_known;
 
-    *out = (weft_reference){.single_s = NAN, .heft_s = NAN};
+    *out = (weft_reference){.single_s = NAN, .heft_s = NAN, .replicas_s = NAN};
     free.constraints =
         (weft_constraints){.goal = p->constraints.goal, .is_calls = p->constraints.is_calls};
     if (reach.reason != NULL && reach.bound < INFINITY)
@@ -58,5 +81,5 @@ weft_status weft_place_reference(const weft_problem *p, const weft_proof *bound,
     WEFT_TRY(solve(&q, "heft", &heft, &is_known));
     if (is_known)
         out->heft_s = heft.proof.value;
-    return WEFT_OK;
+    return set_replicas(&q, &free, out);
 }

@@ -401,6 +401,34 @@ static void solve_one_way(const weft_domain *m, weft_run *run, weft_candidates *
         proof->reason = "no plan that keeps memory and limits was found";
 }
 
+/* The better of a mix and one way for all items, with the bound of mixes, which holds for both. */
+static weft_status mix_or_not(const weft_domain *m, weft_run *run, weft_candidates *found,
+                              weft_plan *plan, weft_proof *proof)
+{
+    weft_plan one = weft_plan_new(m->problem->n_tasks, run->scratch);
+    weft_proof alone = {.outcome = WEFT_UNKNOWN};
+    weft_measures of_one, of_mix;
+    weft_arena *a;
+    bool is_better;
+
+    WEFT_TRY(weft_mix_solve(m, found, run, plan, proof));
+    solve_one_way(m, run, found, &one, &alone);
+    if (alone.outcome != WEFT_BOUNDED)
+        return WEFT_OK;
+    a = weft_arena_new();
+    is_better = proof->outcome != WEFT_BOUNDED;
+    if (!is_better && weft_evaluate(m->problem, &one, a, &of_one) == WEFT_OK &&
+        weft_evaluate(m->problem, plan, a, &of_mix) == WEFT_OK)
+        is_better = of_one.period_s <= of_mix.period_s * (1 + 1e-9);
+    weft_arena_free(a);
+    if (!is_better)
+        return WEFT_OK;
+    *plan = one;
+    proof->outcome = WEFT_BOUNDED;
+    proof->reason = NULL;
+    return WEFT_OK;
+}
+
 weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *plan,
                             weft_proof *proof)
 {
@@ -427,7 +455,7 @@ weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *pla
     if (p->constraints.goal == WEFT_THROUGHPUT && !p->constraints.is_mixed)
         *proof = bound;
     if (p->constraints.is_mixed)
-        return weft_mix_solve(&m, &found, run, plan, proof);
+        return mix_or_not(&m, run, &found, plan, proof);
     solve_one_way(&m, run, &found, plan, proof);
     return WEFT_OK;
 }

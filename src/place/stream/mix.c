@@ -357,11 +357,11 @@ static weft_status choose(mixing *x, weft_plan *plan)
     return WEFT_OK;
 }
 
-static weft_status mix(mixing *x, weft_plan *plan)
+/* The ways that the last program gives rates, as far as they fit together. */
+static weft_status take_ways(mixing *x, weft_plan *plan)
 {
     weft_plan all;
 
-    WEFT_TRY(generate(x));
     if (!(x->rate > 0)) /* no program was solved: all items go the best single way */
         x->columns.at[best_alone(x)].rate = x->rate = 1;
     all = plan_of(x, x->a);
@@ -373,8 +373,13 @@ static weft_status mix(mixing *x, weft_plan *plan)
     return choose(x, plan);
 }
 
-weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, weft_run *run,
-                           weft_plan *plan, weft_proof *proof)
+static weft_status mix(mixing *x, weft_plan *plan)
+{
+    WEFT_TRY(generate(x));
+    return take_ways(x, plan);
+}
+
+static mixing new_mixing(const weft_domain *m, weft_run *run, weft_proof *proof)
 {
     mixing x = {.domain = m,
                 .alone = *m->problem,
@@ -383,24 +388,40 @@ weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, w
                 .run = run,
                 .proof = proof,
                 .a = run->scratch};
-    weft_status status;
 
     weft_load_bound(m, run->scratch, proof);
     proof->certified = x.bound_s = proof->bound;
     x.alone.constraints.most_period_s = 0;
-    x.alone_domain.problem = &x.alone;
     x.price = WEFT_NEW(x.a, double, x.map.n_resources);
+    return x;
+}
+
+/* False: there are no columns. */
+static bool set_scale(mixing *x)
+{
+    if (x->columns.n == 0)
+        return false;
+    for (int r = 0; r < x->map.n_resources; r++)
+        x->scale_s = fmax(x->scale_s, x->columns.at[0].load_s[r]);
+    if (!(x->scale_s > 0)) /* nothing takes time */
+        x->scale_s = 1;
+    return true;
+}
+
+weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, weft_run *run,
+                           weft_plan *plan, weft_proof *proof)
+{
+    mixing x = new_mixing(m, run, proof);
+    weft_status status;
+
+    x.alone_domain.problem = &x.alone;
     for (int i = 0; i < found->n; i++)
         add_column(&x, found->device[i]);
     add_singles(&x);
-    if (x.columns.n == 0) {
+    if (!set_scale(&x)) {
         proof->reason = "no way that keeps memory and deadline was found";
         return WEFT_OK;
     }
-    for (int r = 0; r < x.map.n_resources; r++)
-        x.scale_s = fmax(x.scale_s, x.columns.at[0].load_s[r]);
-    if (!(x.scale_s > 0)) /* nothing takes time */
-        x.scale_s = 1;
     status = mix(&x, plan);
     if (x.bound_s > proof->bound) {
         bool is_certified = proof->certified >= x.bound_s * (1 - 1e-9);
@@ -409,4 +430,20 @@ weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, w
         proof->method = is_certified ? "load" : "search";
     }
     return status;
+}
+
+weft_status weft_replicas_solve(const weft_domain *m, weft_run *run, weft_plan *plan,
+                                weft_proof *proof)
+{
+    mixing x = new_mixing(m, run, proof);
+    bool is_solved;
+
+    x.alone_domain.problem = &x.alone;
+    add_singles(&x);
+    if (!set_scale(&x)) {
+        proof->reason = "no device holds the whole network and keeps the deadline";
+        return WEFT_OK;
+    }
+    WEFT_TRY(solve_program(&x, &is_solved));
+    return take_ways(&x, plan);
 }

@@ -11,4 +11,9 @@
 weft_status weft_mix_solve(const weft_domain *m, const weft_candidates *found, weft_run *run,
                            weft_plan *plan, weft_proof *proof);
 
+/* The mix of least period of whole networks, each on one device: of all such mixes if memory is no
+ * limit. The proof gets the bound of loads, which holds for every mix. */
+weft_status weft_replicas_solve(const weft_domain *m, weft_run *run, weft_plan *plan,
+                                weft_proof *proof);
+
 #endif

@@ -409,6 +409,46 @@ TEST(mixes_are_the_best_there_are)
     CHECK(n_mixed > N_DRAWN(150));
 }
 
+/* Whole networks on single devices: no worse than the best of these, no better than the best mix of all
+ * mappings; where transfers take no resource and memory is no limit, rates add up. */
+TEST(replicas_share_the_items)
+{
+    int n_several = 0, n_sums = 0;
+
+    for (uint64_t seed = 1; seed <= N_DRAWN(400); seed++) {
+        weft_problem *p = drawn(seed);
+        double mixed = least_mix(p), best = INFINITY, rate = 0;
+        answer x;
+
+        for (int d = 0; d < p->n_devices; d++) {
+            int device[MOST_TASKS];
+            double alone;
+
+            for (int u = 0; u < p->n_tasks; u++)
+                device[u] = d;
+            alone = period_of(p, device);
+            best = fmin(best, alone);
+            rate += 1 / alone;
+        }
+        p->constraints.is_mixed = true;
+        x = solved(p, "replicas");
+        CHECK(has_plan(&x.s) == isfinite(best));
+        if (has_plan(&x.s)) {
+            CHECK(x.s.proof.value <= best * (1 + 1e-9));
+            CHECK(x.s.proof.value >= mixed * (1 - 1e-7));
+            CHECK(x.s.proof.bound <= mixed * (1 + 1e-7));
+            n_several += x.s.plan.n_variants > 1;
+        }
+        if (has_plan(&x.s) && p->transfer == WEFT_OVERLAP && seed % 2 == 0) {
+            CHECK(fabs(x.s.proof.value - 1 / rate) <= 1e-6 / rate);
+            n_sums++;
+        }
+        weft_arena_free(x.a);
+        weft_problem_free(p);
+    }
+    CHECK(n_several > N_DRAWN(40) && n_sums > N_DRAWN(10));
+}
+
 /* The program and all mappings agree; its relaxation is a bound, and no weaker than the load's. */
 TEST(the_program_finds_the_least_period)
 {
@@ -634,6 +674,7 @@ int main(void)
         cmocka_unit_test(stages_of_long_chains_are_proved),
         cmocka_unit_test(pricing_finds_the_cheapest_mapping),
         cmocka_unit_test(mixes_are_the_best_there_are),
+        cmocka_unit_test(replicas_share_the_items),
         cmocka_unit_test(the_program_finds_the_least_period),
         cmocka_unit_test(periods_of_the_literature),
         cmocka_unit_test(a_mix_of_single_devices),

@@ -78,6 +78,44 @@ TEST(tasks_are_sorted_and_lists_follow)
     weft_problem_free(p);
 }
 
+/* Ways of their own for items are left to the problem: a stream without stages, and no calls. */
+TEST(items_may_go_different_ways_where_that_is_possible)
+{
+    static const struct {
+        weft_constraints c;
+        bool is_mixed;
+    } cases[] = {
+        {{.may_mix = true, .goal = WEFT_THROUGHPUT},                        true },
+        {{.goal = WEFT_THROUGHPUT},                                         false},
+        {{.may_mix = true, .goal = WEFT_LATENCY},                           false},
+        {{.may_mix = true, .goal = WEFT_THROUGHPUT, .is_contiguous = true}, false},
+        {{.may_mix = true, .goal = WEFT_THROUGHPUT, .is_calls = true},      false},
+        {{.is_mixed = true, .goal = WEFT_THROUGHPUT},                       true },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weft_problem_spec s = abc_spec();
+        weft_problem *p;
+
+        s.host = 0;
+        s.constraints = cases[i].c;
+        p = made(&s);
+        CHECK(p->constraints.is_mixed == cases[i].is_mixed);
+        CHECK(!p->constraints.may_mix);
+        weft_problem_free(p);
+    }
+}
+
+TEST(calls_and_ways_of_their_own_exclude_each_other)
+{
+    weft_problem_spec s = abc_spec();
+    weft_problem *p = NULL;
+
+    s.host = 0;
+    s.constraints = (weft_constraints){.goal = WEFT_THROUGHPUT, .is_calls = true, .is_mixed = true};
+    CHECK_FAILS(weft_problem_make(&s, &p), "items cannot take different ways (--mix)");
+}
+
 TEST(left_out_arrays_have_their_defaults)
 {
     weft_problem_spec s = abc_spec();
@@ -604,6 +642,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_sorted_and_lists_follow),
+        cmocka_unit_test(items_may_go_different_ways_where_that_is_possible),
+        cmocka_unit_test(calls_and_ways_of_their_own_exclude_each_other),
         cmocka_unit_test(left_out_arrays_have_their_defaults),
         cmocka_unit_test(ties_keep_the_given_order),
         cmocka_unit_test(weights_are_never_sent_and_unconnected_devices_stay_so),
