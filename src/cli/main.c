@@ -17,8 +17,8 @@ static void print_usage(int width, FILE *to)
     fprintf(to, "weft %s: networks woven through hardware\n\nusage: weft COMMAND ...\n\n",
             weft_version());
     for (const weft_command *const *c = weft_commands; *c != NULL; c++) {
-        fprintf(to, "  %-9s ", (*c)->name);
-        weft_print_wrapped(to, 12, width, (*c)->summary);
+        fprintf(to, "  %-11s ", (*c)->name);
+        weft_print_wrapped(to, 14, width, (*c)->summary);
     }
     fputc('\n', to);
     weft_print_wrapped(to, 0, width,

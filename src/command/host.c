@@ -27,7 +27,8 @@ enum { USUAL_WIDTH = 80 };
     X(diff)                                                                                        \
     X(validate)                                                                                    \
     X(calibrate)                                                                                   \
-    X(list)
+    X(list)                                                                                        \
+    X(completions)
 
 #define DECLARATION(name) extern const weft_command weft_cmd_##name;
 #define ROW(name) &weft_cmd_##name,
