@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_compare.c: weft compare MODEL --on PLATFORM: every solver side by side.
+/* cmd_compare.c: weft compare MODEL... --on PLATFORM: every solver side by side, or a row per instance.
  *
  * What solvers are measured by, and how that is called, is a row of `tasks`. */
-#include "command.h"
+#include "compare.h"
 #include "fields.h"
-#include "kind.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,22 +13,26 @@ typedef struct compare_options {
     weft_case_flags where;
     weft_budget_flags effort;
     bool json, csv;
-    const char *task, *output;
+    const char *task, *output, *solver;
+    int64_t jobs;
 } compare_options;
 
 static const weft_option compare_table[] = {
     {WEFT_TEXT(compare_options, task),            0, 0, 0,
-     "which problem to solve: that of weft place or of weft shard",                                     "place", "place|shard"},
+     "which problem to solve: that of weft place or of weft shard",                                        "place", "place|shard"},
     WEFT_CASE_FLAGS(compare_options),
     {WEFT_TEXT(compare_options, where.semantics), 0, 0, 0,
-     "timing model, as in weft place or weft shard; auto: their defaults",                              "auto",
-     "auto|platform|calls|sequential|branches"                                                                                },
+     "timing model, as in weft place or weft shard; auto: their defaults",                                 "auto",
+     "auto|platform|calls|sequential|branches"                                                                                   },
+    {WEFT_TEXT(compare_options, solver),          0, 0, 0,
+     "solvers to compare, NAME[,NAME]; empty: all, or auto for several instances",                         "",      NULL         },
+    {WEFT_INT(compare_options,  jobs),            1, 1, 1024, "several instances: so many at once",        NULL,    NULL         },
     WEFT_BUDGET_FLAGS(compare_options, WEFT_REFERENCE_LIMIT),
     WEFT_MODEL_FLAGS(compare_options),
-    {WEFT_FLAG(compare_options, json),            0, 0, 1, "print the table as one JSON document",      NULL,    NULL         },
-    {WEFT_FLAG(compare_options, csv),             0, 0, 1, "print the table as comma-separated values", NULL,
-     NULL                                                                                                                     },
-    {WEFT_TEXT(compare_options, output),          0, 0, 0, "write the result to FILE",                  "",      NULL         },
+    {WEFT_FLAG(compare_options, json),            0, 0, 1,    "print the table as one JSON document",      NULL,    NULL         },
+    {WEFT_FLAG(compare_options, csv),             0, 0, 1,    "print the table as comma-separated values", NULL,
+     NULL                                                                                                                        },
+    {WEFT_TEXT(compare_options, output),          0, 0, 0,    "write the result to FILE",                  "",      NULL         },
     WEFT_OPTIONS_END,
 };
 
@@ -298,8 +301,25 @@ static weft_doc *comparison_doc(const comparison *c, weft_arena *a)
 
 /* --- solvers --------------------------------------------------------------------------------- */
 
-/* Solvers that apply. */
-static void list_solvers(comparison *c, weft_arena *a)
+static bool is_asked(const char *list, const char *name)
+{
+    for (size_t n = strlen(name); *list; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",") == n && strncmp(list, name, n) == 0)
+            return true;
+    return false;
+}
+
+/* Are all that are asked for there? */
+static weft_status check_solvers(const comparison *c, const char *list, weft_arena *a)
+{
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        WEFT_TRY(weft_make_check_solver(c->kind, &c->problem,
+                                        weft_arena_text(a, list, strcspn(list, ",")), a));
+    return WEFT_OK;
+}
+
+/* Solvers that apply. asked: those that are meant; empty: all. */
+static void list_solvers(comparison *c, const char *asked, weft_arena *a)
 {
     weft_solver_entry s;
     int n = 0;
@@ -311,7 +331,8 @@ static void list_solvers(comparison *c, weft_arena *a)
     c->solution = WEFT_NEW(a, void *, n);
     c->missing = WEFT_NEW(a, const char *, n);
     for (int i = 0; i < n && c->kind->solver(i, &s); i++)
-        if (c->kind->unfit(&c->problem, s.name, a) == NULL)
+        if ((*asked == '\0' || is_asked(asked, s.name)) &&
+            c->kind->unfit(&c->problem, s.name, a) == NULL)
             c->name[c->n++] = s.name;
 }
 
@@ -346,7 +367,8 @@ static weft_status run_all(comparison *c, const compare_options *o, const weft_p
     weft_run run;
     weft_status status;
 
-    list_solvers(c, a);
+    WEFT_TRY(check_solvers(c, o->solver, a));
+    list_solvers(c, o->solver, a);
     c->report = weft_arena_alloc(a, c->kind->report_size);
     WEFT_TRY(weft_budget_read(&o->effort, WEFT_REFERENCE_LIMIT, &watch, &run));
     run.begin_s = weft_wall_s();
@@ -441,17 +463,55 @@ static weft_status run_task(const compare_options *o, const char *model, weft_ar
     return status;
 }
 
+/* --- several instances ----------------------------------------------------------------------- */
+
+static weft_status request_of(const void *context, const char *model, weft_arena *a,
+                              const void **out)
+{
+    const compare_options *o = context;
+    weft_shard_request *shard = WEFT_NEW(a, weft_shard_request, 1);
+    weft_request *place = WEFT_NEW(a, weft_request, 1);
+
+    *out = place;
+    if (strcmp(o->task, "place") == 0)
+        return weft_case_flags_read(&o->where, &o->flags, model, a, place);
+    *out = shard;
+    return read_shard(o, model, a, shard);
+}
+
+static weft_status run_many(const compare_options *o, const char *const *operand, int n,
+                            weft_arena *a, int *code)
+{
+    const weft_compare_many m = {.kind = weft_kind_find(o->task),
+                                 .n_operands = n,
+                                 .operand = operand,
+                                 .solvers = o->solver,
+                                 .effort = &o->effort,
+                                 .n_jobs = (int)o->jobs,
+                                 .csv = o->csv,
+                                 .output = o->output,
+                                 .request = request_of,
+                                 .context = o};
+
+    if (o->json)
+        return weft_fail(WEFT_E_INPUT, "compare: --json is for one instance; several have --csv");
+    if (*o->output && !o->csv)
+        return weft_fail(WEFT_E_INPUT, "compare: -o with several instances writes CSV: add --csv");
+    return weft_compare_many_run(&m, a, code);
+}
+
 static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
     const compare_options *o = options;
     weft_arena *a = weft_arena_new();
     weft_status status = check_semantics(o);
 
-    (void)n_operands; /* one: the table says so */
     if (status == WEFT_OK && o->json && o->csv)
         status = weft_fail(WEFT_E_INPUT, "compare: --json and --csv exclude each other");
     if (status == WEFT_OK)
-        status = run_task(o, operand[0], a, code);
+        status = n_operands > 1 || weft_compare_is_folder(operand[0])
+                     ? run_many(o, operand, n_operands, a, code)
+                     : run_task(o, operand[0], a, code);
     weft_arena_free(a);
     return status;
 }
@@ -459,18 +519,25 @@ static weft_status run(const void *options, const char *const *operand, int n_op
 const weft_command weft_cmd_compare = {
     .name = "compare",
     .summary = "Compare all solvers: value, speed-up, bound, gap, run time",
-    .operands = "MODEL",
+    .operands = "MODEL...",
     .description =
         "Runs all solvers on the same problem and shows the simulated value of their\n"
         "plans, beside the best single device (--task place) or simple baselines (--task\n"
         "shard) and a proven bound. With --task shard, --contiguous restricts each set to\n"
-        "one contiguous part of the network.",
+        "one contiguous part of the network.\n"
+        "\n"
+        "Several models, or a folder of them, are instances: each is solved by auto, or by\n"
+        "the solvers of --solver, and makes one row of value, bound, gap, status, seconds\n"
+        "and seed. With --csv -o FILE rows are appended as they are found; the same call\n"
+        "again skips those that are there, so a set may be broken off and resumed. In the\n"
+        "end the file has the order of the instances.",
     .examples = "  weft compare inception_v3 --on server-cpu-2gpu\n"
                 "  weft compare --task shard alexnet --on f1-2x4\n"
-                "  weft compare bert:large --on mixed-fleet --goal throughput --csv\n",
+                "  weft compare bert:large --on mixed-fleet --goal throughput --csv\n"
+                "  weft compare graphs/ --processors 4 --csv -o results.csv --jobs 2\n",
     .options = compare_table,
     .options_size = sizeof(compare_options),
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = 1000000,
     .run = run,
 };
