@@ -5,6 +5,11 @@
  * first, in the earliest gap that is long enough. weft simulates the plan and proves the bound.
  *
  *   cc own_solver.c $(pkg-config --cflags --libs weft) -lm -o own_solver && ./own_solver tasks.json
+ *
+ * The same as a library, for the program; there the caller's half is left out:
+ *
+ *   cc -shared -fPIC -DLIBRARY own_solver.c $(pkg-config --cflags weft) -lm -o heft.so
+ *   weft place tasks.json --solver ./heft.so
  */
 #include <math.h>
 #include <stdio.h>
@@ -152,6 +157,14 @@ static weft_status solve(void *context, const weft_instance *in, weft_decisions 
     return WEFT_OK;
 }
 
+#ifdef LIBRARY
+
+/* What weft looks for in a library. */
+extern const weft_solver_definition weft_solver;
+const weft_solver_definition weft_solver = {"my-heft", "HEFT by hand", solve, NULL};
+
+#else
+
 /* Says nothing about its last task. */
 static weft_status solve_badly(void *context, const weft_instance *in, weft_decisions *decisions)
 {
@@ -198,3 +211,5 @@ int main(int argc, char **argv)
         return 2;
     return run(argv[1], "broken") == WEFT_OK ? 1 : 0; /* it must be refused */
 }
+
+#endif

@@ -12,6 +12,7 @@
  *
  * Threads may load at the same time. POSIX lets the address of a function pass through void *,
  * ISO C has no conversion for it: hence the copy of bytes. */
+#define _GNU_SOURCE /* dladdr */
 #include "dynload.h"
 
 #include <dlfcn.h>
@@ -69,4 +70,32 @@ weft_status weft_dynload_open(const weft_dynload *l, void *table)
     handle_memory(handle);
     dlclose(handle); /* counted only: RTLD_NODELETE keeps the library */
     return status;
+}
+
+/* Where weft itself is a library that was loaded without showing its names, it shows them now. */
+static void show_names(void)
+{
+    weft_status (*own)(const char *, const char *, const void **) = weft_dynload_symbol;
+    void *address;
+    Dl_info info;
+
+    memcpy(&address, &own, sizeof address);
+    if (dladdr(address, &info) != 0 && info.dli_fname != NULL)
+        (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+    (void)dlerror();
+}
+
+weft_status weft_dynload_symbol(const char *file, const char *name, const void **out)
+{
+    void *handle;
+
+    show_names();
+    handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    *out = handle != NULL ? dlsym(handle, name) : NULL;
+    if (*out == NULL) {
+        const char *reason = dlerror();
+
+        return weft_fail(WEFT_E_INPUT, "%s", reason != NULL ? reason : name);
+    }
+    return WEFT_OK;
 }

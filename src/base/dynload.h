@@ -22,5 +22,8 @@ typedef struct weft_dynload {
 /* Fills `table`. The pointers remain valid until the program ends. A library that cannot be loaded
  * or lacks a function is WEFT_E_SYSTEM, with a message that names file and package. */
 WEFT_CHECKED weft_status weft_dynload_open(const weft_dynload *l, void *table);
+/* An object that a library of the user has; `file` is a path. It may use the public functions of
+ * weft. An error is WEFT_E_INPUT, in words of the system. */
+WEFT_CHECKED weft_status weft_dynload_symbol(const char *file, const char *name, const void **out);
 
 #endif

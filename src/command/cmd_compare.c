@@ -4,6 +4,7 @@
  * What solvers are measured by, and how that is called, is a row of `tasks`. */
 #include "compare.h"
 #include "fields.h"
+#include "own.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +43,8 @@ typedef struct comparison {
     const weft_kind *kind;
     weft_opened problem;
     int n;
-    const char **name;    /* [n] solvers that apply */
+    const char **name;    /* [n] solvers that apply, as they are shown */
+    const char **solver;  /* [n] as they are asked for */
     const char *software; /* NULL: the default */
     weft_made *made;      /* [n] */
     void **solution;      /* [n] */
@@ -309,6 +311,15 @@ static bool is_asked(const char *list, const char *name)
     return false;
 }
 
+static int n_names(const char *list)
+{
+    int n = *list != '\0';
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
 /* Are all that are asked for there? */
 static weft_status check_solvers(const comparison *c, const char *list, weft_arena *a)
 {
@@ -322,18 +333,28 @@ static weft_status check_solvers(const comparison *c, const char *list, weft_are
 static void list_solvers(comparison *c, const char *asked, weft_arena *a)
 {
     weft_solver_entry s;
-    int n = 0;
+    int n_known = 0, n;
 
-    while (c->kind->solver(n, &s))
-        n++;
+    while (c->kind->solver(n_known, &s))
+        n_known++;
+    n = n_known + n_names(asked);
     c->name = WEFT_NEW(a, const char *, n);
+    c->solver = WEFT_NEW(a, const char *, n);
     c->made = WEFT_NEW(a, weft_made, n);
     c->solution = WEFT_NEW(a, void *, n);
     c->missing = WEFT_NEW(a, const char *, n);
-    for (int i = 0; i < n && c->kind->solver(i, &s); i++)
+    for (int i = 0; i < n_known && c->kind->solver(i, &s); i++)
         if ((*asked == '\0' || is_asked(asked, s.name)) &&
             c->kind->unfit(&c->problem, s.name, a) == NULL)
-            c->name[c->n++] = s.name;
+            c->name[c->n] = c->solver[c->n] = s.name, c->n++;
+    for (const char *at = asked; *at; at += strcspn(at, ","), at += *at == ',') {
+        const char *name = weft_arena_text(a, at, strcspn(at, ","));
+
+        if (!weft_own_is(name))
+            continue;
+        c->name[c->n] = weft_own_name(name, a);
+        c->solver[c->n++] = name;
+    }
 }
 
 /* Runs solver i. One whose library is not installed does not keep the others from being compared.
@@ -347,7 +368,7 @@ static weft_status run_one(comparison *c, int i, const compare_options *o, weft_
 
     WEFT_TRY(weft_budget_read(&o->effort, WEFT_REFERENCE_LIMIT, &watch, &run));
     run.begin_s = weft_wall_s();
-    status = weft_make_solve(c->kind, &c->problem, c->name[i], &c->bound, &run, a, &c->made[i]);
+    status = weft_make_solve(c->kind, &c->problem, c->solver[i], &c->bound, &run, a, &c->made[i]);
     weft_budget_end(&watch);
     c->solution[i] = c->made[i].solution;
     if (status != WEFT_E_SYSTEM)
@@ -489,14 +510,14 @@ static weft_status run_many(const compare_options *o, const char *const *operand
                                  .effort = &o->effort,
                                  .n_jobs = (int)o->jobs,
                                  .csv = o->csv,
+                                 .json = o->json,
                                  .output = o->output,
                                  .request = request_of,
                                  .context = o};
 
-    if (o->json)
-        return weft_fail(WEFT_E_INPUT, "compare: --json is for one instance; several have --csv");
-    if (*o->output && !o->csv)
-        return weft_fail(WEFT_E_INPUT, "compare: -o with several instances writes CSV: add --csv");
+    if (*o->output && !o->csv && !o->json)
+        return weft_fail(WEFT_E_INPUT,
+                         "compare: -o with several instances writes CSV or JSON: add --csv");
     return weft_compare_many_run(&m, a, code);
 }
 

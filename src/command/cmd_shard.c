@@ -14,8 +14,8 @@ static const weft_option shard_table[] = {
     {WEFT_TEXT(shard_options, on),         0, 0, 0,
      "platform: a file or a preset (see weft list platforms); NAME:server=4 sets a count",            "",
      NULL                                                                                                                               },
-    {WEFT_TEXT(shard_options, solver),     0, 0, 0, "solver to use (see weft list solvers)",          "auto",
-     NULL                                                                                                                               },
+    {WEFT_TEXT(shard_options, solver),     0, 0, 0,
+     "solver to use (see weft list solvers), or one of yours: exec:PROGRAM",                          "auto", NULL                      },
     {WEFT_TEXT(shard_options, semantics),  0, 0, 0,
      "run steps one at a time, or branches in parallel; auto: in parallel if all accelerators "
      "differ and --contiguous is not set",                                                            "auto", "auto|sequential|branches"},

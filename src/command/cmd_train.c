@@ -45,7 +45,7 @@ static const weft_option train_table[] = {
     {WEFT_TEXT(train_options, flags.dtype), 0, 0, 0, "element type of all floating-point tensors (f32, f16, bf16, ...)", "", NULL},
     WEFT_SOFTWARE_FLAG(train_options),
     {WEFT_TEXT(train_options, flags.dim), 0, 0, 0, "size of a symbolic dimension, NAME=N[,NAME=N]; may be repeated", "", NULL},
-    {WEFT_TEXT(train_options, solver), 0, 0, 0, "solver to use (see weft list solvers)", "auto", NULL},
+    {WEFT_TEXT(train_options, solver), 0, 0, 0, "solver to use (see weft list solvers), or one of yours: exec:PROGRAM", "auto", NULL},
     WEFT_BUDGET_FLAGS(train_options, WEFT_TRAIN_LIMIT),
     {WEFT_TEXT(train_options, output), 0, 0, 0, "write the plan to FILE (for weft check)", "", NULL},
     {WEFT_TEXT(train_options, trace), 0, 0, 0, "write a timeline for Perfetto to FILE", "", NULL},

@@ -44,7 +44,7 @@ typedef struct weft_compare_many {
     const char *solvers;        /* "heft,auto"; empty: auto */
     const weft_budget_flags *effort;
     int n_jobs;
-    bool csv;
+    bool csv, json;
     const char *output;
     /* What an instance asks for, in `a`. Called by any thread. */
     weft_status (*request)(const void *context, const char *model, weft_arena *a, const void **out);

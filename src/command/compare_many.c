@@ -14,6 +14,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -298,19 +299,56 @@ static void print_text(const many *x, int n, FILE *to)
     fprintf(to, "\ngaps are in percent\n");
 }
 
+static weft_doc *rows_doc(const many *x, int n)
+{
+    weft_arena *a = x->a;
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    weft_put_text(a, d, "schema", "weft.comparisons/1");
+    weft_put_text(a, d, "command", "compare");
+    for (int i = 0; i < n; i++) {
+        const weft_compare_row *r = &x->row[i];
+        weft_doc *row;
+
+        if (!r->is_there)
+            continue;
+        row = weft_add_map(a, list);
+        weft_put_text(a, row, "instance", r->instance);
+        weft_put_text(a, row, "solver", r->solver);
+        weft_put_real(a, row, "value", r->value);
+        weft_put_real(a, row, "bound", r->bound);
+        weft_put_real(a, row, "gap", r->gap);
+        weft_put_text(a, row, "status", weft_outcome_name(r->outcome));
+        weft_put_real(a, row, "seconds", r->seconds);
+        weft_put_int(a, row, "seed", r->seed);
+        weft_put_text(a, row, "limit", r->limit);
+        weft_put_text(a, row, "problem", weft_arena_print(a, "%016" PRIx64, r->problem));
+    }
+    weft_doc_put(a, d, "rows", list);
+    return d;
+}
+
+/* Rows of a file are there already, but for their order. */
+static bool is_file(const many *x)
+{
+    return x->m->csv && *x->m->output && strcmp(x->m->output, "-") != 0;
+}
+
 static weft_status show(many *x)
 {
     int n = x->n * x->n_solvers;
     weft_collect c;
 
-    if (*x->m->output && strcmp(x->m->output, "-") != 0)
+    if (is_file(x))
         return weft_compare_file_finish(x->file, x->row, n);
     WEFT_TRY(weft_collect_begin(&c));
     if (x->m->csv)
         weft_compare_print_csv(x->row, n, c.to);
+    else if (x->m->json)
+        fprintf(c.to, "%s\n", weft_doc_json(rows_doc(x, n), 1, x->a));
     else
         print_text(x, n, c.to);
-    return weft_collect_emit(&c, NULL);
+    return weft_collect_emit(&c, x->m->output);
 }
 
 static weft_status finish(many *x, int *code)
@@ -319,7 +357,7 @@ static weft_status finish(many *x, int *code)
 
     for (int i = 0; i < x->n * x->n_solvers; i++)
         n += x->row[i].is_there;
-    if (*x->m->output)
+    if (is_file(x))
         weft_complain(weft_arena_print(x->a, "weft: %s: %d rows, %d of them from before",
                                        x->m->output, n, x->n_kept));
     if (is_stopped(x)) {
@@ -358,7 +396,7 @@ weft_status weft_compare_many_run(const weft_compare_many *m, weft_arena *a, int
     if (m->effort->steps > 0)
         x.limit = weft_arena_print(a, "%s%s%lld steps", x.limit, *x.limit ? " " : "",
                                    (long long)m->effort->steps);
-    status = weft_compare_file_open(m->output, a, &x.file);
+    status = weft_compare_file_open(is_file(&x) ? m->output : NULL, a, &x.file);
     if (status == WEFT_OK) {
         status = run_all(&x, code);
         weft_compare_file_close(x.file);

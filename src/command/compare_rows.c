@@ -7,7 +7,7 @@
  *    not depend on who was faster, nor on how often the work was broken off.
  *
  * A lock keeps two calls from writing the same file. */
-#define _DEFAULT_SOURCE /* flock */
+#define _XOPEN_SOURCE 700 /* lockf */
 #include "compare.h"
 
 #include <errno.h>
@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -201,8 +200,8 @@ static weft_status append(weft_compare_file *f, const char *text, size_t n)
 static weft_status open_rows(weft_compare_file *f)
 {
     struct stat s;
-    weft_file old;
-    weft_status status;
+    char *old;
+    ssize_t n;
 
     f->fd = open(f->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (f->fd < 0 || fstat(f->fd, &s) != 0)
@@ -210,14 +209,15 @@ static weft_status open_rows(weft_compare_file *f)
     if (!S_ISREG(s.st_mode))
         return weft_fail(WEFT_E_INPUT, "%s is no regular file: rows could not be added later",
                          f->path);
-    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0)
+    if (lockf(f->fd, F_TLOCK, 0) != 0)
         return weft_fail(WEFT_E_INPUT, "%s is being written by another weft compare", f->path);
     if (s.st_size == 0)
         return append(f, header, sizeof header - 1);
-    WEFT_TRY(weft_file_open(f->path, &old));
-    status = read_rows(f, (const char *)old.data, old.size);
-    weft_file_close(&old);
-    return status;
+    old = weft_arena_alloc(f->a, (size_t)s.st_size);
+    n = pread(f->fd, old, (size_t)s.st_size, 0); /* another descriptor would end the lock */
+    if (n != (ssize_t)s.st_size)
+        return weft_fail(WEFT_E_SYSTEM, "%s cannot be read", f->path);
+    return read_rows(f, old, (size_t)n);
 }
 
 weft_status weft_compare_file_open(const char *path, weft_arena *a, weft_compare_file **out)

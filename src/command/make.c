@@ -2,6 +2,7 @@
 /* make.c: what place, shard, train and mine have in common: open, search, check, write, print. */
 #include "command.h"
 #include "kind.h"
+#include "own.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,8 @@ weft_status weft_make_check_solver(const weft_kind *k, const weft_opened *p, con
 {
     const char *why;
 
+    if (weft_own_is(name))
+        return weft_own_check(k, name);
     WEFT_TRY(check_solver(k, name));
     why = k->unfit != NULL && p != NULL ? k->unfit(p, name, a) : NULL;
     if (why == NULL)
@@ -148,7 +151,9 @@ weft_status weft_make_solve(const weft_kind *k, const weft_opened *p, const char
         run.limit_s = fmax(weft_run_left_s(like), run.limit_s / 4);
     run.scratch = weft_arena_new();
     out->solution = weft_arena_alloc(a, k->solution_size);
-    status = k->solve(p, solver, &run, bound->method ? bound : NULL, a, out->solution);
+    status = weft_own_is(solver)
+                 ? weft_own_solve(k, p, solver, &run, a, out->solution)
+                 : k->solve(p, solver, &run, bound->method ? bound : NULL, a, out->solution);
     weft_arena_free(run.scratch);
     out->seconds = weft_wall_s() - begin_s;
     return status;
@@ -176,9 +181,11 @@ static weft_status make(const weft_make *m, const weft_opened *p, const weft_run
                         weft_watch *watch, weft_arena *a, int *code)
 {
     weft_plan_origin origin = weft_make_origin(m, p);
+    const char *solver = weft_own_is(m->solver) ? weft_own_name(m->solver, a) : m->solver;
     weft_made x = {.kind = m->kind, .problem = p, .origin = &origin};
     bool is_done = false;
 
+    origin.solver = solver;
     WEFT_TRY(weft_make_check_solver(m->kind, p, m->solver, a));
     if (m->first != NULL)
         WEFT_TRY(m->first(m, p, &origin, a, &is_done, code));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* wait.c: sleeping and waking between processes (futex), their ties to the parent, and signals. */
+/* wait.c: sleeping and waking between processes (futex) and signals. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,10 +59,4 @@ bool weft_end_is_near(void)
     sigpending(&now);
     sigandset(&now, &now, &ends);
     return !sigisemptyset(&now);
-}
-
-void weft_follow_parent(const char *name)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, name);
 }

@@ -3,6 +3,7 @@
 #ifndef WEFT_DEPLOY_WORKER_H
 #define WEFT_DEPLOY_WORKER_H
 
+#include "child.h"
 #include "execute.h"
 
 #ifdef __cplusplus /* which may look at this header, no more */
@@ -85,7 +86,5 @@ void weft_worker_whole(const weft_board *b);
 void weft_tell(weft_run_control *c);
 /* Sleeps until something has changed since `epoch`, for at most a tenth of a second. */
 void weft_sleep(weft_run_control *c, uint32_t epoch);
-/* Ends this process if the parent does; a name for lists of processes. */
-void weft_follow_parent(const char *name);
 
 #endif

@@ -268,7 +268,10 @@ typedef struct weft_kind {
 
     /* files */
     weft_status (*read)(const char *path, weft_arena *a, weft_kind_file *out);
+    /* The same of a document that is complete; NULL: decisions of others are not taken. */
+    weft_status (*take)(const weft_doc *d, weft_arena *a, weft_kind_file *out);
     const void *(*request)(const weft_kind_file *f, const weft_named *by, weft_arena *a);
+    weft_doc *(*ask)(const weft_opened *p, weft_arena *a); /* key "ask"; or NULL: it has none */
 
     /* problems. machine: NULL, or the text that takes the place of the file of the platform. */
     weft_status (*open)(const void *request, const char *machine, weft_arena *a, weft_opened *out);

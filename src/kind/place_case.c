@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* place_case.c: opens what a request names and puts the problem together. */
 #include "check.h"
-#include "instance.h"
 #include "profile.h"
+#include "taskgraph.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static weft_status find_tasks(const weft_request *r, bool *is_tasks, const char 
     if (is_msr(r))
         return WEFT_OK;
     if (is_given(r->format) || r->machine == NULL)
-        WEFT_TRY(weft_instance_format(r->model, is_given(r->format) ? r->format : NULL, foreign));
+        WEFT_TRY(weft_taskgraph_format(r->model, is_given(r->format) ? r->format : NULL, foreign));
     *is_tasks = *is_tasks || *foreign != NULL;
     if (is_given(r->format) && *foreign == NULL)
         return weft_fail(WEFT_E_INPUT, "--format is '%s', expected msr, stg, dot or wfcommons",
@@ -46,7 +46,7 @@ weft_status weft_tasks_read(const weft_request *r, weft_arena *a, const weft_doc
         return weft_doc_parse(r->machine, strlen(r->machine), r->model, a, out);
     WEFT_TRY(find_tasks(r, &is_tasks, &foreign));
     if (foreign != NULL)
-        return weft_instance_read(r->model, foreign, &r->options.machines, a, out);
+        return weft_taskgraph_read(r->model, foreign, &r->options.machines, a, out);
     return weft_doc_read(r->model, a, out);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "plan_head.h"
 
 static const weft_problem *problem_of(const weft_opened *p)
 {
@@ -13,13 +14,21 @@ static const weft_problem *problem_of(const weft_opened *p)
 
 /* --- files and problems ---------------------------------------------------------------------- */
 
-static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+static weft_status take(const weft_doc *d, weft_arena *a, weft_kind_file *out)
 {
     weft_plan_file *f = WEFT_NEW(a, weft_plan_file, 1);
 
-    WEFT_TRY(weft_plan_read(path, a, f));
+    WEFT_TRY(weft_plan_take(d, a, f));
     *out = (weft_kind_file){f, &f->origin, &f->proof, f->measures, f->doc};
     return WEFT_OK;
+}
+
+static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+{
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "place", a, &d));
+    return take(d, a, out);
 }
 
 static const void *request(const weft_kind_file *file, const weft_named *by, weft_arena *a)
@@ -506,6 +515,7 @@ const weft_kind weft_kind_place = {
     .steps = 20000,
     .solution_size = sizeof(weft_solution),
     .read = read,
+    .take = take,
     .request = request,
     .open = open,
     .close = close,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "plan_head.h"
 
 static const weft_shard_problem *problem_of(const weft_opened *p)
 {
@@ -12,15 +13,23 @@ static const weft_shard_problem *problem_of(const weft_opened *p)
 
 /* --- files and problems ---------------------------------------------------------------------- */
 
-static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+static weft_status take(const weft_doc *d, weft_arena *a, weft_kind_file *out)
 {
     weft_shard_plan_file *f = WEFT_NEW(a, weft_shard_plan_file, 1);
 
-    WEFT_TRY(weft_shard_plan_read(path, a, f));
+    WEFT_TRY(weft_shard_plan_take(d, a, f));
     *out = (weft_kind_file){f, &f->origin, &f->proof, f->measures, f->doc};
     if (f->origin.platform == NULL)
         return weft_doc_fail(f->doc, "'platform' is null, expected a map");
     return WEFT_OK;
+}
+
+static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+{
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "shard", a, &d));
+    return take(d, a, out);
 }
 
 static const void *request(const weft_kind_file *file, const weft_named *by, weft_arena *a)
@@ -93,6 +102,11 @@ static weft_status nodes(const weft_check_result *v, const char *source, weft_ar
     out->graph = steps->graph;
     out->part = steps->of_node;
     return WEFT_OK;
+}
+
+static weft_doc *ask(const weft_opened *p, weft_arena *a)
+{
+    return weft_shard_constraints_doc(&problem_of(p)->constraints, a);
 }
 
 /* --- searches -------------------------------------------------------------------------------- */
@@ -282,6 +296,8 @@ const weft_kind weft_kind_shard = {
     .steps = 200,
     .solution_size = sizeof(weft_shard_solution),
     .read = read,
+    .ask = ask,
+    .take = take,
     .request = request,
     .open = open,
     .close = close,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "plan_head.h"
 
 static const char BESIDE[] = "equal"; /* the solver that a plan is set beside */
 
@@ -15,15 +16,23 @@ static const weft_train_problem *problem_of(const weft_opened *p)
 
 /* --- files and problems ---------------------------------------------------------------------- */
 
-static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+static weft_status take(const weft_doc *d, weft_arena *a, weft_kind_file *out)
 {
     weft_train_plan_file *f = WEFT_NEW(a, weft_train_plan_file, 1);
 
-    WEFT_TRY(weft_train_plan_read(path, a, f));
+    WEFT_TRY(weft_train_plan_take(d, a, f));
     *out = (weft_kind_file){f, &f->origin, &f->proof, f->measures, f->doc};
     if (f->origin.platform == NULL)
         return weft_doc_fail(f->doc, "'platform' is null, expected a map");
     return WEFT_OK;
+}
+
+static weft_status read(const char *path, weft_arena *a, weft_kind_file *out)
+{
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "train", a, &d));
+    return take(d, a, out);
 }
 
 static const void *request(const weft_kind_file *file, const weft_named *by, weft_arena *a)
@@ -110,6 +119,11 @@ static weft_status nodes(const weft_check_result *v, const char *source, weft_ar
     for (int u = 0; u < out->graph->n_nodes; u++)
         part[u] = out->graph->node[u].phase == WEFT_FORWARD ? blocks.of_node[u] : -1;
     return WEFT_OK;
+}
+
+static weft_doc *ask(const weft_opened *p, weft_arena *a)
+{
+    return weft_train_constraints_doc(&problem_of(p)->constraints, a);
 }
 
 /* --- searches -------------------------------------------------------------------------------- */
@@ -345,6 +359,8 @@ const weft_kind weft_kind_train = {
     .steps = 100000,
     .solution_size = sizeof(weft_train_solution),
     .read = read,
+    .ask = ask,
+    .take = take,
     .request = request,
     .open = open,
     .close = close,

@@ -343,13 +343,20 @@ static weft_status read_head(const weft_doc *d, weft_arena *a, weft_plan_file *o
 
 weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out)
 {
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "place", a, &d));
+    return weft_plan_take(d, a, out);
+}
+
+weft_status weft_plan_take(const weft_doc *d, weft_arena *a, weft_plan_file *out)
+{
     static const char *const keys[] = {"schema",   "kind",   "model",  "platform",     "goal",
                                        "transfer", "solver", "seed",   "problem_hash", "decisions",
                                        "measures", "proof",  "limits", "ways",         "semantics"};
-    const weft_doc *d, *proof;
+    const weft_doc *proof;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(weft_plan_open(path, "place", a, &d));
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(read_head(d, a, out));
     WEFT_TRY(read_limits(d, &out->constraints));

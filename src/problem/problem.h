@@ -554,6 +554,8 @@ weft_doc *weft_plan_doc(const weft_problem *p, const weft_plan *plan, const weft
                         const weft_plan_origin *origin, weft_doc *measures, weft_arena *a);
 /* Reads and validates a plan file; everything lives in `a`. */
 WEFT_CHECKED weft_status weft_plan_read(const char *path, weft_arena *a, weft_plan_file *out);
+/* The same of its document, which is complete; so for the other kinds below. */
+WEFT_CHECKED weft_status weft_plan_take(const weft_doc *d, weft_arena *a, weft_plan_file *out);
 
 /* The kind of a plan file: "place", "shard" or "train", and "design" for a design file; any other
  * is an error. The text lives in `a`. */
@@ -579,6 +581,10 @@ weft_doc *weft_shard_plan_doc(const weft_shard_problem *p, const weft_shard_plan
                               weft_doc *measures, weft_arena *a);
 WEFT_CHECKED weft_status weft_shard_plan_read(const char *path, weft_arena *a,
                                               weft_shard_plan_file *out);
+WEFT_CHECKED weft_status weft_shard_plan_take(const weft_doc *d, weft_arena *a,
+                                              weft_shard_plan_file *out);
+/* What is asked for, as the key "ask" of plans has it. */
+weft_doc *weft_shard_constraints_doc(const weft_shard_constraints *constraints, weft_arena *a);
 /* The decisions of a file, for the problem that its origin and ask describe. A step, device, design
  * or split that is not there, and a step that is decided twice or never, are errors with file and
  * line; the rules are the business of weft_shard_plan_check. */
@@ -602,6 +608,10 @@ weft_doc *weft_train_plan_doc(const weft_train_problem *p, const weft_train_plan
                               weft_doc *measures, weft_arena *a);
 WEFT_CHECKED weft_status weft_train_plan_read(const char *path, weft_arena *a,
                                               weft_train_plan_file *out);
+WEFT_CHECKED weft_status weft_train_plan_take(const weft_doc *d, weft_arena *a,
+                                              weft_train_plan_file *out);
+/* What is asked for, as the key "ask" of plans has it. */
+weft_doc *weft_train_constraints_doc(const weft_train_constraints *constraints, weft_arena *a);
 WEFT_CHECKED weft_status weft_train_plan_decide(const weft_train_plan_file *f,
                                                 const weft_train_problem *p, weft_arena *a,
                                                 weft_train_plan *out);

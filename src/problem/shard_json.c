@@ -16,7 +16,7 @@ static const char *semantics_word(int is_concurrent)
     return is_concurrent ? "branches" : "sequential";
 }
 
-static weft_doc *constraints_doc(const weft_shard_constraints *constraints, weft_arena *a)
+weft_doc *weft_shard_constraints_doc(const weft_shard_constraints *constraints, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
@@ -66,7 +66,7 @@ weft_doc *weft_shard_plan_doc(const weft_shard_problem *p, const weft_shard_plan
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_plan_put_head(a, d, "shard", origin);
-    weft_doc_put(a, d, "ask", constraints_doc(&p->constraints, a));
+    weft_doc_put(a, d, "ask", weft_shard_constraints_doc(&p->constraints, a));
     weft_plan_put_maker(a, d, origin);
     weft_doc_put(a, d, "sets", sets_doc(p, s, a));
     weft_doc_put(a, d, "steps", steps_doc(p, s, a));
@@ -151,13 +151,19 @@ static weft_status read_lists(const weft_doc *plan, weft_shard_plan_file *out)
 
 weft_status weft_shard_plan_read(const char *path, weft_arena *a, weft_shard_plan_file *out)
 {
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "shard", a, &d));
+    return weft_shard_plan_take(d, a, out);
+}
+
+weft_status weft_shard_plan_take(const weft_doc *d, weft_arena *a, weft_shard_plan_file *out)
+{
     static const char *const keys[] = {"schema", "kind",   "model",    "platform",
                                        "ask",    "solver", "seed",     "problem_hash",
                                        "sets",   "steps",  "measures", "proof"};
-    const weft_doc *d;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(weft_plan_open(path, "shard", a, &d));
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(weft_plan_read_origin(d, a, &out->origin));
     WEFT_TRY(read_constraints(d, &out->constraints));

@@ -91,7 +91,7 @@ static void put_exact(const weft_train_constraints *constraints, weft_doc *to, w
         weft_put_real(a, to, "memory_margin", constraints->memory_margin);
 }
 
-static weft_doc *constraints_doc(const weft_train_constraints *constraints, weft_arena *a)
+weft_doc *weft_train_constraints_doc(const weft_train_constraints *constraints, weft_arena *a)
 {
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
@@ -208,7 +208,7 @@ weft_doc *weft_train_plan_doc(const weft_train_problem *p, const weft_train_plan
     weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
 
     weft_plan_put_head(a, d, "train", origin);
-    weft_doc_put(a, d, "ask", constraints_doc(&p->constraints, a));
+    weft_doc_put(a, d, "ask", weft_train_constraints_doc(&p->constraints, a));
     weft_plan_put_maker(a, d, origin);
     weft_doc_put(a, d, "decisions", decisions_doc(p, plan, a));
     weft_doc_put(a, d, "measures", measures);
@@ -474,14 +474,21 @@ static weft_status read_decisions(const weft_doc *d, weft_train_plan *out, const
 
 weft_status weft_train_plan_read(const char *path, weft_arena *a, weft_train_plan_file *out)
 {
+    const weft_doc *d;
+
+    WEFT_TRY(weft_plan_open(path, "train", a, &d));
+    return weft_train_plan_take(d, a, out);
+}
+
+weft_status weft_train_plan_take(const weft_doc *d, weft_arena *a, weft_train_plan_file *out)
+{
     static const char *const keys[] = {"schema",    "kind",     "model", "platform",
                                        "ask",       "solver",   "seed",  "problem_hash",
                                        "decisions", "measures", "proof"};
-    const weft_doc *d, *stages;
+    const weft_doc *stages;
     weft_train_plan plan;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(weft_plan_open(path, "train", a, &d));
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(weft_plan_read_origin(d, a, &out->origin));
     WEFT_TRY(read_constraints(d, &out->constraints));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_stg.c: see instance_input.h. */
-#include "instance_input.h"
+/* fuzz_stg.c: see taskgraph_input.h. */
+#include "taskgraph_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    try_instance(data, size, "stg");
+    try_taskgraph(data, size, "stg");
     return 0;
 }

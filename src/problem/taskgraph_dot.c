@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_dot.c: task graphs in the language of Graphviz, without Graphviz.
+/* taskgraph_dot.c: task graphs in the language of Graphviz, without Graphviz.
  *
  *   graph     = ["strict"] "digraph" [id] block
  *   block     = "{" { statement [";"] } "}"
@@ -13,7 +13,7 @@
  * behind it in that block. Nodes count from where they first stand. Other attributes are skipped.
  *
  * Every byte is looked at once; blocks may nest MOST_DEPTH levels. */
-#include "instance.h"
+#include "taskgraph.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -56,7 +56,7 @@ typedef struct dot_edge {
 } dot_edge;
 
 typedef struct reader {
-    weft_instance *x;
+    weft_taskgraph *x;
     size_t at;
     int line;
     token token;
@@ -95,7 +95,7 @@ static weft_status skip_comment(reader *r)
 
     for (r->at += 2; peek(r, 0) != '*' || peek(r, 1) != '/';)
         if (take(r) < 0)
-            return weft_instance_fail(r->x, first, "this comment does not end");
+            return weft_taskgraph_fail(r->x, first, "this comment does not end");
     r->at += 2;
     return WEFT_OK;
 }
@@ -137,7 +137,7 @@ static weft_status read_quoted(reader *r, letters *to)
             continue;
         }
         if (c <= 0)
-            return weft_instance_fail(
+            return weft_taskgraph_fail(
                 r->x, first, c < 0 ? "these quotes do not end" : "there is a byte 0 in quotes");
         WEFT_PUSH(r->x->a, *to, (char)c);
     }
@@ -151,7 +151,7 @@ static weft_status read_html(reader *r, letters *to)
         int c = take(r);
 
         if (c <= 0)
-            return weft_instance_fail(r->x, first, "this '<' has no '>'");
+            return weft_taskgraph_fail(r->x, first, "this '<' has no '>'");
         depth += (c == '<') - (c == '>');
         WEFT_PUSH(r->x->a, *to, (char)c);
     } while (depth > 0);
@@ -169,7 +169,7 @@ static weft_status read_quotes(reader *r, letters *to)
         r->at++;
         WEFT_TRY(skip(r));
         if (peek(r, 0) != '"')
-            return weft_instance_fail(r->x, r->line, "expected quotes behind '+'");
+            return weft_taskgraph_fail(r->x, r->line, "expected quotes behind '+'");
     }
 }
 
@@ -223,15 +223,15 @@ static weft_status next(reader *r)
     }
     if (c == '"' || c == '<' || is_word(c) || (c == '-' && is_word(peek(r, 1))))
         return read_id(r);
-    return weft_instance_fail(r->x, r->line, isprint(c) ? "unexpected '%c'" : "unexpected byte %d",
-                              c);
+    return weft_taskgraph_fail(r->x, r->line, isprint(c) ? "unexpected '%c'" : "unexpected byte %d",
+                               c);
 }
 
 static weft_status expect(reader *r, token t, const char *what)
 {
     if (r->token != t)
-        return weft_instance_fail(r->x, r->line, "expected %s%s", what,
-                                  r->token == END ? ", the file ends" : "");
+        return weft_taskgraph_fail(r->x, r->line, "expected %s%s", what,
+                                   r->token == END ? ", the file ends" : "");
     return next(r);
 }
 
@@ -261,14 +261,14 @@ static weft_status take_value(const reader *r, const char *key, const char *text
         if (!same_word(key, keys[i]))
             continue;
         if (out->key != NULL && out->key != keys[i])
-            return weft_instance_fail(
+            return weft_taskgraph_fail(
                 r->x, r->line, "'%s' and '%s' are there, expected one of them", out->key, keys[i]);
         if (weft_unit_parse(text, is_time ? WEFT_UNIT_SECONDS : WEFT_UNIT_BYTES, true, &number) !=
                 WEFT_OK ||
             number < 0)
-            return weft_instance_fail(r->x, r->line, "'%s' is '%.*s', expected %s from 0 on",
-                                      keys[i], WEFT_SHOWN(text),
-                                      is_time ? "seconds or a time" : "a number of bytes");
+            return weft_taskgraph_fail(r->x, r->line, "'%s' is '%.*s', expected %s from 0 on",
+                                       keys[i], WEFT_SHOWN(text),
+                                       is_time ? "seconds or a time" : "a number of bytes");
         *out = (value){true, keys[i], number};
     }
     return WEFT_OK;
@@ -316,11 +316,11 @@ static weft_status read_node(reader *r, const defaults *usual, int *out)
     const char *name = r->word;
 
     if (r->token == OPEN || is_keyword(r, "subgraph"))
-        return weft_instance_fail(r->x, r->line,
-                                  "an edge of a whole block is not read: name its "
-                                  "nodes");
+        return weft_taskgraph_fail(r->x, r->line,
+                                   "an edge of a whole block is not read: name its "
+                                   "nodes");
     if (r->token == ID && *name == '\0')
-        return weft_instance_fail(r->x, r->line, "a node has an empty name");
+        return weft_taskgraph_fail(r->x, r->line, "a node has an empty name");
     *out = r->token == ID ? weft_map_get(r->index, name, strlen(name)) : -1;
     if (*out < 0 && r->token == ID) {
         *out = r->node.n;
@@ -346,13 +346,13 @@ static weft_status read_edges(reader *r, const defaults *usual, int from)
         WEFT_TRY(next(r));
         WEFT_TRY(read_node(r, usual, &to));
         if (from == to)
-            return weft_instance_fail(r->x, line, "node '%.*s' has an edge to itself",
-                                      WEFT_SHOWN(r->node.at[to].name));
+            return weft_taskgraph_fail(r->x, line, "node '%.*s' has an edge to itself",
+                                       WEFT_SHOWN(r->node.at[to].name));
         WEFT_PUSH(r->x->a, r->edge, ((dot_edge){from, to, line, bytes}));
         from = to;
     }
     if (r->token == LINE)
-        return weft_instance_fail(r->x, r->line, "'--' has no direction, expected '->'");
+        return weft_taskgraph_fail(r->x, r->line, "'--' has no direction, expected '->'");
     WEFT_TRY(read_attributes(r, NULL, &bytes));
     for (int i = first; i < r->edge.n; i++)
         r->edge.at[i].bytes = bytes;
@@ -403,13 +403,13 @@ static weft_status read_statement(reader *r, defaults *usual, int depth)
 static weft_status read_block(reader *r, defaults usual, int depth)
 {
     if (depth > MOST_DEPTH)
-        return weft_instance_fail(r->x, r->line, "blocks nest deeper than %d levels", MOST_DEPTH);
+        return weft_taskgraph_fail(r->x, r->line, "blocks nest deeper than %d levels", MOST_DEPTH);
     WEFT_TRY(expect(r, OPEN, "'{'"));
     while (r->token != CLOSE) {
         if (r->token == MARK)
             WEFT_TRY(next(r));
         else if (r->token == END)
-            return weft_instance_fail(r->x, r->line, "expected '}', the file ends");
+            return weft_taskgraph_fail(r->x, r->line, "expected '}', the file ends");
         else
             WEFT_TRY(read_statement(r, &usual, depth));
     }
@@ -424,9 +424,9 @@ static weft_status read_graph(reader *r)
     if (is_keyword(r, "strict"))
         WEFT_TRY(next(r));
     if (is_keyword(r, "graph"))
-        return weft_instance_fail(r->x, r->line, "'graph' has no directions, expected 'digraph'");
+        return weft_taskgraph_fail(r->x, r->line, "'graph' has no directions, expected 'digraph'");
     if (!is_keyword(r, "digraph"))
-        return weft_instance_fail(r->x, r->line, "expected 'digraph'");
+        return weft_taskgraph_fail(r->x, r->line, "expected 'digraph'");
     WEFT_TRY(next(r));
     if (r->token == ID) {
         r->x->name = r->word;
@@ -434,10 +434,10 @@ static weft_status read_graph(reader *r)
     }
     WEFT_TRY(read_block(r, (defaults){{0}, {0}}, 0));
     return r->token == END ? WEFT_OK
-                           : weft_instance_fail(r->x, r->line, "expected one graph and no more");
+                           : weft_taskgraph_fail(r->x, r->line, "expected one graph and no more");
 }
 
-weft_status weft_instance_dot(weft_instance *x)
+weft_status weft_taskgraph_dot(weft_taskgraph *x)
 {
     reader r = {.x = x, .line = 1, .index = weft_map_new(x->a)};
 
@@ -447,17 +447,17 @@ weft_status weft_instance_dot(weft_instance *x)
         const dot_node *v = &r.node.at[u];
 
         if (!v->time.is_given)
-            return weft_instance_fail(x, v->line,
-                                      "node '%.*s' has no time, expected one of time, runtime, "
-                                      "duration, weight, size and cost",
-                                      WEFT_SHOWN(v->name));
-        WEFT_TRY(weft_instance_add_task(x, v->line, v->name, v->time.number));
+            return weft_taskgraph_fail(x, v->line,
+                                       "node '%.*s' has no time, expected one of time, runtime, "
+                                       "duration, weight, size and cost",
+                                       WEFT_SHOWN(v->name));
+        WEFT_TRY(weft_taskgraph_add_task(x, v->line, v->name, v->time.number));
     }
     for (int i = 0; i < r.edge.n; i++) {
         const dot_edge *e = &r.edge.at[i];
 
-        weft_instance_add_edge(x, e->line, r.node.at[e->from].name, &r.node.at[e->to].name, 1,
-                               e->bytes.number);
+        weft_taskgraph_add_edge(x, e->line, r.node.at[e->from].name, &r.node.at[e->to].name, 1,
+                                e->bytes.number);
     }
     return WEFT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_wfcommons.c: workflows of WfCommons (WfFormat).
+/* taskgraph_wfcommons.c: workflows of WfCommons (WfFormat).
  *
  * 1. Up to version 1.4 `workflow.tasks` has everything; since 1.5 `workflow.specification` has tasks
  *    and files, and `workflow.execution` the run times.
@@ -9,7 +9,7 @@
  *    writes are everywhere from the start.
  *
  * Everything else in the file is ignored: what ran where, memory, cores, energy. */
-#include "instance.h"
+#include "taskgraph.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ typedef struct pair {
 } pair;
 
 typedef struct reader {
-    weft_instance *x;
+    weft_taskgraph *x;
     const weft_doc *tasks;
     int n;
     const char **name; /* [n] */
@@ -106,7 +106,7 @@ static weft_status read_task(reader *r, int u, const weft_doc *runs, const weft_
         WEFT_TRY(weft_doc_text(task, "name", &name));
         (void)weft_map_put(r->by_name, name, strlen(name), u);
     }
-    return weft_instance_add_task(r->x, task->line, r->name[u], seconds);
+    return weft_taskgraph_add_task(r->x, task->line, r->name[u], seconds);
 }
 
 static weft_status read_tasks(reader *r, const weft_doc *runs)
@@ -266,7 +266,7 @@ static void add_file_edges(const reader *r, const net *g, int u, int f)
         g->to[n++] = r->name[v];
     }
     if (n > 0)
-        weft_instance_add_edge(r->x, r->tasks->item[u]->line, r->name[u], g->to, n, r->size.at[f]);
+        weft_taskgraph_add_edge(r->x, r->tasks->item[u]->line, r->name[u], g->to, n, r->size.at[f]);
 }
 
 static void add_edges(const reader *r, const net *g, int u)
@@ -281,7 +281,7 @@ static void add_edges(const reader *r, const net *g, int u)
         if (g->has_file[v] == u + 1)
             continue;
         g->has_file[v] = u + 1; /* both parents and children may say it */
-        weft_instance_add_edge(r->x, r->tasks->item[u]->line, r->name[u], &r->name[v], 1, 0);
+        weft_taskgraph_add_edge(r->x, r->tasks->item[u]->line, r->name[u], &r->name[v], 1, 0);
     }
 }
 
@@ -299,7 +299,7 @@ static void connect(const reader *r)
         add_edges(r, &g, u);
 }
 
-weft_status weft_instance_wfcommons(weft_instance *x)
+weft_status weft_taskgraph_wfcommons(weft_taskgraph *x)
 {
     reader r = {.x = x, .by_name = weft_map_new(x->a), .files = weft_map_new(x->a)};
     const weft_doc *root, *workflow, *runs, *files;

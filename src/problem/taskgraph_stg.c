@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_stg.c: files of the Standard Task Graph Set.
+/* taskgraph_stg.c: files of the Standard Task Graph Set.
  *
  *   N [PROCESSORS]                                     '#' begins the information behind the tasks
  *   TASK  SECONDS  K  P1 .. PK                         one line per task
@@ -10,7 +10,7 @@
  * of tasks. Costs are times between two processors. Tasks are called t0, t1, ... by their numbers.
  * Kasahara Laboratory, Waseda University: format of the task graphs with and without costs, and of
  * the prototype set, whose first line names the processors. */
-#include "instance.h"
+#include "taskgraph.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 enum { MOST_DIGITS = 40, MOST_NUMBER = 1000000000 };
 
 typedef struct reader {
-    weft_instance *x;
+    weft_taskgraph *x;
     size_t at;
     int line;
     WEFT_VEC(double) number; /* of this line */
@@ -39,7 +39,7 @@ static weft_status read_number(reader *r, size_t end, double *out)
     *out = strtod(text, &rest);
     if (n > MOST_DIGITS || !isdigit((unsigned char)text[0]) || *rest != '\0' || !isfinite(*out) ||
         text[1] == 'x' || text[1] == 'X')
-        return weft_instance_fail(r->x, r->line, "'%.20s' is no number from 0 on", text);
+        return weft_taskgraph_fail(r->x, r->line, "'%.20s' is no number from 0 on", text);
     r->at += n;
     return WEFT_OK;
 }
@@ -47,7 +47,7 @@ static weft_status read_number(reader *r, size_t end, double *out)
 /* Numbers of the next line that has any; none: the file ends. */
 static weft_status next_line(reader *r)
 {
-    const weft_instance *x = r->x;
+    const weft_taskgraph *x = r->x;
 
     r->number.n = 0;
     while (r->at < x->n && r->number.n == 0) {
@@ -75,7 +75,7 @@ static weft_status next_line(reader *r)
 static weft_status whole(const reader *r, double value, const char *what, int *out)
 {
     if (value > MOST_NUMBER || value != floor(value))
-        return weft_instance_fail(r->x, r->line, "%s is %g, expected a whole number", what, value);
+        return weft_taskgraph_fail(r->x, r->line, "%s is %g, expected a whole number", what, value);
     *out = (int)value;
     return WEFT_OK;
 }
@@ -95,7 +95,7 @@ static weft_status add_link(reader *r, int task, double from, double cost, links
 
     WEFT_TRY(whole(r, from, "a predecessor", &l.from));
     if (l.from == task)
-        return weft_instance_fail(r->x, r->line, "task %d waits for itself", task);
+        return weft_taskgraph_fail(r->x, r->line, "task %d waits for itself", task);
     WEFT_PUSH(r->x->a, out->list, l);
     return WEFT_OK;
 }
@@ -106,10 +106,10 @@ static weft_status read_costs(reader *r, int task, int k, links *out)
     for (int i = 0; i < k; i++) {
         WEFT_TRY(next_line(r));
         if (r->number.n != 2)
-            return weft_instance_fail(r->x, r->line,
-                                      "task %d has %d predecessors: expected a line with one of "
-                                      "them and its cost, found %d numbers",
-                                      task, k, r->number.n);
+            return weft_taskgraph_fail(r->x, r->line,
+                                       "task %d has %d predecessors: expected a line with one of "
+                                       "them and its cost, found %d numbers",
+                                       task, k, r->number.n);
         WEFT_TRY(add_link(r, task, r->number.at[0], r->number.at[1], out));
     }
     return WEFT_OK;
@@ -125,20 +125,20 @@ static weft_status read_task(reader *r, links *out)
     int n = r->number.n, task = 0, k = 0;
 
     if (n < 3)
-        return weft_instance_fail(r->x, r->line,
-                                  "expected a task, its time and the number of its predecessors, "
-                                  "found %d number%s",
-                                  n, n == 1 ? "" : "s");
+        return weft_taskgraph_fail(r->x, r->line,
+                                   "expected a task, its time and the number of its predecessors, "
+                                   "found %d number%s",
+                                   n, n == 1 ? "" : "s");
     WEFT_TRY(whole(r, r->number.at[0], "the number of a task", &task));
     WEFT_TRY(whole(r, r->number.at[2], "the number of predecessors", &k));
-    WEFT_TRY(weft_instance_add_task(r->x, r->line, name_of(r, task), r->number.at[1]));
+    WEFT_TRY(weft_taskgraph_add_task(r->x, r->line, name_of(r, task), r->number.at[1]));
     if (n == 3)
         return read_costs(r, task, k, out);
     if (n - 3 != k && n - 3 != (int64_t)2 * k)
-        return weft_instance_fail(r->x, r->line,
-                                  "task %d has %d predecessors, expected as many numbers behind, "
-                                  "or twice as many with costs; found %d",
-                                  task, k, n - 3);
+        return weft_taskgraph_fail(r->x, r->line,
+                                   "task %d has %d predecessors, expected as many numbers behind, "
+                                   "or twice as many with costs; found %d",
+                                   task, k, n - 3);
     for (int i = 0, step = (n - 3) / k; i < k; i++)
         WEFT_TRY(add_link(r, task, r->number.at[3 + i * step],
                           step == 2 ? r->number.at[3 + i * step + 1] : 0, out));
@@ -152,14 +152,14 @@ static weft_status add_edges(const reader *r, const links *all)
         const char *from = name_of(r, l->from), *to = name_of(r, l->to);
 
         if (weft_map_get(r->x->index, from, strlen(from)) < 0)
-            return weft_instance_fail(r->x, l->line, "task %d waits for %d, which is no task",
-                                      l->to, l->from);
-        weft_instance_add_edge(r->x, l->line, from, &to, 1, l->cost);
+            return weft_taskgraph_fail(r->x, l->line, "task %d waits for %d, which is no task",
+                                       l->to, l->from);
+        weft_taskgraph_add_edge(r->x, l->line, from, &to, 1, l->cost);
     }
     return WEFT_OK;
 }
 
-weft_status weft_instance_stg(weft_instance *x)
+weft_status weft_taskgraph_stg(weft_taskgraph *x)
 {
     reader r = {.x = x};
     links all = {0};
@@ -167,10 +167,10 @@ weft_status weft_instance_stg(weft_instance *x)
 
     WEFT_TRY(next_line(&r));
     if (r.number.n < 1 || r.number.n > 2)
-        return weft_instance_fail(x, r.line,
-                                  "expected the number of tasks, found %d numbers: is this a file "
-                                  "of the Standard Task Graph Set?",
-                                  r.number.n);
+        return weft_taskgraph_fail(x, r.line,
+                                   "expected the number of tasks, found %d numbers: is this a file "
+                                   "of the Standard Task Graph Set?",
+                                   r.number.n);
     WEFT_TRY(whole(&r, r.number.at[0], "the number of tasks", &n));
     if (r.number.n == 2)
         WEFT_TRY(whole(&r, r.number.at[1], "the number of processors", &x->n_processors));
@@ -180,9 +180,9 @@ weft_status weft_instance_stg(weft_instance *x)
         WEFT_TRY(next_line(&r));
     }
     if (x->task->n < n || x->task->n > n + 2)
-        return weft_instance_fail(x, 0,
-                                  "the first line says %d tasks, expected %d to %d lines of tasks "
-                                  "with those of begin and end; found %d",
-                                  n, n, n + 2, x->task->n);
+        return weft_taskgraph_fail(x, 0,
+                                   "the first line says %d tasks, expected %d to %d lines of tasks "
+                                   "with those of begin and end; found %d",
+                                   n, n, n + 2, x->task->n);
     return add_edges(&r, &all);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance.c: task graphs of other projects as documents of weft.tasks/1.
+/* taskgraph.c: task graphs of other projects as documents of weft.tasks/1.
  *
  * 1. A reader per format lists tasks with their seconds and edges with their amounts.
  * 2. The files say nothing of machines, or little: those of the user are n processors p0, p1, ...,
@@ -9,7 +9,7 @@
  * 3. What is neither in the file nor asked for is an error, not a guess.
  *
  * Time and memory O(file + tasks * processors + processors^2). */
-#include "instance.h"
+#include "taskgraph.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -21,13 +21,13 @@ enum { MOST_TIMES = 1 << 23, MESSAGE_BYTES = 400 };
 
 typedef struct format_row {
     const char *name, *ending, *other;
-    weft_status (*read)(weft_instance *x);
+    weft_status (*read)(weft_taskgraph *x);
 } format_row;
 
 static const format_row formats[] = {
-    {"stg",       ".stg", NULL,  weft_instance_stg      },
-    {"dot",       ".dot", ".gv", weft_instance_dot      },
-    {"wfcommons", NULL,   NULL,  weft_instance_wfcommons},
+    {"stg",       ".stg", NULL,  weft_taskgraph_stg      },
+    {"dot",       ".dot", ".gv", weft_taskgraph_dot      },
+    {"wfcommons", NULL,   NULL,  weft_taskgraph_wfcommons},
 };
 
 enum { N_FORMATS = sizeof formats / sizeof *formats };
@@ -67,7 +67,7 @@ static bool is_workflow(const weft_file *f)
     return found;
 }
 
-weft_status weft_instance_format(const char *path, const char *format, const char **out)
+weft_status weft_taskgraph_format(const char *path, const char *format, const char **out)
 {
     weft_file f;
 
@@ -87,7 +87,7 @@ weft_status weft_instance_format(const char *path, const char *format, const cha
 
 /* --- what readers find ----------------------------------------------------------------------- */
 
-weft_status weft_instance_fail(const weft_instance *x, int line, const char *format, ...)
+weft_status weft_taskgraph_fail(const weft_taskgraph *x, int line, const char *format, ...)
 {
     char text[MESSAGE_BYTES];
     const weft_doc at = {.file = x->file, .line = line};
@@ -99,7 +99,7 @@ weft_status weft_instance_fail(const weft_instance *x, int line, const char *for
     return weft_doc_fail(&at, "%s", text);
 }
 
-static weft_doc *new_at(const weft_instance *x, int line, weft_doc_kind kind)
+static weft_doc *new_at(const weft_taskgraph *x, int line, weft_doc_kind kind)
 {
     weft_doc *d = weft_doc_new(x->a, kind);
 
@@ -108,7 +108,7 @@ static weft_doc *new_at(const weft_instance *x, int line, weft_doc_kind kind)
     return d;
 }
 
-static weft_doc *text_at(const weft_instance *x, int line, const char *text)
+static weft_doc *text_at(const weft_taskgraph *x, int line, const char *text)
 {
     weft_doc *d = new_at(x, line, WEFT_DOC_TEXT);
 
@@ -116,7 +116,7 @@ static weft_doc *text_at(const weft_instance *x, int line, const char *text)
     return d;
 }
 
-static weft_doc *real_at(const weft_instance *x, int line, double value)
+static weft_doc *real_at(const weft_taskgraph *x, int line, double value)
 {
     weft_doc *d = new_at(x, line, WEFT_DOC_REAL);
 
@@ -124,23 +124,23 @@ static weft_doc *real_at(const weft_instance *x, int line, double value)
     return d;
 }
 
-weft_status weft_instance_add_task(weft_instance *x, int line, const char *name, double seconds)
+weft_status weft_taskgraph_add_task(weft_taskgraph *x, int line, const char *name, double seconds)
 {
     weft_doc *d = new_at(x, line, WEFT_DOC_MAP);
 
     if (!weft_map_put(x->index, name, strlen(name), x->task->n))
-        return weft_instance_fail(x, line, "task '%.*s' is there twice", WEFT_SHOWN(name));
+        return weft_taskgraph_fail(x, line, "task '%.*s' is there twice", WEFT_SHOWN(name));
     if (!(seconds >= 0))
-        return weft_instance_fail(x, line, "task '%.*s' takes %g s, expected 0 or more",
-                                  WEFT_SHOWN(name), seconds);
+        return weft_taskgraph_fail(x, line, "task '%.*s' takes %g s, expected 0 or more",
+                                   WEFT_SHOWN(name), seconds);
     weft_doc_put(x->a, d, "name", text_at(x, line, name));
     weft_doc_put(x->a, d, "seconds", real_at(x, line, seconds));
     weft_doc_add(x->a, x->task, d);
     return WEFT_OK;
 }
 
-void weft_instance_add_edge(weft_instance *x, int line, const char *from, const char *const *to,
-                            int n, double amount)
+void weft_taskgraph_add_edge(weft_taskgraph *x, int line, const char *from, const char *const *to,
+                             int n, double amount)
 {
     weft_doc *d = new_at(x, line, WEFT_DOC_MAP), *ends = new_at(x, line, WEFT_DOC_LIST);
 
@@ -154,12 +154,12 @@ void weft_instance_add_edge(weft_instance *x, int line, const char *from, const 
 
 /* --- machines -------------------------------------------------------------------------------- */
 
-static int count_processors(const weft_instance *x, const weft_task_machines *m)
+static int count_processors(const weft_taskgraph *x, const weft_task_machines *m)
 {
     return m->n_processors > 0 ? m->n_processors : m->n_speeds > 0 ? m->n_speeds : x->n_processors;
 }
 
-static bool has_amounts(const weft_instance *x)
+static bool has_amounts(const weft_taskgraph *x)
 {
     for (int i = 0; i < x->edge->n; i++)
         if (weft_doc_get(x->edge->item[i], "amount")->real > 0)
@@ -167,7 +167,7 @@ static bool has_amounts(const weft_instance *x)
     return false;
 }
 
-static weft_status check_machines(const weft_instance *x, const weft_task_machines *m, int n)
+static weft_status check_machines(const weft_taskgraph *x, const weft_task_machines *m, int n)
 {
     if (n < 1)
         return weft_fail(WEFT_E_INPUT, "%s names no machines: add --processors N, or --speeds",
@@ -192,7 +192,7 @@ static weft_status check_machines(const weft_instance *x, const weft_task_machin
 }
 
 /* Rows of equal numbers with 0 on the diagonal. */
-static weft_doc *uniform(weft_instance *x, int n, double value)
+static weft_doc *uniform(weft_taskgraph *x, int n, double value)
 {
     weft_doc *matrix = new_at(x, 0, WEFT_DOC_LIST);
     weft_doc *usual = real_at(x, 0, value), *zero = real_at(x, 0, 0);
@@ -208,7 +208,7 @@ static weft_doc *uniform(weft_instance *x, int n, double value)
 }
 
 /* One number for each processor in the place of the seconds of a task. */
-static void spread(weft_instance *x, weft_doc *task, const weft_task_machines *m, int n)
+static void spread(weft_taskgraph *x, weft_doc *task, const weft_task_machines *m, int n)
 {
     const weft_doc *alone = weft_doc_get(task, "seconds");
     weft_doc *list = new_at(x, task->line, WEFT_DOC_LIST);
@@ -220,7 +220,7 @@ static void spread(weft_instance *x, weft_doc *task, const weft_task_machines *m
     weft_doc_set(x->a, task, "seconds", list);
 }
 
-static weft_doc *task_file(weft_instance *x, const weft_task_machines *m, int n)
+static weft_doc *task_file(weft_taskgraph *x, const weft_task_machines *m, int n)
 {
     weft_doc *d = new_at(x, 0, WEFT_DOC_MAP), *devices = new_at(x, 0, WEFT_DOC_LIST);
     double second = !x->has_bytes ? 1 : m->bytes_per_s > 0 ? 1 / m->bytes_per_s : 0;
@@ -242,38 +242,38 @@ static weft_doc *task_file(weft_instance *x, const weft_task_machines *m, int n)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-weft_status weft_instance_parse(const char *text, size_t n, const char *file, const char *name,
-                                const weft_task_machines *machines, weft_arena *a,
-                                const weft_doc **out)
+weft_status weft_taskgraph_parse(const char *text, size_t n, const char *file, const char *name,
+                                 const weft_task_machines *machines, weft_arena *a,
+                                 const weft_doc **out)
 {
-    weft_instance x = {.a = a,
-                       .text = text,
-                       .file = weft_arena_word(a, file),
-                       .n = n,
-                       .index = weft_map_new(a),
-                       .task = weft_doc_new(a, WEFT_DOC_LIST),
-                       .edge = weft_doc_new(a, WEFT_DOC_LIST)};
+    weft_taskgraph x = {.a = a,
+                        .text = text,
+                        .file = weft_arena_word(a, file),
+                        .n = n,
+                        .index = weft_map_new(a),
+                        .task = weft_doc_new(a, WEFT_DOC_LIST),
+                        .edge = weft_doc_new(a, WEFT_DOC_LIST)};
     int k = 0;
 
     while (strcmp(formats[k].name, name) != 0)
         k++;
     WEFT_TRY(formats[k].read(&x));
     if (x.task->n == 0)
-        return weft_instance_fail(&x, 0, "there are no tasks, expected at least one");
+        return weft_taskgraph_fail(&x, 0, "there are no tasks, expected at least one");
     WEFT_TRY(check_machines(&x, machines, count_processors(&x, machines)));
     *out = task_file(&x, machines, count_processors(&x, machines));
     return WEFT_OK;
 }
 
-weft_status weft_instance_read(const char *path, const char *format,
-                               const weft_task_machines *machines, weft_arena *a,
-                               const weft_doc **out)
+weft_status weft_taskgraph_read(const char *path, const char *format,
+                                const weft_task_machines *machines, weft_arena *a,
+                                const weft_doc **out)
 {
     weft_file f;
     weft_status status;
 
     WEFT_TRY(weft_file_open(path, &f));
-    status = weft_instance_parse((const char *)f.data, f.size, path, format, machines, a, out);
+    status = weft_taskgraph_parse((const char *)f.data, f.size, path, format, machines, a, out);
     weft_file_close(&f);
     return status;
 }

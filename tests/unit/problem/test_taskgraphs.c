@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_instances.c: task graphs of other projects, by hand. */
+/* test_taskgraphs.c: task graphs of other projects, by hand. */
 #include "check.h"
-#include "instance.h"
 #include "invariants.h"
+#include "taskgraph.h"
 
 #include "fixtures.h"
 
@@ -17,9 +17,9 @@ static weft_problem *read_file(const char *file, const weft_task_machines *m)
     const weft_doc *doc = NULL;
     weft_problem *p = NULL;
 
-    CHECK_OK(weft_instance_format(path, NULL, &format));
+    CHECK_OK(weft_taskgraph_format(path, NULL, &format));
     CHECK(format != NULL);
-    CHECK_OK(weft_instance_read(path, format, m, a, &doc));
+    CHECK_OK(weft_taskgraph_read(path, format, m, a, &doc));
     CHECK_OK(weft_problem_parse(doc, false, &(weft_constraints){.goal = WEFT_LATENCY}, &p));
     weft_problem_check(p);
     weft_arena_free(a);
@@ -31,7 +31,7 @@ static weft_status parse(const char *text, const char *format, const weft_task_m
     weft_arena *a = weft_arena_new();
     const weft_doc *doc = NULL;
     weft_problem *p = NULL;
-    weft_status status = weft_instance_parse(text, strlen(text), "some", format, m, a, &doc);
+    weft_status status = weft_taskgraph_parse(text, strlen(text), "some", format, m, a, &doc);
 
     if (status == WEFT_OK)
         status = weft_problem_parse(doc, false, &(weft_constraints){.goal = WEFT_LATENCY}, &p);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Task graphs of other projects from anywhere: the reader refuses them with one line or makes a
  * document of weft.tasks/1, which is refused or becomes a problem that keeps its invariants. */
-#ifndef WEFT_FUZZ_INSTANCE_INPUT_H
-#define WEFT_FUZZ_INSTANCE_INPUT_H
+#ifndef WEFT_FUZZ_TASKGRAPH_INPUT_H
+#define WEFT_FUZZ_TASKGRAPH_INPUT_H
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "instance.h"
 #include "invariants.h"
+#include "taskgraph.h"
 
 static inline void expect_one_line(void)
 {
@@ -18,7 +18,7 @@ static inline void expect_one_line(void)
         abort();
 }
 
-static inline void try_instance(const uint8_t *data, size_t size, const char *format)
+static inline void try_taskgraph(const uint8_t *data, size_t size, const char *format)
 {
     static const double speed[] = {1, 2};
     const weft_task_machines machines[] = {
@@ -32,8 +32,8 @@ static inline void try_instance(const uint8_t *data, size_t size, const char *fo
         const weft_doc *doc = NULL;
         weft_problem *p = NULL;
 
-        if (weft_instance_parse((const char *)data, size, "input", format, &machines[i], a, &doc) !=
-                WEFT_OK ||
+        if (weft_taskgraph_parse((const char *)data, size, "input", format, &machines[i], a,
+                                 &doc) != WEFT_OK ||
             weft_problem_parse(doc, false, &(weft_constraints){.goal = WEFT_LATENCY}, &p) !=
                 WEFT_OK)
             expect_one_line();
