@@ -77,6 +77,7 @@ class Timeline {
         this.laneBars = lanes;
         this.nIdle = rows.filter((row, i) => row.kind === "link" && this.isEmptyRow(i)).length;
         this.nLinks = rows.filter(row => row.kind === "link").length - this.nIdle;
+        this.nUnused = rows.filter((row, i) => row.kind !== "link" && this.isEmptyRow(i)).length;
     }
 
     isEmptyRow(row) {
@@ -86,7 +87,7 @@ class Timeline {
         return true;
     }
 
-    /* Tops of rows and lanes; links that carry nothing have no row. */
+    /* Tops of rows and lanes; links that carry nothing and devices without work have no row. */
     makeRows() {
         let top = ROW_GAP;
 
@@ -96,7 +97,7 @@ class Timeline {
         this.data.rows.forEach((row, i) => {
             const height = LANE_HEIGHT[row.kind] || 22, n = Math.max(1, row.lanes || 1);
 
-            if (row.kind === "link" && (!this.areLinksShown || this.isEmptyRow(i)))
+            if (this.isEmptyRow(i) && this.n > 0 || row.kind === "link" && !this.areLinksShown)
                 return;
             this.rowAt.set(i, this.rows.length);
             this.rows.push({row: i, top, height: n * height, each: height});
@@ -137,9 +138,11 @@ class Timeline {
     hint() {
         const idle = this.nIdle === 0 ? "" : this.nIdle === 1 ? " One link carries nothing and has no row." :
             ` ${this.nIdle} links carry nothing and have no row.`;
+        const unused = this.nUnused === 0 ? "" : this.nUnused === 1 ? " One device has no work and no row." :
+            ` ${this.nUnused} devices have no work and no row.`;
 
         return (this.data.note ? sentence(this.data.note).replace(/\.?$/, ". ") : "") + "Click into the chart, then scroll to zoom and drag to move; or Ctrl + wheel. Keys: " +
-            "\u2190 \u2192 + \u2212 0. Drag over the strip to choose a span." + idle;
+            "\u2190 \u2192 + \u2212 0. Drag over the strip to choose a span." + idle + unused;
     }
 
     tools() {

@@ -139,6 +139,40 @@ static int run(const weft_command *c, int argc, char **argv)
     return code;
 }
 
+/* weft --version [--json]. */
+static int version(int argc, char **argv)
+{
+    if (argc == 0) {
+        printf("weft %s\n", weft_version());
+        return WEFT_EXIT_DONE;
+    }
+    if (argc > 1 || strcmp(argv[0], "--json") != 0) {
+        (void)weft_fail(WEFT_E_INPUT, "unknown word '%s' behind --version, expected --json",
+                        argv[argc > 1]);
+        return complain(WEFT_EXIT_WRONG);
+    }
+    printf("{\"schema\": \"weft.version/1\", \"name\": \"weft\", \"version\": \"%s\", "
+           "\"libraries\": [\"cbc\", \"clp\", \"sqlite\"%s%s%s]}\n",
+           weft_version(),
+#ifdef WEFT_Z3
+           ", \"z3\"",
+#else
+           "",
+#endif
+#ifdef WEFT_GRAPHVIZ
+           ", \"graphviz\"",
+#else
+           "",
+#endif
+#ifdef WEFT_MPI
+           ", \"mpi\""
+#else
+           ""
+#endif
+    );
+    return WEFT_EXIT_DONE;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const weft_command *c;
@@ -147,10 +181,8 @@ static int dispatch(int argc, char **argv)
         print_usage(USUAL_WIDTH, stderr);
         return WEFT_EXIT_WRONG;
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("weft %s\n", weft_version());
-        return WEFT_EXIT_DONE;
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return version(argc - 2, argv + 2);
     if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
         strcmp(argv[1], "-h") == 0)
         return help(argc - 2, argv + 2);

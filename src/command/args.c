@@ -59,7 +59,7 @@ const weft_option *weft_command_option(const weft_command *c, const char *name)
     return o;
 }
 
-/* Values of some flags add up, with this between them; NULL: of every other the last one counts. */
+/* Values of some flags add up, with this between them; NULL: every other is said once. */
 static const char *between_repeated(const weft_option *o)
 {
     static const char *const by_comma[] = {"dim", "read", "pin"};
@@ -93,7 +93,7 @@ static weft_status set_flag(const weft_command *c, const weft_option *o, const c
 weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                            const char **operand, int *n_operands, weft_arena *a)
 {
-    bool only_operands = false;
+    bool only_operands = false, is_set[MOST_FLAGS] = {false};
 
     weft_options_default(c->options, options);
     *n_operands = 0;
@@ -122,6 +122,10 @@ weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *o
             o = NULL;
         if (o == NULL)
             return unknown_flag(c, word);
+        if (o - c->options < MOST_FLAGS && is_set[o - c->options] && between_repeated(o) == NULL)
+            return weft_fail(WEFT_E_INPUT, "flag '%.*s' is there twice", (int)strcspn(word, "="),
+                             word);
+        is_set[o - c->options < MOST_FLAGS ? o - c->options : 0] = true;
         if (o->kind == WEFT_OPTION_FLAG && equals)
             return weft_fail(WEFT_E_INPUT, "flag '%.*s' takes no value", (int)(equals - word),
                              word);
@@ -183,7 +187,7 @@ const char *weft_flag_value(const weft_option *o, const char *name)
 
     if (o->choices != NULL)
         return o->choices;
-    if (strstr(o->help, " folder") != NULL)
+    if (strstr(o->help, " folder") != NULL || strstr(o->help, " FOLDER") != NULL)
         return "FOLDER";
     for (size_t i = 0; i < sizeof known / sizeof known[0] && o->kind == WEFT_OPTION_TEXT; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -254,7 +258,9 @@ void weft_help_command(const weft_command *c, int width, FILE *to)
 {
     weft_arena *a = weft_arena_new();
 
-    fprintf(to, "usage: weft %s %s [flags]\n\n", c->name, c->operands);
+    weft_print_wrapped(to, 2, width,
+                       weft_arena_print(a, "usage: weft %s %s [flags]", c->name, c->operands));
+    fputc('\n', to);
     print_paragraphs(c->description, width, to);
     fprintf(to, "\nflags:\n");
     for (const weft_option *o = c->options; o->kind != WEFT_OPTION_END; o++) {

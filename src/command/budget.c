@@ -7,34 +7,104 @@
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
-static const double SHOW_EVERY_S = 0.1;
+static const double SHOW_EVERY_S = 0.1, TICK_EVERY_S = 1;
+
+static void print_line(weft_watch *w, double now_s)
+{
+    char limit[48], best[48], least[48], gap[32], text[240];
+    int n = snprintf(
+        text, sizeof text, "%.1f s%s%s: ", now_s - w->begin_s, isfinite(w->limit_s) ? " of " : "",
+        isfinite(w->limit_s) ? weft_unit_print(w->limit_s, WEFT_UNIT_SECONDS, limit) : "");
+
+    w->shown_s = now_s;
+    w->has_shown = true;
+    if (!isfinite(w->value))
+        snprintf(text + n, sizeof text - (size_t)n, "no plan yet");
+    else if (!(w->bound > 0))
+        snprintf(text + n, sizeof text - (size_t)n, "best %s, no bound yet",
+                 weft_unit_print(w->value, WEFT_UNIT_SECONDS, best));
+    else
+        snprintf(text + n, sizeof text - (size_t)n, "best %s, bound %s, gap %s %%",
+                 weft_unit_print(w->value, WEFT_UNIT_SECONDS, best),
+                 weft_unit_print(w->bound, WEFT_UNIT_SECONDS, least),
+                 weft_format_gap(w->value > 0 ? 1 - w->bound / w->value : 0, 2, gap));
+    weft_progress(w->host, text);
+}
 
 static void show(void *context, double value, double bound)
 {
     weft_watch *w = context;
     double now_s = weft_wall_s();
-    char best[48], least[48], gap[32], text[200];
-    int n;
 
     if (w->host->progress)
         w->host->progress(w->host->context, value, bound);
-    if (now_s - w->shown_s < SHOW_EVERY_S)
+    pthread_mutex_lock(&w->lock);
+    w->value = value;
+    w->bound = bound;
+    if (w->host->show && now_s - w->shown_s >= SHOW_EVERY_S)
+        print_line(w, now_s);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* A line each second that had none. */
+static void *tick(void *context)
+{
+    weft_watch *w = context;
+
+    pthread_mutex_lock(&w->lock);
+    while (w->is_ticking) {
+        struct timespec until;
+        double now_s;
+
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec++;
+        (void)pthread_cond_timedwait(&w->ends, &w->lock, &until);
+        now_s = weft_wall_s();
+        if (w->is_ticking && now_s - w->shown_s >= TICK_EVERY_S - SHOW_EVERY_S)
+            print_line(w, now_s);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void begin_watch(weft_watch *w, const weft_host *host, double limit_s)
+{
+    pthread_condattr_t monotonic;
+
+    *w =
+        (weft_watch){.host = host, .begin_s = weft_wall_s(), .limit_s = limit_s, .value = INFINITY};
+    w->shown_s = w->begin_s - SHOW_EVERY_S;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->ends, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* Without a thread to be had, lines come with better plans only. */
+static void start_ticker(weft_watch *w)
+{
+    sigset_t all, before;
+
+    sigfillset(&all); /* signals are for the thread of the program */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    w->is_ticking = true;
+    if (pthread_create(&w->ticker, NULL, tick, w) != 0)
+        w->is_ticking = false;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void stop_ticker(weft_watch *w)
+{
+    if (!w->is_ticking)
         return;
-    w->shown_s = now_s;
-    w->has_shown = true;
-    n = snprintf(text, sizeof text, "%.1f s: ", now_s - w->begin_s);
-    if (!isfinite(value))
-        snprintf(text + n, sizeof text - (size_t)n, "no plan yet");
-    else if (!(bound > 0))
-        snprintf(text + n, sizeof text - (size_t)n, "best %s, no bound yet",
-                 weft_unit_print(value, WEFT_UNIT_SECONDS, best));
-    else
-        snprintf(text + n, sizeof text - (size_t)n, "best %s, bound %s, gap %s %%",
-                 weft_unit_print(value, WEFT_UNIT_SECONDS, best),
-                 weft_unit_print(bound, WEFT_UNIT_SECONDS, least),
-                 weft_format_gap(value > 0 ? 1 - bound / value : 0, 2, gap));
-    weft_progress(w->host, text);
+    pthread_mutex_lock(&w->lock);
+    w->is_ticking = false;
+    pthread_cond_signal(&w->ends);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->ticker, NULL);
 }
 
 weft_status weft_budget_read(const weft_budget_flags *f, const char *usual, weft_watch *w,
@@ -55,16 +125,19 @@ weft_status weft_budget_read(const weft_budget_flags *f, const char *usual, weft
     out->stop = host->stop;
     if (host->searches)
         host->searches(host->context, true);
-    *w = (weft_watch){.host = host, .begin_s = weft_wall_s()};
+    begin_watch(w, host, out->limit_s);
     if ((host->show || host->progress) && !f->is_silent) {
         out->progress = show;
         out->context = w;
+        if (host->show)
+            start_ticker(w);
     }
     return WEFT_OK;
 }
 
 void weft_budget_wipe(weft_watch *w)
 {
+    stop_ticker(w);
     if (w->has_shown)
         weft_progress(w->host, NULL);
     w->has_shown = false;

@@ -112,6 +112,7 @@ static weft_status read_effort(explainer *x)
 
     if (flags.seed < 0)
         flags.seed = x->check.file.origin->seed;
+    flags.is_silent = true; /* it tells how many upgrades are done */
     return weft_budget_read(&flags, x->check.kind->limit, &x->watch, &x->run);
 }
 

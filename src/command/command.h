@@ -3,6 +3,7 @@
 #ifndef WEFT_COMMAND_H
 #define WEFT_COMMAND_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "base.h"
@@ -29,10 +30,13 @@ extern const weft_command *const weft_commands[];
 const weft_command *weft_command_find(const char *name);
 
 /* Reads a command line: fills the options and lists the operands. Help and version are the
- * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; a
- * text flag given twice is joined by ','. */
+ * caller's business. "-o X" is short for "--output X", "-q" for "--quiet", "-v" for "--verbose"; of
+ * flags that may be repeated the values are joined by ','. */
 WEFT_CHECKED weft_status weft_args_read(const weft_command *c, char **argv, int argc, void *options,
                                         const char **operand, int *n_operands, weft_arena *a);
+/* Can all files be written that the options name, and is none of them one that is read? */
+WEFT_CHECKED weft_status weft_outputs_check(const weft_command *c, const void *options,
+                                            const char *const *operand, int n, weft_arena *a);
 /* The option of this flag (without "--"); NULL: there is none, and the message says so. */
 const weft_option *weft_command_option(const weft_command *c, const char *name);
 /* The name of a flag without "--", written to `to`, and what stands for its value in the help. */
@@ -187,11 +191,15 @@ typedef struct weft_budget_flags {
             "number of threads; the answer does not depend on it", NULL, NULL                      \
     }
 
-/* What is shown while a search runs. */
+/* What is shown while a search runs: a line at each better plan, and one a second in between. */
 typedef struct weft_watch {
     const weft_host *host;
-    double begin_s, shown_s;
-    bool has_shown;
+    double begin_s, shown_s, limit_s;
+    double value, bound; /* the last that was told */
+    bool has_shown, is_ticking;
+    pthread_t ticker;
+    pthread_mutex_t lock; /* of all but host and limit */
+    pthread_cond_t ends;
 } weft_watch;
 
 struct weft_run;

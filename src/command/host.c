@@ -72,6 +72,8 @@ weft_status weft_command_run(const weft_command *c, const weft_host *host, char 
     weft_status status = weft_args_read(c, argument, n, options, operand, &n_operands, a);
 
     *code = WEFT_EXIT_DONE;
+    if (status == WEFT_OK)
+        status = weft_outputs_check(c, options, operand, n_operands, a);
     now = host;
     if (status == WEFT_OK)
         status = c->run(options, operand, n_operands, code);

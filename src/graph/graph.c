@@ -44,8 +44,33 @@ const char *weft_dtype_name(weft_dtype type)
     return dtype_table[type].name;
 }
 
+/* What other programs call them. */
+static const struct {
+    const char *name, *ours;
+} dtype_alias[] = {
+    {"fp16",     "f16" },
+    {"float16",  "f16" },
+    {"half",     "f16" },
+    {"fp32",     "f32" },
+    {"float32",  "f32" },
+    {"float",    "f32" },
+    {"fp64",     "f64" },
+    {"float64",  "f64" },
+    {"double",   "f64" },
+    {"bfloat16", "bf16"},
+    {"int4",     "i4"  },
+    {"int8",     "i8"  },
+    {"int16",    "i16" },
+    {"int32",    "i32" },
+    {"int64",    "i64" },
+    {"uint8",    "u8"  },
+};
+
 weft_dtype weft_dtype_find(const char *name)
 {
+    for (size_t i = 0; i < sizeof dtype_alias / sizeof *dtype_alias; i++)
+        if (strcmp(dtype_alias[i].name, name) == 0)
+            name = dtype_alias[i].ours;
     for (int i = 1; i < WEFT_N_DTYPES; i++)
         if (strcmp(dtype_table[i].name, name) == 0)
             return (weft_dtype)i;

@@ -70,17 +70,26 @@ bool weft_kind_has_solver(const weft_kind *k, const char *name)
 
 /* --- checks of plans ------------------------------------------------------------------------- */
 
-static void check_hashes(weft_wrongs *w, const weft_check_result *v)
+/* Says what has changed since the plan was made: model, platform, or else the options. Nothing else
+ * is checked then: it would be about another problem. */
+static bool has_changed(weft_wrongs *w, const weft_check_result *v)
 {
     const weft_plan_origin *o = v->file.origin;
 
-    weft_check_hash(w, weft_arena_print(w->a, "model '%s'", o->model), v->problem.model_hash,
-                    o->model_hash);
+    if (v->problem.problem_hash == o->problem_hash && v->problem.model_hash == o->model_hash &&
+        (o->platform == NULL || v->problem.platform_hash == o->platform_hash))
+        return false;
+    weft_check_hash(w,
+                    weft_arena_print(w->a, "model '%s'%s", o->model,
+                                     o->platform ? "" : ", or what is asked of it,"),
+                    v->problem.model_hash, o->model_hash);
     if (o->platform != NULL)
         weft_check_hash(w, weft_arena_print(w->a, "platform '%s'", o->platform),
                         v->problem.platform_hash, o->platform_hash);
-    weft_check_hash(w, "the problem made of model, platform and options", v->problem.problem_hash,
-                    o->problem_hash);
+    if (w->n == 0)
+        weft_check_hash(w, "what the plan was asked for (goal, limits, batch and the like)",
+                        v->problem.problem_hash, o->problem_hash);
+    return true;
 }
 
 static void check_legality(weft_wrongs *w, const weft_check_result *v)
@@ -127,7 +136,8 @@ static void check_plan(weft_wrongs *w, weft_check_result *v)
     weft_finding f = {.solver = v->file.origin->solver};
     weft_starts stated;
 
-    check_hashes(w, v);
+    if (has_changed(w, v))
+        return;
     weft_check_origin(w, v->file.origin, v);
     if (k->check_file != NULL)
         k->check_file(w, v);

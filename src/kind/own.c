@@ -88,8 +88,8 @@ static weft_status check_end(const char *name, const weft_child_end *end, double
         return weft_fail(WEFT_E_INPUT, "solver %s crashed with signal %d (%s)%s%s", name, end->code,
                          strsignal(end->code), colon, end->complaint);
     case WEFT_CHILD_LATE:
-        return weft_fail(WEFT_E_INPUT, "solver %s did not end within its time limit of %.3g s", name,
-                         limit_s);
+        return weft_fail(WEFT_E_INPUT, "solver %s did not end within its time limit of %.3g s",
+                         name, limit_s);
     case WEFT_CHILD_TOO_LOUD:
         return weft_fail(WEFT_E_INPUT, "solver %s printed more than %d MB", name, MOST_BYTES >> 20);
     case WEFT_CHILD_STOPPED:

@@ -4,6 +4,8 @@
  *   quantity = number [unit]      number = [+-] digits [. digits] [e [+-] digits]
  *   unit     = [prefix] base      prefix = f p n u m k M G T P E, or Ki Mi Gi Ti Pi for bytes
  *
+ * The Greek letter, by either of its two codes, is u as well, and a raised 2 is 2.
+ *
  * One table says which bases a unit has and which prefixes each base may take; the first base of a
  * unit is the one that is printed. Case matters: mW is not MW, a bit is not a B. Prefixes of bits,
  * flops and the rest are decimal, those with an i are powers of 1024.
@@ -32,6 +34,7 @@ static const base bases[] = {
     {WEFT_UNIT_BYTES_PER_S, true,  "B/s",    "kMGTP",  1       },
     {WEFT_UNIT_BYTES_PER_S, false, "bit/s",  "kMGTP",  8       },
     {WEFT_UNIT_BYTES_PER_S, false, "bps",    "kMGTP",  8       },
+    {WEFT_UNIT_BYTES_PER_S, true,  "Bps",    "kMGTP",  1       },
     {WEFT_UNIT_SECONDS,     false, "s",      "pnum",   1       },
     {WEFT_UNIT_SECONDS,     false, "min",    "",       1.0 / 60},
     {WEFT_UNIT_HERTZ,       false, "Hz",     "kMGT",   1       },
@@ -44,6 +47,8 @@ static const base bases[] = {
     {WEFT_UNIT_MM2,         false, "mm2",    "",       1       },
     {WEFT_UNIT_MM2,         false, "um2",    "",       1e6     },
 };
+
+enum { MOST_LETTERS = 32 }; /* of a unit: more are none */
 
 enum { N_BASES = sizeof bases / sizeof bases[0] };
 
@@ -141,6 +146,32 @@ static bool apply_prefix(const base *b, const char *text, size_t n, double *valu
     return true;
 }
 
+/* The n letters of a unit with those that keyboards lack spelled out; returns their number. */
+static size_t spell(const char *text, size_t n, char to[MOST_LETTERS])
+{
+    static const struct {
+        const char *from;
+        char to;
+    } marks[] = {
+        {"\xc2\xb5", 'u'},
+        {"\xce\xbc", 'u'},
+        {"\xc2\xb2", '2'}
+    };
+    size_t length = 0;
+
+    for (size_t i = 0; i < n && length < MOST_LETTERS; i++) {
+        to[length] = text[i];
+        for (size_t k = 0; k < sizeof marks / sizeof *marks && i + 1 < n; k++)
+            if (memcmp(text + i, marks[k].from, 2) == 0) {
+                to[length] = marks[k].to;
+                i++;
+                break;
+            }
+        length++;
+    }
+    return length;
+}
+
 /* Multiplies *value by the n letters of a unit; false if they are none of `unit`. */
 static bool apply_unit(weft_unit unit, const char *text, size_t n, double *value)
 {
@@ -162,6 +193,7 @@ weft_status weft_unit_parse(const char *text, weft_unit unit, bool is_plain_allo
 {
     const char *first = text + strspn(text, " \t"), *end = number_end(first), *suffix;
     const char *expected = example_of(unit);
+    char letters[MOST_LETTERS];
     double value;
     size_t n;
 
@@ -173,7 +205,7 @@ weft_status weft_unit_parse(const char *text, weft_unit unit, bool is_plain_allo
         ;
     if (n == 0 && unit != WEFT_UNIT_NONE && !is_plain_allowed)
         return weft_fail(WEFT_E_INPUT, "'%.60s' has no unit, expected %s", text, expected);
-    if (n > 0 && !apply_unit(unit, suffix, n, &value))
+    if (n > 0 && !apply_unit(unit, letters, spell(suffix, n, letters), &value))
         return weft_fail(WEFT_E_INPUT, "'%.60s' has the unit '%.*s', expected %s", text,
                          (int)(n < 20 ? n : 20), suffix, expected);
     if (!isfinite(value))

@@ -508,6 +508,44 @@ static void add_graph(placing *t)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+/* Has the device work, or holds it anything? In any way of a mix. */
+static bool is_used(const placing *t, const int *n_tasks, int d)
+{
+    return n_tasks[d] > 0 || t->m->busy_s[d] > 0 || t->m->peak_bytes[d] > 0;
+}
+
+/* "2 devices not used: gpu1, gpu2.", or "". */
+static const char *unused_text(placing *t, const int *n_tasks)
+{
+    enum { MOST_NAMES = 8 };
+    const char *names = "";
+    int n = 0;
+
+    for (int d = 0; d < t->p->n_devices; d++) {
+        if (is_used(t, n_tasks, d))
+            continue;
+        if (n < MOST_NAMES)
+            names = weft_arena_print(t->a, "%s%s%s", names, n ? ", " : "", t->p->device_name[d]);
+        n++;
+    }
+    if (n == 0)
+        return "";
+    return weft_arena_print(t->a, " %d device%s not used: %s%s.", n, n == 1 ? "" : "s", names,
+                            n > MOST_NAMES ? ", ..." : "");
+}
+
+static const char *device_note(placing *t, const int *n_tasks)
+{
+    const char *note = t->m->n_variants > 1 ? "Tasks are those of the longest way, times the mean "
+                                              "of all items. Load is what an item costs with "
+                                              "transfers; shares are of the time per item."
+                       : is_stream(t) ? "Load is what an item costs with transfers; shares are of "
+                                        "the time per item."
+                                      : "Shares are of the latency.";
+
+    return weft_arena_print(t->a, "%s%s", note, unused_text(t, n_tasks));
+}
+
 static void add_device_table(placing *t)
 {
     static const weft_column column[] = {
@@ -521,23 +559,19 @@ static void add_device_table(placing *t)
     };
     const weft_problem *p = t->p;
     int n_columns = (int)(sizeof column / sizeof *column) - !is_stream(t);
-    weft_doc *rows = weft_page_table(
-        &t->g,
-        &(weft_table){"devices", "Devices", "use",
-                      t->m->n_variants > 1 ? "Tasks are those of the longest way, times the "
-                                             "mean of all items. Load is what an item costs with "
-                                             "transfers; shares are of the time per item."
-                      : is_stream(t) ? "Load is what an item costs with transfers; shares are "
-                                       "of the time per item."
-                                     : "Shares are of the latency.",
-                      n_columns, column, .rank = "busy_s"});
     int *n = WEFT_NEW(t->a, int, p->n_devices);
+    weft_doc *rows;
 
     for (int u = 0; u < p->n_tasks; u++)
         n[t->plan.device[u]]++;
+    rows = weft_page_table(&t->g, &(weft_table){"devices", "Devices", "use", device_note(t, n),
+                                                n_columns, column, .rank = "busy_s"});
     for (int d = 0; d < p->n_devices; d++) {
-        weft_doc *row = weft_page_row(&t->g, rows);
+        weft_doc *row;
 
+        if (!is_used(t, n, d))
+            continue;
+        row = weft_page_row(&t->g, rows);
         weft_cell_text(&t->g, row, p->device_name[d]);
         weft_cell_int(&t->g, row, n[d]);
         weft_cell_real(&t->g, row, t->m->busy_s[d]);

@@ -21,7 +21,6 @@
 enum {
     MOST_ROWS = 16,  /* of a table */
     MOST_CHART = 32, /* rows of a chart */
-    MOST_IDLE = 12,  /* of more rows of a chart, those without work are left out */
     MOST_PARTS = 12, /* of the chain */
     MOST_NAME = 24,  /* columns of a name */
     LEAST_TEXT = 12, /* columns of a text that is cut to fit */
@@ -451,17 +450,19 @@ static bool is_busy(const chart *c, int row)
 
 static void print_rows(text *t, const chart *c)
 {
-    int n_device = 0, n = 0;
+    int n = 0, n_idle = 0;
 
-    for (int r = 0; r < c->time->rows.n; r++)
-        n_device += !is_sent(c, r);
-    for (int r = 0; r < c->time->rows.n && n < MOST_CHART; r++)
-        if (!is_sent(c, r) && (is_busy(c, r) || n_device <= MOST_IDLE)) {
+    for (int r = 0; r < c->time->rows.n; r++) {
+        if (is_sent(c, r))
+            continue;
+        n_idle += !is_busy(c, r);
+        if (is_busy(c, r) && n++ < MOST_CHART)
             print_row(t, c, r, c->time->rows.at[r].name);
-            n++;
-        }
+    }
     if (is_busy(c, c->n_rows - 1))
         print_row(t, c, c->n_rows - 1, "transfers");
+    if (n_idle > 0)
+        fprintf(t->to, "  %d device%s without work\n", n_idle, n_idle == 1 ? "" : "s");
 }
 
 static int name_columns(const weft_page_time *time)

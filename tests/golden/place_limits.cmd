@@ -13,4 +13,4 @@ run --goal throughput --deadline 73s
 grep -A5 '"limits"' "$TMP/plan.json"
 "$WEFT" check "$TMP/plan.json" | sed "s|$TMP/||"
 sed 's/"deadline_s": 74.0/"deadline_s": 60.0/' "$TMP/plan.json" >"$TMP/short.json"
-"$WEFT" check "$TMP/short.json" | sed "s|$TMP/||" | grep -v hash
+"$WEFT" check "$TMP/short.json" | sed "s|$TMP/||; s/hash is .*/hash is .../"

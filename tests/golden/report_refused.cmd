@@ -22,7 +22,8 @@ echo '{"schema": "weft.explain/1", "kind": "place", "model": "topcuoglu.json", "
 try --explain e.json
 try --compare missing.json
 # A folder that cannot be made, a page that cannot be written.
-try --csv p.json/tables
+"$WEFT" report p.json -o r.html --csv p.json/tables 2>&1
+echo "exit $?"
 "$WEFT" report p.json -o nowhere/r.html
 echo "exit $?"
 ls

@@ -313,7 +313,7 @@ static const char *change_ask(made *m, weft_rng *r)
             m->c.sharding->constraints.is_concurrent ? "sequential" : "branches";
     else
         entry(constraints, "sharing")->truth = !entry(constraints, "sharing")->truth;
-    return "the problem made of model, platform and options";
+    return "what the plan was asked for";
 }
 
 static const char *const nothing = "";
