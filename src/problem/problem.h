@@ -337,7 +337,9 @@ int64_t weft_counts_least(const weft_counts *c); /* 1: any */
 int64_t weft_counts_most(const weft_counts *c);  /* 0: any */
 static inline weft_counts weft_counts_of(int64_t value) /* 0: any */
 {
-    return (weft_counts){value > 0, {value}};
+    weft_counts c = {value > 0, {value}};
+
+    return c;
 }
 /* Reads "auto", or numbers from 1 with commas between them; `name` is that of the flag. */
 WEFT_CHECKED weft_status weft_counts_read(const char *name, const char *text, weft_counts *to);
