@@ -156,6 +156,24 @@ static const weft_block_cost *draw_cost(int n, double speed, int width, int64_t 
     return c;
 }
 
+/* The same with less to keep, and other times. */
+static const weft_block_cost *draw_sequence_cost(int n, const weft_block_cost *plain, weft_rng *r,
+                                                 weft_arena *a)
+{
+    weft_block_cost *c = weft_arena_copy(a, plain, sizeof *c * (size_t)n);
+
+    for (int u = 0; u < n; u++) {
+        c[u].forward_s *= 0.8 + 0.1 * weft_rng_below(r, 4);
+        c[u].compute_s *= 0.8;
+        c[u].memory_s *= 0.8;
+        for (int k = 0; k < WEFT_N_RECOMPUTES; k++)
+            c[u].stash_bytes[k] *= 0.5;
+        c[u].again_s[WEFT_KEEP_SOME] = 0.25 * c[u].forward_s;
+        c[u].again_s[WEFT_KEEP_NONE] = c[u].forward_s;
+    }
+    return c;
+}
+
 static const weft_block_state *draw_state(const weft_blocks *u, int width, weft_rng *r,
                                           weft_arena *a)
 {
@@ -187,6 +205,7 @@ static weft_train_constraints draw_ask(weft_rng *r)
 
     constraints.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
     constraints.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
+    constraints.sps = weft_rng_below(r, 2) ? 1 : 2 + (unsigned)weft_rng_below(r, 2);
     if (weft_rng_below(r, 2)) /* several levels of ZeRO */
         constraints.zeros |= 1u << weft_rng_below(r, 4) | 1u << weft_rng_below(r, 4);
     weft_train_settle_zero(&constraints);
@@ -241,6 +260,7 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
     small_training d = {.machines = draw_machines(r), .arena = a};
     const weft_block_cost *cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
     const weft_block_state *state[MOST_CLASSES * N_WIDTHS * N_SHARES];
+    const weft_block_cost *sequence_cost[MOST_CLASSES * N_WIDTHS * N_SHARES] = {NULL};
     weft_train_problem_spec s = {.name = "small",
                                  .blocks = draw_units(is_dag, most_units, r, a),
                                  .constraints = draw_ask(r),
@@ -249,7 +269,9 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
                                  .width = widths,
                                  .share = shares,
                                  .cost = cost,
-                                 .state = state};
+                                 .state = state,
+                                 .sequence_cost = sequence_cost,
+                                 .sequence_state = state};
 
     s.platform = d.platform = platform_of(&d.machines, a);
     for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES;
@@ -261,6 +283,10 @@ small_training draw_small_training(bool is_dag, int most_units, weft_rng *r)
         if (t == 0 || weft_rng_below(r, 8))
             cost[t] = draw_cost(s.blocks.n_blocks, t < N_WIDTHS * N_SHARES ? 2 : 1,
                                 widths[t / N_SHARES % N_WIDTHS], shares[t % N_SHARES], r, a);
+    for (int t = 0; t < MOST_CLASSES * N_WIDTHS * N_SHARES; t++) /* one device has no tensor cuts */
+        sequence_cost[t] = t / N_SHARES % N_WIDTHS == 0 || cost[t] == NULL
+                               ? cost[t]
+                               : draw_sequence_cost(s.blocks.n_blocks, cost[t], r, a);
     draw_exact(&s, r);
     CHECK_OK(weft_train_problem_make(&s, &d.training));
     return d;
@@ -276,26 +302,17 @@ static void slow_down(weft_block_cost *c, double factor)
         c->again_s[r] *= factor;
 }
 
-small_training vary_small_training(const small_training *s, const small_machines *m,
-                                   const weft_train_constraints *constraints,
-                                   const double factor[2])
+/* Tables of a problem without variants, with the seconds of each class by a factor. */
+typedef struct tables {
+    const weft_block_cost **cost;
+    const weft_block_state **state;
+} tables;
+
+static tables vary_tables(const weft_train_problem *p, const double factor[2], weft_arena *a)
 {
-    const weft_train_problem *p = s->training;
-    weft_arena *a = weft_arena_new();
     int n = p->blocks.n_blocks, n_tables = p->cluster->n_classes * p->n_widths * p->n_shares;
-    const weft_block_cost **cost = WEFT_NEW(a, const weft_block_cost *, n_tables);
-    const weft_block_state **state = WEFT_NEW(a, const weft_block_state *, n_tables);
-    small_training d = {.machines = *m, .platform = platform_of(m, a), .arena = a};
-    weft_train_problem_spec t = {.name = p->name,
-                                 .platform = d.platform,
-                                 .blocks = p->blocks,
-                                 .constraints = *constraints,
-                                 .n_widths = p->n_widths,
-                                 .n_shares = p->n_shares,
-                                 .width = p->width,
-                                 .share = p->share,
-                                 .cost = cost,
-                                 .state = state};
+    tables t = {WEFT_NEW(a, const weft_block_cost *, n_tables),
+                WEFT_NEW(a, const weft_block_state *, n_tables)};
 
     for (int i = 0; i < n_tables; i++) {
         weft_block_cost *c;
@@ -303,13 +320,44 @@ small_training vary_small_training(const small_training *s, const small_machines
 
         if (p->cost[i] == NULL)
             continue;
-        cost[i] = c = weft_arena_copy(a, p->cost[i], sizeof *c * (size_t)n);
-        state[i] = held = weft_arena_copy(a, p->state[i], sizeof *held * (size_t)n);
+        t.cost[i] = c = weft_arena_copy(a, p->cost[i], sizeof *c * (size_t)n);
+        t.state[i] = held = weft_arena_copy(a, p->state[i], sizeof *held * (size_t)n);
         for (int u = 0; u < n; u++) {
             slow_down(&c[u], factor[i / p->n_shares / p->n_widths]);
             held[u].update_s *= factor[i / p->n_shares / p->n_widths];
         }
     }
+    return t;
+}
+
+small_training vary_small_training(const small_training *s, const small_machines *m,
+                                   const weft_train_constraints *constraints,
+                                   const double factor[2])
+{
+    const weft_train_problem *p = s->training;
+    weft_arena *a = weft_arena_new();
+    small_training d = {.machines = *m, .platform = platform_of(m, a), .arena = a};
+    tables by[2] = {
+        {NULL, NULL}
+    };
+    weft_train_problem_spec t = {.name = p->name,
+                                 .platform = d.platform,
+                                 .blocks = p->blocks,
+                                 .constraints = *constraints,
+                                 .n_widths = p->n_widths,
+                                 .n_shares = p->n_shares,
+                                 .width = p->width,
+                                 .share = p->share};
+
+    for (int i = 0; i < weft_train_n_variants(p); i++) {
+        const weft_train_problem *one = weft_train_variant_at(p, i);
+
+        by[one->is_sequence] = vary_tables(one, factor, a);
+    }
+    t.cost = by[0].cost;
+    t.state = by[0].state;
+    t.sequence_cost = by[1].cost;
+    t.sequence_state = by[1].state;
     CHECK_OK(weft_train_problem_make(&t, &d.training));
     return d;
 }
@@ -758,19 +806,20 @@ static double best_of(const weft_train_problem *p, weft_arena *a)
     return b.best_s;
 }
 
-/* Level by level, each as a problem that allows nothing else. */
+/* Variant by variant, each as a problem that allows nothing else; every level of ZeRO that is allowed
+ * has one without, or with, sequence parallelism. */
 double brute_train(const weft_train_problem *p, weft_arena *a)
 {
+    unsigned seen[2] = {0};
     double best_s = INFINITY;
 
-    for (int level = 0; level <= WEFT_MOST_ZERO; level++) {
-        weft_train_problem one = *p;
+    for (int i = 0; i < weft_train_n_variants(p); i++) {
+        const weft_train_problem *one = weft_train_variant_at(p, i);
 
-        if (!(p->constraints.zeros >> level & 1))
-            continue;
-        one.n_variants = 0;
-        one.constraints.zero = level;
-        best_s = fmin(best_s, best_of(&one, a));
+        seen[one->is_sequence] |= 1u << one->constraints.zero;
+        best_s = fmin(best_s, best_of(one, a));
     }
+    for (int i = 0; i < 2; i++)
+        CHECK(seen[i] == (p->constraints.sps >> i & 1 ? p->constraints.zeros : 0));
     return best_s;
 }

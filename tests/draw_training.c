@@ -165,13 +165,16 @@ drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
                                  .width = widths,
                                  .share = shares,
                                  .cost = cost,
-                                 .state = state};
+                                 .state = state,
+                                 .sequence_cost = cost,
+                                 .sequence_state = state};
 
     s.constraints = (weft_train_constraints){
         .batch = weft_rng_below(r, 2) ? 12 : 24,
         .schedules = (1u << WEFT_N_SCHEDULES) - 1,
         .recomputes = (1u << WEFT_N_RECOMPUTES) - 1,
         .most_chunks = 4,
+
         .zero = constraints->zero,
         .zeros = constraints->zeros != 0 ? constraints->zeros : 1u << constraints->zero};
     for (int i = 0; i < 2 * N_WIDTHS * N_SHARES; i++)
@@ -205,7 +208,9 @@ weft_train_problem_spec draw_spec(const drawn_training *d)
                                      .width = p->width,
                                      .share = p->share,
                                      .cost = p->cost,
-                                     .state = p->state};
+                                     .state = p->state,
+                                     .sequence_cost = p->cost,
+                                     .sequence_state = p->state};
 }
 
 /* --- plans ----------------------------------------------------------------------------------- */

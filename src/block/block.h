@@ -187,6 +187,7 @@ typedef struct weft_block_request {
     int width;
     weft_link_cost inside;
     weft_recipe recipe;
+    bool is_sequence; /* sequence parallelism (block_sequence.c) */
 } weft_block_request;
 
 bool weft_block_costs(const weft_block_request *request, weft_arena *scratch, weft_block_cost *cost,

@@ -39,7 +39,11 @@ static void add_operand(const weft_block_part *p, const int *state, const bool *
     int from = weft_block_maker(p, i, k);
     double forward = 0, backward = 0;
 
-    if (from >= 0) {
+    if (weft_block_is_exchanged(p, state, i, k)) {
+        weft_block_exchange_s(p, state, i, k, &forward, &backward);
+        if (from < 0 || !weft_block_is_kept_step(p->net, p->step[from].step))
+            cost->again_s[WEFT_KEEP_SOME] += forward;
+    } else if (from >= 0) {
         const weft_block_choice *maker = &p->step[from].choice[state[from]];
 
         forward = weft_block_edge_s(p, i, k, maker, to);
@@ -55,6 +59,20 @@ static void add_operand(const weft_block_part *p, const int *state, const bool *
     cost->backward_collective_s += backward;
 }
 
+/* What a step leaves for other units. */
+static void add_border(const weft_block_part *p, const int *state, int i, weft_block_cost *cost)
+{
+    double forward, backward;
+
+    weft_block_border_s(p, state, i, &forward, &backward);
+    cost->forward_s += forward;
+    cost->forward_collective_s += forward;
+    cost->backward_s += backward;
+    cost->backward_collective_s += backward;
+    if (!weft_block_is_kept_step(p->net, p->step[i].step))
+        cost->again_s[WEFT_KEEP_SOME] += forward;
+}
+
 static void add_seconds(const weft_block_part *p, const int *state, const bool *is_merged,
                         weft_block_cost *cost, double *update_s)
 {
@@ -66,9 +84,10 @@ static void add_seconds(const weft_block_part *p, const int *state, const bool *
             cost->again_s[WEFT_KEEP_SOME] += c->forward_s + c->forward_collective_s;
         for (int k = 0; k < weft_block_step_at(p, i)->n_operands; k++)
             add_operand(p, state, is_merged, i, k, cost);
+        add_border(p, state, i, cost);
     }
     for (int e = 0; e < p->n_entries; e++)
-        if (is_merged[e]) {
+        if (is_merged[e] && !weft_block_in_parts(p, p->entry[e].tensor)) {
             cost->backward_s += p->entry[e].merged_s;
             cost->backward_collective_s += p->entry[e].merged_s;
         }
@@ -88,6 +107,7 @@ bool weft_block_solve(const weft_cost_net *n, int block, weft_arena *a, weft_blo
     out->state = WEFT_NEW(a, int, p->n_steps + 1);
     out->is_merged = WEFT_NEW(a, bool, p->n_entries + 1);
     weft_block_choose(p, a, out->state, out->is_merged);
+    weft_block_sequence(p, out->state);
     add_seconds(p, out->state, out->is_merged, cost, &hold->update_s);
     weft_block_memory(p, out->state, cost);
     weft_block_hold(p, out->state, hold);

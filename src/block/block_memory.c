@@ -86,7 +86,7 @@ static bool is_unheld(const memory *m, int tensor)
                                           : weft_block_is_score(m->p->net, tensor);
 }
 
-/* Bytes of results on the fullest member; what enters is whole. */
+/* Bytes of results on the fullest member; what enters is whole, or in parts of the sequence. */
 static void find_bytes(memory *m)
 {
     const weft_block_part *p = m->p;
@@ -99,7 +99,8 @@ static void find_bytes(memory *m)
                 int root = p->net->root[s->operand[k].tensor];
 
                 m->room->root[s->operand[k].tensor] = root;
-                m->room->bytes[root] = (double)m->g->tensor[root].bytes;
+                m->room->bytes[root] = (double)m->g->tensor[root].bytes /
+                                       (weft_block_in_parts(p, root) ? p->net->request->width : 1);
             }
         for (int k = 0; k < s->n_results; k++) {
             int t = s->result[k];
@@ -115,6 +116,21 @@ static void find_bytes(memory *m)
     }
 }
 
+/* Bytes of an operand in parts that are gathered for its step. */
+static double gathered_bytes(const memory *m, int place, int operand)
+{
+    int tensor = weft_block_step_at(m->p, place)->operand[operand].tensor;
+    const weft_layout *need = &chosen(m, place)->need[operand];
+    weft_layout parts;
+
+    if (!weft_block_is_exchanged(m->p, m->state, place, operand))
+        return 0;
+    parts = weft_block_parts(m->p, tensor);
+    return weft_layout_within(need, &parts)
+               ? 0
+               : weft_block_element_bytes(m->p, tensor) * (double)weft_layout_most(need);
+}
+
 /* Bytes of an operand that its step holds besides what the maker has. */
 static double copy_bytes(const memory *m, int place, int operand)
 {
@@ -122,6 +138,8 @@ static double copy_bytes(const memory *m, int place, int operand)
     const weft_layout *need = &chosen(m, place)->need[operand];
     int from = weft_block_maker(m->p, place, operand);
 
+    if (weft_block_is_exchanged(m->p, m->state, place, operand))
+        return gathered_bytes(m, place, operand);
     if (from < 0 || weft_block_edge_s(m->p, place, operand, chosen(m, from), chosen(m, place)) <= 0)
         return 0;
     return weft_block_element_bytes(m->p, x->tensor) * (double)weft_layout_most(need);
@@ -167,7 +185,8 @@ static void keep_all(memory *m)
         const weft_step *s = weft_block_step_at(m->p, i);
 
         for (int k = 0; k < s->n_operands; k++)
-            if (is_read_again(m, s, &s->operand[k]))
+            if (is_read_again(m, s, &s->operand[k]) &&
+                !weft_block_is_exchanged(m->p, m->state, i, k))
                 m->room->more[m->room->root[s->operand[k].tensor]] += copy_bytes(m, i, k);
     }
 }
@@ -482,6 +501,21 @@ static void clean_room(const memory *m)
     }
 }
 
+/* What is gathered once more for backward: the most of any step. */
+static double most_gathered(const memory *m)
+{
+    double most = 0;
+
+    for (int i = 0; i < m->p->n_steps; i++) {
+        double sum = 0;
+
+        for (int k = 0; k < weft_block_step_at(m->p, i)->n_operands; k++)
+            sum += gathered_bytes(m, i, k);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
 void weft_block_memory(const weft_block_part *p, const int *state, weft_block_cost *cost)
 {
     memory m = {.p = p, .g = p->net->graph, .state = state, .room = p->net->room};
@@ -497,7 +531,7 @@ void weft_block_memory(const weft_block_part *p, const int *state, weft_block_co
     find_last(&m);
     for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES && has_backward(&m); r++)
         mask[r] = mask_bytes(&m, r);
-    backward = backward_peak(&m);
+    backward = backward_peak(&m) + most_gathered(&m);
     again = fmax(backward, forward_peak(&m, WEFT_KEEP_ALL));
     for (weft_recompute r = WEFT_KEEP_ALL; r < WEFT_N_RECOMPUTES; r++) {
         double more = rebuilt(&m, r) + mask[WEFT_KEEP_ALL] - mask[r];

@@ -452,7 +452,7 @@ static int n_notes(const weft_block_part *p)
     return p->net->log != NULL ? p->net->log->note.n : 0;
 }
 
-static bool price_choice(const weft_block_part *p, int v, weft_block_choice *c)
+bool weft_block_price(const weft_block_part *p, int v, weft_block_choice *c)
 {
     c->first_note = n_notes(p);
     if (!add_nodes(p, v, c) || !add_weights(p, v, c) || !add_results(p, v, c))
@@ -491,7 +491,7 @@ bool weft_block_part_new(const weft_cost_net *n, int block, weft_arena *a, weft_
         weft_block_list_choices(out, s);
         n_plain = s->n_choices;
         for (int k = 0; k < n_plain; k++)
-            if (!price_choice(out, s->step, &s->choice[k]))
+            if (!weft_block_price(out, s->step, &s->choice[k]))
                 return false;
         weft_block_list_merged(out, s);
         for (int k = n_plain; k < s->n_choices; k++)

@@ -82,10 +82,11 @@ double weft_layout_sum_s(const weft_layout *from, const weft_layout *to, double 
 /* How a forward step is cut, with its gradients. */
 typedef struct weft_block_choice {
     weft_split split;
-    bool is_by_part; /* a Split whose results are each cut into as many blocks as there are members
+    bool is_by_part;  /* a Split whose results are each cut into as many blocks as there are members
                       */
-    bool has_sums;   /* members combine sums or statistics */
-    bool is_merged;  /* gradients of the result are added up before members sum them */
+    bool has_sums;    /* members combine sums or statistics */
+    bool is_sequence; /* what it leaves lies in parts of the sequence */
+    bool is_merged;   /* gradients of the result are added up before members sum them */
     const weft_layout *need, *weight, *result; /* [operands], [weights], [results] of the step */
     double forward_s, forward_collective_s;    /* the second is not part of the first */
     double backward_s, backward_collective_s;  /* gradients that enter or leave the unit included */
@@ -181,6 +182,25 @@ typedef struct weft_block_solved {
 } weft_block_solved;
 bool weft_block_solve(const weft_cost_net *n, int block, weft_arena *a, weft_block_solved *out,
                       weft_block_cost *cost, weft_block_state *hold);
+
+/* --- sequence parallelism (block_sequence.c) -------------------------------------------------- */
+
+/* Does what crosses between units, or is made by a step in parts, lie in parts of the sequence? */
+bool weft_block_in_parts(const weft_block_part *p, int tensor);
+weft_layout weft_block_parts(const weft_block_part *p, int tensor); /* these parts */
+/* Steps that are done in parts get one more choice each, and their state is that. Does nothing unless
+ * the request asks for it. */
+void weft_block_sequence(weft_block_part *p, int *state);
+/* Is the operand there in parts, so that its seconds are those of weft_block_exchange_s? */
+bool weft_block_is_exchanged(const weft_block_part *p, const int *state, int place, int operand);
+/* Gathering it for all that read it, and scattering its gradient; counted where it is read first. */
+void weft_block_exchange_s(const weft_block_part *p, const int *state, int place, int operand,
+                           double *forward_s, double *backward_s);
+/* Seconds more (or less, if negative) of a step's results that leave the unit in parts. */
+void weft_block_border_s(const weft_block_part *p, const int *state, int place, double *forward_s,
+                         double *backward_s);
+/* A choice with layouts gets its costs; false: an operator is not supported. */
+bool weft_block_price(const weft_block_part *p, int v, weft_block_choice *c);
 
 /* --- memory ---------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@ typedef struct train_options {
     weft_budget_flags effort;
     const char *on, *objective, *solver, *schedule, *recompute, *output, *trace, *report, *exactly;
     int64_t microbatch, width, replicas, stages, chunks;
-    const char *tp, *pp, *dp, *mbs, *zero, *recipe;
+    const char *tp, *pp, *dp, *sp, *mbs, *zero, *recipe;
     double memory_margin;
     bool split_moments, json, quiet, verbose;
     struct {
@@ -32,10 +32,11 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
-    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero; what is left out is searched (see the examples)", "", NULL},
+    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero, sp; what is left out is searched (see the examples)", "", NULL},
     {WEFT_TEXT(train_options, tp), 0, 0, 0, "tensor-parallel width of the stages: auto, a number, or several (1,2,4)", "auto", NULL},
     {WEFT_TEXT(train_options, pp), 0, 0, 0, "number of pipeline stages: auto, a number, or several", "auto", NULL},
     {WEFT_TEXT(train_options, dp), 0, 0, 0, "number of replicas of every stage: auto, a number, or several", "auto", NULL},
+    {WEFT_TEXT(train_options, sp), 0, 0, 0, "sequence parallelism beside tensor parallelism: on, off, or auto: the better of both", "off", "off|on|auto"},
     {WEFT_TEXT(train_options, mbs), 0, 0, 0, "samples per microbatch and replica (--microbatch is over all replicas): auto, a number, or several", "auto", NULL},
     {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP); several of these (1,3), or auto: the best of all", "0", NULL},
     {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
@@ -179,6 +180,11 @@ static weft_status read_words(const char *flag, const char *text, const char *(*
     return WEFT_OK;
 }
 
+static const char *sp_word(int i)
+{
+    return i == 0 ? "off" : "on";
+}
+
 static const char *zero_word(int i)
 {
     static const char *const words[] = {"0", "1", "2", "3"};
@@ -218,6 +224,9 @@ static weft_status read_exactly(const train_options *o, weft_train_constraints *
     if (strcmp(o->zero, "0") != 0 && !(asked.zeros & out->zeros))
         return weft_fail(WEFT_E_INPUT, "--zero %s contradicts --exactly, which says zero=%d",
                          o->zero, out->zero);
+    if (strcmp(o->sp, "off") != 0 && !(asked.sps & out->sps))
+        return weft_fail(WEFT_E_INPUT, "--sp %s contradicts --exactly, which says sp=%d", o->sp,
+                         out->sps == 2);
     if (!(asked.schedules & out->schedules))
         return weft_fail(WEFT_E_INPUT, "--schedule %s contradicts --exactly %s", o->schedule,
                          o->exactly);
@@ -267,6 +276,7 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
     WEFT_TRY(read_words("--recompute", o->recompute, recompute_word, WEFT_N_RECOMPUTES,
                         &out->recomputes));
     WEFT_TRY(read_zero(o, out));
+    WEFT_TRY(read_words("--sp", o->sp, sp_word, 2, &out->sps));
     if (*o->exactly != '\0')
         WEFT_TRY(read_exactly(o, out));
     if (o->microbatch > 0 && o->flags.batch % o->microbatch != 0)

@@ -357,7 +357,8 @@ typedef struct weft_train_constraints {
     int most_stages;     /* 0: any */
     int most_chunks;     /* of a stage, interleaved */
     int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS; of several the lowest */
-    unsigned zeros;      /* allowed levels: bits 1 << level; 0: `zero` alone */
+    unsigned zeros;      /* allowed levels: bits 1 << level; 0: `zero` alone (as 1 << zero) */
+    unsigned sps;        /* sequence parallelism: bits 1 << (0 without, 1 with); 0: without */
     /* In the words of Megatron. */
     weft_counts tp;  /* tensor widths of stages */
     weft_counts pp;  /* stages */
@@ -372,7 +373,7 @@ typedef struct weft_train_constraints {
  * most once, what is left out stays as it is. `flag` names the text in messages. */
 WEFT_CHECKED weft_status weft_train_exactly(const char *flag, const char *text,
                                             weft_train_constraints *to);
-/* The lowest of the allowed levels becomes `zero`. */
+/* The lowest of the allowed levels becomes `zero`; what is not said becomes the usual. */
 void weft_train_settle_zero(weft_train_constraints *x);
 /* What is wrong, contradictory, or impossible on this cluster with these units, is an error that
  * says why. NULL: not looked at. */
@@ -400,8 +401,9 @@ typedef struct weft_train_problem {
     const weft_block_cost *const *cost_sum;   /* [tables][n_cuts] */
     const weft_block_state *const *state;     /* [tables][n_units]; NULL: as above */
     const weft_block_state *const *state_sum; /* [tables][n_cuts] */
-    /* What a plan decides once, for all its stages (the level of ZeRO), as problems that leave one
-     * choice each; plans say which one they are of. 0: there is one choice, this problem. Tables
+    bool is_sequence;                         /* tensor cuts with sequence parallelism */
+    /* What a plan decides once, for all its stages (the level of ZeRO, sequence parallelism), as
+     * problems that leave one choice each; plans say which one they are of. 0: there is one choice, this problem. Tables
      * above are those of the first. */
     int n_variants;
     const struct weft_train_problem *const *variant;
@@ -448,6 +450,9 @@ typedef struct weft_train_problem_spec {
     const int64_t *share;
     const weft_block_cost *const *cost;   /* [tables][n_units] */
     const weft_block_state *const *state; /* [tables][n_units] */
+    /* The same with sequence parallelism; needed where the constraints allow it. */
+    const weft_block_cost *const *sequence_cost;
+    const weft_block_state *const *sequence_state;
 } weft_train_problem_spec;
 
 WEFT_CHECKED weft_status weft_train_problem_make(const weft_train_problem_spec *s,

@@ -116,6 +116,7 @@ static const key keys[] = {
     {"recompute", FIELD(recomputes), WORD,   0, WEFT_N_RECOMPUTES, recompute_word},
     {"chunks",    FIELD(chunks),     COUNT,  1, MOST,              NULL          },
     {"zero",      FIELD(zeros),      LEVEL,  0, WEFT_MOST_ZERO,    NULL          },
+    {"sp",        FIELD(sps),        LEVEL,  0, 1,                 NULL          },
 };
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
@@ -174,7 +175,7 @@ weft_status weft_train_exactly(const char *flag, const char *text, weft_train_co
         if (i < 0 || *equals != '=')
             return weft_fail(WEFT_E_INPUT,
                              "%s: '%.*s', expected KEY=VALUE with tp, pp, dp, mbs, schedule, "
-                             "recompute, chunks or zero",
+                             "recompute, chunks, zero or sp",
                              flag, (int)(end - at), at);
         if (seen >> i & 1)
             return weft_fail(WEFT_E_INPUT, "%s: %s is given twice", flag, keys[i].name);
@@ -191,8 +192,10 @@ weft_status weft_train_exactly(const char *flag, const char *text, weft_train_co
 
 void weft_train_settle_zero(weft_train_constraints *x)
 {
+    if (x->sps == 0)
+        x->sps = 1;
     if (x->zeros == 0)
-        return;
+        x->zeros = 1u << x->zero;
     for (x->zero = 0; !(x->zeros >> x->zero & 1);)
         x->zero++;
 }
@@ -260,6 +263,9 @@ static weft_status check_limits(const weft_train_constraints *x)
                          x->memory_margin);
     if (x->zero < 0 || x->zero > WEFT_MOST_ZERO)
         return weft_fail(WEFT_E_INPUT, "zero=%d, expected 0 to %d", x->zero, WEFT_MOST_ZERO);
+    if (x->sps > 3)
+        return weft_fail(WEFT_E_INPUT, "sp: bits 0x%x, expected without (1), with (2) or both (3)",
+                         x->sps);
     if (x->zeros >> (WEFT_MOST_ZERO + 1) != 0 || (x->zeros != 0 && !(x->zeros >> x->zero & 1)))
         return weft_fail(WEFT_E_INPUT, "zero: levels 0x%x are allowed, the lowest is not %d",
                          x->zeros, x->zero);

@@ -74,13 +74,15 @@ static weft_counts levels_of(unsigned bits)
 
 static void put_exact(const weft_train_constraints *constraints, weft_doc *to, weft_arena *a)
 {
-    const weft_counts levels = levels_of(constraints->zeros);
+    const weft_counts levels = levels_of(constraints->zeros), sps = levels_of(constraints->sps);
 
     for (int i = 0; i < N_EXACT; i++)
         put_counts((const weft_counts *)(const void *)((const char *)constraints + exact[i].offset),
                    exact[i].key, to, a);
     if (constraints->chunks > 0)
         weft_put_int(a, to, "chunks", constraints->chunks);
+    if (constraints->sps > 1)
+        put_counts(&sps, "sp", to, a);
     if (levels.n > 1)
         put_counts(&levels, "zero", to, a);
     else if (constraints->zero > WEFT_ZERO_MOMENTS)
@@ -193,8 +195,10 @@ static weft_doc *decisions_doc(const weft_train_problem *p, const weft_train_pla
 
     weft_put_text(a, d, "schedule", weft_schedule_name(plan->schedule));
     weft_put_int(a, d, "microbatch", plan->microbatch);
-    if (p->n_variants > 0)
+    if ((p->constraints.zeros & (p->constraints.zeros - 1)) != 0)
         weft_put_int(a, d, "zero", weft_train_variant(p, plan)->constraints.zero);
+    if (p->constraints.sps == 3)
+        weft_put_int(a, d, "sp", weft_train_variant(p, plan)->is_sequence);
     for (int i = 0; i < plan->n_stages; i++)
         weft_doc_add(a, stages, stage_doc(p, plan, i, a));
     weft_doc_put(a, d, "stages", stages);
@@ -315,6 +319,9 @@ static weft_status read_levels(const weft_doc *d, weft_train_constraints *out)
 {
     weft_counts levels;
 
+    WEFT_TRY(read_counts(d, "sp", 0, 1, &levels));
+    for (int i = 0; i < levels.n; i++)
+        out->sps |= 1u << levels.at[i];
     WEFT_TRY(read_counts(d, "zero", 0, WEFT_MOST_ZERO, &levels));
     if (levels.n == 0)
         return WEFT_OK;
@@ -348,9 +355,9 @@ static weft_status read_exact(const weft_doc *d, weft_train_constraints *out)
 static weft_status read_constraints(const weft_doc *plan, weft_train_constraints *out)
 {
     static const char *const keys[] = {
-        "batch",       "microbatch",  "schedules",     "recompute", "most_width",   "most_replicas",
-        "most_stages", "most_chunks", "split_moments", "tp",        "pp",           "dp",
-        "mbs",         "chunks",      "zero",          "recipe",    "memory_margin"};
+        "batch",       "microbatch",  "schedules",     "recompute", "most_width", "most_replicas",
+        "most_stages", "most_chunks", "split_moments", "tp",        "pp",         "dp",
+        "mbs",         "chunks",      "zero",          "sp",        "recipe",     "memory_margin"};
     const weft_doc *d, *split;
 
     WEFT_TRY(weft_doc_need(plan, "ask", WEFT_DOC_MAP, &d));
@@ -449,13 +456,13 @@ static weft_status read_stage(const weft_doc *d, weft_stage *out, const weft_doc
 /* The head of the decisions and the form of the rest. */
 static weft_status read_decisions(const weft_doc *d, weft_train_plan *out, const weft_doc **stages)
 {
-    static const char *const keys[] = {"schedule", "microbatch", "zero", "stages"};
+    static const char *const keys[] = {"schedule", "microbatch", "zero", "sp", "stages"};
     const weft_doc *devices, *chunks = NULL;
     weft_stage stage;
     int schedule;
 
     *out = (weft_train_plan){0};
-    WEFT_TRY(weft_doc_known_keys(d, keys, 4));
+    WEFT_TRY(weft_doc_known_keys(d, keys, 5));
     WEFT_TRY(weft_plan_read_word(d, "schedule", schedule_word, WEFT_N_SCHEDULES, &schedule));
     out->schedule = (weft_schedule)schedule;
     WEFT_TRY(weft_doc_int(d, "microbatch", 1, MOST_COUNT, &out->microbatch));
@@ -595,16 +602,23 @@ static weft_status decide_cuts(const weft_doc *const *chunks, const weft_train_p
 static weft_status decide_variant(const weft_doc *d, const weft_train_problem *p,
                                   weft_train_plan *out)
 {
-    int64_t zero = p->constraints.zero;
+    int64_t zero = p->constraints.zero, sp = p->is_sequence;
+    unsigned zeros = p->constraints.zeros;
 
-    if (p->n_variants > 0 || weft_doc_get(d, "zero") != NULL)
+    if ((zeros & (zeros - 1)) != 0 || weft_doc_get(d, "zero") != NULL)
         WEFT_TRY(weft_doc_int(d, "zero", 0, WEFT_MOST_ZERO, &zero));
-    for (int i = 0; i < weft_train_n_variants(p); i++)
-        if (weft_train_variant_at(p, i)->constraints.zero == zero) {
+    if (p->constraints.sps == 3 || weft_doc_get(d, "sp") != NULL)
+        WEFT_TRY(weft_doc_int(d, "sp", 0, 1, &sp));
+    for (int i = 0; i < weft_train_n_variants(p); i++) {
+        const weft_train_problem *one = weft_train_variant_at(p, i);
+
+        if (one->constraints.zero == zero && one->is_sequence == (sp == 1)) {
             out->variant = i;
             return WEFT_OK;
         }
-    return weft_doc_fail(d, "'zero' is %lld, which is not allowed", (long long)zero);
+    }
+    return weft_doc_fail(d, "'zero' is %lld and 'sp' is %lld, which is not allowed",
+                         (long long)zero, (long long)sp);
 }
 
 weft_status weft_train_plan_decide(const weft_train_plan_file *f, const weft_train_problem *p,

@@ -43,8 +43,9 @@ typedef struct reader {
     int n_widths, width[MOST_WIDTHS];
     int n_shares;
     int64_t share[MOST_SHARES];
-    weft_block_cost **cost;   /* [(class * n_widths + width) * MOST_SHARES + share] */
-    weft_block_state **state; /* [the same] */
+    /* Without and with sequence parallelism: [(class * n_widths + width) * MOST_SHARES + share] */
+    weft_block_cost **cost[2];
+    weft_block_state **state[2];
     weft_arena *a;
 } reader;
 
@@ -265,11 +266,11 @@ static void keep_last(const weft_blocks *blocks, weft_block_cost *cost)
     last->work_bytes[WEFT_KEEP_NONE] = last->work_bytes[WEFT_KEEP_ALL];
 }
 
-/* Tables of the share that comes next; *is_fitting: on some device. */
+/* Tables of the share that comes next, without or with sequence parallelism; *is_fitting: on some
+ * device. */
 static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *s, int64_t samples,
-                        bool *is_fitting)
+                        bool is_sequence, bool *is_fitting)
 {
-    *is_fitting = false;
     for (int c = 0; c < r->cluster->n_classes; c++)
         for (int w = 0; w < r->n_widths; w++) {
             const weft_class *k = &r->cluster->classes[c];
@@ -280,7 +281,8 @@ static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *
                                               .design = r->platform->device[k->device[0]].design,
                                               .width = r->width[w],
                                               .inside = k->inside,
-                                              .recipe = r->constraints->recipe};
+                                              .recipe = r->constraints->recipe,
+                                              .is_sequence = is_sequence};
             weft_block_cost *cost = WEFT_NEW(r->a, weft_block_cost, r->blocks.n_blocks);
             weft_block_state *state = WEFT_NEW(r->a, weft_block_state, r->blocks.n_blocks);
 
@@ -288,8 +290,8 @@ static void fill_tables(reader *r, const weft_blocks *blocks, const weft_steps *
                 !weft_block_costs(&constraints, r->a, cost, state))
                 continue;
             keep_last(&r->blocks, cost);
-            r->cost[at] = cost;
-            r->state[at] = state;
+            r->cost[is_sequence][at] = cost;
+            r->state[is_sequence][at] = state;
             *is_fitting =
                 *is_fitting || fits(cost, r->blocks.n_blocks,
                                     k->memory_bytes * (1 - r->constraints->memory_margin));
@@ -307,7 +309,10 @@ static weft_status add_share(reader *r, const weft_graph *g, int64_t samples, bo
         return WEFT_OK;
     }
     WEFT_TRY(weft_steps_within(g, blocks.of_node, &s));
-    fill_tables(r, &blocks, s, samples, is_fitting);
+    *is_fitting = false;
+    for (int i = 0; i < 2; i++)
+        if (r->constraints->sps >> i & 1 || (i == 0 && r->constraints->sps == 0))
+            fill_tables(r, &blocks, s, samples, i == 1, is_fitting);
     weft_steps_free(s);
     if (*is_fitting || r->n_shares == 0 || r->constraints->mbs.n > 0)
         r->share[r->n_shares++] = samples;
@@ -320,8 +325,10 @@ static weft_status add_shares(reader *r)
     int n = list_shares(r, share), n_tables = r->cluster->n_classes * r->n_widths;
     bool is_fitting;
 
-    r->cost = WEFT_NEW(r->a, weft_block_cost *, n_tables * MOST_SHARES);
-    r->state = WEFT_NEW(r->a, weft_block_state *, n_tables * MOST_SHARES);
+    for (int i = 0; i < 2; i++) {
+        r->cost[i] = WEFT_NEW(r->a, weft_block_cost *, n_tables * MOST_SHARES);
+        r->state[i] = WEFT_NEW(r->a, weft_block_state *, n_tables * MOST_SHARES);
+    }
     WEFT_TRY(add_share(r, r->first->graph, 1, &is_fitting));
     for (int i = 1; i < n && (is_fitting || r->constraints->mbs.n > 0); i++) {
         weft_model *m;
@@ -399,9 +406,8 @@ static void count_products(const weft_graph *g, weft_train_problem *p)
 static weft_status make(const reader *r, weft_train_problem **out)
 {
     int n_tables = r->cluster->n_classes * r->n_widths;
-    const weft_block_cost **cost = WEFT_NEW(r->a, const weft_block_cost *, n_tables * r->n_shares);
-    const weft_block_state **state =
-        WEFT_NEW(r->a, const weft_block_state *, n_tables * r->n_shares);
+    const weft_block_cost **cost[2];
+    const weft_block_state **state[2];
     weft_train_problem_spec s = {.name = r->first->name,
                                  .platform = r->platform,
                                  .blocks = r->blocks,
@@ -409,15 +415,21 @@ static weft_status make(const reader *r, weft_train_problem **out)
                                  .n_widths = r->n_widths,
                                  .n_shares = r->n_shares,
                                  .width = r->width,
-                                 .share = r->share,
-                                 .cost = cost,
-                                 .state = state};
+                                 .share = r->share};
 
-    for (int t = 0; t < n_tables; t++)
-        for (int i = 0; i < r->n_shares; i++) {
-            cost[t * r->n_shares + i] = r->cost[t * MOST_SHARES + i];
-            state[t * r->n_shares + i] = r->state[t * MOST_SHARES + i];
-        }
+    for (int k = 0; k < 2; k++) {
+        cost[k] = WEFT_NEW(r->a, const weft_block_cost *, n_tables * r->n_shares);
+        state[k] = WEFT_NEW(r->a, const weft_block_state *, n_tables * r->n_shares);
+        for (int t = 0; t < n_tables; t++)
+            for (int i = 0; i < r->n_shares; i++) {
+                cost[k][t * r->n_shares + i] = r->cost[k][t * MOST_SHARES + i];
+                state[k][t * r->n_shares + i] = r->state[k][t * MOST_SHARES + i];
+            }
+    }
+    s.cost = cost[0];
+    s.state = state[0];
+    s.sequence_cost = cost[1];
+    s.sequence_state = state[1];
     WEFT_TRY(weft_train_problem_make(&s, out));
     (*out)->blocks.of_node =
         weft_arena_copy((*out)->arena, r->blocks.of_node,
@@ -441,7 +453,7 @@ static weft_status check_asked(const reader *r)
     if (x->tp.n == 0 && x->mbs.n == 0)
         return WEFT_OK;
     for (int i = 0; i < r->cluster->n_classes * r->n_widths * MOST_SHARES; i++)
-        if (r->cost[i] != NULL)
+        if (r->cost[0][i] != NULL || r->cost[1][i] != NULL)
             return WEFT_OK;
     return weft_fail(WEFT_E_INPUT, "tp=%s, mbs=%s: no device of '%s' can run '%s' so",
                      weft_counts_text(&x->tp, r->a), weft_counts_text(&x->mbs, r->a),

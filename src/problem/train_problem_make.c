@@ -327,6 +327,8 @@ static uint64_t hash_exact(uint64_t h, const weft_train_constraints *x)
             h = weft_hash_int(weft_hash_int(h, -1 - i), list[i]->at[k]);
     if ((x->zeros & (x->zeros - 1)) != 0)
         h = weft_hash_int(weft_hash_int(h, -7), x->zeros);
+    if (x->sps > 1)
+        h = weft_hash_int(weft_hash_int(h, -8), x->sps);
     return x->memory_margin > 0 ? weft_hash_real(h, x->memory_margin) : h;
 }
 
@@ -392,23 +394,36 @@ static uint64_t hash_of(const weft_train_problem *p)
 
 /* --- variants -------------------------------------------------------------------------------- */
 
-/* One for each level of ZeRO; all else is the same. */
-static void add_levels(weft_train_problem *p)
-{
-    const weft_train_problem **list = WEFT_NEW(p->arena, const weft_train_problem *, 32);
+enum { MOST_VARIANTS = 2 * (WEFT_MOST_ZERO + 1) };
 
-    if ((p->constraints.zeros & (p->constraints.zeros - 1)) == 0)
-        return;
+/* One for each level of ZeRO. */
+static void add_levels(const weft_train_problem *like, const weft_train_problem **list, int *n)
+{
     for (int level = 0; level <= WEFT_MOST_ZERO; level++)
-        if (p->constraints.zeros >> level & 1) {
-            weft_train_problem *q = weft_arena_copy(p->arena, p, sizeof *p);
+        if (like->constraints.zeros >> level & 1) {
+            weft_train_problem *q = weft_arena_copy(like->arena, like, sizeof *like);
 
             q->constraints.zero = level;
             q->constraints.zeros = 1u << level;
-            q->n_variants = 0;
-            list[p->n_variants++] = q;
+            q->constraints.sps = 1u << q->is_sequence;
+            list[(*n)++] = q;
         }
+}
+
+/* Tensor cuts without sequence parallelism, then with it; each with all levels. If there is only one
+ * choice, it is the problem itself. sequence: with it, if that is allowed beside plain cuts. */
+static void add_variants(weft_train_problem *p, const weft_train_problem *sequence)
+{
+    const weft_train_problem **list = WEFT_NEW(p->arena, const weft_train_problem *, MOST_VARIANTS);
+    int n = 0;
+
+    add_levels(p, list, &n);
+    if (sequence != NULL)
+        add_levels(sequence, list, &n);
+    if (n == 1)
+        return;
     p->variant = list;
+    p->n_variants = n;
 }
 
 void weft_train_problem_note(weft_train_problem *p)
@@ -436,8 +451,18 @@ const weft_train_problem *weft_train_variant(const weft_train_problem *p,
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static weft_status check_spec(const weft_train_problem_spec *s, int n_classes)
+static weft_train_problem_spec sequence_of(const weft_train_problem_spec *s)
 {
+    weft_train_problem_spec with = *s;
+
+    with.cost = s->sequence_cost;
+    with.state = s->sequence_state;
+    return with;
+}
+
+static weft_status check_spec(const weft_train_problem_spec *s, unsigned sps, int n_classes)
+{
+    weft_train_problem_spec with = sequence_of(s);
     weft_arena *scratch = weft_arena_new();
     weft_status status = check_units(&s->blocks, scratch);
 
@@ -445,20 +470,50 @@ static weft_status check_spec(const weft_train_problem_spec *s, int n_classes)
     WEFT_TRY(status);
     WEFT_TRY(check_platform(s->platform));
     WEFT_TRY(check_lists(s));
-    return check_tables(s, n_classes);
+    if (sps >> 1 & 1 && s->sequence_cost == NULL)
+        return weft_fail(WEFT_E_INPUT, "sequence parallelism is allowed, but there are no costs");
+    if (sps >> 1 & 1)
+        WEFT_TRY(check_tables(&with, n_classes));
+    return sps & 1 ? check_tables(s, n_classes) : WEFT_OK;
+}
+
+static void fill_tables(const weft_train_problem_spec *s, weft_train_problem *p)
+{
+    int n_tables = p->cluster->n_classes * s->n_widths * s->n_shares;
+    weft_arena *scratch = weft_arena_new();
+    growth g = find_growth(&p->blocks, scratch);
+
+    fill_costs(s, &g, n_tables, p);
+    fill_states(s, &g, n_tables, p);
+    weft_arena_free(scratch);
+}
+
+/* Tables, variants, and the hash over all of them. */
+static void fill_variants(const weft_train_problem_spec *s, weft_train_problem *p)
+{
+    weft_train_problem_spec with = sequence_of(s);
+    weft_train_problem *sequence = NULL;
+
+    p->is_sequence = p->constraints.sps == 2;
+    fill_tables(p->is_sequence ? &with : s, p);
+    p->hash = hash_of(p);
+    if (p->constraints.sps == 3) {
+        sequence = weft_arena_copy(p->arena, p, sizeof *p);
+        sequence->is_sequence = true;
+        fill_tables(&with, sequence);
+        p->hash = sequence->hash = weft_hash_end(weft_hash_bits(p->hash, hash_of(sequence)));
+    }
+    add_variants(p, sequence);
 }
 
 static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
 {
     weft_cluster *cluster;
-    weft_arena *scratch;
-    growth g;
-    int n_tables;
 
     WEFT_TRY(weft_cluster_new(s->platform, &cluster));
     p->cluster = cluster;
-    WEFT_TRY(check_spec(s, cluster->n_classes));
     weft_train_settle_zero(&p->constraints);
+    WEFT_TRY(check_spec(s, p->constraints.sps, cluster->n_classes));
     WEFT_TRY(weft_train_constraints_check(&p->constraints, cluster, &s->blocks));
     if (s->constraints.chunks > 0) /* only interleaved plans have several */
         p->constraints.schedules &=
@@ -467,14 +522,7 @@ static weft_status fill(const weft_train_problem_spec *s, weft_train_problem *p)
     p->blocks = copy_units(&s->blocks, p->arena);
     p->width = weft_arena_copy(p->arena, s->width, (size_t)s->n_widths * sizeof *s->width);
     p->share = weft_arena_copy(p->arena, s->share, (size_t)s->n_shares * sizeof *s->share);
-    n_tables = cluster->n_classes * s->n_widths * s->n_shares;
-    scratch = weft_arena_new();
-    g = find_growth(&p->blocks, scratch);
-    fill_costs(s, &g, n_tables, p);
-    fill_states(s, &g, n_tables, p);
-    weft_arena_free(scratch);
-    p->hash = hash_of(p);
-    add_levels(p);
+    fill_variants(s, p);
     return WEFT_OK;
 }
 

@@ -133,9 +133,10 @@ static void add_split(training *t)
 
     if (find_split(t, &x))
         weft_page_fact(&t->g, "split", "split",
-                       weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64 "%s", x.tp, x.pp,
+                       weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64 "%s%s", x.tp, x.pp,
                                         x.dp, x.mbs,
-                                        zero > 0 ? weft_arena_print(t->a, ",zero=%d", zero) : ""),
+                                        zero > 0 ? weft_arena_print(t->a, ",zero=%d", zero) : "",
+                                        t->p->is_sequence ? ",sp=1" : ""),
                        "as --exactly takes it", NAN);
 }
 
@@ -809,6 +810,7 @@ static void put_split(training *t, weft_doc *d)
     put_count(t, d, "dp", is_even ? x.dp : -1);
     put_count(t, d, "mbs", is_even ? x.mbs : -1);
     put_count(t, d, "zero", t->p->constraints.zero);
+    weft_doc_put(t->a, d, "sp", weft_doc_new_bool(t->a, t->p->is_sequence));
 }
 
 static weft_doc *step_doc(training *t)

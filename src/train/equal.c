@@ -167,6 +167,7 @@ static weft_status equal_training(const weft_train_problem *p, class_set set,
     s.state = state;
     s.constraints.most_width = most_width;
     s.constraints.zeros = 1u << p->constraints.zero;
+    s.constraints.sps = 1; /* the tables are what they are */
     return weft_train_problem_make(&s, out);
 }
 

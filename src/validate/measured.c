@@ -74,10 +74,11 @@ static const weft_option train_params[] = {
     SIZE_OR(weft_train_shape, mbs, 1, 1, "samples of a replica's microbatch"),
     SIZE_OR(weft_train_shape, chunks, 1, 1, "of a stage"),
     SIZE_OR(weft_train_shape, zero, 0, 0, "level of ZeRO"),
+    SIZE_OR(weft_train_shape, sp, 0, 0, "1: sequence parallelism"),
     {WEFT_TEXT(weft_train_shape, schedule),  0, 0, 0, "order of microbatches", "1f1b",
-                                                     "gpipe|1f1b|interleaved"},
+                                                             "gpipe|1f1b|interleaved"},
     {WEFT_TEXT(weft_train_shape, recompute), 0, 0, 0, "of activations",        "none",
-                                                     "none|selective|full"   },
+                                                             "none|selective|full"   },
     WEFT_OPTIONS_END,
 };
 

@@ -31,7 +31,7 @@ typedef struct weft_infer_shape {
 
 /* A step of training that is cut as the row says, in the words of weft train --exactly. */
 typedef struct weft_train_shape {
-    int64_t batch, tokens, tp, pp, dp, mbs, chunks, zero;
+    int64_t batch, tokens, tp, pp, dp, mbs, chunks, zero, sp;
     const char *schedule, *recompute;
 } weft_train_shape;
 

@@ -9,9 +9,10 @@
 static weft_status read_cut(const weft_train_shape *s, weft_arena *a, weft_train_constraints *out)
 {
     const char *text = weft_arena_print(
-        a, "tp=%lld,pp=%lld,dp=%lld,mbs=%lld,schedule=%s,recompute=%s,zero=%lld,chunks=%lld",
+        a,
+        "tp=%lld,pp=%lld,dp=%lld,mbs=%lld,schedule=%s,recompute=%s,zero=%lld,chunks=%lld,sp=%lld",
         (long long)s->tp, (long long)s->pp, (long long)s->dp, (long long)s->mbs, s->schedule,
-        s->recompute, (long long)s->zero, (long long)s->chunks);
+        s->recompute, (long long)s->zero, (long long)s->chunks, (long long)s->sp);
 
     *out = (weft_train_constraints){.batch = s->batch};
     return weft_train_exactly("column 'params'", text, out);

@@ -48,6 +48,7 @@ static bool make_plan(uint64_t seed, made *out)
     draw_training_ask constraints = {.is_dag = seed % 2,
                                      .has_shared = seed % 3 == 0,
                                      .has_no_zero = true,
+
                                      .zeros =
                                          seed % 5 < 2 ? 1u << seed % 4 | 1u << seed / 4 % 4 : 0};
     weft_rng r = weft_rng_seed(seed);
@@ -120,6 +121,7 @@ static void compare_asks(const weft_train_constraints *x, const weft_train_const
     CHECK(x->most_width == y->most_width && x->most_replicas == y->most_replicas);
     CHECK(x->most_stages == y->most_stages && x->most_chunks == y->most_chunks);
     CHECK(x->zero == y->zero);
+    CHECK(x->sps == y->sps || x->sps + y->sps == 1);
     CHECK((x->zeros & (x->zeros - 1)) == 0 || x->zeros == y->zeros);
 }
 

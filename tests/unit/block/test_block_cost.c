@@ -14,6 +14,7 @@ typedef struct trained {
     const weft_graph *graph;
     weft_blocks blocks;
     weft_steps *steps;
+    bool is_sequence; /* measured with sequence parallelism */
     weft_platform *platform;
     weft_block_cost *cost;
     weft_block_state *state;
@@ -60,7 +61,8 @@ static bool measured_as(trained *t, const weft_design *design, int width, weft_l
                                   .steps = t->steps,
                                   .design = design,
                                   .width = width,
-                                  .inside = inside};
+                                  .inside = inside,
+                                  .is_sequence = t->is_sequence};
 
     return weft_block_costs(&request, t->arena, t->cost, t->state);
 }
@@ -431,7 +433,8 @@ static void subtract(double *from, const double *what, size_t n)
         from[i] -= what[i];
 }
 
-static layer layer_of(const char *format, int64_t batch, int width, weft_link_cost inside)
+static layer layer_of(const char *format, int64_t batch, int width, bool is_sequence,
+                      weft_link_cost inside)
 {
     layer l[2];
 
@@ -442,6 +445,7 @@ static layer layer_of(const char *format, int64_t batch, int width, weft_link_co
         /* A roofline without overhead: a part of the work takes that part of the time. */
         weft_design free_starts = {.name = "gpu", .model = WEFT_ROOFLINE};
 
+        t.is_sequence = is_sequence;
         free_starts.value[WEFT_P_FLOPS] = 312e12;
         free_starts.value[WEFT_P_BANDWIDTH] = 2039e9;
         free_starts.value[WEFT_P_ETA] = 0.8;
@@ -469,11 +473,11 @@ static void check_close(double value, double expected, double tolerance)
 static void check_megatron(const char *format, int64_t batch, double elements, double matrices)
 {
     weft_link_cost inside = {0, 300e9, 0, NULL, false}; /* no latency: seconds are bytes */
-    layer alone = layer_of(format, batch, 1, inside);
+    layer alone = layer_of(format, batch, 1, false, inside);
     double mask_bytes = alone.state.weight_bytes - alone.state.gradient_bytes;
 
     for (int width = 2; width <= 8; width *= 2) {
-        layer l = layer_of(format, batch, width, inside);
+        layer l = layer_of(format, batch, width, false, inside);
         double all_reduce_bytes = 2 * (width - 1.0) / width * 2 * elements;
 
         check_close(l.cost.forward_collective_s * inside.bytes_per_s, 2 * all_reduce_bytes, 1e-3);
@@ -504,6 +508,64 @@ TEST(gradients_of_several_readers_are_summed_once)
 
     check_megatron("llama:hidden=2048,heads=16,seq=1024,vocab=512,ffn=5632", 1, s * h,
                    4 * h * h + 3 * h * ffn);
+}
+
+/* Korthikanti et al. 2023: a reduce-scatter and an all-gather in place of each all-reduce, and all
+ * that is kept and done lies in parts. Vectors of norms and biases sum gradients besides. */
+static void check_sequence(const char *format, double elements, double matrices)
+{
+    weft_link_cost inside = {0, 300e9, 0, NULL, false};
+    layer alone = layer_of(format, 1, 1, false, inside);
+
+    for (int width = 2; width <= 8; width *= 2) {
+        layer l = layer_of(format, 1, width, true, inside);
+        double gather_bytes = (width - 1.0) / width * 2 * elements;
+
+        check_close(l.cost.forward_collective_s * inside.bytes_per_s, 4 * gather_bytes, 1e-3);
+        check_close(l.cost.backward_collective_s * inside.bytes_per_s, 4 * gather_bytes, 0.02);
+        check_close(l.cost.compute_s, alone.cost.compute_s / width, 0.02);
+        check_close(l.cost.forward_s - l.cost.forward_collective_s, alone.cost.forward_s / width,
+                    0.02);
+        /* products read all of what is gathered */
+        check_close(l.cost.backward_s - l.cost.backward_collective_s, alone.cost.backward_s / width,
+                    0.1);
+        check_close(l.cost.stash_bytes[WEFT_KEEP_ALL],
+                    alone.cost.stash_bytes[WEFT_KEEP_ALL] / width, 0.02);
+        check_close(l.cost.stash_bytes[WEFT_KEEP_NONE],
+                    alone.cost.stash_bytes[WEFT_KEEP_NONE] / width, 0.02);
+        check_close(l.state.gradient_bytes, 2 * matrices / width, 0.01);
+    }
+}
+
+TEST(sequence_parallel_layers_keep_their_parts)
+{
+    double h = 2048, ffn = 5632, s = 1024;
+
+    check_sequence("gpt2:hidden=2048,heads=16,seq=1024,vocab=512", s * h, 12 * h * h);
+    check_sequence("llama:hidden=2048,heads=16,seq=1024,vocab=512,ffn=5632", s * h,
+                   4 * h * h + 3 * h * ffn);
+}
+
+/* What is in no parts, images and sequences that the width does not divide, stays as it is; so does
+ * a block of one device. */
+TEST(without_a_sequence_nothing_changes)
+{
+    static const char *const nets[] = {"resnet50", "gpt2:layers=2,seq=1023,hidden=256,heads=8"};
+
+    for (int i = 0; i < 2; i++) {
+        trained t = half(nets[i], 1, "cluster-32");
+        weft_block_cost *with = WEFT_NEW(t.arena, weft_block_cost, t.blocks.n_blocks);
+
+        for (int width = 1; width <= 2; width++) {
+            t.is_sequence = true;
+            CHECK(measured(&t, 0, width, nvlink));
+            memcpy(with, t.cost, sizeof *with * (size_t)t.blocks.n_blocks);
+            t.is_sequence = false;
+            CHECK(measured(&t, 0, width, nvlink));
+            CHECK(memcmp(with, t.cost, sizeof *with * (size_t)t.blocks.n_blocks) == 0);
+        }
+        closed(&t);
+    }
 }
 
 /* A slow link makes copies of everything the best; a block without links must do so. */
@@ -830,6 +892,8 @@ int main(void)
         cmocka_unit_test(no_member_has_less_than_its_part),
         cmocka_unit_test(transformer_layers_are_cut_as_in_megatron),
         cmocka_unit_test(gradients_of_several_readers_are_summed_once),
+        cmocka_unit_test(sequence_parallel_layers_keep_their_parts),
+        cmocka_unit_test(without_a_sequence_nothing_changes),
         cmocka_unit_test(members_without_links_cut_nothing),
         cmocka_unit_test(unsupported_operators_are_said),
         cmocka_unit_test(steps_of_two_units_are_refused),
