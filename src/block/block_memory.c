@@ -22,7 +22,8 @@
  *   backward   gradients from their maker to their last reader (those of parameters are counted as
  *              state), and what was rebuilt, all of it.
  * Each is a sum of the largest member's bytes of each tensor: never too low. What stays inside a
- * kernel is not held: all of it on one device, scores of attention on several. */
+ * kernel is not held: all of it on one device, scores of attention on several, nor are masks that
+ * only scores read. */
 #include <math.h>
 #include <string.h>
 
@@ -568,6 +569,23 @@ const char *weft_recipe_name(weft_recipe r)
     return names[r];
 }
 
+/* A constant that only scores inside of attention kernels are made with, as a causal mask: such a
+ * kernel knows it from the places. */
+static bool is_mask(const weft_block_part *p, int tensor)
+{
+    const weft_graph *g = p->net->graph;
+
+    for (int i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
+        int u = g->use[i];
+
+        if (g->node[u].phase == WEFT_FORWARD &&
+            (g->res_at[u] == g->res_at[u + 1] || g->res[g->res_at[u]] < 0 ||
+             !weft_block_is_score(p->net, g->res[g->res_at[u]])))
+            return false;
+    }
+    return p->net->update[tensor] < 0;
+}
+
 /* The first layout of a weight counts, and those of later readers that are not within it. */
 static void hold_weight(const weft_block_part *p, int tensor, const weft_layout *l, bool is_first,
                         weft_block_state *out)
@@ -577,7 +595,7 @@ static void hold_weight(const weft_block_part *p, int tensor, const weft_layout 
     double bytes = elements * weft_block_element_bytes(p, tensor);
     weft_recipe recipe = p->net->request->recipe;
 
-    out->weight_bytes += bytes;
+    out->weight_bytes += is_mask(p, tensor) ? 0 : bytes;
     if (update < 0 || !is_first)
         return;
     if (recipe == WEFT_RECIPE_18 && is_small(p->net->graph, tensor))

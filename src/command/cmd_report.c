@@ -17,7 +17,7 @@
 
 typedef struct report_options {
     const char *output, *timeline, *graph, *csv, *trace, *dot, *annotate, *compare, *explain, *run,
-        *model, *on;
+        *model, *on, *deploy;
     bool json, quiet;
 } report_options;
 
@@ -30,6 +30,7 @@ static const weft_option report_table[] = {
     {WEFT_TEXT(report_options, trace), 0, 0, 0, "write a timeline for Perfetto to FILE", "", NULL},
     {WEFT_TEXT(report_options, dot), 0, 0, 0, "write the graph to FILE, in DOT format", "", NULL},
     {WEFT_TEXT(report_options, annotate), 0, 0, 0, "write the model to FILE, as ONNX with the plan as node metadata (for Netron)", "", NULL},
+    {WEFT_TEXT(report_options, deploy), 0, 0, 0, "print a plan of weft train as arguments of Megatron-LM, or as the file of another program; no HTML without -o", "", "megatron|deepspeed|torchtitan|accelerate"},
     {WEFT_TEXT(report_options, compare), 0, 0, 0, "include the output of weft compare --json, read from FILE", "", NULL},
     {WEFT_TEXT(report_options, explain), 0, 0, 0, "include the output of weft explain --json, read from FILE", "", NULL},
     {WEFT_TEXT(report_options, run), 0, 0, 0, "include what weft run -o has measured, read from FILE", "", NULL},
@@ -292,7 +293,7 @@ static weft_status make_files(reporting *t, makings *m)
         WEFT_TRY(add_dot(t, m));
     if (*t->o->csv)
         WEFT_TRY(add_tables(t, m));
-    if (!t->o->json || *t->o->output)
+    if ((!t->o->json && !*t->o->deploy) || *t->o->output)
         WEFT_TRY(add_page(t, m));
     return WEFT_OK;
 }
@@ -360,15 +361,35 @@ static weft_status refuse(const weft_check_result *v, const char *plan, int *cod
     return weft_collect_emit(&text, NULL);
 }
 
+/* The plan as the file of another program; NULL: not asked for. */
+static weft_status deploy(reporting *t, const char **text)
+{
+    const char *source = *t->o->model ? t->o->model : t->v->file.origin->model;
+
+    *text = NULL;
+    if (!*t->o->deploy)
+        return WEFT_OK;
+    if (t->v->kind->translate == NULL)
+        return weft_fail(WEFT_E_INPUT, "--deploy is for plans of weft train; see weft split for "
+                                       "those of weft place");
+    if (t->o->json)
+        return weft_fail(WEFT_E_INPUT, "--deploy and --json both print: give one of them");
+    return t->v->kind->translate(t->v, source, t->o->deploy, t->a, text);
+}
+
 static weft_status report(reporting *t)
 {
     makings files = {0};
+    const char *deployment;
 
     WEFT_TRY(read_documents(t));
     WEFT_TRY(make_page(t));
     WEFT_TRY(make_files(t, &files));
+    WEFT_TRY(deploy(t, &deployment));
     WEFT_TRY(annotate(t));
     WEFT_TRY(write_files(t, &files));
+    if (deployment != NULL)
+        return weft_emit(NULL, deployment, strlen(deployment));
     if (t->o->json && !t->o->quiet) {
         const char *text = weft_doc_json(t->page, 1, t->a);
 
@@ -417,6 +438,7 @@ const weft_command weft_cmd_report = {
                 "  weft report plan.json --timeline timeline.svg --graph graph.svg --csv tables\n"
                 "  weft report plan.json --annotate annotated.onnx\n"
                 "  weft report plan.json --json\n"
+                "  weft report trained.json --deploy megatron\n"
                 "  weft mine resnet50 --area 600mm2 --power 280W -o design.json\n"
                 "  weft report design.json\n",
     .options = report_table,

@@ -330,6 +330,9 @@ typedef struct weft_kind {
     int (*beside)(const void *report, weft_claim *list);
     weft_page *(*facts)(const void *report, const weft_page_more *more, weft_arena *a);
     void (*dot)(const void *report, FILE *to); /* or NULL */
+    /* A verified plan as a file of another program; or NULL. source: the model. */
+    weft_status (*translate)(const weft_check_result *v, const char *source, const char *format,
+                             weft_arena *a, const char **text);
     const char *(*command_line)(const void *report, const weft_remake *m, weft_arena *a);
 
     /* Where and when the nodes of a verified plan run, for weft split; NULL: it cannot be split. */

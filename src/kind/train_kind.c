@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "train_files.h"
 
 static const char BESIDE[] = "equal"; /* the solver that a plan is set beside */
 
@@ -326,6 +327,27 @@ static weft_doc *write(const weft_opened *p, const void *solution, const weft_pl
     return weft_train_plan_doc(problem_of(p), &s->plan, &s->proof, o, measures(p, s, a), a);
 }
 
+/* Layers of a transformer: one begins where attention makes scores of all places. */
+static weft_status translate(const weft_check_result *v, const char *source, const char *format,
+                             weft_arena *a, const char **text)
+{
+    const weft_train_problem *p = problem_of(&v->problem);
+    const weft_train_solution *s = v->solution;
+    weft_train_deployment d = {
+        .problem = weft_train_variant(p, &s->plan), .plan = &s->plan, .origin = v->file.origin};
+    int *n_layers = WEFT_NEW(a, int, p->blocks.n_blocks);
+    weft_case_nodes of;
+
+    WEFT_TRY(weft_case_nodes_open(v, source, a, &of));
+    for (int u = 0; u < of.graph->n_nodes; u++)
+        if (of.part[u] >= 0 && strcmp(of.graph->node[u].op, "Softmax") == 0 &&
+            of.graph->tensor[of.graph->res[of.graph->res_at[u]]].shape->rank == 4)
+            n_layers[of.part[u]]++;
+    weft_case_nodes_close(&of);
+    d.n_layers = n_layers;
+    return weft_train_deploy(format, &d, a, text);
+}
+
 static int beside(const void *report, weft_claim *list)
 {
     const weft_train_report *r = report;
@@ -373,5 +395,6 @@ const weft_kind weft_kind_train = {
     .facts = weft_train_facts,
     .command_line = weft_remake_train,
     .write = write,
+    .translate = translate,
     .beside = beside,
 };
