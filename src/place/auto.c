@@ -45,7 +45,8 @@ enum {
     MOST_PAST_LIMIT =
         20000,         /* tasks: certificates of larger problems take too long after the limit */
     MOST_FOR_ALL = 14, /* tasks of which all plans may be tried */
-    MOST_FOR_PROGRAM = 60, /* tasks: of more, programs with whole numbers do not come to an end */
+    MOST_FOR_PROGRAM =
+        20, /* tasks: of more, programs with whole numbers take too long for a turn */
 };
 
 static const double CLOSED = 1e-10; /* relative gap that leaves nothing to do */
@@ -58,6 +59,7 @@ static const double MERGE_SHARE = 0.9;  /* of the time, if switches or segments 
 static const double LARGE_SHARE = 0.95, SECTIONS_SHARE = 0.3;
 /* Of one of the others, in its first turn and later on. */
 static const double FIRST_TURN = 0.03, LATER_TURN = 0.12;
+static const double BETWEEN_SHARE = 0.3;    /* of plans between both goals */
 static const double FIRST_SHARE = 0.5;      /* of the first round */
 static const double BESIDE_SHARE = 0.15;    /* of exact searches that do not know all that counts */
 static const double IMPROVE_SHARE = 0.25;   /* where exact searches do not know all that counts */
@@ -196,9 +198,10 @@ static weft_status try_others(search *s, double share, int turn)
                                                 &weft_place_milp,         &weft_place_split};
 
     for (size_t i = 0; i < sizeof others / sizeof *others && !is_over(s); i++) {
-        bool is_small = s->problem->n_tasks <= MOST_FOR_PROGRAM || others[i] != &weft_place_milp;
+        bool is_program = others[i] == &weft_place_milp; /* it knows no other random numbers */
 
-        if (is_small && weft_solver_applies(others[i], s->problem))
+        if ((!is_program || (turn == 0 && s->problem->n_tasks <= MOST_FOR_PROGRAM)) &&
+            weft_solver_applies(others[i], s->problem))
             WEFT_TRY(try_again(s, others[i], share, turn));
     }
     return WEFT_OK;
@@ -223,7 +226,10 @@ static void improve(search *s, double share, int turn)
 /* Do exact searches know all that makes a plan worth what it is? */
 static bool is_plain(const search *s)
 {
-    return s->problem->transfer == WEFT_OVERLAP && s->subproblem->n_weights == 0;
+    const weft_problem *p = s->problem;
+
+    return p->transfer == WEFT_OVERLAP && s->subproblem->n_weights == 0 && p->switch_s == NULL &&
+           !p->constraints.is_contiguous && !weft_segments_matter(&p->constraints);
 }
 
 /* A share of what is left for a bound from barrier to barrier. */
@@ -391,10 +397,11 @@ static weft_status search_latency(search *s, weft_proof *proof)
 /* With a least throughput, plans between both goals (tradeoff.c) are candidates too. */
 static weft_status search_between(search *s)
 {
+    weft_run run = weft_run_share(s->run, BETWEEN_SHARE);
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
     weft_proof proof = {.outcome = WEFT_UNKNOWN};
 
-    WEFT_TRY(weft_load_solve(s->problem, s->run, &plan, &proof));
+    WEFT_TRY(weft_load_solve(s->problem, &run, &plan, &proof));
     if (proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
     return WEFT_OK;
@@ -417,9 +424,9 @@ static weft_status solve(const weft_problem *p, bool has_windows, weft_run *run,
         return weft_place_calls.solve(p, NULL, run, plan, proof);
     if (p->constraints.goal != WEFT_LATENCY)
         return has_windows ? weft_load_solve(p, run, plan, proof) : WEFT_OK;
-    WEFT_TRY(search_latency(&s, proof));
     if (p->constraints.most_period_s > 0)
         WEFT_TRY(search_between(&s));
+    WEFT_TRY(search_latency(&s, proof));
     weft_best_answer(&s.best, plan, proof);
     run->is_exhausted = s.steps_left > 0;
     return WEFT_OK;
@@ -475,6 +482,8 @@ static weft_status solve_auto(const weft_problem *p, const void *options, weft_r
 
     (void)options;
     WEFT_TRY(solve(p, true, &main, plan, proof));
+    run->is_exhausted = main.is_exhausted;
+    run->is_used_up = weft_run_is_over(&main);
     return merge(p, run, plan, proof);
 }
 

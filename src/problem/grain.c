@@ -20,7 +20,8 @@
  * the larger of the two is used.
  *
  * Proof that rounding is sound. Let v be the value that the simulator gives to a plan: the rounded
- * sum of at most n durations, each within 2^-53 of a multiple of g, relative. All are positive, so
+ * sum of at most n durations, each within 2^-52 of a multiple of g, relative (a task with its switch is
+ * a rounded sum). All are positive, so
  * v (1 + d) = K g for a whole K and |d| <= n 2^-52: for n <= 2^22 that is less than 1e-9. A valid
  * bound b is at most v (1 + 1e-9), the tolerance that holds everywhere (weft_cross_check). So
  * K g >= b (1 - 2e-9), K is at least the whole number k = ceil(b (1 - 2e-9) / g), and k g is a bound
@@ -154,6 +155,9 @@ static int list_kinds(const weft_problem *p, int *pair)
 
 static bool take_tasks(looking *l, const weft_problem *p)
 {
+    for (int d = 0; p->switch_s != NULL && d < p->n_devices; d++)
+        if (!take(l, p->switch_s[d]))
+            return false;
     for (int u = 0; u < p->n_tasks; u++)
         for (int d = 0; d < p->n_devices; d++)
             if (!take(l, weft_task_s(p, u, d)))

@@ -118,7 +118,7 @@ static weft_status run_solver(const weft_solver *s, const weft_problem *p, const
     weft_status status;
 
     run->begin_s = weft_wall_s();
-    run->is_exhausted = false;
+    run->is_exhausted = run->is_used_up = false;
     status = s->solve(p, options, run, &out->plan, &out->proof);
     out->seconds = weft_wall_s() - run->begin_s;
     return status == WEFT_OK ? check_bound(s, &out->proof) : status;
@@ -230,7 +230,8 @@ const char *weft_why_stopped(const weft_run *run, weft_outcome outcome)
         return "proved";
     if (run->stop != NULL && *run->stop)
         return "interrupted";
-    if (run->limit_s < INFINITY && weft_run_left_s(run) <= NEARLY * run->limit_s)
+    if (run->limit_s < INFINITY &&
+        (run->is_used_up || weft_run_left_s(run) <= NEARLY * run->limit_s))
         return "time limit";
     return run->steps > 0 && !run->is_exhausted ? "steps" : "search exhausted";
 }

@@ -22,9 +22,9 @@ typedef struct weft_run {
     /* Told of progress: the best value and bound so far; NULL: nobody listens. */
     void (*progress)(void *context, double value, double bound);
     void *context;
-    double begin_s; /* when the solve began; weft_solve sets it */
-    bool
-        is_exhausted; /* set by a solver that ended before its limits: it had nothing left to try */
+    double begin_s;    /* when the solve began; weft_solve sets it */
+    bool is_used_up;   /* set by a solver that kept some time for the end: the rest is used up */
+    bool is_exhausted; /* set by a solver that ended before its limits: nothing is left to try */
 } weft_run;
 
 /* Seconds of a clock that only goes forward. */

@@ -209,6 +209,13 @@ static void pursue(pursuit *x)
     climb(x);
 }
 
+/* Is there time, and nothing asked for that annealing does not know? */
+static bool may_anneal(const weft_problem *p, const weft_run *run)
+{
+    return run->steps == 0 && run->limit_s < INFINITY && !(p->constraints.most_latency_s > 0) &&
+           !weft_segments_matter(&p->constraints);
+}
+
 /* Step 5. */
 static void anneal_on(pursuit *x)
 {
@@ -236,7 +243,7 @@ weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_pla
     x.price = proof->price;
     x.device = WEFT_NEW(run->scratch, int, p->n_tasks);
     pursue(&x);
-    if (x.value_s < INFINITY && !is_closed(&x) && run->steps == 0 && run->limit_s < INFINITY)
+    if (x.value_s < INFINITY && !is_closed(&x) && may_anneal(p, run))
         anneal_on(&x);
     run->is_exhausted = !weft_run_is_over(run) && (x.chain == NULL || !weft_chain_is_over(x.chain));
     if (x.value_s < INFINITY)

@@ -7,7 +7,7 @@
 #include "draw_place.h"
 #include "place.h"
 
-enum { STEPS = 20000, TURN = STEPS / 50 };
+enum { STEPS = 10000, TURN = STEPS / 50 };
 
 static weft_solution solved(const char *name, const weft_problem *p, int64_t steps, weft_arena *a)
 {
@@ -61,7 +61,7 @@ TEST(no_solver_beats_auto_in_its_turn)
 {
     int n_elsewhere = 0;
 
-    for (uint64_t seed = 1; seed <= (uint64_t)N_DRAWN(10); seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)N_MANY(24); seed++) {
         weft_problem *p = problem_of(seed);
         weft_arena *a = weft_arena_new();
         weft_solution best = solved("auto", p, STEPS, a);

@@ -44,6 +44,30 @@ TEST(the_grain_is_found_exactly)
     CHECK(GRAIN(1e18, 3e18) == 1e18);
 }
 
+/* A switch makes a task longer. */
+TEST(switches_count)
+{
+    const char *task[2] = {"a", "b"}, *device[2] = {"one", "two"};
+    const double switches[2] = {0.25, 0.5};
+    const int none[1] = {0};
+    weft_problem_spec spec = {
+        .name = "switches",
+        .n_tasks = 2,
+        .n_devices = 2,
+        .task_name = task,
+        .device_name = device,
+        .seconds = (const double[]){1, 1, 1, 1},
+        .reader_at = none,
+        .switch_s = switches,
+        .host = -1
+    };
+    weft_problem *p;
+
+    CHECK_OK(weft_problem_make(&spec, &p));
+    CHECK(weft_problem_grain_s(p) == 0.25);
+    weft_problem_free(p);
+}
+
 TEST(numbers_that_are_only_near_have_no_grain)
 {
     CHECK(GRAIN(1.0 / 3, 1) == 0);
@@ -131,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest list[] = {
         cmocka_unit_test(the_grain_is_found_exactly),
+        cmocka_unit_test(switches_count),
         cmocka_unit_test(numbers_that_are_only_near_have_no_grain),
         cmocka_unit_test(rounding_keeps_what_is_a_multiple_already),
         cmocka_unit_test(shares_of_a_mix_are_any_numbers),
