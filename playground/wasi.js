@@ -173,6 +173,11 @@ function wasiImports(files, memory, print) {
             const h = handle(fd);
             putStat(h.entry || {}, h.type, to);
         },
+        fd_filestat_set_size(fd, size) {
+            const entry = fileOf(fd).entry, n = Number(size), data = new Uint8Array(n);
+            data.set(entry.data.subarray(0, Math.min(entry.size, n)));
+            Object.assign(entry, {data, size: n});
+        },
         fd_prestat_get(fd, to) {
             if (fd !== ROOT_FD)
                 throw new WasiError("BADF");
@@ -312,8 +317,9 @@ function wasiImports(files, memory, print) {
  * exception the module is of no more use: make another one. */
 class WeftModule {
     constructor(compiled, files, onProgress, print) {
+        const missing = WebAssembly.Module.imports(compiled).map(({name}) => [name, () => ERRNO.NOSYS]);
         const imports = {
-            wasi_snapshot_preview1: wasiImports(files, () => this.exports.memory, print || (() => {})),
+            wasi_snapshot_preview1: {...Object.fromEntries(missing), ...wasiImports(files, () => this.exports.memory, print || (() => {}))},
             weft: {progress: onProgress || (() => {})},
         };
 

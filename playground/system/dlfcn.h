@@ -9,6 +9,7 @@
 #define RTLD_NOW 2
 #define RTLD_LOCAL 0
 #define RTLD_GLOBAL 0x100
+#define RTLD_NOLOAD 4
 #define RTLD_NODELETE 0x1000
 
 static inline void *dlopen(const char *path, int how)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define PTHREAD_MUTEX_INITIALIZER                                                                  \
     {                                                                                              \
@@ -50,6 +51,44 @@ static inline int pthread_mutex_destroy(pthread_mutex_t *m)
 {
     (void)m;
     return 0;
+}
+
+static inline int pthread_condattr_init(pthread_condattr_t *how)
+{
+    (void)how;
+    return 0;
+}
+
+static inline int pthread_condattr_setclock(pthread_condattr_t *how, clockid_t clock)
+{
+    (void)how, (void)clock;
+    return 0;
+}
+
+static inline int pthread_condattr_destroy(pthread_condattr_t *how)
+{
+    (void)how;
+    return 0;
+}
+
+static inline int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *how)
+{
+    (void)c, (void)how;
+    return 0;
+}
+
+static inline int pthread_cond_signal(pthread_cond_t *c)
+{
+    (void)c;
+    return 0;
+}
+
+/* Nobody else could end the wait. */
+static inline int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+                                         const struct timespec *until)
+{
+    (void)c, (void)m, (void)until;
+    return ETIMEDOUT;
 }
 
 static inline int pthread_once(pthread_once_t *once, void (*f)(void))

@@ -12,6 +12,7 @@
 typedef struct siginfo_t {
     void *si_addr;
     int si_code;
+    pid_t si_pid;
 } siginfo_t;
 
 struct sigaction {
@@ -39,6 +40,12 @@ static inline int sigaction(int n, const struct sigaction *now, struct sigaction
 }
 
 static inline int sigemptyset(sigset_t *set)
+{
+    (void)set;
+    return 0;
+}
+
+static inline int sigfillset(sigset_t *set)
 {
     (void)set;
     return 0;
