@@ -179,7 +179,7 @@ static weft_status read_documents(reporting *t)
 
 static weft_status make_page(reporting *t)
 {
-    const weft_remake names = {t->plan, t->output};
+    const weft_remake names = {t->plan, t->output, t->v->file.origin};
     const weft_page_more more = {
         .compare = t->compare, .explain = t->explain, .run = t->run, .version = weft_version()};
 

@@ -69,7 +69,7 @@ static weft_status write_dot(const weft_made *x, const char *path)
 static weft_status write_files(const weft_make *m, const weft_made *x, const weft_doc *plan,
                                weft_arena *a)
 {
-    const weft_remake names = {m->output, m->page};
+    const weft_remake names = {m->output, m->page, x->origin};
 
     if (is_given(m->output))
         WEFT_TRY(write_doc(plan, m->output, a));

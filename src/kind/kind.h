@@ -240,6 +240,7 @@ struct weft_finding;
 /* Files that the command lines of remake.c name. */
 typedef struct weft_remake {
     const char *plan, *page;
+    const weft_plan_origin *origin; /* NULL: nothing of it is hidden */
 } weft_remake;
 
 /* The file without its folder: pages name no place of this machine. */

@@ -256,6 +256,35 @@ weft_status weft_kind_report(const weft_check_result *v, weft_arena *a, void **o
     return v->kind->report_end(&v->problem, v->solution, NULL, a, *out);
 }
 
+/* The text with the file alone wherever it has the path. */
+static const char *without_folders(const char *text, const char *path, weft_arena *a)
+{
+    const char *at = strstr(text, path);
+
+    if (at == NULL)
+        return text;
+    return weft_arena_print(a, "%.*s%s%s", (int)(at - text), text, weft_baseline_name(path),
+                            without_folders(at + strlen(path), path, a));
+}
+
+static void hide_folders(weft_doc *d, const char *path, weft_arena *a)
+{
+    if (d->kind == WEFT_DOC_TEXT)
+        d->text = without_folders(d->text, path, a);
+    for (int i = 0; (d->kind == WEFT_DOC_LIST || d->kind == WEFT_DOC_MAP) && i < d->n; i++)
+        hide_folders(d->item[i], path, a);
+}
+
+/* Pages go to other people: folders of this machine are not for them. */
+static weft_doc *hidden(weft_doc *page, const weft_plan_origin *o, weft_arena *a)
+{
+    if (o != NULL && o->model != NULL && strchr(o->model, '/') != NULL)
+        hide_folders(page, o->model, a);
+    if (o != NULL && o->platform != NULL && strchr(o->platform, '/') != NULL)
+        hide_folders(page, o->platform, a);
+    return page;
+}
+
 weft_doc *weft_plan_page(const weft_kind *k, const weft_opened *p, const void *solution,
                          const void *report, const weft_remake *m, const weft_page_more *more,
                          weft_arena *a)
@@ -272,7 +301,7 @@ weft_doc *weft_plan_page(const weft_kind *k, const weft_opened *p, const void *s
     }
     /* The page belongs to `a` and keeps nothing of `all` itself. */
     // cppcheck-suppress returnDanglingLifetime
-    return weft_write_page(k->facts(report, &all, a));
+    return hidden(weft_write_page(k->facts(report, &all, a)), m->origin, a);
 }
 
 /* --- two plans ------------------------------------------------------------------------------- */
