@@ -5,7 +5,10 @@
  * compare. It is called with an instance (tasks, devices, times, transfers) and decides a device and
  * a start for each task. weft simulates the decisions, checks them and proves the bound: what a
  * solver believes of its plan does not count. A plan that breaks a rule, a task without a device, or
- * an error of the solver is an error of the solve. */
+ * an error of the solver is an error of the solve.
+ *
+ * A library that has a constant `weft_solver` of type weft_solver_definition need not register it:
+ * weft place --solver ./LIBRARY.so calls it, in a process of its own. */
 #ifndef WEFT_PUBLIC_SOLVER_H
 #define WEFT_PUBLIC_SOLVER_H
 

@@ -515,7 +515,10 @@ TEST(element_types)
         CHECK_INT(weft_dtype_find(weft_dtype_name(t)), t);
         CHECK(!(weft_dtype_is_float(t) && weft_dtype_is_integer(t)));
     }
-    CHECK_INT(weft_dtype_find("float"), WEFT_TYPE_UNKNOWN);
+    CHECK_INT(weft_dtype_find("fp16"), WEFT_F16); /* as others call them */
+    CHECK_INT(weft_dtype_find("float"), WEFT_F32);
+    CHECK_INT(weft_dtype_find("bfloat16"), WEFT_BF16);
+    CHECK_INT(weft_dtype_find("float17"), WEFT_TYPE_UNKNOWN);
     CHECK_INT(weft_dtype_find("?"), WEFT_TYPE_UNKNOWN);
     CHECK_INT(weft_dtype_bits(WEFT_F32), 32);
     CHECK_INT(weft_dtype_bits(WEFT_BF16), 16);

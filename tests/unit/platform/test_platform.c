@@ -86,6 +86,12 @@ TEST(units_are_exact)
     CHECK(unit("1min", WEFT_UNIT_SECONDS) == 60);
     CHECK(unit("1.05GHz", WEFT_UNIT_HERTZ) == 1.05e9);
     CHECK(unit("19.5TFLOP/s", WEFT_UNIT_FLOPS) == 19.5e12);
+    CHECK(unit("19.5TFLOPS", WEFT_UNIT_FLOPS) == 19.5e12);
+    CHECK(unit("3GBps", WEFT_UNIT_BYTES_PER_S) == 3e9);
+    CHECK(unit("8Gbps", WEFT_UNIT_BYTES_PER_S) == 1e9);
+    CHECK(unit("2\xc2\xb5s", WEFT_UNIT_SECONDS) == 2e-6);  /* the micro sign */
+    CHECK(unit("2 \xce\xbcs", WEFT_UNIT_SECONDS) == 2e-6); /* the letter mu */
+    CHECK(unit("600mm\xc2\xb2", WEFT_UNIT_MM2) == 600);
     CHECK(unit("5 TOPS", WEFT_UNIT_FLOPS) == 5e12);
     CHECK(unit("1EFLOPS", WEFT_UNIT_FLOPS) == 1e18);
     CHECK(unit("20mW", WEFT_UNIT_WATTS) == 0.02);
