@@ -489,19 +489,15 @@ static weft_status run_task(const compare_options *o, const char *model, weft_ar
 /* --- several instances ----------------------------------------------------------------------- */
 
 /* Of several instances each takes what it needs: task graphs the processors, networks the platform. */
-static weft_status drop_machines(weft_request *r)
+static void let_take(weft_request *r)
 {
-    const char *format = *r->format ? r->format : NULL, *foreign;
+    const char *format = *r->format ? r->format : NULL;
     size_t n = strlen(r->model);
 
-    WEFT_TRY(weft_taskgraph_format(r->model, format, &foreign));
-    if (foreign == NULL)
-        r->options.machines = (weft_task_machines){0};
-    else if (strcmp(foreign, "stg") == 0)
-        r->options.machines.bytes_per_s = 0;
-    if (foreign != NULL || format != NULL || (n > 5 && strcmp(r->model + n - 5, ".json") == 0))
+    r->options.machines.is_optional = true;
+    if (weft_taskgraph_format(r->model, format) != NULL || format != NULL ||
+        (n > 5 && strcmp(r->model + n - 5, ".json") == 0 && !weft_model_is_config(r->model)))
         r->platform = NULL;
-    return WEFT_OK;
 }
 
 static weft_status request_of(const void *context, const char *model, weft_arena *a,
@@ -514,7 +510,8 @@ static weft_status request_of(const void *context, const char *model, weft_arena
     *out = place;
     if (strcmp(o->task, "place") == 0) {
         WEFT_TRY(weft_case_flags_read(&o->where, &o->flags, model, a, place));
-        return drop_machines(place);
+        let_take(place);
+        return WEFT_OK;
     }
     *out = shard;
     return read_shard(o, model, a, shard);

@@ -235,7 +235,7 @@ static void zsh_flag(const weft_command *c, const weft_option *o, weft_arena *a,
     const char *help = zsh_quoted(o->help, a);
 
     weft_flag_name(o, name);
-    for (int i = 0; i <= has_letter(name); i++) {
+    for (int i = 0; i < (has_letter(name) ? 2 : 1); i++) {
         const char *flag =
             i ? weft_arena_print(a, "-%.1s", name) : weft_arena_print(a, "--%s", name);
 

@@ -17,37 +17,19 @@ static bool is_msr(const weft_request *r)
     return is_given(r->format) && strcmp(r->format, "msr") == 0;
 }
 
-/* Is the model a file of tasks, and in the format of which other project? NULL: weft.tasks/1, or that
- * of dnn-partitioning. */
-static weft_status find_tasks(const weft_request *r, bool *is_tasks, const char **foreign)
+/* The format of another project that is not told by the file itself; NULL: there is none. */
+static const char *foreign_format(const weft_request *r)
+{
+    return is_msr(r) ? NULL
+                     : weft_taskgraph_format(r->model, is_given(r->format) ? r->format : NULL);
+}
+
+static bool is_task_file(const weft_request *r)
 {
     size_t n = strlen(r->model);
 
-    *foreign = NULL;
-    *is_tasks = is_given(r->format) || (n > 5 && strcmp(r->model + n - 5, ".json") == 0 &&
-                                        !weft_model_is_config(r->model));
-    if (is_msr(r))
-        return WEFT_OK;
-    if (is_given(r->format) || r->machine == NULL)
-        WEFT_TRY(weft_taskgraph_format(r->model, is_given(r->format) ? r->format : NULL, foreign));
-    *is_tasks = *is_tasks || *foreign != NULL;
-    if (is_given(r->format) && *foreign == NULL)
-        return weft_fail(WEFT_E_INPUT, "--format is '%s', expected msr, stg, dot or wfcommons",
-                         r->format);
-    return WEFT_OK;
-}
-
-weft_status weft_tasks_read(const weft_request *r, weft_arena *a, const weft_doc **out)
-{
-    const char *foreign;
-    bool is_tasks;
-
-    if (r->machine != NULL)
-        return weft_doc_parse(r->machine, strlen(r->machine), r->model, a, out);
-    WEFT_TRY(find_tasks(r, &is_tasks, &foreign));
-    if (foreign != NULL)
-        return weft_taskgraph_read(r->model, foreign, &r->options.machines, a, out);
-    return weft_doc_read(r->model, a, out);
+    return is_given(r->format) || foreign_format(r) != NULL ||
+           (n > 5 && strcmp(r->model + n - 5, ".json") == 0);
 }
 
 static bool has_machines(const weft_task_machines *m)
@@ -55,7 +37,30 @@ static bool has_machines(const weft_task_machines *m)
     return m->n_processors > 0 || m->n_speeds > 0 || m->bytes_per_s > 0 || m->communication_s > 0;
 }
 
-static weft_status open_tasks(const weft_request *r, const char *foreign, weft_case *out)
+weft_status weft_tasks_read(const weft_request *r, weft_arena *a, const weft_doc **out)
+{
+    const weft_task_machines *machines = &r->options.machines;
+    const char *foreign = foreign_format(r);
+
+    if (r->machine != NULL)
+        return weft_doc_parse(r->machine, strlen(r->machine), r->model, a, out);
+    if (is_given(r->format) && foreign == NULL && !is_msr(r))
+        return weft_fail(WEFT_E_INPUT, "--format is '%s', expected msr, stg, dot or wfcommons",
+                         r->format);
+    if (foreign != NULL)
+        return weft_taskgraph_read(r->model, foreign, machines, a, out);
+    WEFT_TRY(weft_doc_read(r->model, a, out));
+    if (!is_msr(r) && weft_taskgraph_is_workflow(*out))
+        return weft_taskgraph_of_workflow(*out, machines, a, out);
+    if (has_machines(machines) && !machines->is_optional)
+        return weft_fail(WEFT_E_INPUT,
+                         "%s names its own devices: leave --processors, --speeds, --bandwidth and "
+                         "--communication out",
+                         r->model);
+    return WEFT_OK;
+}
+
+static weft_status open_tasks(const weft_request *r, weft_case *out)
 {
     const weft_doc *doc;
     weft_arena *a;
@@ -71,11 +76,6 @@ static weft_status open_tasks(const weft_request *r, const char *foreign, weft_c
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --state out", r->model);
     if (r->options.has_software)
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --software out", r->model);
-    if (foreign == NULL && r->machine == NULL && has_machines(&r->options.machines))
-        return weft_fail(WEFT_E_INPUT,
-                         "%s names its own devices: leave --processors, --speeds, --bandwidth and "
-                         "--communication out",
-                         r->model);
     a = weft_arena_new();
     status = weft_tasks_read(r, a, &doc);
     if (status == WEFT_OK)
@@ -155,13 +155,10 @@ static weft_status open_network(const weft_request *r, weft_case *out)
 
 weft_status weft_case_open(const weft_request *r, weft_case *out)
 {
-    const char *foreign;
-    bool is_tasks;
     weft_status status;
 
     memset(out, 0, sizeof *out);
-    WEFT_TRY(find_tasks(r, &is_tasks, &foreign));
-    status = is_tasks ? open_tasks(r, foreign, out) : open_network(r, out);
+    status = is_task_file(r) ? open_tasks(r, out) : open_network(r, out);
     if (status != WEFT_OK)
         weft_case_close(out);
     return status;

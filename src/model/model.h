@@ -23,6 +23,7 @@ typedef struct weft_task_machines {
     const double *speed;
     double bytes_per_s;     /* INFINITY: bytes take no time; 0: not said */
     double communication_s; /* of each transfer, before its bytes */
+    bool is_optional;       /* said of several files: those that have their own do without */
 } weft_task_machines;
 
 /* An input that stays on its device between items, and the output that takes its place: names, in

@@ -41,48 +41,19 @@ static bool ends_with(const char *path, const char *ending)
     return k > 0 && n > k && strcmp(path + n - k, ending) == 0;
 }
 
-/* Is this JSON without "schema" that has "workflow" on its outermost level? */
-static bool is_workflow(const weft_file *f)
+const char *weft_taskgraph_format(const char *path, const char *format)
 {
-    static const char key[] = "workflow";
-    const char *text = (const char *)f->data;
-    int depth = 0;
-    bool found = false;
-
-    for (size_t i = 0; i < f->size; i++) {
-        if (text[i] == '"') {
-            size_t first = i + 1;
-
-            for (i++; i < f->size && text[i] != '"'; i++)
-                i += text[i] == '\\';
-            if (depth == 1 && i < f->size && i - first == 6 &&
-                memcmp(text + first, "schema", 6) == 0)
-                return false;
-            found |= depth == 1 && i < f->size && i - first == sizeof key - 1 &&
-                     memcmp(text + first, key, sizeof key - 1) == 0;
-        }
-        if (i < f->size)
-            depth += (text[i] == '{') + (text[i] == '[') - (text[i] == '}') - (text[i] == ']');
-    }
-    return found;
-}
-
-weft_status weft_taskgraph_format(const char *path, const char *format, const char **out)
-{
-    weft_file f;
-
-    *out = NULL;
     for (int i = 0; i < N_FORMATS; i++)
         if (format ? strcmp(format, formats[i].name) == 0
                    : ends_with(path, formats[i].ending) || ends_with(path, formats[i].other))
-            *out = formats[i].name;
-    if (*out != NULL || format != NULL || !ends_with(path, ".json"))
-        return WEFT_OK;
-    WEFT_TRY(weft_file_open(path, &f));
-    if (is_workflow(&f))
-        *out = "wfcommons";
-    weft_file_close(&f);
-    return WEFT_OK;
+            return formats[i].name;
+    return NULL;
+}
+
+bool weft_taskgraph_is_workflow(const weft_doc *d)
+{
+    return d->kind == WEFT_DOC_MAP && weft_doc_get(d, "schema") == NULL &&
+           weft_doc_get(d, "workflow") != NULL;
 }
 
 /* --- what readers find ----------------------------------------------------------------------- */
@@ -183,7 +154,7 @@ static weft_status check_machines(const weft_taskgraph *x, const weft_task_machi
         return weft_fail(WEFT_E_INPUT,
                          "%s has edges with bytes: add --bandwidth, or --bandwidth unlimited",
                          x->file);
-    if (!x->has_bytes && m->bytes_per_s > 0)
+    if (!x->has_bytes && m->bytes_per_s > 0 && !m->is_optional)
         return weft_fail(WEFT_E_INPUT,
                          "%s has no bytes that a bandwidth could be for: leave --bandwidth out, "
                          "--communication is the time of an edge",
@@ -242,27 +213,48 @@ static weft_doc *task_file(weft_taskgraph *x, const weft_task_machines *m, int n
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+static weft_taskgraph new_graph(const char *file, weft_arena *a)
+{
+    return (weft_taskgraph){.a = a,
+                            .file = file ? weft_arena_word(a, file) : NULL,
+                            .index = weft_map_new(a),
+                            .task = weft_doc_new(a, WEFT_DOC_LIST),
+                            .edge = weft_doc_new(a, WEFT_DOC_LIST)};
+}
+
+static weft_status finish(weft_taskgraph *x, const weft_task_machines *machines,
+                          const weft_doc **out)
+{
+    if (x->task->n == 0)
+        return weft_taskgraph_fail(x, 0, "there are no tasks, expected at least one");
+    WEFT_TRY(check_machines(x, machines, count_processors(x, machines)));
+    *out = task_file(x, machines, count_processors(x, machines));
+    return WEFT_OK;
+}
+
 weft_status weft_taskgraph_parse(const char *text, size_t n, const char *file, const char *name,
                                  const weft_task_machines *machines, weft_arena *a,
                                  const weft_doc **out)
 {
-    weft_taskgraph x = {.a = a,
-                        .text = text,
-                        .file = weft_arena_word(a, file),
-                        .n = n,
-                        .index = weft_map_new(a),
-                        .task = weft_doc_new(a, WEFT_DOC_LIST),
-                        .edge = weft_doc_new(a, WEFT_DOC_LIST)};
+    weft_taskgraph x = new_graph(file, a);
     int k = 0;
 
+    x.text = text;
+    x.n = n;
     while (strcmp(formats[k].name, name) != 0)
         k++;
     WEFT_TRY(formats[k].read(&x));
-    if (x.task->n == 0)
-        return weft_taskgraph_fail(&x, 0, "there are no tasks, expected at least one");
-    WEFT_TRY(check_machines(&x, machines, count_processors(&x, machines)));
-    *out = task_file(&x, machines, count_processors(&x, machines));
-    return WEFT_OK;
+    return finish(&x, machines, out);
+}
+
+weft_status weft_taskgraph_of_workflow(const weft_doc *d, const weft_task_machines *machines,
+                                       weft_arena *a, const weft_doc **out)
+{
+    weft_taskgraph x = new_graph(d->file, a);
+
+    x.doc = d;
+    WEFT_TRY(weft_taskgraph_wfcommons(&x));
+    return finish(&x, machines, out);
 }
 
 weft_status weft_taskgraph_read(const char *path, const char *format,

@@ -6,10 +6,11 @@
 
 #include "problem.h"
 
-/* The format of a file: "stg", "dot" or "wfcommons" if its ending or its first bytes say so, NULL if
- * it is none of them. format: that of the user, or NULL. Any file that can be read. */
-WEFT_CHECKED weft_status weft_taskgraph_format(const char *path, const char *format,
-                                               const char **out);
+/* The format of a file, "stg", "dot" or "wfcommons", as the user says it, or else (format NULL) as its
+ * ending does; NULL: it is none of them, or may be a workflow. */
+const char *weft_taskgraph_format(const char *path, const char *format);
+/* Is this document of a JSON file a workflow of WfCommons? */
+bool weft_taskgraph_is_workflow(const weft_doc *d);
 /* The document of weft.tasks/1 that a file of that format means on these machines. Its nodes know
  * the lines of the file. Everything belongs to `a`. */
 WEFT_CHECKED weft_status weft_taskgraph_read(const char *path, const char *format,
@@ -21,6 +22,11 @@ WEFT_CHECKED weft_status weft_taskgraph_parse(const char *text, size_t n, const 
                                               const weft_task_machines *machines, weft_arena *a,
                                               const weft_doc **out);
 
+/* The same of the document of a workflow. */
+WEFT_CHECKED weft_status weft_taskgraph_of_workflow(const weft_doc *d,
+                                                    const weft_task_machines *machines,
+                                                    weft_arena *a, const weft_doc **out);
+
 /* --- for the readers ------------------------------------------------------------------------- */
 
 /* What a reader finds, in the order of the file. */
@@ -28,6 +34,7 @@ typedef struct weft_taskgraph {
     weft_arena *a;
     const char *text, *file;
     size_t n;
+    const weft_doc *doc;   /* of a workflow that is parsed already, or NULL */
     int n_processors;      /* that the file names; 0: none */
     bool has_bytes;        /* amounts are bytes, else seconds */
     const char *name;      /* of the graph; NULL: that of the file */

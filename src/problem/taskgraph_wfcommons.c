@@ -302,9 +302,10 @@ static void connect(const reader *r)
 weft_status weft_taskgraph_wfcommons(weft_taskgraph *x)
 {
     reader r = {.x = x, .by_name = weft_map_new(x->a), .files = weft_map_new(x->a)};
-    const weft_doc *root, *workflow, *runs, *files;
+    const weft_doc *root = x->doc, *workflow, *runs, *files;
 
-    WEFT_TRY(weft_doc_parse(x->text, x->n, x->file, x->a, &root));
+    if (root == NULL)
+        WEFT_TRY(weft_doc_parse(x->text, x->n, x->file, x->a, &root));
     WEFT_TRY(weft_doc_need(root, "workflow", WEFT_DOC_MAP, &workflow));
     if (weft_doc_get(root, "name") != NULL)
         WEFT_TRY(weft_doc_text(root, "name", &x->name));

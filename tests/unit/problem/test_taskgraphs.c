@@ -13,13 +13,18 @@ static const weft_task_machines two_plain = {.n_processors = 2};
 static weft_problem *read_file(const char *file, const weft_task_machines *m)
 {
     weft_arena *a = weft_arena_new();
-    const char *path = weft_arena_print(a, WEFT_TEST_DATA "/instances/%s", file), *format;
+    const char *path = weft_arena_print(a, WEFT_TEST_DATA "/instances/%s", file);
+    const char *format = weft_taskgraph_format(path, NULL);
     const weft_doc *doc = NULL;
     weft_problem *p = NULL;
 
-    CHECK_OK(weft_taskgraph_format(path, NULL, &format));
-    CHECK(format != NULL);
-    CHECK_OK(weft_taskgraph_read(path, format, m, a, &doc));
+    if (format != NULL) {
+        CHECK_OK(weft_taskgraph_read(path, format, m, a, &doc));
+    } else {
+        CHECK_OK(weft_doc_read(path, a, &doc));
+        CHECK(weft_taskgraph_is_workflow(doc));
+        CHECK_OK(weft_taskgraph_of_workflow(doc, m, a, &doc));
+    }
     CHECK_OK(weft_problem_parse(doc, false, &(weft_constraints){.goal = WEFT_LATENCY}, &p));
     weft_problem_check(p);
     weft_arena_free(a);

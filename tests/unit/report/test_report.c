@@ -505,7 +505,8 @@ TEST(of_many_devices_those_with_work_are_shown)
     s.solution.plan.start_s[1] = 2;
     evaluate(&s);
     text = plan_text(&s, 0);
-    CHECK_HAS(text, "and 38 more\n");
+    CHECK_HAS(text, "38 devices not used: cpu0, cpu1, "); /* which may be broken behind this */
+    CHECK_HAS(text, "38 devices without work\n");
     CHECK_INT(count(text, "\n  cpu7 ") + count(text, "\n  cpu39 "), 4); /* in table and chart */
     CHECK_INT(count(text, "\n  cpu"), 4);
     free(text);
