@@ -100,18 +100,21 @@ static const char *factor(double x, weft_arena *a)
     return isfinite(x) ? weft_arena_print(a, "%.2fx", x) : "-";
 }
 
+/* The column of proved gains is left out where the line has no room for it. */
+enum { NUMBER_COLUMNS = 47, LEAST_COLUMNS = 10, ROOM_FOR_LEAST = 72 };
+
 static void print_row(const weft_upgrade_value *p, weft_arena *a, int width, FILE *to)
 {
-    enum { NUMBERS = 57 }; /* columns */
+    bool has_value = isfinite(p->value), has_least = width >= ROOM_FOR_LEAST;
     char value[48], bound[48];
 
-    if (isfinite(p->value))
-        fprintf(to, "  %11s %11s %9s %9s %9s  ", weft_print_seconds(p->value, value),
-                weft_print_seconds(p->bound, bound), factor(p->gain, a),
-                p->least_gain > 1 + 1e-9 ? factor(p->least_gain, a) : "-", factor(p->most_gain, a));
-    else
-        fprintf(to, "  %11s %11s %9s %9s %9s  ", "no plan", "-", "-", "-", "-");
-    weft_print_wrapped(to, NUMBERS, width,
+    fprintf(to, "  %11s %11s %9s", has_value ? weft_print_seconds(p->value, value) : "no plan",
+            has_value ? weft_print_seconds(p->bound, bound) : "-",
+            has_value ? factor(p->gain, a) : "-");
+    if (has_least)
+        fprintf(to, " %9s", p->least_gain > 1 + 1e-9 ? factor(p->least_gain, a) : "-");
+    fprintf(to, " %9s  ", has_value ? factor(p->most_gain, a) : "-");
+    weft_print_wrapped(to, NUMBER_COLUMNS + (has_least ? LEAST_COLUMNS : 0), width,
                        weft_arena_print(a, "%s%s", p->upgrade->what, note_of(p, a)));
 }
 
@@ -128,8 +131,10 @@ static void print_upgrades(const weft_explanation *e, weft_arena *a, int width, 
                                           "%s for the platform as it is, which is less than the "
                                           "plan takes: gains are against that",
                                           weft_glued_seconds(a, e->base.value)));
-    fprintf(to, "  %11s %11s %9s %9s %9s  upgrade\n", value_word(e), "bound", "gain", "at least",
-            "at most");
+    fprintf(to, "  %11s %11s %9s", value_word(e), "bound", "gain");
+    if (width >= ROOM_FOR_LEAST)
+        fprintf(to, " %9s", "at least");
+    fprintf(to, " %9s  upgrade\n", "at most");
     for (int i = 0; i < e->n_shown; i++)
         print_row(&e->upgrade[i], a, width, to);
     if (e->n_shown < e->n_upgrades)
