@@ -33,7 +33,8 @@ typedef struct weft_fit {
     int n_params;
     const weft_fitted *param;
     weft_design design;
-    weft_link_curve curve; /* of links, fitted to all-reduces of n_ranks devices; n 0: of a device */
+    weft_link_curve
+        curve; /* of links, fitted to all-reduces of n_ranks devices; n 0: of a device */
     int n_ranks;
     weft_score before, fitted; /* all rows with the old and with the new constants */
     weft_score held_out; /* each row by a fit that has not seen its group; n 0: one group only */
