@@ -76,12 +76,11 @@ static const weft_option train_params[] = {
     SIZE_OR(weft_train_shape, chunks, 1, 1, "of a stage"),
     SIZE_OR(weft_train_shape, zero, 0, 0, "level of ZeRO"),
     SIZE_OR(weft_train_shape, sp, 0, 0, "1: sequence parallelism"),
-    {WEFT_TEXT(weft_train_shape, schedule),  0, 0, 0, "order of microbatches", "1f1b",
-                                                             "gpipe|1f1b|interleaved"},
-    {WEFT_TEXT(weft_train_shape, recompute), 0, 0, 0, "of activations",        "none",
-                                                             "none|selective|full"   },
-    {WEFT_TEXT(weft_train_shape, recipe),    0, 0, 0, "bytes kept per parameter", "16",
-                                                     "16|18|20"},
+    {WEFT_TEXT(weft_train_shape, schedule),  0, 0, 0, "order of microbatches",    "1f1b",
+                                                             "gpipe|1f1b|interleaved"                                                                       },
+    {WEFT_TEXT(weft_train_shape, recompute), 0, 0, 0, "of activations",           "none",
+                                                             "none|selective|full"                                                                          },
+    {WEFT_TEXT(weft_train_shape, recipe),    0, 0, 0, "bytes kept per parameter", "16",   "16|18|20"},
     WEFT_OPTIONS_END,
 };
 
