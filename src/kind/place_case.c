@@ -133,7 +133,7 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     weft_arena *scratch;
     weft_status status;
 
-    if (has_machines(&r->options.machines))
+    if (has_machines(&r->options.machines) && !r->options.machines.is_optional)
         return weft_fail(WEFT_E_INPUT,
                          "--processors, --speeds, --bandwidth and --communication are "
                          "for task graphs (STG, DOT, WfCommons); networks take --on");
