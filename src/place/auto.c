@@ -290,12 +290,14 @@ static bool run_rounds_within(search *s, double share, int first, int last)
 /* What `auto` does between the first round and the last ones; true if the search was complete. */
 static weft_status run_between(search *s, bool *is_closed)
 {
-    if (is_limited(s)) {
+    if (is_plain(s) && !is_large(s)) /* likely to end it */
+        *is_closed = run_rounds_within(s, EXACT_SHARE, 1, 2);
+    if (is_limited(s) && !*is_closed && !is_over(s)) {
         WEFT_TRY(try_others(s, FIRST_TURN, 0));
         improve(s, is_plain(s) ? FIRST_TURN : IMPROVE_SHARE, 0);
     }
-    if (!is_large(s) && !is_over(s))
-        *is_closed = run_rounds_within(s, is_plain(s) ? EXACT_SHARE : BESIDE_SHARE, 1, 2);
+    if (!is_plain(s) && !is_large(s) && !is_over(s))
+        *is_closed = run_rounds_within(s, BESIDE_SHARE, 1, 2);
     tell(s);
     if (!*is_closed && !is_over(s))
         WEFT_TRY(try_solver(s, &weft_place_split, is_large(s) ? LARGE_SHARE : WINDOW_SHARE));
