@@ -205,6 +205,7 @@ static weft_train_constraints draw_ask(weft_rng *r)
 
     constraints.schedules |= weft_rng_below(r, 3) ? 1u << weft_rng_below(r, WEFT_N_SCHEDULES) : 0;
     constraints.recomputes |= weft_rng_below(r, 2) ? 1u << weft_rng_below(r, WEFT_N_RECOMPUTES) : 0;
+    constraints.overlap = weft_rng_below(r, 3) == 0;
     constraints.sps = weft_rng_below(r, 2) ? 1 : 2 + (unsigned)weft_rng_below(r, 2);
     if (weft_rng_below(r, 2)) /* several levels of ZeRO */
         constraints.zeros |= 1u << weft_rng_below(r, 4) | 1u << weft_rng_below(r, 4);

@@ -176,6 +176,7 @@ drawn_training draw_training(const draw_training_ask *constraints, weft_rng *r)
         .most_chunks = 4,
 
         .zero = constraints->zero,
+        .overlap = constraints->overlap,
         .zeros = constraints->zeros != 0 ? constraints->zeros : 1u << constraints->zero};
     for (int i = 0; i < 2 * N_WIDTHS * N_SHARES; i++)
         state[i] = draw_states(constraints, &s.blocks, r, a);

@@ -16,6 +16,7 @@ typedef struct drawn_training {
 typedef struct draw_training_ask {
     bool is_dag, is_contend, has_shared;
     int zero;
+    int overlap;
     unsigned zeros;   /* several levels, as bits; 0: that one */
     bool is_alone;    /* no bytes between units, no gradients, no update: stages only compute */
     bool has_no_zero; /* every time is positive */

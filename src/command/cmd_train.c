@@ -14,7 +14,7 @@ typedef struct train_options {
     int64_t microbatch, width, replicas, stages, chunks;
     const char *tp, *pp, *dp, *sp, *mbs, *zero, *recipe;
     double memory_margin;
-    bool split_moments, json, quiet, verbose;
+    bool split_moments, overlap, json, quiet, verbose;
     struct {
         int64_t devices, microbatches, max_cuts;
         const char *memory, *bandwidth;
@@ -32,13 +32,14 @@ static const weft_option train_table[] = {
     {WEFT_INT(train_options, replicas), 0, 0, 1e6, "maximum replicas per stage; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, stages), 0, 0, 1e6, "maximum pipeline stages; 0: no limit", NULL, NULL},
     {WEFT_INT(train_options, chunks), 4, 1, 1e3, "maximum chunks per stage (interleaved schedule)", NULL, NULL},
-    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero, sp; what is left out is searched (see the examples)", "", NULL},
+    {WEFT_TEXT(train_options, exactly), 0, 0, 0, "value one plan: KEY=VALUE of tp, pp, dp, mbs, schedule, recompute, chunks, zero, sp, overlap; what is left out is searched (see the examples)", "", NULL},
     {WEFT_TEXT(train_options, tp), 0, 0, 0, "tensor-parallel width of the stages: auto, a number, or several (1,2,4)", "auto", NULL},
     {WEFT_TEXT(train_options, pp), 0, 0, 0, "number of pipeline stages: auto, a number, or several", "auto", NULL},
     {WEFT_TEXT(train_options, dp), 0, 0, 0, "number of replicas of every stage: auto, a number, or several", "auto", NULL},
     {WEFT_TEXT(train_options, sp), 0, 0, 0, "sequence parallelism beside tensor parallelism: on, off, or auto: the better of both", "off", "off|on|auto"},
     {WEFT_TEXT(train_options, mbs), 0, 0, 0, "samples per microbatch and replica (--microbatch is over all replicas): auto, a number, or several", "auto", NULL},
     {WEFT_TEXT(train_options, zero), 0, 0, 0, "what the replicas of a stage divide (ZeRO): 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights (FSDP); several of these (1,3), or auto: the best of all", "0", NULL},
+    {WEFT_FLAG(train_options, overlap), 0, 0, 1, "sum gradients beside the last backward pass of each stage, not after it (ZeRO 0 and 1; 2 and 3 always do)", NULL, NULL},
     {WEFT_FLAG(train_options, split_moments), 0, 0, 1, "shard the optimizer state over the replicas: --zero 1", NULL, NULL},
     {WEFT_TEXT(train_options, recipe), 0, 0, 0, "bytes kept per 16-bit parameter with Adam: 16; 18: gradients of 32 bits; 20: gradients of 16 bits and a 32-bit copy", "16", "16|18|20"},
     {WEFT_REAL(train_options, memory_margin), 0, 0, 0.99, "share of the memory of every device left free, e.g. 0.1 for fragmentation and libraries", NULL, NULL},
@@ -266,6 +267,7 @@ static weft_status read_constraints(const train_options *o, weft_train_constrain
         .most_chunks = (int)o->chunks,
         .recipe = find_recipe(o->recipe),
         .memory_margin = o->memory_margin,
+        .overlap = o->overlap,
     };
     WEFT_TRY(weft_counts_read("--tp", o->tp, &out->tp));
     WEFT_TRY(weft_counts_read("--pp", o->pp, &out->pp));

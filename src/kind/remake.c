@@ -245,6 +245,8 @@ const char *weft_remake_train(const void *report, const weft_remake *m, weft_are
     add_count(&l, "--stages", constraints->most_stages, 0);
     add_count(&l, "--chunks", constraints->most_chunks, 4);
     add_zero(&l, constraints);
+    if (constraints->overlap != 0)
+        add(&l, "--overlap");
     if (constraints->sps > 1)
         add_flag(&l, "--sp", constraints->sps == 2 ? "on" : "auto");
     if (constraints->recipe != WEFT_RECIPE_16)

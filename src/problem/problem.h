@@ -414,6 +414,7 @@ typedef struct weft_train_constraints {
     int most_chunks;     /* of a stage, interleaved */
     int zero;            /* WEFT_ZERO_NONE .. WEFT_ZERO_WEIGHTS; of several the lowest */
     unsigned zeros;      /* allowed levels: bits 1 << level; 0: `zero` alone (as 1 << zero) */
+    int overlap;         /* 1: sums of gradients run beside the last backward pass; 0: after it */
     unsigned sps;        /* sequence parallelism: bits 1 << (0 without, 1 with); 0: without */
     /* In the words of Megatron. */
     weft_counts tp;  /* tensor widths of stages */

@@ -117,6 +117,7 @@ static const key keys[] = {
     {"chunks",    FIELD(chunks),     COUNT,  1, MOST,              NULL          },
     {"zero",      FIELD(zeros),      LEVEL,  0, WEFT_MOST_ZERO,    NULL          },
     {"sp",        FIELD(sps),        LEVEL,  0, 1,                 NULL          },
+    {"overlap",   FIELD(overlap),    COUNT,  0, 1,                 NULL          },
 };
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
@@ -175,7 +176,7 @@ weft_status weft_train_exactly(const char *flag, const char *text, weft_train_co
         if (i < 0 || *equals != '=')
             return weft_fail(WEFT_E_INPUT,
                              "%s: '%.*s', expected KEY=VALUE with tp, pp, dp, mbs, schedule, "
-                             "recompute, chunks, zero or sp",
+                             "recompute, chunks, zero, sp or overlap",
                              flag, (int)(end - at), at);
         if (seen >> i & 1)
             return weft_fail(WEFT_E_INPUT, "%s: %s is given twice", flag, keys[i].name);
@@ -263,6 +264,8 @@ static weft_status check_limits(const weft_train_constraints *x)
                          x->memory_margin);
     if (x->zero < 0 || x->zero > WEFT_MOST_ZERO)
         return weft_fail(WEFT_E_INPUT, "zero=%d, expected 0 to %d", x->zero, WEFT_MOST_ZERO);
+    if (x->overlap != 0 && x->overlap != 1)
+        return weft_fail(WEFT_E_INPUT, "overlap=%d, expected 0 or 1", x->overlap);
     if (x->sps > 3)
         return weft_fail(WEFT_E_INPUT, "sp: bits 0x%x, expected without (1), with (2) or both (3)",
                          x->sps);

@@ -81,6 +81,8 @@ static void put_exact(const weft_train_constraints *constraints, weft_doc *to, w
                    exact[i].key, to, a);
     if (constraints->chunks > 0)
         weft_put_int(a, to, "chunks", constraints->chunks);
+    if (constraints->overlap != 0)
+        weft_put_int(a, to, "overlap", constraints->overlap);
     if (constraints->sps > 1)
         put_counts(&sps, "sp", to, a);
     if (levels.n > 1)
@@ -348,6 +350,10 @@ static weft_status read_exact(const weft_doc *d, weft_train_constraints *out)
                              (weft_counts *)(void *)((char *)out + exact[i].offset)));
     if (weft_doc_get(d, "chunks") != NULL)
         WEFT_TRY(read_count(d, "chunks", 1, &out->chunks));
+    if (weft_doc_get(d, "overlap") != NULL)
+        WEFT_TRY(read_count(d, "overlap", 1, &out->overlap));
+    if (out->overlap > 1)
+        return weft_doc_fail(d, "'overlap' is %d, expected 1, or nothing", out->overlap);
     WEFT_TRY(read_memory(d, out));
     return read_levels(d, out);
 }
@@ -355,9 +361,10 @@ static weft_status read_exact(const weft_doc *d, weft_train_constraints *out)
 static weft_status read_constraints(const weft_doc *plan, weft_train_constraints *out)
 {
     static const char *const keys[] = {
-        "batch",       "microbatch",  "schedules",     "recompute", "most_width", "most_replicas",
-        "most_stages", "most_chunks", "split_moments", "tp",        "pp",         "dp",
-        "mbs",         "chunks",      "zero",          "sp",        "recipe",     "memory_margin"};
+        "batch",        "microbatch",  "schedules",     "recompute", "most_width", "most_replicas",
+        "most_stages",  "most_chunks", "split_moments", "tp",        "pp",         "dp",
+        "mbs",          "chunks",      "zero",          "sp",        "overlap",    "recipe",
+        "memory_margin"};
     const weft_doc *d, *split;
 
     WEFT_TRY(weft_doc_need(plan, "ask", WEFT_DOC_MAP, &d));

@@ -68,6 +68,22 @@ static inline double weft_half_sync_s(double message_sync_s, double n)
     return n > 0 ? n * message_sync_s / 2 : 0;
 }
 
+/* Does a stage sum its gradients beside its last backward pass, one message for each unit? */
+static inline bool weft_sync_overlaps(const weft_train_problem *p)
+{
+    return p->constraints.overlap == 1 && p->constraints.zero < WEFT_ZERO_GRADIENTS;
+}
+
+/* What is left of such sums after it: at least the last of the n messages. */
+static inline double weft_exposed_sync_s(double message_s, double n, double backward_s)
+{
+    double rest_s = n * message_s - backward_s;
+
+    if (!(n > 0))
+        return 0;
+    return rest_s > message_s ? rest_s : message_s;
+}
+
 /* The part of a sum of gradients that is left for the end of a step: all; the gathering of new
  * weights; nothing. */
 static inline double weft_sync_part(const weft_train_problem *p)

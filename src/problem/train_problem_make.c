@@ -327,6 +327,8 @@ static uint64_t hash_exact(uint64_t h, const weft_train_constraints *x)
             h = weft_hash_int(weft_hash_int(h, -1 - i), list[i]->at[k]);
     if ((x->zeros & (x->zeros - 1)) != 0)
         h = weft_hash_int(weft_hash_int(h, -7), x->zeros);
+    if (x->overlap != 0)
+        h = weft_hash_int(h, -9);
     if (x->sps > 1)
         h = weft_hash_int(weft_hash_int(h, -8), x->sps);
     return x->memory_margin > 0 ? weft_hash_real(h, x->memory_margin) : h;

@@ -133,10 +133,11 @@ static void add_split(training *t)
 
     if (find_split(t, &x))
         weft_page_fact(&t->g, "split", "split",
-                       weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64 "%s%s", x.tp, x.pp,
+                       weft_arena_print(t->a, "tp=%d,pp=%d,dp=%d,mbs=%" PRId64 "%s%s%s", x.tp, x.pp,
                                         x.dp, x.mbs,
                                         zero > 0 ? weft_arena_print(t->a, ",zero=%d", zero) : "",
-                                        t->p->is_sequence ? ",sp=1" : ""),
+                                        t->p->is_sequence ? ",sp=1" : "",
+                                        t->p->constraints.overlap ? ",overlap=1" : ""),
                        "as --exactly takes it", NAN);
 }
 

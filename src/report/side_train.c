@@ -192,6 +192,8 @@ static void add_settings(trained *g)
     weft_side_count(out, "chunks, at most", x->most_chunks, "any");
     if ((x->zeros & (x->zeros - 1)) != 0)
         add_words(g, "ZeRO levels allowed", x->zeros, zero_word, WEFT_MOST_ZERO + 1);
+    if (x->overlap != 0)
+        weft_side_yes(out, "sums of gradients overlap", true);
     if (x->sps > 1)
         weft_side_yes(out, "sequence parallel", weft_train_variant(g->p, g->plan)->is_sequence);
     x = &weft_train_variant(g->p, g->plan)->constraints;

@@ -8,6 +8,9 @@
  * stage       sync: the most bytes of any part. update: the part that takes longest, over the
  *             number of blocks if moments are split. With gradients split, sync is the gathering of
  *             new weights alone, half of it; with weights split, nothing.
+ *             Where sums overlap with the last backward of the stage, which is that of its first
+ *             chunk, they are messages of equal size, one for each unit with gradients, and what is
+ *             left after it is sync: their seconds less those of that backward, at least one message.
  * device      weights + gradients + moments (over the number of blocks if these are split). Of a
  *             parameter that two units of the stage read, the second has neither weights nor
  *             gradients of its own.
@@ -76,6 +79,7 @@ static void add_state(const weft_train_lowered *d, int c, int part, weft_part_fi
             weft_zero_bytes(d->p, WEFT_ZERO_GRADIENTS, n, state[u].gradient_bytes);
         to->moment_bytes += weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].moment_bytes);
         to->sync_bytes += state[u].sync_bytes;
+        to->n_syncs += state[u].sync_bytes > 0;
         to->update_s += weft_zero_bytes(d->p, WEFT_ZERO_MOMENTS, n, state[u].update_s);
     }
 }
@@ -249,15 +253,30 @@ static void fill_shared(weft_train_lowered *d, weft_arena *a)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* Sums of gradients beside the last backward of the stage. */
+static double exposed_sync_s(const weft_train_lowered *d, int i, double n)
+{
+    const weft_chunk_figures *last = &d->figures[i];
+    double message_s = n > 0 ? weft_sync_s(d->p, &d->plan->stage[i], d->sync_bytes[i] / n) : 0;
+
+    return weft_exposed_sync_s(message_s, n, last->backward_s + last->again_s);
+}
+
 static void fill_stage(weft_train_lowered *d, int i)
 {
+    double n_syncs = 0;
+
     for (int k = 0; k < d->plan->stage[i].n_parts; k++) {
         const weft_part_figures *f = &d->state[i * WEFT_MAX_PARTS + k];
 
         d->sync_bytes[i] = fmax(d->sync_bytes[i], f->sync_bytes);
         d->update_s[i] = fmax(d->update_s[i], f->update_s);
+        n_syncs = fmax(n_syncs, f->n_syncs);
     }
-    d->sync_s[i] = weft_sync_part(d->p) * weft_sync_s(d->p, &d->plan->stage[i], d->sync_bytes[i]);
+    d->sync_s[i] =
+        weft_sync_overlaps(d->p)
+            ? exposed_sync_s(d, i, n_syncs)
+            : weft_sync_part(d->p) * weft_sync_s(d->p, &d->plan->stage[i], d->sync_bytes[i]);
     d->ring_bytes[i] += 2 * weft_sync_part(d->p) * d->sync_bytes[i];
 }
 

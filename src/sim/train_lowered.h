@@ -10,6 +10,7 @@
 typedef struct weft_part_figures {
     double weight_bytes, gradient_bytes, moment_bytes;
     double sync_bytes, update_s;
+    double n_syncs; /* units that have some of these bytes */
 } weft_part_figures;
 
 /* The same for one chunk and one microbatch. */

@@ -184,13 +184,6 @@ static double bound_of(const branching *k, const place *x)
 
 /* --- children -------------------------------------------------------------------------------- */
 
-static double sync_s(const branching *k, int move, double bytes)
-{
-    const weft_pipe_links *l = k->t->links;
-
-    return weft_sync_part(k->p) * weft_ways_s(&l->way[2 * move], l->n_ways[move], bytes);
-}
-
 static void set_before(const branching *k, place *x)
 {
     const place *y = k->n_path > 0 ? &k->path[k->n_path - 1] : NULL;
@@ -243,7 +236,8 @@ static void add_way(branching *k, place x, double parent_s, child_list *out)
 
     weft_pipe_hold_up(c, group, &range, &t->links->way[2 * x.move], t->links->n_ways[x.move],
                       &x.stage);
-    x.sync_s = sync_s(k, x.move, weft_pipe_sync_bytes(c, group, &range, x.stage.mix));
+    x.sync_s = weft_pipe_sync_s(c, group, &range, &t->links->way[2 * x.move],
+                                t->links->n_ways[x.move], &x.stage);
     x.update_s = weft_pipe_update_s(c, group, &range, x.stage.mix);
     set_hops(k, &x);
     bound_s = fmax(parent_s, bound_of(k, &x));

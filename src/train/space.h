@@ -76,9 +76,11 @@ double weft_pipe_stage_over(weft_pipe_costs *c, const weft_pipe_group *group,
 void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
                        const weft_pipe_range *range, const weft_levels *way, int n_ways,
                        weft_pipe_stage *s);
-/* Bytes that replicas of the stage sum at the end, and the seconds of its update. */
-double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group,
-                            const weft_pipe_range *range, int mix);
+/* What its replicas sum at the end takes after the last backward pass, and the seconds of its
+ * update. */
+double weft_pipe_sync_s(const weft_pipe_costs *c, const weft_pipe_group *group,
+                        const weft_pipe_range *range, const weft_levels *way, int n_ways,
+                        const weft_pipe_stage *s);
 double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group,
                           const weft_pipe_range *range, int mix);
 

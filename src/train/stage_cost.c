@@ -119,7 +119,7 @@ static void fill_store(weft_pipe_costs *c, int table, weft_arena *a)
     }
     for (int k = 0; k < p->blocks.n_shared; k++)
         s->shared_bytes[k] = weft_shared_bytes(p, k, table);
-    if (p->constraints.zero >= WEFT_ZERO_GRADIENTS)
+    if (p->constraints.zero >= WEFT_ZERO_GRADIENTS || weft_sync_overlaps(p))
         count_messages(c, table, a);
 }
 
@@ -377,19 +377,6 @@ static const weft_pipe_store *store_of(const weft_pipe_costs *c, const weft_pipe
                                               g->mix[mix * g->n_parts + part])];
 }
 
-double weft_pipe_sync_bytes(const weft_pipe_costs *c, const weft_pipe_group *group,
-                            const weft_pipe_range *range, int mix)
-{
-    double most = 0;
-
-    for (int i = 0; i < group->n_parts; i++) {
-        const double *bytes = store_of(c, group, mix, i)->sync_bytes;
-
-        most = fmax(most, bytes[range->outer] - bytes[range->inner]);
-    }
-    return most;
-}
-
 double weft_pipe_update_s(const weft_pipe_costs *c, const weft_pipe_group *group,
                           const weft_pipe_range *range, int mix)
 {
@@ -441,4 +428,24 @@ void weft_pipe_hold_up(const weft_pipe_costs *c, const weft_pipe_group *group,
         gather_s = half_sync_s(weights, sync_way, n_ways);
     s->forward_s = fmax(s->forward_s, gather_s);
     s->backward_s = fmax(s->backward_s, gather_s + half_sync_s(gradients, sync_way, n_ways));
+}
+
+double weft_pipe_sync_s(const weft_pipe_costs *c, const weft_pipe_group *group,
+                        const weft_pipe_range *range, const weft_levels *sync_way, int n_ways,
+                        const weft_pipe_stage *s)
+{
+    bool overlaps = weft_sync_overlaps(c->p);
+    double most = 0, n = 0;
+
+    for (int i = 0; i < group->n_parts; i++) {
+        const weft_pipe_store *x = store_of(c, group, s->mix, i);
+
+        most = fmax(most, x->sync_bytes[range->outer] - x->sync_bytes[range->inner]);
+        if (overlaps)
+            n = fmax(n, x->n_syncs[range->outer] - x->n_syncs[range->inner]);
+    }
+    if (!overlaps)
+        return weft_sync_part(c->p) * weft_ways_s(sync_way, n_ways, most);
+    return weft_exposed_sync_s(n > 0 ? weft_ways_s(sync_way, n_ways, most / n) : 0, n,
+                               s->backward_s);
 }

@@ -7,14 +7,15 @@
  *  send     0 if one block can hold the network with one microbatch in flight. Otherwise a plan
  *           has two stages, so one sample at least hops over a cut, whole; or two replicas, which
  *           sum all gradients: 2 (n-1) latencies and 2 (n-1)/n of the bytes, at least 2 and 1. All
- *           at the best link of the platform. 0 if replicas divide gradients: these move beside
- *           computation.
+ *           at the best link of the platform. 0 if replicas divide gradients, or sums overlap:
+ *           these move beside computation.
  *
  * The largest counts; of several variants of a problem, the least of theirs. Cost O(tables * units +
  * links). */
 #include <math.h>
 
 #include "space.h"
+#include "train_plan.h"
 
 /* --- communication --------------------------------------------------------------------------- */
 
@@ -78,7 +79,9 @@ static double send_floor_s(weft_pipe_costs *c)
 
         least_s = fmin(least_s, bytes > 0 ? latency_s + bytes / bytes_per_s : 0);
     }
-    sync_bytes = p->constraints.zero < WEFT_ZERO_GRADIENTS ? least_sync_bytes(c) : 0;
+    sync_bytes = p->constraints.zero < WEFT_ZERO_GRADIENTS && !weft_sync_overlaps(p)
+                     ? least_sync_bytes(c)
+                     : 0;
     return fmin(least_s, sync_bytes > 0 ? 2 * latency_s + sync_bytes / bytes_per_s : 0);
 }
 

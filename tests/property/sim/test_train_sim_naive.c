@@ -145,6 +145,25 @@ static void sum_chunk(naive *x, int c)
     }
 }
 
+/* Beside the last backward, that of the stage's first chunk: a message of each unit with gradients. */
+static double beside_backward_s(const naive *x, int i, double bytes)
+{
+    double n = 0, all_s;
+
+    for (int k = 0; k < x->plan->stage[i].n_parts; k++) {
+        double of_part = 0;
+
+        for (int u = 0; u < x->p->blocks.n_blocks; u++)
+            for (int c = i; c < x->n_chunks; c += x->s)
+                of_part += is_in(x, c, u) && state_of(x, i, k)[u].sync_bytes > 0;
+        n = fmax(n, of_part);
+    }
+    if (n < 1)
+        return 0;
+    all_s = n * weft_sync_s(x->p, &x->plan->stage[i], bytes / n);
+    return fmax(all_s / n, all_s - x->backward_s[i]);
+}
+
 static void sum_stage(naive *x, int i)
 {
     double sync = 0;
@@ -164,6 +183,8 @@ static void sum_stage(naive *x, int i)
     if (x->p->constraints.zero >= 1)
         x->update_s[i] /= blocks_of(x, i);
     x->sync_s[i] = weft_sync_s(x->p, &x->plan->stage[i], sync);
+    if (x->p->constraints.overlap && x->p->constraints.zero < 2)
+        x->sync_s[i] = beside_backward_s(x, i, sync);
     if (x->p->constraints.zero == 2)
         x->sync_s[i] /= 2; /* new weights are gathered; gradients were summed before */
     if (x->p->constraints.zero == 3)
@@ -651,6 +672,7 @@ TEST(steps_are_those_of_the_naive_simulator)
 
     for (uint64_t seed = 1; seed <= (uint64_t)N_DRAWN(6000); seed++) {
         draw_training_ask constraints = {.is_dag = seed / 4 % 3 == 0,
+                                         .overlap = seed / 64 % 2 == 1,
                                          .is_contend = seed / 4 % 2,
                                          .has_shared = seed / 8 % 2,
                                          .zero = (int)(seed / 16 % 4),

@@ -105,6 +105,7 @@ TEST(time_by_recurrence_is_that_of_the_simulator)
 
     for (int i = 0; i < N_DRAWN(1500); i++) {
         draw_training_ask constraints = {.is_dag = i % 3 == 0,
+                                         .overlap = i % 4 == 1,
                                          .is_contend = i % 5 == 0,
                                          .has_shared = i % 2 == 0,
                                          .zero = i % 7 < 3 ? 1 + i % 7 : 0};
