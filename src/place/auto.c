@@ -154,9 +154,11 @@ static bool search_whole(search *s, int64_t most_states)
     return r.is_closed;
 }
 
-/* A share of what is left for the plan and the bound of another solver, in its turn-th turn. */
+/* A share of what is left for the plan and the bound of another solver, in its turn-th turn. One whose
+ * library is not on this machine has nothing to say. */
 static weft_status try_again(search *s, const weft_solver *other, double share, int turn)
 {
+    weft_status status;
     weft_run run = weft_run_share(s->run, share);
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
     weft_proof proof = {.outcome = WEFT_UNKNOWN};
@@ -168,15 +170,15 @@ static weft_status try_again(search *s, const weft_solver *other, double share, 
     run.seed += turn;
     run.progress = NULL; /* of one who does not know the best so far */
     run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
-    WEFT_TRY(other->solve(s->problem, options, &run, &plan, &proof));
-    if (proof.outcome == WEFT_BOUNDED)
+    status = other->solve(s->problem, options, &run, &plan, &proof);
+    if (status == WEFT_OK && proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
-    if (proof.method != NULL || proof.outcome == WEFT_INFEASIBLE)
+    if (status == WEFT_OK && (proof.method != NULL || proof.outcome == WEFT_INFEASIBLE))
         take_bound(s, proof.outcome == WEFT_INFEASIBLE ? INFINITY : proof.bound);
     weft_arena_free(run.scratch);
     spend(s, run.steps);
     tell(s);
-    return WEFT_OK;
+    return status == WEFT_E_SYSTEM ? WEFT_OK : status;
 }
 
 static weft_status try_solver(search *s, const weft_solver *other, double share)

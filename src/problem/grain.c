@@ -162,9 +162,6 @@ static bool take_tasks(looking *l, const weft_problem *p)
         for (int d = 0; d < p->n_devices; d++)
             if (!take(l, weft_task_s(p, u, d)))
                 return false;
-    for (int d = 0; p->switch_s != NULL && d < p->n_devices; d++)
-        if (!take(l, p->switch_s[d]))
-            return false;
     return true;
 }
 

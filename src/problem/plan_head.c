@@ -275,6 +275,8 @@ static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin
     WEFT_TRY(weft_doc_known_keys(d, keys, (int)(sizeof keys / sizeof *keys)));
     WEFT_TRY(weft_doc_text(d, "source", &o->model));
     WEFT_TRY(weft_plan_optional_text(d, "format", &o->format));
+    if (o->format && *o->format == '\0')
+        return weft_doc_fail(d, "'format' is empty, expected the name of a format or null");
     WEFT_TRY(read_hash(d, "hash", &o->model_hash));
     WEFT_TRY(weft_doc_int(d, "batch", 0, 1000000000, &o->options.batch));
     WEFT_TRY(weft_doc_need(d, "dims", WEFT_DOC_MAP, &dims));

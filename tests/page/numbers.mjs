@@ -3,7 +3,8 @@
 // they are shown as, and the sections that the data has.
 import {check, equal, parseShown} from "./browser.mjs";
 
-const IGNORED = new Set(["plan", "end_s", "seconds", "peak_rss_bytes"]); // plan and ends are the timeline
+// plan and ends are the timeline; why a search stopped is not in the plan file
+const IGNORED = new Set(["plan", "end_s", "seconds", "peak_rss_bytes", "stopped"]);
 
 // Every number of the command's --json is on the page, and nothing else.
 function checkResult(result, onPage) {
