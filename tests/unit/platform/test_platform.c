@@ -268,6 +268,23 @@ TEST(groups_and_counts_are_repeated)
     weft_platform_free(p);
 }
 
+TEST(copies_of_a_name_that_ends_in_a_digit_are_told_apart)
+{
+    weft_platform *p = good(
+        "schema: weft.platform/1\nname: g\ngroups:\n"
+        "  - name: rack2\n    count: 2\n    devices:\n"
+        "      - {name: h100, count: 12, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
+        "      - {name: cpu, count: 2, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
+        "    links: [{all: [h100, cpu], bandwidth: 1GB/s, latency: 1s}]\n"
+        "links: [{all: [rack2-0.cpu0, rack2-1.cpu1], bandwidth: 1GB/s, latency: 1s}]\n");
+    int a = device(p, "rack2-0.h100-1"), b = device(p, "rack2-1.h100-11");
+
+    CHECK_INT(p->n_devices, 2 * (12 + 2));
+    CHECK_TEXT(p->device[a].kind, "rack2.h100");
+    CHECK_TEXT(p->device[b].kind, "rack2.h100");
+    weft_platform_free(p);
+}
+
 TEST(an_adaptive_device_has_designs)
 {
     weft_platform *p = good(
@@ -900,6 +917,7 @@ int main(void)
         cmocka_unit_test(a_small_server_is_read),
         cmocka_unit_test(the_same_is_read_from_json),
         cmocka_unit_test(groups_and_counts_are_repeated),
+        cmocka_unit_test(copies_of_a_name_that_ends_in_a_digit_are_told_apart),
         cmocka_unit_test(an_adaptive_device_has_designs),
         cmocka_unit_test(bad_files_are_refused_with_file_line_and_reason),
         cmocka_unit_test(a_wrong_source_is_explained),
