@@ -271,12 +271,12 @@ TEST(groups_and_counts_are_repeated)
 TEST(copies_of_a_name_that_ends_in_a_digit_are_told_apart)
 {
     weft_platform *p = good(
-        "schema: weft.platform/1\nname: g\ngroups:\n"
-        "  - name: rack2\n    count: 2\n    devices:\n"
+        "schema: weft.platform/1\nname: g\nswitches: [{name: net}]\ngroups:\n"
+        "  - name: rack2\n    count: 2\n    switches: [sw]\n    devices:\n"
         "      - {name: h100, count: 12, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
         "      - {name: cpu, count: 2, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
-        "    links: [{all: [h100, cpu], bandwidth: 1GB/s, latency: 1s}]\n"
-        "links: [{all: [rack2-0.cpu0, rack2-1.cpu1], bandwidth: 1GB/s, latency: 1s}]\n");
+        "    links: [{star: {center: sw, to: [h100, cpu]}, bandwidth: 1GB/s}]\n"
+        "links: [{star: {center: net, to: [rack2.sw]}, bandwidth: 1GB/s}]\n");
     int a = device(p, "rack2-0.h100-1"), b = device(p, "rack2-1.h100-11");
 
     CHECK_INT(p->n_devices, 2 * (12 + 2));
