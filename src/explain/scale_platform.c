@@ -4,7 +4,7 @@
  * The times of a device are proportional to 1 / its rates (peaks, memory_bandwidth, clock) and to
  * its overhead and fill, in all models of devices: with rates divided and these times multiplied by
  * a factor every operator takes that many times as long. Measured times stay. The same for links,
- * with bandwidth and latency. */
+ * with bandwidth and latency. A memory that devices share is divided anew, by what they can take now. */
 #include "sensitivity.h"
 #include "upgrade.h"
 

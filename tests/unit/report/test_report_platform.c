@@ -78,6 +78,7 @@ TEST(a_small_platform_is_told_in_full)
                "\n"
                "  host          cpu\n"
                "  transfers     beside computation, one at a time on each link (contend)\n"
+               "  costs         uncalibrated: other constants were 2–42 % off on public data\n"
                "\n"
                "  device                       count  model         memory    power     idle\n"
                "  cpu                              1  roofline       16 GB        -        -\n"
