@@ -107,6 +107,7 @@ def check_file(weft, folder, tasks, solver, goal, seed, rows=None):
     with open(paths[0], "w") as file:
         json.dump(tasks, file)
     command = [weft, "place", paths[0], "-o", paths[1], "--quiet", "--goal", goal, "--solver", solver]
+    command += ["--no-mix"] * (goal == "throughput")  # one way for all items
     if os.path.exists(paths[1]):
         os.remove(paths[1])
     done = subprocess.run(command + ["--seed", str(seed), "--steps", "200"], capture_output=True, text=True)

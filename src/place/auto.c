@@ -200,9 +200,10 @@ static weft_status try_others(search *s, double share, int turn)
                                                 &weft_place_milp,         &weft_place_split};
 
     for (size_t i = 0; i < sizeof others / sizeof *others && !is_over(s); i++) {
-        bool is_program = others[i] == &weft_place_milp; /* it knows no other random numbers */
+        bool is_program = others[i] == &weft_place_milp; /* slow, with no other random numbers */
 
-        if ((!is_program || (turn == 0 && s->problem->n_tasks <= MOST_FOR_PROGRAM)) &&
+        if ((!is_program ||
+             (turn == 0 && s->run->steps == 0 && s->problem->n_tasks <= MOST_FOR_PROGRAM)) &&
             weft_solver_applies(others[i], s->problem))
             WEFT_TRY(try_again(s, others[i], share, turn));
     }

@@ -309,8 +309,12 @@ TEST(scaled_costs_scale_values_and_bounds)
         for (int i = 0; i < n_solvers(seed); i++) {
             weft_solution s = solve(p, i, 1, &bound, a), t = solve(q, i, 1, &bound4, a);
 
+            bool is_searched = strcmp(weft_place_at(i)->name, "auto") == 0; /* not free of scale */
+
             CHECK_INT(has_plan(&s), has_plan(&t));
-            CHECK(!has_plan(&s) || t.proof.value == 4 * s.proof.value); /* a power of 2: exact */
+            CHECK(!has_plan(&s) || t.proof.value == 4 * s.proof.value || /* a power of 2: exact */
+                  (is_searched &&
+                   (s.proof.outcome != WEFT_OPTIMAL || t.proof.outcome != WEFT_OPTIMAL)));
         }
         weft_arena_free(a);
         weft_problem_free(p);
@@ -370,7 +374,9 @@ TEST(the_seed_alone_decides)
 
         for (int i = 1; i < n_solvers(seed); i++) {
             bool is_random = strcmp(weft_place_at(i)->name, "random") == 0;
-            bool is_drawn = is_random || strcmp(weft_place_at(i)->name, "split") == 0;
+            bool is_drawn = is_random || strcmp(weft_place_at(i)->name, "split") == 0 ||
+                            strcmp(weft_place_at(i)->name, "genetic") == 0 ||
+                            strcmp(weft_place_at(i)->name, "anneal") == 0;
             weft_solution s = solve(p, i, 5, NULL, a), t = solve(p, i, 5, NULL, a);
             weft_solution other = solve(p, i, 6, NULL, a);
 

@@ -355,7 +355,7 @@ TEST(states_stay_where_they_are_and_take_room)
 TEST(plans_that_tear_a_state_apart_are_not_legal)
 {
     static const weft_model_options options = {.keeps_states = true};
-    const weft_constraints c = {WEFT_LATENCY};
+    const weft_constraints c = {.goal = WEFT_LATENCY};
     int n_torn = 0;
 
     for (int i = 0; i < N_DRAWN(N_DRAWS); i++) {
