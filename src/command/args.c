@@ -382,7 +382,7 @@ static weft_status read_segments(const weft_case_flags *w, weft_constraints *out
     out->most_segments = (int)w->max_segments;
     if (*text == '\0')
         return WEFT_OK;
-    if (text[n_digits] == '\0' && n_digits < 9)
+    if (n_digits < 9 && text[n_digits] == '\0')
         out->least_segment_tasks = atoi(text);
     else if (weft_unit_parse(text, WEFT_UNIT_SECONDS, false, &out->least_segment_s) != WEFT_OK)
         return weft_fail_in(WEFT_E_INPUT, "--min-segment");

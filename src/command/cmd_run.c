@@ -381,19 +381,19 @@ static weft_status check_states(const weft_split_net *s)
 static weft_status run_segments(const weft_split_net *s, telling *t, int *code)
 {
     weft_execute_options how;
-    weft_execution x;
+    weft_execution *x = WEFT_NEW(t->a, weft_execution, 1);
     weft_status status;
 
     t->s = s;
-    t->x = &x;
+    t->x = x;
     WEFT_TRY(check_states(s));
     WEFT_TRY(read_options(t->o, t->whole, &how));
     weft_progress(weft_host_now(), "running");
-    status = weft_execute(s, &how, t->a, &x);
+    status = weft_execute(s, &how, t->a, x);
     weft_progress(weft_host_now(), NULL);
     if (status != WEFT_OK)
         return status;
-    if (!is_right(&x))
+    if (!is_right(x))
         *code = WEFT_EXIT_NO;
     sort_worst(t);
     return tell(t);

@@ -454,14 +454,14 @@ static weft_status read_gguf_facts(reading *r)
 
 static weft_status read_gguf(reading *r)
 {
-    weft_gguf gguf;
+    weft_gguf *gguf = WEFT_NEW(r->arena, weft_gguf, 1);
     weft_file f;
     weft_status status;
 
     WEFT_TRY(weft_file_open(r->file, &f));
-    status = weft_gguf_read(f.data, f.size, r->file, r->arena, &gguf);
-    r->gguf = &gguf;
-    r->doc = gguf.pairs;
+    status = weft_gguf_read(f.data, f.size, r->file, r->arena, gguf);
+    r->gguf = gguf;
+    r->doc = gguf->pairs;
     if (status == WEFT_OK)
         status = read_gguf_facts(r);
     if (weft_file_check(&f) != WEFT_OK)
