@@ -208,8 +208,6 @@ static bool is_of_group(const char *name, size_t n, const char *group)
 
     if (n < length || strncmp(name, group, length) != 0)
         return false;
-    if (length > 0 && isdigit((unsigned char)group[length - 1]) && name[length] == '-')
-        length++; /* weft_copy_name */
     for (size_t i = length; i < n; i++)
         if (!isdigit((unsigned char)name[i]))
             return false;
@@ -385,8 +383,8 @@ static void add_device(weft_upgrade_list *l, place at)
     renaming inside = {0}, outside;
 
     if (n > 0) {
-        inside.from = weft_copy_name(a, name, n - 1);
-        inside.to = weft_copy_name(a, name, n);
+        inside.from = weft_arena_print(a, "%s%d", name, n - 1);
+        inside.to = weft_arena_print(a, "%s%d", name, n);
         weft_doc_set(a, entry, "count", weft_doc_new_int(a, n + 1));
         edit = weft_arena_print(a, "count %d -> %d", n, n + 1);
     } else {
@@ -415,8 +413,8 @@ static void add_group(weft_upgrade_list *l, int group)
     const char *name = weft_doc_text_or_none(scope, "name");
     const weft_doc *devices = weft_doc_get(scope, "devices");
     int n = count_of(scope), n_devices = 0;
-    renaming r = {.from = weft_copy_name(a, name, n - 1),
-                  .to = weft_copy_name(a, name, n),
+    renaming r = {.from = weft_arena_print(a, "%s%d", name, n - 1),
+                  .to = weft_arena_print(a, "%s%d", name, n),
                   .is_prefix = true};
 
     for (int i = 0; devices != NULL && i < devices->n; i++)

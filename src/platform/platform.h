@@ -234,8 +234,6 @@ WEFT_CHECKED weft_status weft_platform_read(const char *source, weft_arena *a,
                                             const weft_doc **out);
 /* The preset or file that a source names, without counts. */
 const char *weft_platform_bare(const char *source, weft_arena *a);
-/* The name of copy i of a device or group that has a `count`: "gpu0", but "h100-0". In `a`. */
-const char *weft_copy_name(weft_arena *a, const char *name, int i);
 void weft_platform_free(weft_platform *p);
 
 static inline const weft_route *weft_platform_route(const weft_platform *p, int from, int to)

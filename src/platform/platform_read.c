@@ -25,7 +25,6 @@
  *
  * Texts are copied: the document may go. Counts and links are limited before they are expanded, and
  * copies share their designs, so memory stays proportional to the file and these limits. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -486,14 +485,6 @@ static weft_status read_devices(const weft_doc *map, weft_machine *m, part_list 
     return WEFT_OK;
 }
 
-const char *weft_copy_name(weft_arena *a, const char *name, int i)
-{
-    size_t n = strlen(name);
-    bool is_number = n > 0 && isdigit((unsigned char)name[n - 1]);
-
-    return weft_arena_print(a, "%s%s%d", name, is_number ? "-" : "", i);
-}
-
 /* Copy i of a device, or its only one. */
 static weft_status add_copy(weft_machine *m, const part *p, const scope *s, int i)
 {
@@ -501,7 +492,7 @@ static weft_status add_copy(weft_machine *m, const part *p, const scope *s, int 
     const char *all = weft_arena_print(m->arena, "%s%s", s->prefix, base);
     weft_device d = p->device;
 
-    d.name = p->count ? weft_copy_name(m->arena, all, i) : all;
+    d.name = p->count ? weft_arena_print(m->arena, "%s%d", all, i) : all;
     d.kind = weft_arena_print(m->arena, "%s%s", s->kind, base);
     d.group = s->group;
     WEFT_TRY(placed(p->at, weft_machine_device(m, &d)));
@@ -955,8 +946,7 @@ static scope scope_of(weft_machine *m, const char *name, int count, int i)
 {
     scope s = {.kind = weft_arena_print(m->arena, "%s.", name)};
 
-    s.prefix =
-        count ? weft_arena_print(m->arena, "%s.", weft_copy_name(m->arena, name, i)) : s.kind;
+    s.prefix = count ? weft_arena_print(m->arena, "%s%d.", name, i) : s.kind;
     return s;
 }
 

@@ -268,23 +268,6 @@ TEST(groups_and_counts_are_repeated)
     weft_platform_free(p);
 }
 
-TEST(copies_of_a_name_that_ends_in_a_digit_are_told_apart)
-{
-    weft_platform *p = good(
-        "schema: weft.platform/1\nname: g\nswitches: [{name: net}]\ngroups:\n"
-        "  - name: rack2\n    count: 2\n    switches: [sw]\n    devices:\n"
-        "      - {name: h100, count: 12, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
-        "      - {name: cpu, count: 2, model: roofline, peak_flops: 1, memory_bandwidth: 1}\n"
-        "    links: [{star: {center: sw, to: [h100, cpu]}, bandwidth: 1GB/s}]\n"
-        "links: [{star: {center: net, to: [rack2.sw]}, bandwidth: 1GB/s}]\n");
-    int a = device(p, "rack2-0.h100-1"), b = device(p, "rack2-1.h100-11");
-
-    CHECK_INT(p->n_devices, 2 * (12 + 2));
-    CHECK_TEXT(p->device[a].kind, "rack2.h100");
-    CHECK_TEXT(p->device[b].kind, "rack2.h100");
-    weft_platform_free(p);
-}
-
 TEST(an_adaptive_device_has_designs)
 {
     weft_platform *p = good(
@@ -917,7 +900,6 @@ int main(void)
         cmocka_unit_test(a_small_server_is_read),
         cmocka_unit_test(the_same_is_read_from_json),
         cmocka_unit_test(groups_and_counts_are_repeated),
-        cmocka_unit_test(copies_of_a_name_that_ends_in_a_digit_are_told_apart),
         cmocka_unit_test(an_adaptive_device_has_designs),
         cmocka_unit_test(bad_files_are_refused_with_file_line_and_reason),
         cmocka_unit_test(a_wrong_source_is_explained),
