@@ -203,12 +203,13 @@ typedef struct walk {
     weft_arena *a;
 } walk;
 
-/* The document as it is now must not pass. Another schedule or recomputation may have the very same
- * measures (one stage, nothing to keep): then all that the file claims holds. */
+/* The document as it is now must not pass. Another schedule, recomputation or level of ZeRO may have the very same
+ * measures (one stage, nothing to keep, one replica): then all that the file claims holds. */
 static void try_change(walk *w, const char *key, const char *what)
 {
     size_t mark = weft_arena_mark(w->a);
-    bool is_choice = strcmp(key, "schedule") == 0 || strcmp(key, "recompute") == 0;
+    bool is_choice = strcmp(key, "schedule") == 0 || strcmp(key, "recompute") == 0 ||
+                     strcmp(key, "zero") == 0 || strcmp(key, "sp") == 0;
 
     w->n_changes++;
     write_file(w->m->doc, w->a);
