@@ -8,7 +8,8 @@
  * 3. L = groups * (devices - 1) moves are tried at each temperature, which then falls to 0.95 of it,
  *    from T0 = 2 t_max / (sum of times on the fastest device) to Tf = t_min / (2 * sum on the
  *    slowest). The search ends below Tf once L moves in a row were rejected.
- * 4. If limits allow more, it begins again with other random numbers; the best plan is kept.
+ * 4. If limits allow more, it begins again with other random numbers, until 20 runs in a row found
+ *    nothing better; the best plan is kept.
  *
  * A re-implementation, with the parameters that the authors give for directed task graphs: Orsila,
  * Kangas, Salminen, Hamalainen, Int. Symposium on System-on-Chip, 2006. No guarantee. A step is a
@@ -142,7 +143,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
         begin(&s, fastest);
         if (s.n_level > 0)
             anneal(&s);
-    } while (is_limited && s.n_level > 0 && !weft_placer_is_over(&s.x));
+    } while (is_limited && s.n_level > 0 && weft_placer_may_restart(&s.x));
     weft_placer_answer(&s.x, plan, proof);
     return WEFT_OK;
 }

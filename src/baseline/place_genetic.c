@@ -11,7 +11,8 @@
  *    probability 0.1 a chromosome mutates: a group gets another device, a task another place among
  *    those that its neighbours leave.
  * 4. It ends after 1000 generations, or 150 without a better plan, or if all are as good. If limits
- *    allow more, it begins again with other random numbers.
+ *    allow more, it begins again with other random numbers, until 20 runs in a row found nothing
+ *    better.
  *
  * A re-implementation, with population 200 (50 for up to 10 tasks) and the probabilities of the
  * authors: Wang, Siegel, Roychowdhury, Maciejewski, J. of Parallel and Distributed Computing 47(1),
@@ -287,7 +288,7 @@ static weft_status solve(const weft_problem *p, const void *options, weft_run *r
         m.sector[i] = (i > 0 ? m.sector[i - 1] : 0) + sector;
     do
         evolve(&m, scratch);
-    while (is_limited && !weft_placer_is_over(&m.x));
+    while (is_limited && weft_placer_may_restart(&m.x));
     weft_placer_answer(&m.x, plan, proof);
     return WEFT_OK;
 }

@@ -78,7 +78,12 @@ weft_placer weft_placer_new(const weft_problem *p, weft_run *run)
 {
     weft_arena *a = run->scratch;
     int *group = WEFT_NEW(a, int, p->n_tasks), *n_choices, *choice, *fastest;
-    weft_placer x = {.p = p, .run = run, .a = a, .group = group, .best_cost = INFINITY};
+    weft_placer x = {.p = p,
+                     .run = run,
+                     .a = a,
+                     .group = group,
+                     .best_cost = INFINITY,
+                     .restart_cost = INFINITY};
 
     x.n_groups = find_groups(p, a, group);
     n_choices = WEFT_NEW(a, int, x.n_groups);
@@ -140,6 +145,15 @@ double weft_placer_cost(weft_placer *x, const int *device, const double *key)
 bool weft_placer_is_over(const weft_placer *x)
 {
     return (x->run->steps > 0 && x->n_evaluations >= x->run->steps) || weft_run_is_over(x->run);
+}
+
+bool weft_placer_may_restart(weft_placer *x)
+{
+    enum { MOST_IDLE_RESTARTS = 20 };
+
+    x->n_idle = x->best_cost < x->restart_cost ? 0 : x->n_idle + 1;
+    x->restart_cost = x->best_cost;
+    return x->n_idle < MOST_IDLE_RESTARTS && !weft_placer_is_over(x);
 }
 
 void weft_placer_answer(const weft_placer *x, weft_plan *plan, weft_proof *proof)

@@ -18,8 +18,10 @@ typedef struct weft_placer {
     const double *upward;  /* [n_tasks] mean time of the longest way from the task to the end */
     int64_t n_evaluations; /* so far: the steps of the search */
     weft_plan trial, best;
-    double best_cost; /* INFINITY: no legal plan yet */
-    bool is_empty;    /* some group has no device */
+    double best_cost;    /* INFINITY: no legal plan yet */
+    bool is_empty;       /* some group has no device */
+    double restart_cost; /* best_cost when the search last began again with a better one */
+    int n_idle;          /* times it began again since */
 } weft_placer;
 
 weft_placer weft_placer_new(const weft_problem *p, weft_run *run);
@@ -29,6 +31,8 @@ weft_placer weft_placer_new(const weft_problem *p, weft_run *run);
 double weft_placer_cost(weft_placer *x, const int *device, const double *key);
 /* Are limits of time or steps used up? */
 bool weft_placer_is_over(const weft_placer *x);
+/* True if there is time to begin again, and the last times were not in vain. */
+bool weft_placer_may_restart(weft_placer *x);
 /* The best plan, if there is one. */
 void weft_placer_answer(const weft_placer *x, weft_plan *plan, weft_proof *proof);
 
