@@ -38,6 +38,22 @@ static weft_platform *draw_cluster(const draw_training_ask *ask, weft_rng *r, we
                             "%gGB/s, latency: %dus}\n",
                             text, (1 + weft_rng_below(r, 5)) * (ask->wider > 0 ? ask->wider : 1),
                             1 + weft_rng_below(r, 9));
+    for (int k = 0; k < 2 && ask->is_sharing; k++) { /* cards first: they belong to the group */
+        const char *at =
+            strstr(text, k == 0 ? "  - name: slow" : "links:\n  - {star: {center: fabric");
+        size_t before = (size_t)(at - text);
+
+        text = weft_arena_print(a,
+                                "%.*s    shared: [{name: card, bandwidth: %dMB/s, duplex: %s, of: "
+                                "[{star: {center: fabric, to: [gpu]}}]}]\n%s",
+                                (int)before, text, 50 + weft_rng_below(r, 5000),
+                                weft_rng_below(r, 2) ? "half" : "full", at);
+    }
+    if (ask->is_sharing)
+        text = weft_arena_print(a,
+                                "%sshared: [{name: spine, bandwidth: %dMB/s, of: [{star: {center: "
+                                "fabric, to: [fast.gpu, slow.gpu]}}]}]\n",
+                                text, 50 + weft_rng_below(r, 9000));
     CHECK_OK(weft_platform_parse(text, strlen(text), "drawn", &p));
     return p;
 }

@@ -20,6 +20,7 @@ typedef struct draw_training_ask {
     unsigned zeros;   /* several levels, as bits; 0: that one */
     bool is_alone;    /* no bytes between units, no gradients, no update: stages only compute */
     bool has_no_zero; /* every time is positive */
+    bool is_sharing;  /* servers have cards, which share a spine (`shared:`) */
     double wider;     /* factor of the bandwidth between servers; 0: 1. Nothing else changes */
 } draw_training_ask;
 

@@ -19,14 +19,32 @@
 
 /* --- what moves ------------------------------------------------------------------------------ */
 
+/* Seconds for which a move occupies what it shares; one after the other there is nobody else. */
+static weft_link_cost shared_link(const weft_shard_plan_costs *d, const weft_device_set *from,
+                                  const weft_device_set *to)
+{
+    const weft_platform *f = d->p->platform;
+    weft_arena *scratch;
+    weft_link_cost link = {.bytes_per_s = INFINITY};
+
+    if (!d->p->constraints.is_concurrent || (f->n_resources == 0 && f->transfer != WEFT_CONTEND))
+        return link;
+    scratch = weft_arena_new();
+    link = weft_shared_way_of(d->p, from, to, scratch).link;
+    weft_arena_free(scratch);
+    return link;
+}
+
 static weft_move from_host(const weft_shard_plan_costs *d, int v, int k)
 {
     weft_link_cost span = weft_host_link_cost(d->p, weft_device_set_of(d->s, v));
+    weft_link_cost shared = shared_link(d, NULL, weft_device_set_of(d->s, v));
     double total, need = weft_need_bytes(d->p->steps, v, k, &d->s->split[v], &total);
     bool is_sent = d->p->platform->host >= 0;
 
     return (weft_move){.kind = WEFT_MOVE_HOST,
                        .seconds = is_sent ? weft_link_cost_s(&span, need) : 0,
+                       .shared_s = is_sent ? weft_link_cost_s(&shared, need) : 0,
                        .held_bytes = need,
                        .sent_bytes = is_sent ? total : 0};
 }
@@ -36,9 +54,12 @@ static weft_move between_members(const weft_shard_plan_costs *d, int u, int v, i
     const weft_steps *steps = d->p->steps;
     const weft_split *from = &d->s->split[u], *to = &d->s->split[v];
     double total, largest = weft_reshard_bytes(steps, v, k, from, to, &total);
+    const weft_device_set *here = weft_device_set_of(d->s, v);
+    weft_link_cost shared = shared_link(d, here, here);
 
     return (weft_move){.kind = WEFT_MOVE_INSIDE,
                        .seconds = weft_reshard_s(&d->inside[d->s->set_of[v]], largest),
+                       .shared_s = weft_reshard_s(&shared, largest),
                        .held_bytes = largest > 0 ? weft_need_bytes(steps, v, k, to, NULL) : 0,
                        .sent_bytes = total};
 }
@@ -48,11 +69,13 @@ static weft_move between_sets(const weft_shard_plan_costs *d, int u, int v, int 
     const weft_steps *steps = d->p->steps;
     const weft_device_set *from = weft_device_set_of(d->s, u);
     weft_link_cost span = weft_pair_link_cost(d->p, from, weft_device_set_of(d->s, v));
+    weft_link_cost shared = shared_link(d, from, weft_device_set_of(d->s, v));
     double total, tensor, need = weft_need_bytes(steps, v, k, &d->s->split[v], &total);
 
     weft_result_bytes(steps, u, steps->step[v].operand[k].result, &d->s->split[u], &tensor);
     return (weft_move){.kind = WEFT_MOVE_OVER,
                        .seconds = weft_handover_s(&span, need, tensor, from->n),
+                       .shared_s = weft_handover_s(&shared, need, tensor, from->n),
                        .held_bytes = need,
                        .sent_bytes = total};
 }
@@ -83,6 +106,7 @@ static int result_of(const weft_step *s, int tensor)
 static weft_move to_host(const weft_shard_plan_costs *d, int v, int r)
 {
     weft_link_cost span = weft_host_link_cost(d->p, weft_device_set_of(d->s, v));
+    weft_link_cost shared = shared_link(d, weft_device_set_of(d->s, v), NULL);
     double total, part = weft_result_bytes(d->p->steps, v, r, &d->s->split[v], &total);
     bool is_sent = d->p->platform->host >= 0;
 
@@ -92,6 +116,7 @@ static weft_move to_host(const weft_shard_plan_costs *d, int v, int r)
                        .source = v,
                        .result = r,
                        .seconds = is_sent ? weft_link_cost_s(&span, part) : 0,
+                       .shared_s = is_sent ? weft_link_cost_s(&shared, part) : 0,
                        .sent_bytes = is_sent ? total : 0};
 }
 

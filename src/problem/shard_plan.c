@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "problem.h"
+#include "shard_plan.h"
 
 weft_shard_plan weft_shard_plan_new(int n_sets, int n_steps, weft_arena *a)
 {
@@ -121,4 +121,27 @@ weft_link_cost weft_host_link_cost(const weft_shard_problem *p, const weft_devic
     share(p->platform, &host, 1, t->member, t->n, &slowest);
     share_with_host(p->platform, t, &slowest);
     return slowest;
+}
+
+weft_shared_way weft_shared_way_of(const weft_shard_problem *p, const weft_device_set *from,
+                                   const weft_device_set *to, weft_arena *a)
+{
+    int host = p->platform->host, n_from = from != NULL ? from->n : 1;
+    const int *sender = from != NULL ? from->member : &host;
+    weft_users u = weft_users_new(p->platform, true, a);
+    int *list = WEFT_NEW(a, int, u.n_shared + 1), n = 0;
+    weft_shared_way way = {.link = SAME_DEVICE, .n_shared = u.n_shared, .resource = list};
+
+    if (u.n_shared == 0 || (host < 0 && (from == NULL || to == NULL)))
+        return way;
+    for (int j = 0; to == NULL && j < n_from; j++)
+        weft_users_add(&u, sender[j], host, 0);
+    for (int j = 0; to != NULL && j < to->n; j++)
+        weft_users_receive(&u, sender, n_from, to->member[j], 0);
+    weft_users_slow(&u, &way.link);
+    for (int i = 0; i < u.n_shared; i++)
+        if (u.n[i] > 0)
+            list[n++] = i;
+    way.n = n;
+    return way;
 }

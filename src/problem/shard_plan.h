@@ -22,6 +22,7 @@ typedef struct weft_move {
     int step, operand;  /* operand -1: a result of the step goes to the host */
     int source, result; /* step that makes it, and which of its results; source -1: an input */
     double seconds;
+    double shared_s;   /* of these, it occupies what it shares with others (weft_shared_way) */
     double held_bytes; /* most that a member has to have of it; 0: all is where it is made */
     double sent_bytes; /* by all members */
 } weft_move;
@@ -46,6 +47,18 @@ weft_shard_plan_costs weft_shard_plan_costs_of(const weft_shard_problem *p,
 /* The order in which steps run, [n_steps] in `a`; NULL if starts contradict what steps read from
  * each other. */
 const int *weft_shard_plan_order(const weft_shard_plan_costs *d, weft_arena *a);
+
+/* What transfers from one set to another (NULL: the host) share with other transfers: its seconds, as
+ * of a link without latency, and what it is, of n_shared in all: resources of the platform, under
+ * contend also directions of links. */
+typedef struct weft_shared_way {
+    weft_link_cost link;
+    int n, n_shared;
+    const int *resource;
+} weft_shared_way;
+
+weft_shared_way weft_shared_way_of(const weft_shard_problem *p, const weft_device_set *from,
+                                   const weft_device_set *to, weft_arena *a);
 
 static inline const weft_device_set *weft_device_set_of(const weft_shard_plan *s, int step)
 {

@@ -126,20 +126,27 @@ static const weft_route *route_of(const weft_train_problem *p, int from, int to)
 }
 
 /* Slowest neighbours: member q of one block to member q of another, all at the same time. */
-static void take(const weft_train_problem *p, const int *from, const int *to, int width,
-                 weft_link_cost *slowest, weft_users *u)
-{
-    for (int q = 0; q < width; q++) {
-        weft_link_cost_take(p->cluster->platform, from[q], to[q], slowest);
-        weft_users_add(u, from[q], to[q], 0);
-    }
-}
+typedef struct pass {
+    const weft_train_problem *p;
+    int width;
+    double bytes; /* of each member */
+    weft_link_cost slowest;
+    weft_users *users;
+} pass;
 
 /* Where a block is. */
 typedef struct place {
     const int *member;
     int class_id, island;
 } place;
+
+static void take(pass *x, const place *from, const place *to)
+{
+    for (int q = 0; q < x->width; q++) {
+        weft_link_cost_take(x->p->cluster->platform, from->member[q], to->member[q], &x->slowest);
+        weft_users_add(x->users, from->member[q], to->member[q], x->bytes);
+    }
+}
 
 /* All blocks in order. */
 static place *list_places(const weft_train_problem *p, const weft_stage *s, weft_arena *a)
@@ -152,16 +159,10 @@ static place *list_places(const weft_train_problem *p, const weft_stage *s, weft
     return list;
 }
 
-static weft_link_cost slowest_of_ring(const weft_train_problem *p, const place *list, int n,
-                                      int width, weft_users *u)
+static void take_ring(pass *x, const place *list, int n)
 {
-    weft_link_cost slowest = WEFT_LINK_COST_NONE;
-
-    weft_users_clear(u);
     for (int k = 0; k < n; k++)
-        take(p, list[k].member, list[(k + 1) % n].member, width, &slowest, u);
-    weft_users_slow(u, &slowest);
-    return slowest;
+        take(x, &list[k], &list[(k + 1) % n]);
 }
 
 static bool is_behind(const place *a, const place *b)
@@ -199,26 +200,29 @@ static int island_size(const place *list, int n)
 }
 
 /* Two levels, the list being sorted, `size` blocks an island. */
-static weft_levels levels_of(const weft_train_problem *p, const place *list, int n, int size,
-                             int width, weft_users *u)
+static void take_inside(pass *x, const place *list, int n, int size)
 {
-    weft_levels l = {.n_inside = size,
-                     .n_outside = n / size,
-                     .inside = WEFT_LINK_COST_NONE,
-                     .outside = WEFT_LINK_COST_NONE};
-
-    weft_users_clear(u);
-    for (int i = 0; i < n; i++) {
-        int next = i % size + 1 < size ? i + 1 : i + 1 - size;
-
-        take(p, list[i].member, list[next].member, width, &l.inside, u);
-    }
-    weft_users_slow(u, &l.inside);
-    weft_users_clear(u);
     for (int i = 0; i < n; i++)
-        take(p, list[i].member, list[(i + size) % n].member, width, &l.outside, u);
-    weft_users_slow(u, &l.outside);
-    return l;
+        take(x, &list[i], &list[i % size + 1 < size ? i + 1 : i + 1 - size]);
+}
+
+static void take_outside(pass *x, const place *list, int n, int size)
+{
+    for (int i = 0; i < n; i++)
+        take(x, &list[i], &list[(i + size) % n]);
+}
+
+/* A pass that nobody has counted in yet. */
+static pass new_pass(const weft_train_problem *p, const weft_stage *s, weft_users *u)
+{
+    weft_users_clear(u);
+    return (pass){.p = p, .width = s->width, .slowest = WEFT_LINK_COST_NONE, .users = u};
+}
+
+static weft_link_cost end_pass(pass *x)
+{
+    weft_users_slow(x->users, &x->slowest);
+    return x->slowest;
 }
 
 int weft_sync_ways(const weft_train_problem *p, const weft_stage *s, weft_levels way[2])
@@ -227,22 +231,62 @@ int weft_sync_ways(const weft_train_problem *p, const weft_stage *s, weft_levels
     weft_arena *scratch;
     weft_users u;
     place *list;
+    pass x;
 
     if (n <= 1)
         return 0;
     scratch = weft_arena_new();
     u = weft_users_new(p->cluster->platform, false, scratch);
     list = list_places(p, s, scratch);
-    way[0] = (weft_levels){.n_inside = n,
-                           .n_outside = 1,
-                           .inside = slowest_of_ring(p, list, n, s->width, &u),
-                           .outside = WEFT_LINK_COST_NONE};
+    x = new_pass(p, s, &u);
+    take_ring(&x, list, n);
+    way[0] = (weft_levels){
+        .n_inside = n, .n_outside = 1, .inside = end_pass(&x), .outside = WEFT_LINK_COST_NONE};
     sort_places(list, n);
     size = island_size(list, n);
-    if (size > 0)
-        way[1] = levels_of(p, list, n, size, s->width, &u);
+    if (size > 0) {
+        way[1] = (weft_levels){.n_inside = size, .n_outside = n / size};
+        x = new_pass(p, s, &u);
+        take_inside(&x, list, n, size);
+        way[1].inside = end_pass(&x);
+        x = new_pass(p, s, &u);
+        take_outside(&x, list, n, size);
+        way[1].outside = end_pass(&x);
+    }
     weft_arena_free(scratch);
     return size > 0 ? 2 : 1;
+}
+
+/* What a ring of n sends from each member, of so many bytes. */
+static double ring_bytes(int n, double bytes)
+{
+    return WEFT_ALL_REDUCE * (n - 1.0) / n * bytes;
+}
+
+void weft_sync_use(const weft_train_problem *p, const weft_stage *s, double bytes, weft_users *u)
+{
+    int n = weft_stage_blocks(s), size;
+    pass x = {.p = p, .width = s->width, .slowest = WEFT_LINK_COST_NONE, .users = u};
+    weft_arena *scratch;
+    place *list;
+
+    if (n <= 1 || !(bytes > 0))
+        return;
+    scratch = weft_arena_new();
+    list = list_places(p, s, scratch);
+    sort_places(list, n);
+    size = island_size(list, n);
+    if (size > 0) {
+        x.bytes = ring_bytes(size, bytes);
+        take_inside(&x, list, n, size);
+        x.bytes = ring_bytes(n / size, bytes / size);
+        take_outside(&x, list, n, size);
+    } else {
+        list = list_places(p, s, scratch);
+        x.bytes = ring_bytes(n, bytes);
+        take_ring(&x, list, n);
+    }
+    weft_arena_free(scratch);
 }
 
 double weft_ways_s(const weft_levels *way, int n_ways, double bytes)
@@ -329,7 +373,8 @@ static void send_parts(exchange *x, int from, int to, double bytes)
         send(x, from, q % f, to, q % t, bytes);
 }
 
-static double end_exchange(exchange *x, const weft_stage *from, const weft_stage *to)
+static double end_exchange(exchange *x, const weft_stage *from, const weft_stage *to,
+                           weft_users *use)
 {
     int64_t n_from = (int64_t)weft_stage_blocks(from) * from->width;
     int64_t n_to = (int64_t)weft_stage_blocks(to) * to->width;
@@ -339,12 +384,14 @@ static double end_exchange(exchange *x, const weft_stage *from, const weft_stage
         longest_s = fmax(longest_s, x->send_s[i]);
     for (int64_t i = 0; i < n_to; i++)
         longest_s = fmax(longest_s, x->receive_s[i]);
+    for (int i = 0; use != NULL && i < use->n_shared; i++)
+        use->bytes[i] += x->users.bytes[i];
     weft_arena_free(x->scratch);
     return longest_s + x->latency_s;
 }
 
 static double hop_s(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
-                    double sample_bytes, bool is_least)
+                    double sample_bytes, bool is_least, weft_users *use)
 {
     weft_block_walk b = weft_walk_blocks(p, from), c = weft_walk_blocks(p, to);
     int i = 0, k = 0;
@@ -369,20 +416,26 @@ static double hop_s(const weft_train_problem *p, const weft_stage *from, const w
         if (is_next_receiver)
             is_more = weft_walk_next(&c) && is_more;
     }
-    return end_exchange(&x, from, to);
+    return end_exchange(&x, from, to, use);
 }
 
 double weft_hop_s(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
                   double sample_bytes)
 {
-    return hop_s(p, from, to, sample_bytes, false);
+    return hop_s(p, from, to, sample_bytes, false, NULL);
+}
+
+void weft_hop_use(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
+                  double sample_bytes, weft_users *u)
+{
+    (void)hop_s(p, from, to, sample_bytes, true, u);
 }
 
 weft_affine weft_hop_line(const weft_train_problem *p, const weft_stage *from, const weft_stage *to)
 {
     const double probe_bytes = 1e6;
-    double one_s = hop_s(p, from, to, probe_bytes, true);
-    double two_s = hop_s(p, from, to, 2 * probe_bytes, true);
+    double one_s = hop_s(p, from, to, probe_bytes, true, NULL);
+    double two_s = hop_s(p, from, to, 2 * probe_bytes, true, NULL);
 
     if (!(two_s < INFINITY))
         return (weft_affine){INFINITY, 0};
@@ -402,8 +455,8 @@ double weft_shared_bytes(const weft_train_problem *p, int shared, int table)
     return fmax(0.0, s->gradient_bytes - s->sync_bytes) / n;
 }
 
-double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const weft_stage *other,
-                     bool is_to_owner, double bytes)
+static double shared_s(const weft_train_problem *p, const weft_stage *owner,
+                       const weft_stage *other, bool is_to_owner, double bytes, weft_users *use)
 {
     const weft_stage *from = is_to_owner ? other : owner, *to = is_to_owner ? owner : other;
     int n_owner = weft_stage_blocks(owner), n_other = weft_stage_blocks(other);
@@ -418,5 +471,17 @@ double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const
             send_parts(&x, k, k % n_owner, bytes);
         else
             send_parts(&x, k % n_owner, k, bytes);
-    return end_exchange(&x, from, to);
+    return end_exchange(&x, from, to, use);
+}
+
+double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const weft_stage *other,
+                     bool is_to_owner, double bytes)
+{
+    return shared_s(p, owner, other, is_to_owner, bytes, NULL);
+}
+
+void weft_shared_use(const weft_train_problem *p, const weft_stage *owner, const weft_stage *other,
+                     bool is_to_owner, double bytes, weft_users *u)
+{
+    (void)shared_s(p, owner, other, is_to_owner, bytes, u);
 }

@@ -34,6 +34,21 @@ bool weft_walk_next(weft_block_walk *b);
  * the device whose transfers take longest, and the largest latency. */
 double weft_shared_s(const weft_train_problem *p, const weft_stage *owner, const weft_stage *other,
                      bool is_to_owner, double bytes);
+/* Adds to *u the bytes that each shared resource of the platform carries: for a sum of gradients,
+ * over two levels where there are two; for a hop of one microbatch; for a shared parameter. */
+void weft_sync_use(const weft_train_problem *p, const weft_stage *s, double bytes, weft_users *u);
+void weft_hop_use(const weft_train_problem *p, const weft_stage *from, const weft_stage *to,
+                  double sample_bytes, weft_users *u);
+void weft_shared_use(const weft_train_problem *p, const weft_stage *owner, const weft_stage *other,
+                     bool is_to_owner, double bytes, weft_users *u);
+
+/* Do hops of one chunk in one direction follow each other? */
+static inline bool weft_hops_queue(const weft_train_problem *p)
+{
+    return p->transfer == WEFT_CONTEND ||
+           (p->cluster != NULL && p->cluster->platform->n_resources > 0);
+}
+
 /* Bytes of a shared parameter that a member of a block holds: what unit `other` has gradients of
  * but does not sum with its replicas, in equal parts if it shares several. */
 double weft_shared_bytes(const weft_train_problem *p, int shared, int table);

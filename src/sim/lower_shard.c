@@ -7,13 +7,14 @@
  *   3. Phases of computation; between two of them the shards that rotate; in the end one job in
  *      which partial sums and statistics are combined.
  * Outputs go to the host after all steps. Seconds are those of split.h. A job of 3 uses all devices
- * of its set, which are queues in the order of steps; jobs of 1 and 2 use nothing: there is no
- * contention.
+ * of its set, which are queues in the order of steps; jobs of 1 and 2 use no device.
  *
  * One after the other, each job waits for the one before it, so the end of all is the sum
  *     inputs + edges + steps (weft_split_cost_s) + outputs.
  * Side by side, a way waits for the end of the step that makes the operand, computation waits for
- * all operands and for its set.
+ * all operands and for its set. What a way, a rotation or a sum brings to shared resources (and, under
+ * contend, to directions of links) it does first, in a job that holds these, first come first
+ * served; a second job is the rest of its time.
  *
  * With `hides`:
  *  - The shards of phase t + 1 rotate beside phase t (the same rank: no one waits for the other),
@@ -44,6 +45,8 @@ typedef struct job {
     int step, tensor, from, to;
     int dep_at;   /* its first dependence */
     bool is_used; /* it occupies its set */
+    int n_shared; /* what it holds besides */
+    const int *shared;
     int64_t rank;
 } job;
 
@@ -55,6 +58,7 @@ typedef struct writer {
     WEFT_VEC(int) dep;
     int before;          /* one after the other: the job that the next one waits for, or -1 */
     int64_t rank;        /* the last one given */
+    int n_shared;        /* what transfers may share; 0: one after the other */
     int64_t *short_rank; /* [n_sets] of steps of no time that came last there, or -1 */
     weft_arena *a;
 } writer;
@@ -88,6 +92,54 @@ static int add_job(writer *w, weft_shard_part part, int v, double duration_s)
     return w->job.n - 1;
 }
 
+/* Job i, the last one, holds for so many seconds what its transfer shares; a job behind it has the
+ * rest of the time. Returns that one. `rank` tells transfers apart that come at one time; it does not
+ * depend on the order of steps. */
+static int hold_shared(writer *w, int i, double shared_s, weft_shared_way way, int64_t rank)
+{
+    job rest = w->job.at[i];
+
+    rest.duration_s -= shared_s;
+    rest.dep_at = w->dep.n;
+    w->job.at[i].duration_s = shared_s;
+    w->job.at[i].is_used = false;
+    w->job.at[i].n_shared = way.n;
+    w->job.at[i].shared = way.resource;
+    w->job.at[i].rank = rank;
+    WEFT_PUSH(w->a, w->job, rest);
+    wait_for(w, i);
+    return w->job.n - 1;
+}
+
+static weft_shared_way way_of_move(const writer *w, const weft_move *m)
+{
+    const weft_device_set *here = weft_device_set_of(w->c->s, m->step);
+
+    return weft_shared_way_of(w->c->p,
+                              m->operand < 0  ? here
+                              : m->source < 0 ? NULL
+                                              : weft_device_set_of(w->c->s, m->source),
+                              m->operand < 0 ? NULL : here, w->a);
+}
+
+/* The same for job i, a rotation or a sum inside the set of step v. */
+static int hold_inside(writer *w, int i, int v)
+{
+    const weft_device_set *here = weft_device_set_of(w->c->s, v);
+    const weft_split_cost *mode = &w->c->mode[v];
+    const job *j = &w->job.at[i];
+    weft_shared_way way;
+    double shared_s;
+
+    if (w->n_shared == 0)
+        return i;
+    way = weft_shared_way_of(w->c->p, here, here, w->a);
+    shared_s = j->part == WEFT_PART_REDUCE ? weft_split_reduce_s(mode, &way.link)
+                                           : weft_link_cost_s(&way.link, mode->rotate_bytes);
+    shared_s = fmin(shared_s, j->duration_s);
+    return shared_s > 0 ? hold_shared(w, i, shared_s, way, w->c->n_moves + v) : i;
+}
+
 /* Move k: the way of an operand or of an output. */
 static void add_move(writer *w, int k)
 {
@@ -98,6 +150,7 @@ static void add_move(writer *w, int k)
     };
     const weft_move *m = &w->c->move[k];
     const weft_step *step = &w->c->p->steps->step[m->step];
+    double shared_s = fmin(m->shared_s, m->seconds);
     int host = w->c->p->platform->host, i;
     job *j;
 
@@ -110,6 +163,9 @@ static void add_move(writer *w, int k)
     j->from = m->source < 0 ? host : weft_device_set_of(w->c->s, m->source)->member[0];
     j->to = m->operand < 0 ? host : j->to;
     wait_for(w, is_sequential(w) ? w->before : m->source < 0 ? -1 : w->d->last[m->source]);
+    w->d->move_start[k] = i;
+    if (w->n_shared > 0 && shared_s > 0)
+        i = hold_shared(w, i, shared_s, way_of_move(w, m), k);
     w->d->move_job[k] = w->before = i;
 }
 
@@ -203,6 +259,7 @@ static int add_phases(writer *w, int v)
             wait_for_turn(w, v, phase_before, rotation_before);
         else
             wait_for(w, phase);
+        rotation = hold_inside(w, rotation, v);
     }
     return phase;
 }
@@ -221,6 +278,7 @@ static void add_step(writer *w, int v)
         w->rank++;
         d->last[v] = add_job(w, WEFT_PART_REDUCE, v, reduce_s);
         wait_for(w, phase);
+        d->last[v] = hold_inside(w, d->last[v], v);
     }
     w->before = d->last[v];
 }
@@ -249,6 +307,8 @@ static void copy_job(const writer *w, int i, weft_jobs *out)
     if (n_uses > 0)
         memcpy(out->use + out->use_at[i], t->member, (size_t)n_uses * sizeof(int));
     qsort(out->use + out->use_at[i], (size_t)n_uses, sizeof(int), weft_by_int);
+    for (int k = 0; k < j->n_shared; k++)
+        out->use[out->use_at[i + 1]++] = w->c->p->platform->n_devices + j->shared[k];
 }
 
 static void finish(writer *w, weft_arena *a)
@@ -258,9 +318,11 @@ static void finish(writer *w, weft_arena *a)
     int64_t n_uses = 0;
     weft_jobs *one;
 
-    for (int i = 0; i < w->job.n; i++)
+    for (int i = 0; i < w->job.n; i++) {
         n_uses += w->job.at[i].is_used ? weft_device_set_of(w->c->s, w->job.at[i].step)->n : 0;
-    one = weft_jobs_new(w->job.n, n_devices, w->dep.n, n_uses, a);
+        n_uses += w->job.at[i].n_shared;
+    }
+    one = weft_jobs_new(w->job.n, n_devices + w->n_shared, w->dep.n, n_uses, a);
     for (int r = 0; r < n_devices; r++)
         one->is_queue[r] = true;
     for (int i = 0; i < w->job.n; i++) {
@@ -275,10 +337,13 @@ static bool write_jobs(weft_shard_lowered *d, weft_arena *scratch, weft_arena *a
 {
     const weft_shard_plan_costs *c = &d->costs;
     writer w = {.d = d, .c = c, .before = -1, .a = scratch};
+    const weft_platform *f = c->p->platform;
     const int *order = weft_shard_plan_order(c, scratch);
 
     if (order == NULL)
         return false;
+    if (!is_sequential(&w) && (f->n_resources > 0 || f->transfer == WEFT_CONTEND))
+        w.n_shared = weft_users_new(f, true, scratch).n_shared;
     w.short_rank = WEFT_NEW(scratch, int64_t, c->s->n_sets + 1);
     for (int k = 0; k < c->s->n_sets; k++)
         w.short_rank[k] = -1;
@@ -300,6 +365,7 @@ bool weft_shard_lower(const weft_shard_problem *p, const weft_shard_plan *s,
                                 .first = WEFT_NEW(a, int, s->n_steps + 1),
                                 .last = WEFT_NEW(a, int, s->n_steps + 1)};
     out->move_job = WEFT_NEW(a, int, out->costs.n_moves + 1);
+    out->move_start = WEFT_NEW(a, int, out->costs.n_moves + 1);
     is_possible = write_jobs(out, scratch, a);
     weft_arena_free(scratch);
     return is_possible;

@@ -12,7 +12,8 @@
  * Stages are queues: 1 in the order of the schedule, then sum, then update. Transfers use nothing
  * but, under contend, the direction of the link between their two stages; of two that are ready at
  * one time the one with the lower number of the job that made its data comes first (gradients and
- * values of shared parameters after all others, in the order of the list).
+ * values of shared parameters after all others, in the order of the list). On platforms with shared
+ * resources (train_shared.c) the sends of a chunk follow each other, and so do its returns.
  *
  * Whether a run gets stuck is for the event loop to say; no schedule here does (tests run them
  * all).
@@ -126,6 +127,14 @@ static int link_between(writer *w, int from, int to)
     return n_stages + k;
 }
 
+/* What the hops from one chunk to another use one after the other; -1: nothing. */
+static int lane_between(writer *w, int from, int to)
+{
+    if (w->d->p->transfer == WEFT_CONTEND || !weft_hops_queue(w->d->p))
+        return link_between(w, from, to);
+    return w->jobs->n_resources++;
+}
+
 /* --- forward and backward -------------------------------------------------------------------- */
 
 /* Numbers of the jobs that the transfers will have: chunk by chunk. */
@@ -202,7 +211,7 @@ static void add_transfers(writer *w, weft_train_part part, int from, int to, dou
 
     if (!(duration_s > 0))
         return;
-    x.resource = link_between(w, a, b);
+    x.resource = lane_between(w, a, b);
     for (int j = 0; j < (int)w->d->n_microbatches; j++) {
         x.item = j;
         x.dep[0] = forward_job(w, from, j) + (part == WEFT_TRAIN_RETURN);

@@ -127,7 +127,8 @@ static void hold_move(holding *h, int i)
         *until_s = fmax(*until_s, taken_s(m, x, job));
     }
     if (x->operand >= 0)
-        hold(h, x->step, x->held_bytes, job < 0 ? start_of(m, x->step) : m->t->start_s[job],
+        hold(h, x->step, x->held_bytes,
+             job < 0 ? start_of(m, x->step) : m->t->start_s[m->d->move_start[i]],
              end_of(m, x->step));
 }
 

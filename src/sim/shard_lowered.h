@@ -9,7 +9,8 @@
 /* What is to be simulated. Everything belongs to the arena it was made in. */
 typedef struct weft_shard_lowered {
     weft_shard_plan_costs costs;
-    int *move_job;     /* [n_moves] its job; -1: takes no time */
+    int *move_job;     /* [n_moves] its job, the last one; -1: takes no time */
+    int *move_start;   /* [n_moves] its first job */
     int *first, *last; /* [n_steps] its first job of computation, its last job */
     weft_jobs *jobs;
     const weft_shard_part *part; /* [n_jobs] */

@@ -16,6 +16,7 @@
  *             gradients of its own.
  * shared      a parameter whose owner and other unit are on two stages moves. Two units of one
  * stage that share with the same owner have one copy, which moves once.
+ * Last, stages share resources of the platform (train_shared.c).
  *
  * Time O(parts * (units + cut words)), and the formulas of links for each chunk. */
 #include <math.h>
@@ -132,6 +133,8 @@ static void hold_up(weft_train_lowered *d, int c)
     f->backward_s =
         fmax(f->backward_s + f->again_s, gather_s + half_sync_s(d, stage, gradients)) - f->again_s;
     f->wait_s = fmax(0, f->wait_s + f->forward_s + f->backward_s);
+    d->gathered_bytes[c] = weights.bytes;
+    d->scattered_bytes[c] = gradients.bytes;
     d->ring_bytes[stage] += (double)d->n_microbatches * (2 * weights.bytes + gradients.bytes);
 }
 
@@ -296,6 +299,8 @@ void weft_train_lower_figures(const weft_train_problem *p, const weft_train_plan
         .sync_s = WEFT_NEW(a, double, plan->n_stages),
         .update_s = WEFT_NEW(a, double, plan->n_stages),
         .sync_bytes = WEFT_NEW(a, double, plan->n_stages),
+        .gathered_bytes = WEFT_NEW(a, double, n),
+        .scattered_bytes = WEFT_NEW(a, double, n),
         .ring_bytes = WEFT_NEW(a, double, plan->n_stages),
     };
     for (int c = 0; c < n; c++)
@@ -305,4 +310,5 @@ void weft_train_lower_figures(const weft_train_problem *p, const weft_train_plan
     for (int i = 0; i < plan->n_stages; i++)
         fill_stage(out, i);
     fill_shared(out, a);
+    weft_train_share(out, a);
 }

@@ -34,11 +34,13 @@ typedef struct weft_train_lowered {
     const weft_train_plan *plan;
     int n_chunks; /* in all */
     int64_t n_microbatches;
-    weft_chunk_figures *figures; /* [n_chunks] */
-    weft_part_chunk *chunk;      /* [n_chunks * WEFT_MAX_PARTS + part] */
-    weft_part_figures *state;    /* [n_stages * WEFT_MAX_PARTS + part] */
-    double *sync_s, *update_s;   /* [n_stages] */
-    double *sync_bytes;          /* [n_stages] of a device */
+    weft_chunk_figures *figures;              /* [n_chunks] */
+    weft_part_chunk *chunk;                   /* [n_chunks * WEFT_MAX_PARTS + part] */
+    weft_part_figures *state;                 /* [n_stages * WEFT_MAX_PARTS + part] */
+    double *sync_s, *update_s;                /* [n_stages] */
+    double *sync_bytes;                       /* [n_stages] of a device */
+    double *gathered_bytes, *scattered_bytes; /* [n_chunks] of a microbatch: weights (as often for
+                                                 backward), gradients that replicas divide */
     double *
         ring_bytes; /* [n_stages] of a device, in a step: gathered or scattered; sums count twice */
     int n_moves;
@@ -82,6 +84,8 @@ static inline int64_t weft_train_plan_most_chunks(const weft_train_problem *p, i
 /* Everything but order and jobs; the plan keeps the rules. In `a`. */
 void weft_train_lower_figures(const weft_train_problem *p, const weft_train_plan *plan,
                               weft_arena *a, weft_train_lowered *out);
+/* Makes what stages share of the platform's resources longer by what others bring there. */
+void weft_train_share(weft_train_lowered *d, weft_arena *a);
 /* Order and jobs of figures that are there: chunks, sums, updates, moves, number of microbatches. Of
  * the problem transfer, blocks and cluster are looked at (NULL: stages have no devices), of the plan
  * schedule and numbers. */

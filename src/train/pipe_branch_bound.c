@@ -12,7 +12,8 @@
  *    from the first stage.
  * 3. Children at or above the target are dropped, the others are tried in the order of their
  *    bounds.
- * 4. A complete pipeline is timed exactly (pipe_time.c); the best is kept.
+ * 4. A complete pipeline is timed exactly (pipe_time.c), with what its stages share; the best is
+ *    kept.
  *
  * Guarantee: if all is closed, no plan of the node is better than the best by more than the
  * rounding in the target. If steps run out, the least bound of what was not tried is returned. */
@@ -88,7 +89,7 @@ static double quick_step_s(const branching *k)
 
     b.schedule = k->t->schedule;
     b.n_microbatches = k->t->family->n_microbatches;
-    b.is_contend = k->p->transfer == WEFT_CONTEND;
+    b.is_contend = weft_hops_queue(k->p);
     for (int i = 0; i < k->n_path; i++) {
         const place *x = &k->path[i];
 
@@ -113,7 +114,8 @@ static void try_plan(branching *k)
     best->n_plans++;
     (void)weft_pipe_spend(best, 1 + k->n_path * k->t->family->n_microbatches / 4);
     step_s = quick_step_s(k);
-    if (step_s < best->value_s && k->p->blocks.n_shared > 0) { /* it may only get longer */
+    if (step_s < best->value_s && /* it may only get longer */
+        (k->p->blocks.n_shared > 0 || k->p->cluster->platform->n_resources > 0)) {
         weft_train_plan plan = plan_of(k, k->a);
 
         step_s = weft_pipe_plan_s(k->p, &plan, k->a);

@@ -6,8 +6,9 @@
  *   1. all stages, first to last: forwards up to microbatch j + K_i - 1; each starts when the stage
  *      is free and its activations have come;
  *   2. all stages, last to first: backward of microbatch j, in the same way.
- * Everything that a job waits for has then been computed before it. Under contend the transfers of
- * one direction between two stages follow each other, in the order of microbatches.
+ * Everything that a job waits for has then been computed before it. Under contend, or on platforms
+ * with shared resources, the transfers of one direction between two stages follow each other, in
+ * the order of microbatches.
  *
  * Several chunks a stage: every stage goes on through its order as far as what it waits for is
  * known, the stages in turn, until all are through.
@@ -225,7 +226,7 @@ static weft_pipe_stage_times stage_times_of(const weft_train_lowered *d, weft_ar
 
     b.schedule = d->plan->schedule;
     b.n_microbatches = d->n_microbatches;
-    b.is_contend = d->p->transfer == WEFT_CONTEND;
+    b.is_contend = weft_hops_queue(d->p);
     for (int c = 0; c < d->n_chunks; c++) {
         b.forward_s[c] = d->figures[c].forward_s;
         b.backward_s[c] = d->figures[c].backward_s + d->figures[c].again_s;

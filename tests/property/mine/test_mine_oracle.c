@@ -186,6 +186,9 @@ static void draw_networks(weft_rng *r, question *q)
         .train = true,
         .optimizer = (weft_optimizer)weft_rng_below(r, 3),
     };
+    q->request.options.has_software = weft_rng_below(r, 3) == 0; /* attention in one kernel */
+    q->request.options.software =
+        q->request.options.has_software ? WEFT_SOFTWARE_FLASH : WEFT_SOFTWARE_GRAPH;
 }
 
 static question draw_question(uint64_t seed, weft_arena *a)

@@ -4,7 +4,9 @@
  * A problem that fails is printed with the seed and traits that make it again. */
 #include "brute.h"
 #include "check.h"
+#include "draw_small.h"
 #include "fixtures.h"
+#include "ops.h"
 #include "place.h"
 
 #include <stdio.h>
@@ -353,6 +355,50 @@ TEST(curves_and_shared_links_break_no_claim)
         weft_problem_free(p);
     }
     print_tally("curves and shared links", &t);
+}
+
+/* A network whose operators are fused into kernels on a small machine, with curves, a shared bus and
+ * links that contend in turn; false: it has too many tasks to try all plans. */
+static bool check_fused(uint64_t seed, tally *t, int *n_joined)
+{
+    weft_rng r = weft_rng_seed(seed);
+    weft_graph *g = small_network(&r, (small_family)(seed % SMALL_FAMILIES), 2, 5);
+    small_machine m = small_draw_machine(&r, 2, 1 + (int)(seed / 2 % 2), 1);
+    weft_platform *platform;
+    weft_costs *costs;
+    weft_problem *p;
+    bool is_small;
+
+    m.has_host |= seed % 2 == 0;
+    m.has_curves = seed % 4 < 2;
+    m.n_sharing = seed % 3 == 0 ? 2 : 0;
+    m.is_contend = m.n_sharing > 0 || seed % 5 == 0;
+    weft_graph_fuse(g, true);
+    platform = small_platform(&m);
+    CHECK_OK(weft_costs_new(g, platform, &costs));
+    CHECK_OK(weft_problem_new(g, costs, platform, &(weft_constraints){.goal = WEFT_LATENCY}, &p));
+    is_small = p->n_tasks <= 6 && p->n_devices <= 3;
+    for (int u = 0; is_small && u < p->n_tasks; u++)
+        for (int v = 0; v < u; v++)
+            *n_joined += p->colocation[u] >= 0 && p->colocation[u] == p->colocation[v];
+    if (is_small)
+        check_problem(p, seed % SLOW_SHARE == 0, t);
+    weft_problem_free(p);
+    weft_costs_free(costs);
+    weft_platform_free(platform);
+    weft_graph_free(g);
+    return is_small;
+}
+
+TEST(fused_kernels_break_no_claim)
+{
+    tally t = {{0}, {0}};
+    int n_checked = 0, n_joined = 0;
+
+    for (uint64_t seed = 1; seed <= N_MANY(300); seed++)
+        n_checked += check_fused(seed, &t, &n_joined);
+    CHECK(n_checked > (int)N_MANY(60) && n_joined > n_checked / 10);
+    print_tally("fused kernels", &t);
 }
 
 /* All members of the registry, whatever they are: none claims what is not so. */
@@ -752,6 +798,7 @@ int main(void)
         cmocka_unit_test(solvers_agree_with_trying_every_plan),
         cmocka_unit_test(no_transfer_model_breaks_a_claim),
         cmocka_unit_test(curves_and_shared_links_break_no_claim),
+        cmocka_unit_test(fused_kernels_break_no_claim),
         cmocka_unit_test(nobody_claims_too_much),
         cmocka_unit_test(engines_agree_on_larger_problems),
         cmocka_unit_test(a_search_cut_short_keeps_its_promises),

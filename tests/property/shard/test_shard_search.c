@@ -10,6 +10,7 @@
 #include "draw_small.h"
 #include "executor_build.h"
 #include "search.h"
+#include "shard_plan.h"
 
 static const double EXACT = 1e-9; /* relative */
 
@@ -583,6 +584,86 @@ TEST(side_by_side_is_between_bound_and_other_plans)
     CHECK(n_best > n / 2);
 }
 
+/* Transfers of sets side by side over one bus (or, under contend, one link) follow each other there. */
+static void check_capacity(const instance *x, const weft_shard_solution *s)
+{
+    weft_shard_plan copy = weft_shard_plan_copy(&s->plan, x->a), *plan = &copy;
+    const weft_platform *f = x->platform;
+    weft_shard_plan_measures m;
+    weft_shard_plan_costs costs;
+    weft_split_cost *mode = WEFT_NEW(x->a, weft_split_cost, plan->n_steps);
+    weft_users u = weft_users_new(f, true, x->a);
+    double *held_s = WEFT_NEW(x->a, double, u.n_shared + 1);
+    weft_violation v;
+
+    CHECK_OK(weft_shard_plan_evaluate(x->sharding, plan, x->a, &m));
+    CHECK(m.latency_s == s->proof.value); /* its own starts change nothing */
+    CHECK(memcmp(plan->start_s, s->plan.start_s, sizeof *plan->start_s * (size_t)plan->n_steps) ==
+          0);
+    CHECK_INT(weft_shard_plan_form(x->sharding, plan, &v, 1, x->a, mode), 0);
+    costs = weft_shard_plan_costs_of(x->sharding, plan, mode, x->a);
+    for (int i = 0; i < costs.n_moves; i++) {
+        const weft_move *move = &costs.move[i];
+        const weft_device_set *to = weft_device_set_of(plan, move->step), *from = NULL;
+        double bytes = move->held_bytes;
+
+        if (move->operand < 0) {
+            from = to;
+            to = NULL;
+            bytes = weft_result_bytes(x->sharding->steps, move->step, move->result,
+                                      &plan->split[move->step], NULL);
+        } else if (move->source >= 0) {
+            from = weft_device_set_of(plan, move->source);
+        }
+        if (!(move->seconds > 0) || from == to)
+            continue;
+        weft_users_clear(&u);
+        for (int k = 0; k < (to != NULL ? to->n : from->n); k++)
+            weft_users_receive(&u,
+                               from != NULL && to != NULL ? from->member
+                               : to == NULL               ? &from->member[k]
+                                                          : &f->host,
+                               from != NULL && to != NULL ? from->n : 1,
+                               to != NULL ? to->member[k] : f->host, bytes);
+        for (int k = 0; k < u.n_shared; k++)
+            held_s[k] += u.bytes[k] / weft_users_capacity(&u, k);
+    }
+    for (int k = 0; k < u.n_shared; k++)
+        check_at_most(x, "what is shared", held_s[k], m.latency_s * (1 + 1e-9));
+}
+
+/* With what transfers share: the simulator alone knows the value of a plan. */
+TEST(side_by_side_with_shared_resources_is_between_bound_and_other_plans)
+{
+    int n_best = 0, n_longer = 0, n = N_DRAWN(100);
+
+    for (uint64_t seed = 97001; seed < 97001 + (uint64_t)n; seed++) {
+        instance x = draw_instance(seed, &(variant){.most_steps = 3,
+                                                    .n_kinds = 1 + (int)(seed % 2),
+                                                    .constraints.is_concurrent = true,
+                                                    .has_sharing = true});
+        brute_shards_answer free = brute_shards(x.sharding, false, x.a);
+        brute_shards_answer b = brute_shards_simulated(x.sharding, false, 3000, x.a);
+        weft_shard_solution s = solve(&x, "auto");
+        weft_proof floor;
+
+        weft_shard_bound(x.sharding, x.a, &floor);
+        check_at_most(&x, "the optimum of links of their own", free.value, s.proof.value);
+        check_capacity(&x, &s);
+        if (b.n_plans <= 3000) {
+            check_at_most(&x, "the optimum of links of their own", free.value, b.value);
+            check_at_most(&x, "the floor", floor.bound, b.value);
+            check_at_most(&x, "the bound of auto", s.proof.bound, b.value);
+            check_at_most(&x, "the optimum", b.value, s.proof.value);
+            n_best += s.proof.value <= b.value * (1 + EXACT);
+            n_longer += b.value > free.value * (1 + EXACT);
+        }
+        close_instance(&x);
+    }
+    print_message("side by side and shared: of %d, %d best, %d longer\n", n, n_best, n_longer);
+    CHECK(n_best > n / 4 && n_longer > n / 20);
+}
+
 /* Two branches of equal work on two equal accelerators: each runs one. */
 TEST(side_by_side_uses_two_sets_of_one_kind)
 {
@@ -734,6 +815,7 @@ int main(void)
         cmocka_unit_test(threads_and_repetition_change_nothing),
         cmocka_unit_test(side_by_side_on_different_accelerators_is_the_optimum),
         cmocka_unit_test(side_by_side_is_between_bound_and_other_plans),
+        cmocka_unit_test(side_by_side_with_shared_resources_is_between_bound_and_other_plans),
         cmocka_unit_test(side_by_side_uses_two_sets_of_one_kind),
         cmocka_unit_test(shared_shards_pay_where_memory_binds),
     };

@@ -47,9 +47,11 @@ typedef struct naive {
     double link_s[MOST_STAGES][MOST_STAGES]; /* when a direction is free */
     message message[MOST_ENTRIES];
     int n_messages;
-    int n_done[MOST_CHUNKS];    /* backward passes */
-    double gradient_there_s[8]; /* of shared parameters, at the owner */
-    double value_there_s[8];    /* and back */
+    int n_done[MOST_CHUNKS];       /* backward passes */
+    double lane_s[MOST_CHUNKS][2]; /* when hops to a chunk may follow: forward, backward */
+    double move_s[8][2];           /* least time of shared parameters, to the owner and back */
+    double gradient_there_s[8];    /* of shared parameters, at the owner */
+    double value_there_s[8];       /* and back */
     double step_s;
 } naive;
 
@@ -311,13 +313,16 @@ static void ask_shared(naive *x, int k, bool is_gradient, double ready_s)
     int wide = x->plan->stage[a].width > x->plan->stage[b].width ? a : b;
     double seconds = weft_shared_s(x->p, &x->plan->stage[a], &x->plan->stage[b], is_gradient,
                                    bytes_of_shared(x, k, state_of(x, wide, 0)));
-    message m = {.from = is_gradient ? b : a,
-                 .to = is_gradient ? a : b,
-                 .is_backward = is_gradient,
-                 .shared = k,
-                 .ready_s = ready_s,
-                 .seconds = seconds,
-                 .rank = 1000000L + k + (is_gradient ? 0 : 100)};
+    message m;
+
+    seconds = fmax(seconds, x->move_s[k][!is_gradient]);
+    m = (message){.from = is_gradient ? b : a,
+                  .to = is_gradient ? a : b,
+                  .is_backward = is_gradient,
+                  .shared = k,
+                  .ready_s = ready_s,
+                  .seconds = seconds,
+                  .rank = 1000000L + k + (is_gradient ? 0 : 100)};
 
     ask_message(x, m);
 }
@@ -355,6 +360,26 @@ static void run_entry(naive *x, int i, double start_s)
     ask_message(x, m);
 }
 
+static bool has_resources(const naive *x)
+{
+    return x->p->cluster->platform->n_resources > 0;
+}
+
+/* Hops of a chunk follow each other, by microbatch. */
+static double lane_start(const naive *x, int k)
+{
+    const message *m = &x->message[k];
+
+    for (int l = 0; l < x->n_messages; l++) {
+        const message *o = &x->message[l];
+
+        if (!o->is_sent && o->shared < 0 && o->chunk == m->chunk &&
+            o->is_backward == m->is_backward && o->microbatch < m->microbatch)
+            return INFINITY;
+    }
+    return fmax(m->ready_s, x->lane_s[m->chunk][m->is_backward]);
+}
+
 /* The start of a message, if no other one has to go first; else INFINITY. */
 static double message_start(const naive *x, int k)
 {
@@ -363,7 +388,7 @@ static double message_start(const naive *x, int k)
     if (m->is_sent)
         return INFINITY;
     if (x->p->transfer == WEFT_OVERLAP)
-        return m->ready_s;
+        return m->shared < 0 && has_resources(x) ? lane_start(x, k) : m->ready_s;
     for (int l = 0; l < x->n_messages; l++) {
         const message *o = &x->message[l];
 
@@ -407,6 +432,9 @@ static bool run_first(naive *x)
     x->message[sent].is_sent = true;
     deliver(x, &x->message[sent], first_s + x->message[sent].seconds);
     x->link_s[x->message[sent].from][x->message[sent].to] = first_s + x->message[sent].seconds;
+    if (x->message[sent].shared < 0)
+        x->lane_s[x->message[sent].chunk][x->message[sent].is_backward] =
+            first_s + x->message[sent].seconds;
     return true;
 }
 
@@ -443,6 +471,183 @@ static void run_all(naive *x)
         x->step_s = fmax(x->step_s, x->value_there_s[k]);
 }
 
+/* --- what stages share ----------------------------------------------------------------------- */
+
+/* What goes over resource r: bytes of a hop from chunk c (else back to it). */
+static double hop_bytes(const naive *x, int r, int c, bool is_back)
+{
+    const weft_stage *s = &x->plan->stage[c % x->s], *next = &x->plan->stage[(c + 1) % x->s];
+    const weft_blocks *b = &x->p->blocks;
+    weft_arena *a = weft_arena_new();
+    weft_users u = weft_users_new(x->p->cluster->platform, false, a);
+    double bytes;
+
+    if (c + 1 < x->n_chunks && is_back)
+        weft_hop_use(x->p, next, s, b->back_bytes[x->plan->cut[c + 1]], &u);
+    else if (c + 1 < x->n_chunks)
+        weft_hop_use(x->p, s, next, b->leave_bytes[x->plan->cut[c + 1]], &u);
+    bytes = u.bytes[r];
+    weft_arena_free(a);
+    return bytes;
+}
+
+/* Of a sum over the replicas of stage i. */
+static double sum_bytes(const naive *x, int r, int i, double of_device)
+{
+    weft_arena *a = weft_arena_new();
+    weft_users u = weft_users_new(x->p->cluster->platform, false, a);
+    double bytes;
+
+    weft_sync_use(x->p, &x->plan->stage[i], of_device, &u);
+    bytes = u.bytes[r];
+    weft_arena_free(a);
+    return bytes;
+}
+
+/* Weights or gradients of the part of a chunk's stage that has most. */
+static double most_bytes(const naive *x, int c, bool is_weights)
+{
+    double most = 0;
+
+    for (int k = 0; k < x->plan->stage[c % x->s].n_parts; k++) {
+        double bytes = 0;
+
+        for (int u = 0; u < x->p->blocks.n_blocks; u++) {
+            const weft_block_state *unit = &state_of(x, c % x->s, k)[u];
+
+            if (is_in(x, c, u))
+                bytes += is_weights ? unit->weight_bytes : unit->sync_bytes;
+        }
+        most = fmax(most, bytes);
+    }
+    return most;
+}
+
+/* Gathered weights, scattered gradients of a microbatch. */
+static double divided_bytes(const naive *x, int r, int c, bool is_weights)
+{
+    if (x->p->constraints.zero < (is_weights ? 3 : 2))
+        return 0;
+    return sum_bytes(x, r, c % x->s, most_bytes(x, c, is_weights)) / 2;
+}
+
+static double move_bytes(const naive *x, int r, int k, bool is_gradient)
+{
+    const weft_shared *list = x->p->blocks.shared;
+    int a = chunk_with(x, list[k].owner) % x->s, b = chunk_with(x, list[k].other) % x->s;
+    int wide = x->plan->stage[a].width > x->plan->stage[b].width ? a : b;
+    weft_arena *arena = weft_arena_new();
+    weft_users u = weft_users_new(x->p->cluster->platform, false, arena);
+    double bytes;
+
+    if (!is_there(x, k))
+        weft_shared_use(x->p, &x->plan->stage[a], &x->plan->stage[b], is_gradient,
+                        bytes_of_shared(x, k, state_of(x, wide, 0)), &u);
+    bytes = u.bytes[r];
+    weft_arena_free(arena);
+    return bytes;
+}
+
+/* A sum of gradients at the end of the step. */
+static double end_bytes(const naive *x, int r, int i)
+{
+    static const double part[] = {1, 1, 0.5, 0};
+    double most = 0;
+
+    for (int k = 0; k < x->plan->stage[i].n_parts; k++) {
+        double bytes = 0;
+
+        for (int u = 0; u < x->p->blocks.n_blocks; u++)
+            for (int c = i; c < x->n_chunks; c += x->s)
+                bytes += is_in(x, c, u) ? state_of(x, i, k)[u].sync_bytes : 0;
+        most = fmax(most, bytes);
+    }
+    return part[x->p->constraints.zero] * sum_bytes(x, r, i, most);
+}
+
+/* All that one microbatch, and all that the end of the step, moves over resource r. */
+typedef struct totals {
+    double round, of_stage[MOST_STAGES], end;
+} totals;
+
+static totals totals_of(const naive *x, int r)
+{
+    totals t = {0};
+
+    for (int c = 0; c < x->n_chunks; c++) {
+        double own = 2 * divided_bytes(x, r, c, true) + divided_bytes(x, r, c, false);
+
+        t.of_stage[c % x->s] += own;
+        t.round += own + hop_bytes(x, r, c, false) + hop_bytes(x, r, c, true);
+    }
+    for (int i = 0; i < x->s; i++)
+        t.end += end_bytes(x, r, i);
+    for (int k = 0; k < x->p->blocks.n_shared; k++)
+        t.end += move_bytes(x, r, k, true) + move_bytes(x, r, k, false);
+    return t;
+}
+
+/* Microbatches that may be on their way when the first sum begins. */
+static double rounds_at_end(const naive *x)
+{
+    double ahead[WEFT_N_SCHEDULES] = {[WEFT_GPIPE] = x->m,
+                                      [WEFT_ONE_F_ONE_B] = x->s,
+                                      [WEFT_EAGER] = 2 * x->s - 1,
+                                      [WEFT_INTERLEAVED] = 2 * x->s - 1 + (x->v - 1) * x->s};
+
+    return fmin(x->m, ahead[x->plan->schedule]);
+}
+
+/* The times with what stages share, seen from one resource. */
+static void share(naive *x, int r, double rate)
+{
+    totals t = totals_of(x, r);
+    double all_s = (t.end + rounds_at_end(x) * t.round) / rate;
+
+    for (int c = 0; c < x->n_chunks; c++) {
+        double weights = divided_bytes(x, r, c, true), gradients = divided_bytes(x, r, c, false);
+        double byte_s = t.round / rate / t.of_stage[c % x->s];
+
+        if (hop_bytes(x, r, c, false) > 0)
+            x->send_s[c] = fmax(x->send_s[c], t.round / rate);
+        if (hop_bytes(x, r, c, true) > 0)
+            x->return_s[c] = fmax(x->return_s[c], t.round / rate);
+        if (weights > 0)
+            x->forward_s[c] = fmax(x->forward_s[c], weights * byte_s);
+        if (weights + gradients > 0)
+            x->backward_s[c] = fmax(x->backward_s[c], (weights + gradients) * byte_s);
+    }
+    for (int i = 0; i < x->s; i++)
+        if (end_bytes(x, r, i) > 0)
+            x->sync_s[i] =
+                fmax(x->sync_s[i], all_s - (x->p->constraints.overlap && x->p->constraints.zero < 2
+                                                ? x->backward_s[i]
+                                                : 0));
+    for (int k = 0; k < x->p->blocks.n_shared; k++)
+        for (int way = 0; way < 2; way++)
+            if (move_bytes(x, r, k, way == 0) > 0)
+                x->move_s[k][way] = fmax(x->move_s[k][way], all_s);
+}
+
+/* k users of one resource never finish before the sum of their bytes / its capacity. */
+static void compare_resource(const naive *x, int r, double rate)
+{
+    totals t = totals_of(x, r);
+    double most_s = (x->m * t.round + t.end) / rate;
+
+    if (x->s > 1 && most_s > x->step_s * (1 + 1e-9))
+        fail_msg("a step of %.12g s, what it moves over resource %d takes %.12g s", x->step_s, r,
+                 most_s);
+}
+
+static void share_all(naive *x)
+{
+    const weft_platform *f = x->p->cluster->platform;
+
+    for (int r = 0; r < f->n_resources && x->s > 1; r++)
+        share(x, r, f->resource[r].bytes_per_s);
+}
+
 static void fill(naive *x, const weft_train_problem *p, const weft_train_plan *plan)
 {
     memset(x, 0, sizeof *x);
@@ -461,6 +666,7 @@ static void fill(naive *x, const weft_train_problem *p, const weft_train_plan *p
         sum_stage(x, i);
         list_entries(x, i);
     }
+    share_all(x);
 }
 
 /* --- comparisons ----------------------------------------------------------------------------- */
@@ -613,7 +819,7 @@ static void compare_memory(const naive *x, const weft_train_measures *t)
 /* --- the tests ------------------------------------------------------------------------------- */
 
 typedef struct tally {
-    int n, n_wide, n_over, n_moved, n_late, n_unequal;
+    int n, n_wide, n_over, n_moved, n_late, n_unequal, n_shared;
     int of_schedule[WEFT_N_SCHEDULES], of_stages[MOST_STAGES];
 } tally;
 
@@ -658,6 +864,9 @@ static void compare_one(const draw_training_ask *constraints, uint64_t seed, tal
             fail_msg("seed %llu: a step takes %.17g s, expected %.17g s", (unsigned long long)seed,
                      t.step_s, x.step_s);
         compare_bounds(&x, t.step_s);
+        for (int k = 0; k < d.platform->n_resources; k++)
+            compare_resource(&x, k, d.platform->resource[k].bytes_per_s);
+        sum->n_shared += d.platform->n_resources > 0 && x.s > 1;
         if (seed % 4 == 0 || !constraints->is_contend)
             compare_memory(&x, &t);
         count(&x, &t, sum);
@@ -676,7 +885,8 @@ TEST(steps_are_those_of_the_naive_simulator)
                                          .is_contend = seed / 4 % 2,
                                          .has_shared = seed / 8 % 2,
                                          .zero = (int)(seed / 16 % 4),
-                                         .has_no_zero = seed / 4 % 2};
+                                         .has_no_zero = seed / 4 % 2,
+                                         .is_sharing = seed / 128 % 2 == 1};
 
         compare_one(&constraints, seed, &sum);
     }
@@ -685,6 +895,7 @@ TEST(steps_are_those_of_the_naive_simulator)
         for (int i = 0; i < WEFT_N_SCHEDULES; i++)
             CHECK(sum.of_schedule[i] > 300);
         CHECK(sum.of_stages[3] > 100 && sum.n_wide > 300 && sum.n_over > 30 && sum.n_moved > 300);
+        CHECK(sum.n_shared > 1000);
         CHECK(sum.n_late > 30 && sum.n_unequal > 300);
     }
     print_message("%d plans (%d %d %d %d by schedule; stages 1: %d, 2: %d, 3: %d, 4: %d, 5: %d), "

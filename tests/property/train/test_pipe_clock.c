@@ -9,8 +9,10 @@ static int n_compared[WEFT_N_SCHEDULES];
 
 static void compare_plan(uint64_t seed, weft_schedule schedule)
 {
-    draw_training_ask constraints = {
-        .is_dag = seed % 3 == 0, .is_contend = seed % 4 == 0, .has_shared = seed % 2 == 0};
+    draw_training_ask constraints = {.is_dag = seed % 3 == 0,
+                                     .is_contend = seed % 4 == 0,
+                                     .has_shared = seed % 2 == 0,
+                                     .is_sharing = seed % 5 == 0};
     weft_rng r = weft_rng_seed(seed);
     drawn_training d = draw_training(&constraints, &r);
     weft_arena *a = weft_arena_new();

@@ -108,6 +108,7 @@ TEST(time_by_recurrence_is_that_of_the_simulator)
                                          .overlap = i % 4 == 1,
                                          .is_contend = i % 5 == 0,
                                          .has_shared = i % 2 == 0,
+                                         .is_sharing = i % 9 == 0,
                                          .zero = i % 7 < 3 ? 1 + i % 7 : 0};
         drawn_training d = draw_training(&constraints, &r);
         weft_arena *a = weft_arena_new();
@@ -170,7 +171,8 @@ TEST(a_wider_network_never_makes_the_best_step_longer)
 
         for (int i = 0; i < 6; i++) {
             weft_rng r = weft_rng_seed(seed);
-            draw_training_ask constraints = {.is_contend = seed % 4 == 0, .wider = factors[i]};
+            draw_training_ask constraints = {
+                .is_contend = seed % 4 == 0, .is_sharing = seed % 3 == 0, .wider = factors[i]};
             drawn_training d = draw_training(&constraints, &r);
             weft_arena *a = weft_arena_new();
             weft_train_solution s;

@@ -150,6 +150,27 @@ TEST(shared_parameters_go_to_the_owner_and_back)
     drop_training(&d);
 }
 
+/* The most bytes over a card, one way: of a sum, of a hop, of a shared parameter. */
+static void check_use(const weft_train_problem *p, const weft_stage *shards, const weft_stage *here,
+                      const weft_stage *there)
+{
+    weft_arena *a = weft_arena_new();
+    weft_users u = weft_users_new(p->cluster->platform, false, a);
+
+    CHECK_INT(u.n_shared, 8); /* 4 cards, two ways */
+    weft_sync_use(p, shards, 13.5e9 / 8, &u);
+    for (int r = 0; r < 8; r++)
+        CHECK_NEAR(u.bytes[r], 2 * 3.0 / 4 * 13.5e9);
+    weft_users_clear(&u);
+    weft_hop_use(p, here, there, 1e6, &u);
+    weft_hop_use(p, here, there, 1e6, &u);
+    CHECK_NEAR(weft_users_s(&u), 16e6 / 25e9);
+    weft_users_clear(&u);
+    weft_shared_use(p, here, there, true, 1e6, &u);
+    CHECK_NEAR(weft_users_s(&u), 8e6 / 25e9);
+    weft_arena_free(a);
+}
+
 /* 7 billion parameters of 16 bits, 8 tensor-parallel shards in each of 4 servers with one card of 25
  * GB/s: the sum moves 2 * 3/4 * 13.5 GB through each card, whatever the links behind it carry. */
 TEST(shards_of_a_server_share_its_card)
@@ -173,6 +194,7 @@ TEST(shards_of_a_server_share_its_card)
     CHECK_NEAR(weft_sync_s(d.training, &all, 1e9), /* inside servers first, then 8 rings at once */
                2 * 7.0 / 8 * 1e9 / 300e9 + 2 * 3.0 / 4 * 1e9 / 25e9);
     CHECK_NEAR(weft_hop_s(d.training, &here, &there, 1e6), 8e6 / 25e9); /* 8 members get all */
+    check_use(d.training, &shards, &here, &there);
     drop_training(&d);
 }
 
