@@ -13,6 +13,7 @@
 #include <string.h>
 
 static const double SEARCH_SHARE = 0.8; /* of the limit; the rest is for what stands beside */
+static const double LEAST_AGAIN = 0.05; /* of the limit, for one more search of a choice */
 
 typedef struct attempt {
     weft_batching choice;
@@ -22,6 +23,7 @@ typedef struct attempt {
     weft_made made;      /* solution NULL: not searched */
     double value, bound; /* of an item: a sample, or the batch */
     double samples;      /* that value and bound of the problem are of */
+    const char *stopped;
     bool is_open;
 } attempt;
 
@@ -100,31 +102,68 @@ static weft_run part_of(const choosing *c, const weft_run *run, int n_left)
     return part;
 }
 
-static weft_status search_attempt(choosing *c, int i, const weft_run *run)
+/* Keeps the better plan and the better bound of all searches of a choice. */
+static void keep(choosing *c, int i, const weft_made *found)
 {
     const weft_kind *k = c->m->kind;
     attempt *t = &c->at[i];
-    weft_run part = part_of(c, run, c->n - i);
-    const weft_proof *proof;
+    const weft_proof *proof = k->proof(found->solution);
+    double value = weft_has_plan(proof) ? proof->value / t->samples : INFINITY;
 
-    WEFT_TRY(weft_make_solve(k, &t->problem, c->m->solver, &t->floor, &part, c->a, &t->made));
-    proof = k->proof(t->made.solution);
-    t->made.has_plan = weft_has_plan(proof);
     t->bound =
         proof->outcome == WEFT_INFEASIBLE ? INFINITY : fmax(t->bound, proof->bound / t->samples);
-    if (!t->made.has_plan)
-        return WEFT_OK;
-    t->value = proof->value / t->samples;
-    if (c->best < 0 || t->value < c->at[c->best].value)
+    t->stopped = proof->stopped;
+    if (t->made.solution != NULL && !(value < t->value))
+        return;
+    t->made = *found;
+    t->made.has_plan = weft_has_plan(proof);
+    t->value = value;
+    if (t->made.has_plan && (c->best < 0 || value < c->at[c->best].value))
         c->best = i;
+}
+
+static weft_status search_attempt(choosing *c, int i, const weft_run *part)
+{
+    attempt *t = &c->at[i];
+    weft_made found = {0};
+
+    WEFT_TRY(weft_make_solve(c->m->kind, &t->problem, c->m->solver, &t->floor, part, c->a, &found));
+    keep(c, i, &found);
     return WEFT_OK;
 }
 
+static bool may_win(const choosing *c, int i)
+{
+    return c->best < 0 || c->at[i].bound < c->at[c->best].value * (1 - 1e-9);
+}
+
+/* The choice that holds the bound down; -1: none does. */
+static int weakest(const choosing *c)
+{
+    int i = -1;
+
+    for (int k = 0; k < c->n; k++)
+        if (may_win(c, k) && (i < 0 || c->at[k].bound < c->at[i].bound))
+            i = k;
+    return i;
+}
+
+/* What is left of the time goes to the choices that hold the bound down, a half each. */
 static weft_status search_all(choosing *c, const weft_run *run)
 {
     for (int i = 0; i < c->n; i++)
-        if (c->best < 0 || c->at[i].bound < c->at[c->best].value)
-            WEFT_TRY(search_attempt(c, i, run));
+        if (may_win(c, i)) {
+            weft_run part = part_of(c, run, c->n - i);
+
+            WEFT_TRY(search_attempt(c, i, &part));
+        }
+    for (int k = 0; k < c->n && run->limit_s < INFINITY && weakest(c) >= 0; k++) {
+        weft_run part = part_of(c, run, 2);
+
+        if (part.limit_s < LEAST_AGAIN * run->limit_s)
+            break;
+        WEFT_TRY(search_attempt(c, weakest(c), &part));
+    }
     return WEFT_OK;
 }
 
@@ -151,7 +190,7 @@ static void prove_all(const choosing *c, weft_proof *proof)
                           .method = WEFT_CHOICES,
                           .certified_by = WEFT_CHOICES,
                           .again = WEFT_CHOICES,
-                          .stopped = proof->stopped};
+                          .stopped = weakest(c) < 0 ? "proved" : c->at[weakest(c)].stopped};
     proof->certified = fmin(certified, proof->value);
     proof->bound = proof->certified;
     if (bound > certified * (1 + 1e-10) && by != NULL && weft_solver_searches(by, p, "search")) {
@@ -160,8 +199,6 @@ static void prove_all(const choosing *c, weft_proof *proof)
     }
     proof->gap = proof->value > 0 ? (proof->value - proof->bound) / proof->value : 0;
     proof->outcome = proof->gap <= 1e-9 ? WEFT_OPTIMAL : WEFT_BOUNDED;
-    if (proof->outcome == WEFT_OPTIMAL)
-        proof->stopped = "proved";
 }
 
 /* Without any plan: is there proof that no choice has one? */
