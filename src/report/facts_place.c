@@ -937,6 +937,23 @@ static void add_about(placing *t)
 
 /* --- all ------------------------------------------------------------------------------------- */
 
+/* Batches or shares, with seconds of a sample or of the batch. */
+static weft_doc *choices_doc(placing *t)
+{
+    weft_doc *list = weft_doc_new(t->a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < t->r->n_choices; i++) {
+        const weft_report_choice *c = &t->r->choice[i];
+        weft_doc *d = weft_add_map(t->a, list);
+
+        weft_put_text(t->a, d, "name", c->name);
+        weft_put_real(t->a, d, "value", c->value);
+        weft_put_real(t->a, d, "bound", c->bound);
+        weft_put_bool(t->a, d, "taken", c->is_taken);
+    }
+    return list;
+}
+
 /* What `weft place --json` says besides; when the tasks end, in the order of the decisions, is on a
  * page already. */
 static void add_result(placing *t)
@@ -962,6 +979,8 @@ static void add_result(placing *t)
         weft_put_real(t->a, d, "samples_per_second",
                       weft_has_plan(proof) ? t->r->samples / proof->value : NAN);
     }
+    if (t->r->n_choices > 0)
+        weft_doc_put(t->a, d, "choices", choices_doc(t));
     weft_put_real(t->a, d, "speed_up",
                   weft_has_plan(proof) ? t->r->best_single_s / proof->value : NAN);
     weft_put_real(t->a, d, "speed_up_ceiling", t->r->best_single_s / proof->bound);
