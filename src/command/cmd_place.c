@@ -3,12 +3,14 @@
 #include "command.h"
 #include "kind.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct place_options {
     weft_model_flags flags;
     weft_case_flags where;
     weft_budget_flags effort;
+    const char *batch, *split_batch;
     const char *solver, *output, *trace, *dot, *report, *write_model;
     bool json, quiet, pareto, no_mix;
 } place_options;
@@ -24,7 +26,13 @@ static const weft_option place_table[] = {
                      "solver to use (see weft list solvers), or one of yours: exec:PROGRAM or ./LIBRARY.so",               "auto",
                      NULL                                                                                                                  },
     WEFT_BUDGET_FLAGS(place_options, WEFT_REFERENCE_LIMIT),
-    WEFT_MODEL_FLAGS(place_options),
+    {WEFT_TEXT(place_options, batch),           0, 0, 0,
+                     "batch size; 0: as in the file, or 1; throughput: several to choose from, N,N, or auto",              "0",
+                     NULL                                                                                                                  },
+    {WEFT_TEXT(place_options, split_batch),     0, 0, 0,
+                     "latency: cut the batch in shares, a copy of the network each: N,N, or auto for the best ones",
+                     "",                                                                                                               NULL},
+    WEFT_OTHER_MODEL_FLAGS(place_options),
     {WEFT_TEXT(place_options, output),          0, 0, 0, "write the plan to FILE (for weft check)",        "",
                      NULL                                                                                                                  },
     {WEFT_TEXT(place_options, trace),           0, 0, 0, "write a timeline for Perfetto to FILE",          "",         NULL},
@@ -70,6 +78,92 @@ static weft_status read_mix(const place_options *o, weft_constraints *c)
     return WEFT_OK;
 }
 
+static bool is_list(const char *text)
+{
+    return strcmp(text, "auto") == 0 || strchr(text, ',') != NULL;
+}
+
+/* One number is the batch; several, or any, are for the search. */
+static weft_status read_batch(const place_options *o, weft_request *r, bool *has_choices)
+{
+    weft_counts batches;
+
+    if (strcmp(o->batch, "0") == 0)
+        return WEFT_OK;
+    WEFT_TRY(weft_counts_read("--batch", o->batch, &batches));
+    if (!is_list(o->batch)) {
+        r->options.batch = batches.at[0];
+        return WEFT_OK;
+    }
+    if (r->constraints.goal != WEFT_THROUGHPUT)
+        return weft_fail(WEFT_E_INPUT,
+                         "--batch %s: batches are chosen for --goal throughput; the goal latency "
+                         "takes one number",
+                         o->batch);
+    r->constraints.batches = batches;
+    *has_choices = true;
+    return WEFT_OK;
+}
+
+/* "96,32": shares in the order of their copies. */
+static weft_status read_shares(const place_options *o, weft_model_options *out)
+{
+    int64_t sum = 0;
+    const char *at = o->split_batch;
+
+    while (at != NULL) {
+        char *end;
+        long long share = strtoll(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || (*end != ',' && *end != '\0') || share < 1 ||
+            share > INT32_MAX || out->n_shares == WEFT_MOST_SHARES)
+            return weft_fail(WEFT_E_INPUT,
+                             "--split-batch is '%s', expected auto or 2 to %d numbers of samples: "
+                             "96,32",
+                             o->split_batch, (int)WEFT_MOST_SHARES);
+        out->share[out->n_shares++] = share;
+        sum += share;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    if (out->n_shares < 2 || sum != out->batch)
+        return weft_fail(WEFT_E_INPUT,
+                         "--split-batch is '%s': expected two shares or more that add up to the "
+                         "batch, which has %lld samples",
+                         o->split_batch, (long long)out->batch);
+    return WEFT_OK;
+}
+
+static weft_status read_split(const place_options *o, weft_request *r, bool *has_choices)
+{
+    if (*o->split_batch == '\0')
+        return WEFT_OK;
+    if (r->constraints.goal != WEFT_LATENCY)
+        return weft_fail(WEFT_E_INPUT, "--split-batch is for --goal latency; items of a stream are "
+                                       "spread without it (see --mix)");
+    if (r->options.batch < 2)
+        return weft_fail(WEFT_E_INPUT,
+                         "--split-batch needs a batch of two samples or more: --batch "
+                         "32");
+    if (strcmp(o->split_batch, "auto") != 0)
+        return read_shares(o, &r->options);
+    r->constraints.splits_batch = true;
+    *has_choices = true;
+    return WEFT_OK;
+}
+
+static weft_status read_choices(const place_options *o, weft_request *r, bool *has_choices)
+{
+    WEFT_TRY(read_batch(o, r, has_choices));
+    WEFT_TRY(read_split(o, r, has_choices));
+    if (*has_choices && (o->pareto || *o->write_model))
+        return weft_fail(WEFT_E_INPUT, "--pareto and --write-model are of one problem: they take "
+                                       "one --batch, and --split-batch with numbers");
+    if (*has_choices && *o->where.on == '\0')
+        return weft_fail(WEFT_E_INPUT, "batches are chosen for a network on a platform: expected "
+                                       "--on PLATFORM");
+    return WEFT_OK;
+}
+
 static weft_status run(const void *options, const char *const *operand, int n_operands, int *code)
 {
     const place_options *o = options;
@@ -91,13 +185,17 @@ static weft_status run(const void *options, const char *const *operand, int n_op
                    .quiet = o->quiet,
                    .first = write_first,
                    .flags = o};
+    bool has_choices = false;
     weft_status status = weft_case_flags_read(&o->where, &o->flags, operand[0], a, &request);
 
     (void)n_operands; /* one: the table says so */
     if (status == WEFT_OK)
         status = read_mix(o, &request.constraints);
     if (status == WEFT_OK)
-        status = weft_make_plan(&m, a, code);
+        status = read_choices(o, &request, &has_choices);
+    if (status == WEFT_OK)
+        status =
+            has_choices ? weft_choices_plan(&m, &request, a, code) : weft_make_plan(&m, a, code);
     weft_arena_free(a);
     return status;
 }
@@ -116,6 +214,8 @@ const weft_command weft_cmd_place = {
                 "  weft place tasks.json --json\n"
                 "  weft place bert --on mixed-fleet --goal throughput --solver load --mix\n"
                 "  weft place resnet50 --on mixed-fleet --pareto\n"
+                "  weft place resnet50 --on server-a10 --goal throughput --batch auto\n"
+                "  weft place resnet50 --on server-cpu-2gpu --batch 32 --split-batch auto\n"
                 "  weft place resnet50 --on edge-soc --pin 'gemm*=cpu' --max-segments 4\n",
     .options = place_table,
     .options_size = sizeof(place_options),

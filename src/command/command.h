@@ -110,9 +110,13 @@ typedef struct weft_model_flags {
     "a node, NAME=N[,NAME=N]; may be repeated"
 
 /* Those of all, and those of commands that also know training steps. */
-#define WEFT_SHAPE_FLAGS(type)                                                                     \
-    {WEFT_INT(type, flags.batch), 0, 0, 1e9, "batch size; 0: as in the file, or 1", NULL, NULL},   \
-        {WEFT_TEXT(type, flags.dim), 0, 0, 0, WEFT_DIM_HELP, "", NULL},                            \
+#define WEFT_BATCH_FLAG(type)                                                                      \
+    {                                                                                              \
+        WEFT_INT(type, flags.batch), 0, 0, 1e9, "batch size; 0: as in the file, or 1", NULL, NULL  \
+    }
+#define WEFT_SHAPE_FLAGS(type) WEFT_BATCH_FLAG(type), WEFT_OTHER_SHAPE_FLAGS(type)
+#define WEFT_OTHER_SHAPE_FLAGS(type)                                                               \
+    {WEFT_TEXT(type, flags.dim), 0, 0, 0, WEFT_DIM_HELP, "", NULL},                                \
         {WEFT_TEXT(type, flags.dtype),                                                             \
          0,                                                                                        \
          0,                                                                                        \
@@ -122,8 +126,9 @@ typedef struct weft_model_flags {
          NULL},                                                                                    \
         WEFT_SOFTWARE_FLAG(type)
 
-#define WEFT_MODEL_FLAGS(type)                                                                     \
-    WEFT_SHAPE_FLAGS(type),                                                                        \
+#define WEFT_MODEL_FLAGS(type) WEFT_BATCH_FLAG(type), WEFT_OTHER_MODEL_FLAGS(type)
+#define WEFT_OTHER_MODEL_FLAGS(type)                                                               \
+    WEFT_OTHER_SHAPE_FLAGS(type),                                                                  \
         {WEFT_TEXT(type, flags.state),                                                             \
          0,                                                                                        \
          0,                                                                                        \
@@ -356,6 +361,12 @@ struct weft_problem;
 WEFT_CHECKED weft_status weft_pareto_show(const struct weft_problem *p,
                                           const struct weft_plan_origin *origin,
                                           const weft_pareto_options *o, weft_arena *a, int *code);
+
+/* weft place with batches or shares to choose (place_choices.c). Of the request the batches are
+ * filled in if they are to be any. */
+struct weft_request;
+WEFT_CHECKED weft_status weft_choices_plan(const weft_make *m, struct weft_request *r,
+                                           weft_arena *a, int *code);
 
 /* The options of weft_model_open from those flags. */
 WEFT_CHECKED weft_status weft_model_flags_read(const weft_model_flags *f, weft_arena *a,

@@ -267,6 +267,7 @@ typedef struct filler {
     weft_arena *scratch;
     double *seconds, *joules, *bytes;
     bool *is_measured;
+    double *launch_s;
 } filler;
 
 static bool same_values(const double *a, const double *b, int n)
@@ -323,6 +324,7 @@ static weft_status use_profile(filler *f, int d)
         return WEFT_OK;
     WEFT_TRY(weft_profile_read(device->design->profile, f->scratch, &profile));
     WEFT_TRY(weft_profile_check(profile, f->g, f->p));
+    f->launch_s[d] = weft_profile_launch_s(profile, device->name);
     for (int u = 0; u < f->g->n_nodes; u++) {
         size_t at = (size_t)u * (size_t)f->p->n_devices + (size_t)d;
         double seconds = weft_profile_s(profile, f->g->node[u].name, device->name);
@@ -387,14 +389,15 @@ weft_status weft_costs_of(const weft_work_keys *k, const weft_platform *p, weft_
                 .seconds = WEFT_NEW(a, double, size),
                 .joules = WEFT_NEW(a, double, size),
                 .bytes = WEFT_NEW(a, double, size),
-                .is_measured = has_profile(p) ? WEFT_NEW(a, bool, size) : NULL};
+                .is_measured = has_profile(p) ? WEFT_NEW(a, bool, size) : NULL,
+                .launch_s = has_profile(p) ? WEFT_NEW(a, double, p->n_devices) : NULL};
     weft_status status = check_known_peaks(k, p);
 
     if (status == WEFT_OK)
         status = fill(&f);
 
-    *c = (weft_costs){k->graph->n_nodes, p->n_devices, f.seconds,     f.joules,
-                      f.bytes,           k->n,         f.is_measured, a};
+    *c = (weft_costs){k->graph->n_nodes, p->n_devices, f.seconds, f.joules, f.bytes, k->n,
+                      f.is_measured,     f.launch_s,   a};
     weft_arena_free(scratch);
     if (status != WEFT_OK)
         weft_arena_free(a);

@@ -389,6 +389,7 @@ void weft_place_why(const weft_problem *p, const weft_solution *s, weft_arena *a
     weft_reasons r = {.a = a};
     finder f = {p, &s->proof, &domain, &r, a, scratch};
     bool has_plan = s->plan.device != NULL && s->measures.busy_s != NULL;
+    bool has_choices = p->constraints.batches.n > 0 || p->constraints.splits_batch;
 
     *out = (weft_why){0};
     if (!domain.is_empty && p->n_tasks > 0) {
@@ -402,10 +403,15 @@ void weft_place_why(const weft_problem *p, const weft_solution *s, weft_arena *a
     for (int i = 0; i < r.part.n; i++) /* in whole numbers, like the bound */
         r.part.at[i].seconds = weft_grain_up(s->proof.grain_s, r.part.at[i].seconds);
     weft_reasons_end(&r, &s->proof, weft_method_is_search(s->proof.method), out);
+    out->is_explained = out->is_explained && !has_choices;
     if (has_plan && is_latency(p))
         split_chain(&s->measures, out);
     else if (has_plan)
         split_period(p, &s->measures, out);
-    weft_why_words(&s->proof, has_plan, NULL, a, out);
+    weft_why_words(&s->proof, has_plan,
+                   has_choices ? "the bound is of all batches or shares that could be chosen, what "
+                                 "follows is of plans with those of this plan"
+                               : NULL,
+                   a, out);
     weft_arena_free(scratch);
 }

@@ -140,6 +140,7 @@ typedef struct weft_case {
     weft_model *model;       /* NULL for task files */
     weft_platform *platform; /* NULL for task files */
     weft_problem *problem;
+    weft_problem *whole; /* of the batch in one piece, where the problem is of shares; else NULL */
     uint64_t model_hash, platform_hash;
 } weft_case;
 

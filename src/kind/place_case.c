@@ -76,6 +76,9 @@ static weft_status open_tasks(const weft_request *r, weft_case *out)
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --state out", r->model);
     if (r->options.has_software)
         return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: leave --software out", r->model);
+    if (r->options.n_shares > 0)
+        return weft_fail(WEFT_E_INPUT, "%s is a file of tasks: it has no batch to cut in shares",
+                         r->model);
     a = weft_arena_new();
     status = weft_tasks_read(r, a, &doc);
     if (status == WEFT_OK)
@@ -127,6 +130,61 @@ static weft_status check_profiles(const weft_case *c, weft_arena *scratch)
     return WEFT_OK;
 }
 
+/* The same network with a batch of so many samples. */
+static weft_status open_share(const weft_request *r, int64_t batch, weft_platform *platform,
+                              weft_arena *scratch, weft_problem **out)
+{
+    weft_model_options options = weft_model_options_on(&r->options, platform);
+    weft_case c = {.platform = platform};
+    weft_status status;
+
+    options.keeps_states = true;
+    options.batch = batch;
+    WEFT_TRY(weft_model_open(r->model, &options, &c.model));
+    status = check_profiles(&c, scratch);
+    if (status == WEFT_OK)
+        status = make_problem(r, scratch, &c);
+    weft_model_free(c.model);
+    *out = c.problem;
+    return status;
+}
+
+static weft_status check_shares(const weft_request *r)
+{
+    if (r->options.train)
+        return weft_fail(WEFT_E_INPUT, "a training step is not cut in shares: its weights change "
+                                       "with the whole batch (see weft train)");
+    if (r->constraints.goal != WEFT_LATENCY)
+        return weft_fail(WEFT_E_INPUT, "shares of a batch are for the goal latency");
+    if (r->constraints.is_calls)
+        return weft_fail(WEFT_E_INPUT, "shares of a batch are not for 'calls'");
+    return WEFT_OK;
+}
+
+/* The problem of the whole batch becomes that of its shares. */
+static weft_status cut_batch(const weft_request *r, weft_arena *scratch, weft_case *out)
+{
+    const weft_model_options *o = &r->options;
+    weft_problem *part[WEFT_MOST_SHARES] = {NULL}, *joined = NULL;
+    weft_status status = WEFT_OK;
+
+    if (o->n_shares == 0)
+        return WEFT_OK;
+    WEFT_TRY(check_shares(r));
+    for (int i = 0; i < o->n_shares && status == WEFT_OK; i++)
+        status = open_share(r, o->share[i], out->platform, scratch, &part[i]);
+    if (status == WEFT_OK)
+        status = weft_problem_of_shares(out->problem, (const weft_problem *const *)part, o->share,
+                                        o->n_shares, &joined);
+    for (int i = 0; i < o->n_shares; i++)
+        weft_problem_free(part[i]);
+    if (status != WEFT_OK)
+        return status;
+    out->whole = out->problem;
+    out->problem = joined;
+    return WEFT_OK;
+}
+
 static weft_status open_network(const weft_request *r, weft_case *out)
 {
     weft_model_options options;
@@ -147,6 +205,8 @@ static weft_status open_network(const weft_request *r, weft_case *out)
     status = check_profiles(out, scratch);
     if (status == WEFT_OK)
         status = make_problem(r, scratch, out);
+    if (status == WEFT_OK)
+        status = cut_batch(r, scratch, out);
     weft_arena_free(scratch);
     out->model_hash = weft_graph_hash(out->model->graph);
     out->platform_hash = out->platform->hash;
@@ -167,6 +227,7 @@ weft_status weft_case_open(const weft_request *r, weft_case *out)
 void weft_case_close(weft_case *c)
 {
     weft_problem_free(c->problem);
+    weft_problem_free(c->whole);
     weft_model_free(c->model);
     weft_platform_free(c->platform);
     memset(c, 0, sizeof *c);

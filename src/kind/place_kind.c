@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "choices.h"
 #include "plan_head.h"
 
 static const weft_problem *problem_of(const weft_opened *p)
@@ -53,7 +54,7 @@ static weft_status open(const void *of, const char *machine, weft_arena *a, weft
         r.machine = machine;
     WEFT_TRY(weft_case_open(&r, c));
     *out = (weft_opened){.of_kind = c,
-                         .graph = c->model ? c->model->graph : NULL,
+                         .graph = c->model && !c->whole ? c->model->graph : NULL,
                          .platform = c->platform,
                          .model_hash = c->model_hash,
                          .platform_hash = c->platform_hash,
@@ -99,6 +100,9 @@ static weft_status nodes(const weft_check_result *v, const char *source, weft_ar
     int *part;
 
     (void)source;
+    if (((const weft_case *)v->problem.of_kind)->whole != NULL)
+        return weft_fail(WEFT_E_INPUT, "the plan cuts the batch in shares: a node of the network "
+                                       "is in several of them");
     if (v->problem.graph == NULL)
         return weft_fail(WEFT_E_INPUT, "this is no plan of a network: there are no nodes to "
                                        "annotate");
@@ -369,12 +373,33 @@ static double certified_bound(const weft_plan_file *f, const weft_problem *p, we
     return isfinite(bound) ? rounded_bound(f, p, w, bound) : 0;
 }
 
+/* What is proved of all that the plan could choose: the file has no other certificate. */
+static double chosen_bound(weft_wrongs *w, const weft_check_result *out, const char **method)
+{
+    const weft_proof *claimed = &((const weft_plan_file *)out->file.of_kind)->proof;
+    double bound = 0;
+
+    *method = WEFT_CHOICES;
+    if (claimed->again == NULL || strcmp(claimed->again, WEFT_CHOICES) != 0 ||
+        claimed->n_path > 0 || claimed->price != NULL || claimed->refuted_s > 0)
+        weft_wrong(w, "proof.again is '%s', expected '%s' and no other certificate",
+                   claimed->again ? claimed->again : "null", WEFT_CHOICES);
+    if (!weft_choices_have(out->request, out->problem.platform, w->a))
+        weft_wrong(w, "model.batch and model.shares are none of the choices that the limits name");
+    if (weft_choices_bound(out->request, out->problem.platform, w->a, &bound) != WEFT_OK)
+        weft_wrong(w, "%s", weft_message());
+    return bound;
+}
+
 static void certify(weft_wrongs *w, weft_check_result *out, weft_finding *f)
 {
     const weft_problem *p = problem_of(&out->problem);
     const weft_solver *by = weft_place_find(f->solver);
 
-    f->proved = certified_bound(out->file.of_kind, p, w, &f->method);
+    if (weft_choices_matter(&p->constraints))
+        f->proved = chosen_bound(w, out, &f->method);
+    else
+        f->proved = certified_bound(out->file.of_kind, p, w, &f->method);
     f->is_search = by != NULL && weft_solver_searches(by, p, out->file.proof->method);
 }
 
@@ -412,12 +437,17 @@ static weft_status report_begin(const weft_opened *p, const weft_plan_origin *o,
     static const double SHARE = 0.5; /* of the limit, for what an answer is set beside */
     weft_report *r = report;
     weft_run half = run ? *run : (weft_run){0};
+    const weft_case *c = p->of_kind; /* of shares: beside the batch in one piece */
+    const weft_problem *whole = c->whole ? c->whole : c->problem;
     weft_reference usual;
+    weft_proof reach;
 
     half.limit_s *= SHARE;
     weft_place_bound(problem_of(p), a, bound);
-    WEFT_TRY(weft_place_reference(problem_of(p), bound, run ? &half : NULL, a, &usual));
+    weft_place_bound(whole, a, &reach);
+    WEFT_TRY(weft_place_reference(whole, &reach, run ? &half : NULL, a, &usual));
     *r = (weft_report){.problem = problem_of(p),
+                       .whole = whole,
                        .platform = p->platform,
                        .origin = o,
                        .best_single_s = usual.single_s,
@@ -477,6 +507,8 @@ static int beside(const void *report, weft_claim *list)
     const weft_report *r = report;
     int n = 0;
 
+    if (r->whole != r->problem && !r->problem->constraints.splits_batch)
+        return 0; /* these shares and no others were asked for */
     if (is_same_question(r->problem, r->best_single_s))
         list[n++] = weft_claim_plan("single", r->best_single_s, 0);
     if (is_same_question(r->problem, r->heft_s))
@@ -503,6 +535,9 @@ static weft_status deploy(const weft_check_result *v, weft_arena *a, weft_deploy
     if (c->model == NULL)
         return weft_fail(WEFT_E_INPUT, "this is a plan of tasks, not of a network: there is "
                                        "nothing to split");
+    if (c->whole != NULL)
+        return weft_fail(WEFT_E_INPUT, "the plan cuts the batch in shares, each with a copy of the "
+                                       "network: plan each share with its own --batch to split it");
     WEFT_TRY(nodes(v, c->model->source, a, &of));
     device = WEFT_NEW(a, int, of.graph->n_nodes);
     start_s = WEFT_NEW(a, double, of.graph->n_nodes);

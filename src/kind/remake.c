@@ -79,7 +79,8 @@ static void add_machines(line *l, const weft_task_machines *m)
         add_flag(l, "--communication", weft_arena_print(l->a, "%.17gs", m->communication_s));
 }
 
-static void add_model(line *l, const weft_plan_origin *o)
+/* batch NULL: that of the options. */
+static void add_model(line *l, const weft_plan_origin *o, const char *batch)
 {
     const weft_model_options *opt = &o->options;
 
@@ -89,7 +90,10 @@ static void add_model(line *l, const weft_plan_origin *o)
     if (o->format != NULL)
         add_flag(l, "--format", o->format);
     add_machines(l, &opt->machines);
-    add_count(l, "--batch", opt->batch, 0);
+    if (batch != NULL)
+        add_flag(l, "--batch", batch);
+    else
+        add_count(l, "--batch", opt->batch, 0);
     for (int i = 0; i < opt->n_dims; i++)
         add_flag(l, "--dim",
                  weft_arena_print(l->a, "%s=%lld", opt->dim[i].name, (long long)opt->dim[i].size));
@@ -128,13 +132,27 @@ static const char *end(line *l, const weft_plan_origin *o, const weft_remake *m)
     return end_files(l, m);
 }
 
+static void add_shares(line *l, const weft_plan_origin *o, const weft_constraints *constraints)
+{
+    const char *shares = "";
+
+    for (int i = 0; i < o->options.n_shares; i++)
+        shares = weft_arena_print(l->a, "%s%s%lld", shares, i > 0 ? "," : "",
+                                  (long long)o->options.share[i]);
+    if (constraints->splits_batch)
+        add_flag(l, "--split-batch", "auto");
+    else if (*shares)
+        add_flag(l, "--split-batch", shares);
+}
+
 const char *weft_remake_place(const void *report, const weft_remake *m, weft_arena *a)
 {
     const weft_report *r = report;
     const weft_constraints *constraints = &r->problem->constraints;
     line l = {"weft place", a};
 
-    add_model(&l, r->origin);
+    add_model(&l, r->origin,
+              constraints->batches.n > 0 ? weft_counts_text(&constraints->batches, a) : NULL);
     if (r->origin->options.train) {
         add(&l, "--train");
         add_optimizer(&l, r->origin);
@@ -166,6 +184,7 @@ const char *weft_remake_place(const void *report, const weft_remake *m, weft_are
     }
     if (constraints->is_calls)
         add_flag(&l, "--semantics", "calls");
+    add_shares(&l, r->origin, constraints);
     return end(&l, r->origin, m);
 }
 
@@ -175,7 +194,7 @@ const char *weft_remake_shard(const void *report, const weft_remake *m, weft_are
     const weft_shard_constraints *constraints = &r->problem->constraints;
     line l = {"weft shard", a};
 
-    add_model(&l, r->origin);
+    add_model(&l, r->origin, NULL);
     add_flag(&l, "--semantics", constraints->is_concurrent ? "branches" : "sequential");
     if (constraints->is_contiguous)
         add(&l, "--contiguous");
@@ -236,7 +255,7 @@ const char *weft_remake_train(const void *report, const weft_remake *m, weft_are
     const weft_train_constraints *constraints = &r->problem->constraints;
     line l = {"weft train", a};
 
-    add_model(&l, r->origin);
+    add_model(&l, r->origin, NULL);
     add_optimizer(&l, r->origin);
     add_count(&l, "--batch", constraints->batch, 512);
     add_count(&l, "--microbatch", constraints->microbatch, 0);
@@ -269,7 +288,7 @@ const char *weft_remake_serve(const void *report, const weft_remake *m, weft_are
     const weft_serve_report *r = report;
     line l = {"weft serve", a};
 
-    add_model(&l, r->origin);
+    add_model(&l, r->origin, NULL);
     return end(&l, r->origin, m);
 }
 

@@ -33,6 +33,8 @@ typedef struct weft_state_pattern {
     const char *present; /* NULL: by the usual names, or none */
 } weft_state_pattern;
 
+enum { WEFT_MOST_SHARES = 4 };
+
 typedef struct weft_model_options {
     int64_t batch;    /* 0: as in the file, or 1 for built-in models */
     weft_dtype dtype; /* element type of all floating-point tensors; WEFT_TYPE_UNKNOWN: as given */
@@ -45,8 +47,12 @@ typedef struct weft_model_options {
     weft_task_machines machines;
     bool
         keeps_states; /* inputs that stay on their device between items are marked as WEFT_STATE: */
-    bool no_states;   /* none, */
-    int n_states;     /* those that the user names; 0: those with the usual names */
+    /* Samples of the shares that a placement cuts the batch in (problem/shares.c); the network
+     * itself is that of the whole batch. n 0: it is not cut. */
+    int n_shares;
+    int64_t share[WEFT_MOST_SHARES];
+    bool no_states; /* none, */
+    int n_states;   /* those that the user names; 0: those with the usual names */
     const weft_state_pattern *state;
 } weft_model_options;
 

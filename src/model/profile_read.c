@@ -5,7 +5,8 @@
  *    "spread": 3e-6, "samples": 50}]}
  *
  * They replace the times of the device's model for the nodes they name. Files that weft profile wrote
- * say more: of the network they use the hash, devices and links are for people. */
+ * say more: of the network they use the hash, of devices the launch, which a switch takes; links are
+ * for people. */
 #include "profile.h"
 
 #include <math.h>
@@ -19,6 +20,8 @@ struct weft_profile {
     const weft_doc *times; /* the list of the file */
     double *seconds;
     uint64_t model_hash; /* of the network that was measured; 0: not said */
+    weft_map *launch;    /* device -> launch_s */
+    double *launch_s;
     weft_arena *arena;
 };
 
@@ -68,6 +71,41 @@ static weft_status read_model(const weft_doc *d, weft_profile *p)
     return WEFT_OK;
 }
 
+/* How long the engine of each device takes to start; the rest of what it says is for people. */
+static weft_status read_launches(const weft_doc *d, weft_profile *p)
+{
+    const weft_doc *list = weft_doc_get(d, "devices");
+
+    p->launch = weft_map_new(p->arena);
+    if (list == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(d, "devices", WEFT_DOC_LIST, &list));
+    p->launch_s = WEFT_NEW(p->arena, double, list->n + 1);
+    for (int i = 0; i < list->n; i++) {
+        const weft_doc *device = list->item[i], *launch;
+        const char *name;
+
+        if (device->kind != WEFT_DOC_MAP)
+            return weft_doc_fail(device, "this is %s, expected a device: {name, ...}",
+                                 weft_doc_kind_name(device->kind));
+        launch = weft_doc_get(device, "launch_s");
+        if (launch == NULL || launch->kind == WEFT_DOC_NULL)
+            continue;
+        WEFT_TRY(weft_doc_text(device, "name", &name));
+        WEFT_TRY(weft_doc_real(device, "launch_s", 0, 1e9, &p->launch_s[i]));
+        if (!weft_map_put(p->launch, name, strlen(name), i))
+            return weft_doc_fail(device, "device '%s' has two values of launch_s", name);
+    }
+    return WEFT_OK;
+}
+
+double weft_profile_launch_s(const weft_profile *p, const char *device)
+{
+    int i = weft_map_get(p->launch, device, strlen(device));
+
+    return i < 0 ? 0 : p->launch_s[i];
+}
+
 uint64_t weft_profile_model(const weft_profile *p)
 {
     return p->model_hash;
@@ -92,6 +130,7 @@ weft_status weft_profile_read(const char *path, weft_arena *a, weft_profile **ou
     WEFT_TRY(weft_doc_need(d, "times", WEFT_DOC_LIST, &times));
     WEFT_TRY(read_times(times, p));
     WEFT_TRY(read_model(d, p));
+    WEFT_TRY(read_launches(d, p));
     *out = p;
     return WEFT_OK;
 }

@@ -14,10 +14,11 @@
  * 7. Steps 3 and 4 are repeated with more states for each part and wider beams.
  * 8. `auto`: pieces of the plan move to devices beside them where that loses nothing (merge.c), if
  *    switches take time; before step 3, too.
- * 9. `auto`: while the gap is open and a limit of time or steps is not reached, the others get turns
+ * 9. `auto`: with a limit of steps, `split` and `branch-bound` get as many as if they were alone.
+ * 10. `auto`: while the gap is open and a limit of time or steps is not reached, the others get turns
  *    again, with other random numbers.
  *
- * `exact` leaves steps 6, 8 and 9 out. The best plan and the largest bound are kept, whoever found them, so
+ * `exact` leaves steps 6 and 8 to 10 out. The best plan and the largest bound are kept, whoever found them, so
  * the answer is never worse than that of a list scheduler. Under `overlap`, and with room for
  * activations, both are optimal unless a limit stops them. Under other transfer models the bounds
  * still hold, and plans are judged by the simulator. With a limit of steps instead of time the
@@ -154,12 +155,11 @@ static bool search_whole(search *s, int64_t most_states)
     return r.is_closed;
 }
 
-/* A share of what is left for the plan and the bound of another solver, in its turn-th turn. One whose
- * library is not on this machine has nothing to say. */
-static weft_status try_again(search *s, const weft_solver *other, double share, int turn)
+/* The plan and the bound of another solver in its turn-th turn, with so many steps (0: no limit). One
+ * whose library is not on this machine has nothing to say. */
+static weft_status ask(search *s, const weft_solver *other, weft_run run, int turn, int64_t steps)
 {
     weft_status status;
-    weft_run run = weft_run_share(s->run, share);
     weft_plan plan = weft_plan_new(s->problem->n_tasks, s->a);
     weft_proof proof = {.outcome = WEFT_UNKNOWN};
     void *options = weft_arena_alloc(s->a, other->options_size);
@@ -169,16 +169,38 @@ static weft_status try_again(search *s, const weft_solver *other, double share, 
     run.scratch = weft_arena_new();
     run.seed += turn;
     run.progress = NULL; /* of one who does not know the best so far */
-    run.steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
+    run.steps = steps;
     status = other->solve(s->problem, options, &run, &plan, &proof);
     if (status == WEFT_OK && proof.outcome == WEFT_BOUNDED)
         weft_best_try(&s->best, s->problem, &plan, s->a);
     if (status == WEFT_OK && (proof.method != NULL || proof.outcome == WEFT_INFEASIBLE))
         take_bound(s, proof.outcome == WEFT_INFEASIBLE ? INFINITY : proof.bound);
     weft_arena_free(run.scratch);
-    spend(s, run.steps);
     tell(s);
     return status == WEFT_E_SYSTEM ? WEFT_OK : status;
+}
+
+/* With a share of what is left. */
+static weft_status try_again(search *s, const weft_solver *other, double share, int turn)
+{
+    int64_t steps = s->steps_left < INT64_MAX ? (int64_t)(share * (double)s->steps_left) + 1 : 0;
+
+    WEFT_TRY(ask(s, other, weft_run_share(s->run, share), turn, steps));
+    spend(s, steps);
+    return WEFT_OK;
+}
+
+/* A limit of steps is one of each search: two quick ones get all of it where the gap is still open,
+ * so that neither finds more alone than `auto` does. */
+static weft_status try_with_all_steps(search *s)
+{
+    static const weft_solver *const quick[] = {&weft_place_split, &weft_place_branch_bound};
+
+    for (int i = 0; i < 2 && s->has_windows && s->run->steps > 0; i++)
+        if (!s->proved.is_impossible && s->proved.bound < s->best.value * (1 - CLOSED) &&
+            !weft_run_is_over(s->run) && weft_solver_applies(quick[i], s->problem))
+            WEFT_TRY(ask(s, quick[i], *s->run, 0, s->run->steps));
+    return WEFT_OK;
 }
 
 static weft_status try_solver(search *s, const weft_solver *other, double share)
@@ -385,6 +407,7 @@ static weft_status search_latency(search *s, weft_proof *proof)
      */
     if (s->has_windows && s->problem->n_tasks <= MOST_FOR_ALL && !is_over(s))
         WEFT_TRY(try_solver(s, &weft_place_branch_bound, 1));
+    WEFT_TRY(try_with_all_steps(s));
     for (int turn = 1; s->has_windows && is_limited(s) && !is_over(s); turn++) {
         improve(s, IMPROVE_SHARE, turn);
         WEFT_TRY(try_others(s, LATER_TURN, turn));

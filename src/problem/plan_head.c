@@ -57,6 +57,16 @@ static void put_states(weft_arena *a, weft_doc *d, const weft_model_options *m)
         weft_doc_put(a, d, "state", list);
 }
 
+static void put_shares(weft_arena *a, weft_doc *d, const weft_model_options *m)
+{
+    weft_doc *list = weft_doc_new(a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < m->n_shares; i++)
+        weft_doc_add(a, list, weft_doc_new_int(a, m->share[i]));
+    if (m->n_shares > 0)
+        weft_doc_put(a, d, "shares", list);
+}
+
 static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
 {
     const weft_model_options *m = &o->options;
@@ -76,6 +86,7 @@ static weft_doc *model_doc(const weft_plan_origin *o, weft_arena *a)
         weft_put_text(a, d, "software", weft_software_name(m->software));
     put_machines(a, d, &m->machines);
     put_states(a, d, m);
+    put_shares(a, d, m);
     return d;
 }
 
@@ -263,11 +274,36 @@ static weft_status read_states(const weft_doc *d, weft_arena *a, weft_model_opti
     return WEFT_OK;
 }
 
+/* Two or more, of all samples of the batch together. */
+static weft_status read_shares(const weft_doc *d, weft_model_options *o)
+{
+    const weft_doc *list = weft_doc_get(d, "shares");
+    int64_t sum = 0;
+
+    if (list == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(d, "shares", WEFT_DOC_LIST, &list));
+    if (list->n < 2 || list->n > WEFT_MOST_SHARES)
+        return weft_doc_fail(list, "'shares' has %d entries, expected 2 to %d", list->n,
+                             (int)WEFT_MOST_SHARES);
+    for (int i = 0; i < list->n; i++) {
+        if (list->item[i]->kind != WEFT_DOC_INT || list->item[i]->integer < 1)
+            return weft_doc_fail(list->item[i], "a share is no whole number of samples above 0");
+        o->share[i] = list->item[i]->integer;
+        sum += o->share[i];
+    }
+    if (sum != o->batch)
+        return weft_doc_fail(list, "'shares' add up to %lld samples, the batch has %lld",
+                             (long long)sum, (long long)o->batch);
+    o->n_shares = list->n;
+    return WEFT_OK;
+}
+
 static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin *o)
 {
     static const char *const keys[] = {"source",   "format",   "hash",  "batch",
                                        "dims",     "dtype",    "train", "optimizer",
-                                       "software", "machines", "state"};
+                                       "software", "machines", "state", "shares"};
     const weft_doc *dims, *train;
     const char *dtype;
     int optimizer;
@@ -291,6 +327,7 @@ static weft_status read_model(const weft_doc *d, weft_arena *a, weft_plan_origin
     o->options.optimizer = (weft_optimizer)optimizer;
     WEFT_TRY(read_machines(d, a, &o->options.machines));
     WEFT_TRY(read_states(d, a, &o->options));
+    WEFT_TRY(read_shares(d, &o->options));
     return read_software(d, &o->options);
 }
 

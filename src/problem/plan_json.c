@@ -45,12 +45,13 @@ static bool has_limits(const weft_constraints *constraints)
 {
     return constraints->most_latency_s > 0 || constraints->most_period_s > 0 ||
            constraints->is_contiguous || constraints->is_mixed || constraints->pin != NULL ||
-           constraints->together != NULL || weft_segments_matter(constraints);
+           constraints->together != NULL || weft_segments_matter(constraints) ||
+           constraints->batches.n > 0 || constraints->splits_batch;
 }
 
 static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
 {
-    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP);
+    weft_doc *d = weft_doc_new(a, WEFT_DOC_MAP), *batches = weft_doc_new(a, WEFT_DOC_LIST);
 
     weft_put_real(a, d, "deadline_s",
                   constraints->most_latency_s > 0 ? constraints->most_latency_s : INFINITY);
@@ -68,6 +69,12 @@ static weft_doc *limits_doc(const weft_constraints *constraints, weft_arena *a)
         weft_put_text(a, d, "pin", constraints->pin);
     if (constraints->together != NULL)
         weft_put_text(a, d, "together", constraints->together);
+    for (int i = 0; i < constraints->batches.n; i++)
+        weft_doc_add(a, batches, weft_doc_new_int(a, constraints->batches.at[i]));
+    if (constraints->batches.n > 0)
+        weft_doc_put(a, d, "batches", batches);
+    if (constraints->splits_batch)
+        weft_put_bool(a, d, "split_batch", true);
     return d;
 }
 
@@ -162,12 +169,38 @@ static weft_status read_count(const weft_doc *map, const char *key, int *out)
     return WEFT_OK;
 }
 
+/* What the plan has chosen among. */
+static weft_status read_choices(const weft_doc *d, weft_constraints *out)
+{
+    const weft_doc *list = weft_doc_get(d, "batches"), *split = weft_doc_get(d, "split_batch");
+
+    if (split != NULL) {
+        WEFT_TRY(weft_doc_need(d, "split_batch", WEFT_DOC_BOOL, &split));
+        out->splits_batch = split->truth;
+    }
+    if (list == NULL)
+        return WEFT_OK;
+    WEFT_TRY(weft_doc_need(d, "batches", WEFT_DOC_LIST, &list));
+    if (list->n < 1 || list->n > WEFT_MOST_COUNTS)
+        return weft_doc_fail(list, "'batches' has %d entries, expected 1 to %d", list->n,
+                             (int)WEFT_MOST_COUNTS);
+    for (int i = 0; i < list->n; i++) {
+        int64_t least = i > 0 ? out->batches.at[i - 1] + 1 : 1;
+
+        if (list->item[i]->kind != WEFT_DOC_INT || list->item[i]->integer < least ||
+            list->item[i]->integer > INT32_MAX)
+            return weft_doc_fail(list->item[i], "a batch is no whole number above the one before");
+        out->batches.at[out->batches.n++] = list->item[i]->integer;
+    }
+    return WEFT_OK;
+}
+
 /* What is asked for besides the goal; files without limits do not mention them. */
 static weft_status read_limits(const weft_doc *plan, weft_constraints *out)
 {
-    static const char *const keys[] = {"deadline_s",   "period_s",      "contiguous",
-                                       "mixed",        "pin",           "together",
-                                       "max_segments", "min_segment_s", "min_segment_nodes"};
+    static const char *const keys[] = {
+        "deadline_s",   "period_s",      "contiguous",        "mixed",   "pin",        "together",
+        "max_segments", "min_segment_s", "min_segment_nodes", "batches", "split_batch"};
     const weft_doc *d, *contiguous, *mixed;
 
     if (weft_doc_get(plan, "limits") == NULL)
@@ -188,7 +221,7 @@ static weft_status read_limits(const weft_doc *plan, weft_constraints *out)
         WEFT_TRY(weft_doc_text(d, "pin", &out->pin));
     if (weft_doc_get(d, "together"))
         WEFT_TRY(weft_doc_text(d, "together", &out->together));
-    return WEFT_OK;
+    return read_choices(d, out);
 }
 
 static weft_status read_decision(const weft_doc *d, const char **task, const char **device,

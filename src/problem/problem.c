@@ -591,6 +591,10 @@ static uint64_t hash_constraints(uint64_t h, const weft_constraints *constraints
                              4 * constraints->is_mixed);
     h = weft_hash_real(h, constraints->most_latency_s);
     h = weft_hash_real(h, constraints->most_period_s);
+    if (constraints->batches.n > 0 || constraints->splits_batch) /* else as before */
+        h = weft_hash_int(weft_hash_text(h, "choices"), constraints->splits_batch);
+    for (int i = 0; i < constraints->batches.n; i++)
+        h = weft_hash_int(h, constraints->batches.at[i]);
     if (!weft_segments_matter(constraints))
         return h; /* as before there were any */
     h = weft_hash_int(h, constraints->most_segments);

@@ -18,6 +18,13 @@ typedef enum weft_goal { WEFT_LATENCY, WEFT_THROUGHPUT } weft_goal;
 
 const char *weft_goal_name(weft_goal g);
 
+/* Numbers of which one is allowed, ascending; none: any. */
+enum { WEFT_MOST_COUNTS = 16 };
+typedef struct weft_counts {
+    int n;
+    int64_t at[WEFT_MOST_COUNTS];
+} weft_counts;
+
 /* What is asked for besides network and machines. All zero: the least latency, nothing else. */
 typedef struct weft_constraints {
     weft_goal goal;
@@ -35,6 +42,9 @@ typedef struct weft_constraints {
     /* Tasks by name or pattern (constrain.c); NULL or empty: none. */
     const char *pin;      /* "NODE=DEVICE,NODE=DEVICE" */
     const char *together; /* "A,B;C,D": A and B share a device, and so do C and D */
+    /* What a plan decides besides (kind/choices.c): problems are of one choice. */
+    weft_counts batches; /* throughput: of so many samples at once; none: as the network is */
+    bool splits_batch;   /* latency: the batch may be cut in shares */
 } weft_constraints;
 
 /* Does a plan of this latency and period keep the limits? Times may be over by 1e-9 of them. */
@@ -169,6 +179,17 @@ double weft_problem_grain_s(const weft_problem *p);
 double weft_grain_up(double grain_s, double bound_s);
 /* Is the value of a plan such a multiple, as far as sums of doubles can tell? */
 bool weft_grain_divides(double grain_s, double value_s);
+
+/* --- a batch in shares (shares.c) ------------------------------------------------------------ */
+
+/* The batch of `whole` in n > 1 shares: part[i] is the same problem with a batch of share[i]
+ * samples. Each is a copy of the network, task "conv" of the first is "conv#1"; weights are held
+ * once on a device, whichever copies read them there, inputs are sent in pieces, and results are
+ * gathered by tasks "conv#gather" that take no time. Networks whose samples are not apart are an
+ * error that names a task. The caller owns *out. */
+WEFT_CHECKED weft_status weft_problem_of_shares(const weft_problem *whole,
+                                                const weft_problem *const *part,
+                                                const int64_t *share, int n, weft_problem **out);
 
 /* A network on a platform. The caller owns *out; graph, costs and platform may be freed after. */
 WEFT_CHECKED weft_status weft_problem_new(const weft_graph *g, const weft_costs *c,
@@ -382,13 +403,6 @@ int64_t weft_in_flight(weft_schedule schedule, int s, int i, int64_t m, int n_ch
  * every microbatch, beside computation: a chunk takes the larger of the two. */
 enum { WEFT_ZERO_NONE, WEFT_ZERO_MOMENTS, WEFT_ZERO_GRADIENTS, WEFT_ZERO_WEIGHTS };
 enum { WEFT_MOST_ZERO = WEFT_ZERO_WEIGHTS };
-
-/* Numbers of which one is allowed, ascending; none: any. */
-enum { WEFT_MOST_COUNTS = 16 };
-typedef struct weft_counts {
-    int n;
-    int64_t at[WEFT_MOST_COUNTS];
-} weft_counts;
 
 bool weft_counts_allow(const weft_counts *c, int64_t value);
 int64_t weft_counts_only(const weft_counts *c);  /* the one that is allowed; 0: several, or any */

@@ -119,7 +119,10 @@ static weft_status check_shared(const weft_platform *p)
                      weft_transfer_name(p->transfer));
 }
 
-static void use_devices(const weft_platform *p, weft_problem_spec *s, weft_arena *a)
+/* What the platform does not say of a switch, the profile of the device may: what its engine takes
+ * to start. */
+static void use_devices(const weft_platform *p, const weft_costs *c, weft_problem_spec *s,
+                        weft_arena *a)
 {
     const char **name = WEFT_NEW(a, const char *, p->n_devices);
     double *capacity = WEFT_NEW(a, double, p->n_devices);
@@ -131,6 +134,8 @@ static void use_devices(const weft_platform *p, weft_problem_spec *s, weft_arena
         capacity[d] = p->device[d].memory_bytes;
         idle_w[d] = p->device[d].idle_w;
         switch_s[d] = p->device[d].switch_s;
+        if (!(switch_s[d] > 0) && c->launch_s != NULL)
+            switch_s[d] = c->launch_s[d];
     }
     s->n_devices = p->n_devices;
     s->device_name = name;
@@ -369,7 +374,7 @@ weft_status weft_problem_new(const weft_graph *g, const weft_costs *c, const wef
     WEFT_TRY(check_shared(p));
     WEFT_TRY(check_states(g, constraints));
     scratch = weft_arena_new();
-    use_devices(p, &s, scratch);
+    use_devices(p, c, &s, scratch);
     use_nodes(g, &s, &x, scratch);
     use_tensors(g, &s, scratch);
     s.colocation = colocation_of(g, scratch);

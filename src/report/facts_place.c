@@ -79,7 +79,7 @@ static void add_value(placing *t)
             &t->g, "per_second", "throughput",
             weft_arena_print(t->a, "%s items/s", weft_format_count(1 / t->m->period_s, rate)),
             pace_text(t), 1 / t->m->period_s);
-    if (t->m->period_s > 0 && t->r->samples > 1)
+    if (t->m->period_s > 0 && (t->r->samples > 1 || t->p->constraints.batches.n > 0))
         weft_page_fact(&t->g, "samples_per_second", "samples",
                        weft_arena_print(t->a, "%s samples/s",
                                         weft_format_count(t->r->samples / t->m->period_s, rate)),
@@ -806,6 +806,41 @@ static void add_way_table(placing *t)
     }
 }
 
+/* Batches or shares that the plan could have. */
+static void add_choice_table(placing *t)
+{
+    const weft_column column[] = {
+        {"choice", is_stream(t) ? "batch" : "shares",     "text" },
+        {"value",  is_stream(t) ? "a sample" : "latency", "s"    },
+        {"bound",  "no plan below",                       "s"    },
+        {"rate",   "samples/s",                           "count"},
+        {"taken",  "plan",                                "text" },
+    };
+    const char *note = NULL;
+    weft_doc *rows;
+
+    for (int i = 0; i < t->r->n_choices; i++)
+        if (isnan(t->r->choice[i].value))
+            note =
+                "Those without a plan were not searched, or none was found; none of them has one "
+                "below its bound.";
+    if (t->r->n_choices == 0)
+        return;
+    rows = weft_page_table(
+        &t->g, &(weft_table){"choices", is_stream(t) ? "Batches" : "Shares of the batch", "use",
+                             note, sizeof column / sizeof *column, column, .rank = NULL});
+    for (int i = 0; i < t->r->n_choices; i++) {
+        const weft_report_choice *c = &t->r->choice[i];
+        weft_doc *row = weft_page_row(&t->g, rows);
+
+        weft_cell_text(&t->g, row, c->name);
+        weft_cell_real(&t->g, row, c->value);
+        weft_cell_real(&t->g, row, c->bound);
+        weft_cell_real(&t->g, row, (is_stream(t) ? 1 : t->r->samples) / c->value);
+        weft_cell_text(&t->g, row, c->is_taken ? "this" : "");
+    }
+}
+
 static void add_memory(placing *t)
 {
     for (int d = 0; t->m->memory != NULL && d < t->p->n_devices; d++)
@@ -891,6 +926,9 @@ static void add_about(placing *t)
                    weft_arena_print(t->a, "%d nodes", request->least_segment_tasks));
     if (request->least_segment_s > 0)
         weft_about(&t->g, options, "least segment", seconds(t, request->least_segment_s));
+    if (request->batches.n > 0)
+        weft_about(&t->g, options, "batches", weft_counts_text(&request->batches, t->a));
+    weft_about(&t->g, options, "shares of the batch", request->splits_batch ? "any" : NULL);
     weft_about(&t->g, options, "pinned", request->pin);
     weft_about(&t->g, options, "together", request->together);
     weft_page_proof(&t->g, &t->r->solution->proof);
@@ -898,6 +936,23 @@ static void add_about(placing *t)
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
+
+/* Batches or shares, with seconds of a sample or of the batch. */
+static weft_doc *choices_doc(placing *t)
+{
+    weft_doc *list = weft_doc_new(t->a, WEFT_DOC_LIST);
+
+    for (int i = 0; i < t->r->n_choices; i++) {
+        const weft_report_choice *c = &t->r->choice[i];
+        weft_doc *d = weft_add_map(t->a, list);
+
+        weft_put_text(t->a, d, "name", c->name);
+        weft_put_real(t->a, d, "value", c->value);
+        weft_put_real(t->a, d, "bound", c->bound);
+        weft_put_bool(t->a, d, "taken", c->is_taken);
+    }
+    return list;
+}
 
 /* What `weft place --json` says besides; when the tasks end, in the order of the decisions, is on a
  * page already. */
@@ -924,6 +979,8 @@ static void add_result(placing *t)
         weft_put_real(t->a, d, "samples_per_second",
                       weft_has_plan(proof) ? t->r->samples / proof->value : NAN);
     }
+    if (t->r->n_choices > 0)
+        weft_doc_put(t->a, d, "choices", choices_doc(t));
     weft_put_real(t->a, d, "speed_up",
                   weft_has_plan(proof) ? t->r->best_single_s / proof->value : NAN);
     weft_put_real(t->a, d, "speed_up_ceiling", t->r->best_single_s / proof->bound);
@@ -955,6 +1012,7 @@ static void add_plan(placing *t)
     if (t->m->jobs != NULL)
         add_traffic_table(t);
     add_way_table(t);
+    add_choice_table(t);
     add_memory(t);
     if (overflow != NULL)
         weft_page_warn(&t->g, overflow);

@@ -57,8 +57,16 @@ weft_doc *weft_kernels_doc(const weft_model *m, weft_software s, weft_arena *a);
 /* --- plans ----------------------------------------------------------------------------------- */
 
 /* Everything a report of a plan shows. */
+/* What a plan could choose (kind/choices.c), and what came of it. */
+typedef struct weft_report_choice {
+    const char *name;    /* "16", "24 + 8" */
+    double value, bound; /* of an item: a sample, or the batch; value NAN: no plan */
+    bool is_taken;
+} weft_report_choice;
+
 typedef struct weft_report {
     const weft_problem *problem;
+    const weft_problem *whole; /* of the batch in one piece; the same unless it is cut in shares */
     const weft_platform *platform; /* NULL: a file of tasks */
     const weft_solution *solution;
     const weft_plan_origin *origin;
@@ -68,6 +76,8 @@ typedef struct weft_report {
     double replicas_s;       /* of a stream through replicas of the whole network; NAN: none */
     int n_replicas;
     double samples; /* of an item: the batch; NAN: not known */
+    int n_choices;  /* known to those who made the plan */
+    const weft_report_choice *choice;
 } weft_report;
 
 /* Graphviz source: tasks coloured by device. */

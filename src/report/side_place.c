@@ -169,6 +169,9 @@ static void add_settings(placed *g)
     weft_side_count(g->out, "most segments", x->most_segments, NULL);
     weft_side_count(g->out, "fewest nodes of a segment", x->least_segment_tasks, NULL);
     add_limit(g->out, "shortest segment allowed", x->least_segment_s);
+    weft_side_setting(g->out, "batches",
+                      x->batches.n > 0 ? weft_counts_text(&x->batches, g->a) : NULL);
+    weft_side_yes(g->out, "batch in shares", x->splits_batch);
     weft_side_setting(g->out, "pinned", x->pin);
     weft_side_setting(g->out, "together", x->together);
     add_limit(g->out, "longest latency allowed", x->most_latency_s);

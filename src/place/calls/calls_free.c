@@ -13,7 +13,8 @@
  * 4. Between rounds the bound is raised (calls_cut.c), and if the value meets it the search ends.
  *
  * Pipelines that calls_stream.c does not prove are annealed in the same way: what flows between the
- * stages of two devices is counted, and a move that closes a circle of devices is not taken.
+ * stages of two devices is counted, and a move that closes a circle of devices is not taken. Every other
+ * round is a fine one: cold from the start, with a norm that is nearly the largest load.
  *
  * No guarantee but the bound: the load bound, whose prices are its certificate (transfers can only
  * add to loads), or what a block costs its device at least, whichever is larger. The same seed and
@@ -33,11 +34,14 @@ enum {
     RENEW = 1 << 16,          /* moves between two renewals of the loads */
     MOST_CLUSTER = 12,
     MOST_STAGES = 64,
-    FIRST_POWER = 3, /* of the norm: 2^3 at first, doubled as the rounds go on, */
-    LAST_POWER = 5   /* 2^5 at last */
+    FIRST_POWER = 3, /* of the norm: 2^3 at first, doubled as a round goes on, */
+    LAST_POWER = 5,  /* 2^5 at last */
+    FINE_FIRST_POWER = 6,
+    FINE_LAST_POWER = 9
 };
 static const double PIPELINE_SHARE = 0.25;    /* of the time */
 static const double START = 0.02, END = 1e-5; /* temperature, of the value */
+static const double FINE_START = 1e-3;
 static const double ROUNDING = 1e-11;
 
 typedef struct tempering {
@@ -47,8 +51,9 @@ typedef struct tempering {
     weft_rng rng;
     int *best; /* [n_blocks] */
     double best_s;
-    int *flow; /* pipelines: [from * n_devices + to] edges between forward blocks; else NULL */
-    int power; /* the norm is that of 2^power */
+    int *flow;    /* pipelines: [from * n_devices + to] edges between forward blocks; else NULL */
+    bool is_fine; /* this round changes little, and looks at the largest loads only */
+    int power;    /* the norm is that of 2^power */
     double heat_s, norm_s;
     /* the move being tried */
     int moved[MOST_CLUSTER], from[MOST_CLUSTER], n_moved;
@@ -242,7 +247,9 @@ static void place_all(tempering *x, const int *device)
 /* One round of n steps. */
 static void anneal(tempering *x, int64_t n)
 {
-    double value_s = x->best_s;
+    double value_s = x->best_s, start = x->is_fine ? FINE_START : START;
+    int first = x->is_fine ? FINE_FIRST_POWER : FIRST_POWER;
+    int last = x->is_fine ? FINE_LAST_POWER : LAST_POWER;
 
     place_all(x, x->best);
     for (int64_t i = 0; i < n; i++) {
@@ -253,8 +260,8 @@ static void anneal(tempering *x, int64_t n)
                 return;
             if (i % RENEW == 0)
                 weft_calls_renew(&x->l);
-            x->heat_s = value_s * START * pow(END / START, part);
-            x->power = FIRST_POWER + (int)((LAST_POWER - FIRST_POWER + 1) * part);
+            x->heat_s = value_s * start * pow(END / start, part);
+            x->power = first + (int)((last - first + 1) * part);
             x->norm_s = norm_of(x);
         }
         step(x);
@@ -368,6 +375,7 @@ double weft_calls_anneal_stages(const weft_problem *p, weft_run *run, double bou
     for (int round = 0; !weft_run_is_over(run) && x.best_s * (1 - 10 * ROUNDING) > bound_s;
          round++) {
         x.rng = weft_rng_seed((uint64_t)run->seed * ROUNDS + (uint64_t)round);
+        x.is_fine = round % 2 == 1;
         anneal(&x, STEPS);
         if (run->progress != NULL)
             run->progress(run->context, x.best_s, bound_s);

@@ -98,5 +98,7 @@ weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run)
         weft_arena_rewind(scratch, mark);
     }
     weft_arena_free(scratch);
+    if (status == WEFT_OK)
+        weft_best_parts(b, p, run);
     return status;
 }

@@ -20,6 +20,8 @@ double weft_best_try(weft_best *b, const weft_problem *p, weft_plan *plan, weft_
 /* Tries the plans of the list schedulers, the quick ones first; with many tasks the slow ones are
  * left out. */
 WEFT_CHECKED weft_status weft_best_first(weft_best *b, const weft_problem *p, weft_run *run);
+/* Tries plans with each part of the graph on one device, if it has a few (parts.c). */
+void weft_best_parts(weft_best *b, const weft_problem *p, weft_run *run);
 /* The answer of a solver: the plan, if there is one, and that it is bounded. */
 void weft_best_answer(const weft_best *b, weft_plan *plan, weft_proof *proof);
 /* Devices and starts of a plan of one way. */

@@ -75,6 +75,24 @@ TEST(no_solver_beats_auto_in_its_turn)
     CHECK(n_elsewhere <= 2);
 }
 
+/* Quick solvers get all steps of `auto` for themselves. */
+TEST(quick_solvers_with_as_many_steps_do_not_beat_auto)
+{
+    for (uint64_t seed = 1; seed <= (uint64_t)N_MANY(48); seed++) {
+        weft_problem *p = problem_of(seed);
+        weft_arena *a = weft_arena_new();
+        int64_t steps = 100 * (int64_t)(1 + seed % 20);
+        weft_solution best = solved("auto", p, steps, a);
+        weft_solution split = solved("split", p, steps, a);
+        weft_solution bound = solved("branch-bound", p, steps, a);
+
+        CHECK(value_of(&best) <= value_of(&split) * (1 + 1e-9));
+        CHECK(value_of(&best) <= value_of(&bound) * (1 + 1e-9));
+        weft_arena_free(a);
+        weft_problem_free(p);
+    }
+}
+
 TEST(a_search_says_why_it_ended)
 {
     int n_steps = 0, n_proved = 0;
@@ -152,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest list[] = {
         cmocka_unit_test(no_solver_beats_auto_in_its_turn),
+        cmocka_unit_test(quick_solvers_with_as_many_steps_do_not_beat_auto),
         cmocka_unit_test(a_search_says_why_it_ended),
         cmocka_unit_test(a_time_limit_is_used_while_the_gap_is_open),
         cmocka_unit_test(mappers_find_most_optima_of_small_problems),

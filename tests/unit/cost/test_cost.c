@@ -514,15 +514,20 @@ TEST(measured_times_replace_the_model)
     weft_costs *c = NULL;
     machine on;
 
-    write_profile(path, "{\"schema\": \"weft.profile/1\", \"times\": ["
-                        "{\"node\": \"a\", \"device\": \"d0\", \"seconds\": 0.25},"
-                        "{\"node\": \"b\", \"device\": \"d1\", \"seconds\": 7, \"samples\": 5}]}");
+    write_profile(path,
+                  "{\"schema\": \"weft.profile/1\", \"times\": ["
+                  "{\"node\": \"a\", \"device\": \"d0\", \"seconds\": 0.25},"
+                  "{\"node\": \"b\", \"device\": \"d1\", \"seconds\": 7, \"samples\": 5}],"
+                  "\"devices\": [{\"name\": \"d0\", \"launch_s\": 0.125},"
+                  "{\"name\": \"d1\", \"launch_s\": 5}, {\"name\": \"d2\", \"launch_s\": null}]}");
     CHECK_OK(weft_graph_parse("a:2 b:3; a>b:8", &g));
     machine_of(&on, designs, 2);
     CHECK_OK(weft_costs_new(g, &on.platform, &c));
     CHECK_NEAR(seconds_of(c, 0, 0), 0.25);
     CHECK(isinf(seconds_of(c, 1, 0))); /* measured on another device only */
     CHECK_IS(seconds_of(c, 1, 1), 3);  /* flops at 1 flop/s: that device has no profile */
+    CHECK_IS(c->launch_s[0], 0.125);
+    CHECK_IS(c->launch_s[1], 0); /* that device has no profile */
     CHECK(c->is_measured[0] && !c->is_measured[1] && !c->is_measured[2] && !c->is_measured[3]);
     weft_costs_free(c);
     machine_of(&on, designs, 1);
@@ -567,6 +572,11 @@ TEST(profiles_that_are_wrong)
         {"schema: weft.profile/1\ntimes: [{node: a, device: d0, time: 1}]",             "time"                                                  },
         {"schema: weft.profile/1\ntimes:\n- {node: a, device: d0, seconds: 1}\n"
          "- {node: a, device: d0, seconds: 2}",                                "two times"                                             },
+        {"schema: weft.profile/1\ntimes: []\ndevices: [{name: d0, launch_s: -1}]",      "launch_s"                                              },
+        {"schema: weft.profile/1\ntimes: []\ndevices: [{launch_s: 1}]",                 "name"                                                  },
+        {"schema: weft.profile/1\ntimes: []\ndevices: [4]",                             "expected a device"                                     },
+        {"schema: weft.profile/1\ntimes: []\ndevices:\n- {name: d0, launch_s: 1}\n- {name: d0, "
+         "launch_s: 2}",                                                       "two values of launch_s"                                },
         {"schema: weft.profile/1\ntimes:\n- {node: a, device: d7, seconds: 1}",
          ":3: no device is called 'd7' (did you mean 'd0'?)"                                                                                    },
         {"schema: weft.profile/1\ntimes:\n- {node: a, device: d0, seconds: 1}\n"
