@@ -14,7 +14,7 @@
  *    each memory is kept free in the next attempt.
  *
  * Mappings that keep all memories and limits are candidates. A heuristic without guarantee;
- * deterministic. Time: N_TARGETS * ATTEMPTS simulations. */
+ * deterministic. Time: N_TARGETS * N_GRAINS * ATTEMPTS simulations. */
 #include "load.h"
 
 #include <math.h>
@@ -23,12 +23,15 @@
 
 enum {
     N_TARGETS = 6,
+    N_GRAINS = 3,
     ATTEMPTS = 6,
     STEPS = 20000,
     MOST_FIRST = 8,
     MOST_EXCHANGES = 300,
     MOST_FAILURES = 24
 };
+/* Densities that differ by less than this factor count as equal. */
+static const double grain[N_GRAINS] = {1, 1.5, 4};
 static const double more[N_TARGETS] = {0.002, 0.01, 0.03, 0.08, 0.2, 0.5};
 
 typedef struct piece {
@@ -74,7 +77,7 @@ static double seconds_of(const packing *k, int g, int d)
     return seconds;
 }
 
-static void list_pieces(packing *k)
+static void list_pieces(packing *k, double coarse)
 {
     int n_devices = k->p->n_devices, n = k->domain->n_groups;
 
@@ -88,7 +91,10 @@ static void list_pieces(packing *k)
             most = s < INFINITY ? fmax(most, s) : most;
         }
         k->bytes[g] = bytes;
-        k->piece[g] = (piece){g, bytes, bytes > 0 ? most / bytes : most};
+        most /= bytes > 0 ? bytes : 1;
+        if (coarse > 1)
+            most = most > 0 ? floor(log(most) / log(coarse)) : -INFINITY;
+        k->piece[g] = (piece){g, bytes, most};
     }
     qsort(k->piece, (size_t)n, sizeof *k->piece, by_density);
 }
@@ -324,9 +330,9 @@ void weft_load_rooms(const weft_domain *m, double bound_s, weft_run *run, weft_c
                  .a = run->scratch};
 
     drop_illegal(m, found, run->scratch);
-    list_pieces(&k);
-    for (int t = 0; t < N_TARGETS; t++) {
-        k.target_s = bound_s * (1 + more[t]);
+    for (int t = 0; t < N_TARGETS * N_GRAINS; t++) {
+        list_pieces(&k, grain[t / N_TARGETS]);
+        k.target_s = bound_s * (1 + more[t % N_TARGETS]);
         memset(k.free_bytes, 0, (size_t)p->n_devices * sizeof *k.free_bytes);
         for (int i = 0; i < ATTEMPTS && !weft_run_is_over(run); i++) {
             if (!pack(&k, device))
