@@ -25,8 +25,20 @@
  *    optimum of fractional assignments.) One class: batch * sum c / n. Prices start as 1 / sum_q
  *    c_kq, so that classes are equal on the whole network, and are improved one by one.
  *
- * Cost: 1 and 2 O(1), 3 O(classes * units * shares * widths) and the rounds of prices. */
+ * 4. Pools that fill. The bounds 2 and 3 together, for stages whose groups of devices are given but
+ *    not their order. A stage i delivers at most Y_i m l_i of priced work, Y_i the sum of y over
+ *    its devices. Of any a stages, sum l <= T (1 - (1 - 1/m)^a) by 2: those between them only make
+ *    them wait. Let a(t) be the number of stages with Y >= t. Then sum Y_i l_i = integral over t of
+ *    the sum of l of stages with Y_i >= t <= T * integral of 1 - (1 - 1/m)^a(t), which is
+ *    T/m * sum of Y_(i) (1 - 1/m)^(i-1), Y_(1) >= Y_(2) .. in falling order. So
+ *      T >= priced work / sum Y_(i) (1 - 1/m)^(i-1),
+ *    with as many of the largest Y as there may be stages. Interleaved plans do not fill stage by
+ *    stage: for them without the powers, but the number of stages divides m, and each has two
+ *    chunks at least.
+ *
+ * Cost: 1 and 2 O(1), 4 O(stages log stages), 3 O(classes * units * shares * widths) and the rounds of prices. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "space.h"
@@ -144,9 +156,10 @@ static double priced_s(const pool *q, const double *price)
     return devices > 0 ? work / devices : 0;
 }
 
-static double best_priced_s(const pool *q)
+/* Improves on prices by which all classes are equal on the whole network. */
+static double best_priced_s(const pool *q, double price[WEFT_MAX_PARTS])
 {
-    double price[WEFT_MAX_PARTS] = {0}, best_s, factor = 2;
+    double best_s, factor = 2;
 
     for (int k = 0; k < q->n_classes; k++) {
         double sum = 0;
@@ -181,8 +194,90 @@ double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int
 {
     weft_arena *a = weft_arena_new();
     pool q = pool_of(c, f, kind, a);
-    double s = best_priced_s(&q) * (double)c->p->constraints.batch;
+    double price[WEFT_MAX_PARTS] = {0};
+    double s = best_priced_s(&q, price) * (double)c->p->constraints.batch;
 
     weft_arena_free(a);
     return s;
+}
+
+weft_pipe_pool weft_pipe_pool_of(const weft_pipe_costs *c, const weft_pipe_family *f)
+{
+    weft_arena *a = weft_arena_new();
+    pool q = pool_of(c, f, 0, a);
+    weft_pipe_pool out = {0};
+    double devices = 0;
+
+    out.work_s = best_priced_s(&q, out.price) * (double)c->p->constraints.batch;
+    for (int k = 0; k < q.n_classes; k++)
+        devices += q.n_devices[k] * out.price[k];
+    out.work = out.work_s * devices;
+    weft_arena_free(a);
+    return out;
+}
+
+/* --- pools that fill stage by stage ---------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* What a second of a stage of this group is worth. */
+static double group_value(const weft_pipe_costs *c, const weft_pipe_group *g,
+                          const weft_pipe_pool *prices)
+{
+    double value = 0;
+
+    for (int i = 0; i < g->n_parts; i++)
+        value += prices->price[g->class_id[i]] * g->count[i] * c->p->width[g->width];
+    return value;
+}
+
+/* The values of all stages that there may be, the largest first. */
+static int stage_values(const weft_pipe_costs *c, const weft_pipe_family *f,
+                        const weft_pipe_pool *prices, double *value)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->n_groups; i++) {
+        const weft_pipe_group *g = &f->group[i];
+        int stages = f->is_row ? 1 : f->n_blocks[g->class_id[0]] / f->replicas;
+
+        for (int k = 0; k < stages && k < f->most_stages; k++)
+            value[n++] = group_value(c, g, prices);
+    }
+    qsort(value, (size_t)n, sizeof *value, by_value);
+    return n < f->most_stages ? n : f->most_stages;
+}
+
+/* The most stages that divide the microbatches, as interleaved plans ask for. */
+static int most_chunked(const weft_pipe_costs *c, const weft_pipe_family *f, int n)
+{
+    if (n > c->p->blocks.n_blocks / 2)
+        n = c->p->blocks.n_blocks / 2;
+    while (n > 1 && f->n_microbatches % n != 0)
+        n--;
+    return n;
+}
+
+double weft_pipe_pool_s(const weft_pipe_costs *c, const weft_pipe_family *f,
+                        const weft_pipe_pool *prices, bool is_chunks)
+{
+    weft_arena *a = weft_arena_new();
+    double *value = WEFT_NEW(a, double, (size_t)f->n_groups *(size_t)f->most_stages + 1);
+    double delivered = 0, part = 1;
+    int n = stage_values(c, f, prices, value);
+
+    if (is_chunks)
+        n = most_chunked(c, f, n);
+    for (int i = 0; i < n; i++) {
+        delivered += part * value[i];
+        part *= is_chunks ? 1 : 1 - 1.0 / (double)f->n_microbatches;
+    }
+    weft_arena_free(a);
+    return delivered > 0 ? fmax(prices->work_s, prices->work / delivered * (1 - 1e-12))
+                         : prices->work_s;
 }

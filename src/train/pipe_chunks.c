@@ -271,9 +271,11 @@ typedef struct weaving {
     int n_stages;
     int *group, *class_id;     /* [n_stages] */
     int count[WEFT_MAX_PARTS]; /* stages of each device group */
+    int most[WEFT_MAX_PARTS];  /* that it may have */
     bool is_alike;
-    double least_s; /* all units, each where it is quickest */
-    double open_s;  /* least bound of what could not be tried */
+    double *worth; /* [groups] of a second of a stage */
+    double work;   /* of a microbatch at these prices, at least */
+    double open_s; /* least bound of what could not be tried */
 } weaving;
 
 /* As has_layout of pipe_solve.c. */
@@ -297,9 +299,33 @@ static bool cut_plan(weaving *w, weft_train_plan *plan)
     return weft_pipe_cut_chunks(c, plan, w->k->scratch);
 }
 
+/* Stage i delivers at most its worth times T / m: what is chosen, and of what is left the best. */
 static double least_step_s(const weaving *w)
 {
-    return (double)w->f->n_microbatches * w->least_s / w->n_stages;
+    int left = w->n_stages, count[WEFT_MAX_PARTS];
+    double worth = 0;
+
+    for (int c = 0; c < w->f->n_groups; c++) {
+        count[c] = w->count[c];
+        left -= count[c];
+        worth += w->worth[c] * count[c];
+    }
+    while (left > 0) {
+        int best = -1, more;
+
+        for (int c = 0; c < w->f->n_groups; c++)
+            if ((w->groups >> c & 1) && count[c] < w->most[c] &&
+                (best < 0 || w->worth[c] > w->worth[best]))
+                best = c;
+        if (best < 0)
+            return INFINITY; /* too few devices */
+        more = w->most[best] - count[best];
+        more = more < left ? more : left;
+        count[best] += more;
+        left -= more;
+        worth += w->worth[best] * more;
+    }
+    return (double)w->f->n_microbatches * w->work / worth;
 }
 
 /* All layouts of a plan that is cut. */
@@ -400,8 +426,7 @@ static void weave_from(weaving *w, int i)
 
         w->group[i] = c;
         w->class_id[i] = group->class_id[0];
-        if (!(w->groups >> c & 1) ||
-            (w->count[c] + 1) * w->f->replicas > w->f->n_blocks[group->class_id[0]] ||
+        if (!(w->groups >> c & 1) || w->count[c] == w->most[c] ||
             !weft_pipe_is_sequence(w->class_id, w->n_stages, i + 1))
             continue;
         w->count[c]++;
@@ -410,25 +435,43 @@ static void weave_from(weaving *w, int i)
     }
 }
 
-static double least_of(const weaving *w)
+/* The quickest seconds of a unit on a stage of a group. */
+static double unit_s(const weaving *w, int c, int unit)
 {
-    const weft_pipe_costs *c = w->k->best->costs;
-    double sum = 0;
+    const weft_pipe_costs *costs = w->k->best->costs;
+    const weft_pipe_group *g = &w->f->group[c];
+    const weft_block_cost *x =
+        &costs->p
+             ->cost[weft_train_problem_table(costs->p, g->class_id[0], g->width, g->mix[0])][unit];
+    double again_s = INFINITY;
 
-    for (int u = 0; u < c->p->blocks.n_blocks; u++) {
+    for (int r = 0; r < costs->n_recomputes; r++)
+        again_s = fmin(again_s, x->again_s[costs->recompute[r]]);
+    return x->forward_s + x->backward_s + again_s;
+}
+
+/* A group is worth what it does of the network in a second; a unit, its least priced seconds. */
+static void set_prices(weaving *w)
+{
+    int n = w->k->best->costs->p->blocks.n_blocks;
+
+    w->worth = WEFT_NEW(w->k->a, double, w->f->n_groups);
+    for (int c = 0; c < w->f->n_groups; c++) {
+        double sum = 0;
+
+        for (int u = 0; u < n; u++)
+            sum += unit_s(w, c, u);
+        w->worth[c] = sum > 0 ? 1 / sum : 1;
+    }
+    for (int u = 0; u < n; u++) {
         double least = INFINITY;
 
-        for (int i = 0; i < w->f->n_groups; i++)
-            for (int r = 0; r < c->n_recomputes && (w->groups >> i & 1); r++) {
-                const weft_pipe_group *group = &w->f->group[i];
-                const weft_block_cost *x = &c->p->cost[weft_train_problem_table(
-                    c->p, group->class_id[0], group->width, group->mix[0])][u];
-
-                least = fmin(least, x->forward_s + x->backward_s + x->again_s[c->recompute[r]]);
-            }
-        sum += least;
+        for (int c = 0; c < w->f->n_groups; c++)
+            if (w->groups >> c & 1)
+                least = fmin(least, w->worth[c] * unit_s(w, c, u));
+        w->work += least;
     }
-    return sum * (1 - 1e-12);
+    w->work *= 1 - 1e-12;
 }
 
 double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsigned groups)
@@ -446,7 +489,9 @@ double weft_pipe_try_chunks(weft_pipe_chunks *k, const weft_pipe_family *f, unsi
     w.group = WEFT_NEW(k->a, int, most + 1);
     w.class_id = WEFT_NEW(k->a, int, most + 1);
     w.is_alike = weft_pipe_is_alike(k->best->costs, classes);
-    w.least_s = least_of(&w);
+    set_prices(&w);
+    for (int c = 0; c < f->n_groups; c++)
+        w.most[c] = f->n_blocks[f->group[c].class_id[0]] / f->replicas;
     for (w.n_stages = most; w.n_stages >= 2; w.n_stages--)
         if (f->n_microbatches % w.n_stages == 0 &&
             weft_pipe_is_length(k->best->costs->p, w.n_stages))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pipe_solve.c: the search over all families and schedules.
  *
- * 1. Every family gets a floor from bounds 2 and 3 of pipe_bound.c. Tasks are a family with a
+ * 1. Every family gets a floor from bounds 2 to 4 of pipe_bound.c. Tasks are a family with a
  *    schedule, in the order of floors, uniform ones before device sets.
  * 2. First plans, so that there is a target: plans of one stage; and, if the units are no chain,
  *    all tasks with the cuts of one line only, with half of the steps.
@@ -21,6 +21,7 @@
 
 #include "order.h"
 #include "pipe_chunks.h"
+#include "pipe_relax.h"
 #include "pipe_solve.h"
 
 enum {
@@ -28,6 +29,7 @@ enum {
     MOST_ENTRIES = 10000000, /* of a table */
     FIRST_LOOK = 2000,       /* steps */
     GROWTH = 8,              /* of steps from round to round */
+    SINGLES = 32,            /* part of the steps for plans of one stage, if more is known after */
 };
 
 typedef struct task {
@@ -74,7 +76,7 @@ typedef struct searcher {
  */
 typedef struct work_memo {
     const weft_pipe_family *of; /* NULL: none yet */
-    double work_s;
+    weft_pipe_pool pool;
     double all_s; /* of all families; negative: not known yet */
 } work_memo;
 
@@ -89,23 +91,31 @@ static bool is_same_pool(const weft_pipe_family *f, const weft_pipe_family *g)
            memcmp(f->n_blocks, g->n_blocks, sizeof f->n_blocks) == 0;
 }
 
-static double work_of(searcher *s, const weft_pipe_family *f, work_memo *memo)
+static double pool_floor(const searcher *s, const weft_pipe_family *f, bool is_chunks,
+                         const work_memo *memo)
+{
+    if (f->replicas == 0)
+        return memo->pool.work_s;
+    return weft_pipe_pool_s(s->best.costs, f, &memo->pool, is_chunks);
+}
+
+static double work_of(searcher *s, const weft_pipe_family *f, bool is_chunks, work_memo *memo)
 {
     const weft_pipe_costs *c = s->best.costs;
 
     if (memo->of != NULL && is_same_pool(memo->of, f))
-        return memo->work_s;
+        return pool_floor(s, f, is_chunks, memo);
     if (weft_run_is_over(s->best.run)) {
         if (memo->all_s < 0)
             memo->all_s = weft_pipe_work_s(c, NULL, 0);
         return memo->all_s;
     }
     memo->of = f;
-    memo->work_s = weft_pipe_work_s(c, f, 0);
-    return memo->work_s;
+    memo->pool = weft_pipe_pool_of(c, f);
+    return pool_floor(s, f, is_chunks, memo);
 }
 
-/* Bounds 2 and 3. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
+/* Bounds 2 to 4. Bound 2 is of pipelines that fill stage by stage: interleaved ones fill chunk by
  * chunk, and for them all work over the most stages counts. With one class, uniform families have
  * one device group with one share. */
 static double floor_of(searcher *s, const weft_pipe_family *f, bool is_chunks, work_memo *memo)
@@ -114,7 +124,7 @@ static double floor_of(searcher *s, const weft_pipe_family *f, bool is_chunks, w
     double least_s;
 
     if (c->n_classes > 1 || f->replicas == 0)
-        return work_of(s, f, memo);
+        return work_of(s, f, is_chunks, memo);
     least_s = c->row[weft_train_problem_table(c->p, 0, f->group->width, f->group->mix[0])].least_s;
     if (is_chunks)
         return (double)f->n_microbatches * least_s / f->most_stages;
@@ -167,12 +177,11 @@ static weft_pipe_links find_links(searcher *s, const weft_pipe_family *f,
     return weft_pipe_links_of(s->best.costs, f, nodes, layout, root, s->scratch);
 }
 
-/* One node with its hops: a table and a search of so many steps. */
-static double search_node(searcher *s, const open_node *n, const weft_pipe_nodes *nodes,
-                          int64_t steps)
+/* One node of a family with its hops: a table and a search of so many steps. */
+static double search_node(searcher *s, const weft_pipe_family *f, const open_node *n,
+                          const weft_pipe_nodes *nodes, int64_t steps)
 {
     size_t mark = weft_arena_mark(s->scratch);
-    const weft_pipe_family *f = &s->families.at[n->family];
     weft_pipe_links links = find_links(s, f, nodes, n->layout, n->root);
     weft_pipe_table table = {.family = f, .nodes = nodes, .links = &links, .schedule = n->schedule};
     double open_s = n->bound_s;
@@ -265,7 +274,7 @@ static void look_at(searcher *s, const task *t, const weft_pipe_nodes *nodes, op
             n->bound_s = fmax(n->bound_s, weft_pipe_branch_bound(&s->best, &wide, n->layout,
                                                                  n->root, FIRST_LOOK, s->scratch));
         else if (!s->best.is_over)
-            n->bound_s = search_node(s, n, nodes, FIRST_LOOK);
+            n->bound_s = search_node(s, f, n, nodes, FIRST_LOOK);
         if (n->bound_s < weft_pipe_target_s(&s->best))
             WEFT_PUSH(s->a, s->open, *n);
     }
@@ -394,7 +403,7 @@ static void run_round(searcher *s, int64_t steps)
             weft_pipe_nodes *nodes =
                 weft_pipe_nodes_of(&s->families.at[x->family], MOST_NODES, s->scratch);
 
-            x->bound_s = search_node(s, x, nodes, steps);
+            x->bound_s = search_node(s, &s->families.at[x->family], x, nodes, steps);
         }
         if (x->bound_s < weft_pipe_target_s(&s->best))
             s->open.at[n++] = *x;
@@ -448,6 +457,12 @@ static void forget(searcher *s, int64_t most_steps)
     s->best.is_over = s->best.n_steps >= most_steps || weft_run_is_over(s->best.run);
 }
 
+/* Are families relaxed? */
+static bool is_relaxed(const searcher *s)
+{
+    return s->best.costs->p->blocks.is_chain && s->best.costs->n_classes > 1;
+}
+
 /* Plans of one stage. */
 static void run_singles(searcher *s)
 {
@@ -455,6 +470,8 @@ static void run_singles(searcher *s)
 
     if (!weft_pipe_is_length(s->best.costs->p, 1))
         return;
+    if (is_relaxed(s)) /* better ones will follow */
+        s->best.most_steps = most_steps / SINGLES;
     for (int i = 0; i < s->n_tasks && !s->best.is_over; i++) {
         weft_pipe_family *f = &s->families.at[s->task[i].family];
         int most_stages = f->most_stages;
@@ -515,6 +532,77 @@ static void run_line(searcher *s)
     forget(s, most_steps);
 }
 
+/* --- families as a whole --------------------------------------------------------------------- */
+
+/* Pipelines of one sequence of device groups, of all schedules and layouts. */
+static void try_sequence(searcher *s, const weft_pipe_family *f, const weft_pipe_sequence *q)
+{
+    size_t mark = weft_arena_mark(s->scratch);
+    weft_pipe_family row = *f;
+    weft_pipe_nodes *nodes;
+
+    row.is_row = true; /* one group for each number of stages */
+    row.n_groups = row.most_stages = q->n;
+    row.group = WEFT_NEW(s->scratch, weft_pipe_group, q->n);
+    for (int i = 0; i < q->n; i++)
+        row.group[i] = f->group[q->group[i]];
+    nodes = weft_pipe_nodes_of(&row, MOST_NODES, s->scratch);
+    row.is_row = false; /* but its blocks are handed out class by class */
+    for (int k = 0; nodes != NULL && nodes->n_nodes > q->n && k < WEFT_N_SCHEDULES; k++)
+        for (int layout = 0; layout < WEFT_PIPE_N_LAYOUTS; layout++) {
+            open_node n = {.root = q->n,
+                           .schedule = (weft_schedule)k,
+                           .layout = (weft_pipe_layout)layout,
+                           .bound_s = q->bound_s};
+
+            if ((s->best.costs->p->constraints.schedules >> k & 1) &&
+                weft_pipe_is_relaxable(n.schedule) && !s->best.is_over &&
+                q->bound_s < weft_pipe_target_s(&s->best) &&
+                has_layout(s, &row, nodes, q->n, n.layout))
+                (void)search_node(s, &row, &n, nodes, FIRST_LOOK);
+        }
+    weft_arena_rewind(s->scratch, mark);
+}
+
+static int by_family_floor(const void *a, const void *b)
+{
+    const task *x = a, *y = b;
+
+    return weft_order((double[]){x->floor_s, x->family}, (double[]){y->floor_s, y->family}, 2);
+}
+
+/* The least that any plan of each family takes, whatever the schedule, in the order of what is known
+ * of them; and plans from the pipelines that have the least. Interleaved plans keep their floors. */
+static void relax_families(searcher *s)
+{
+    weft_pipe_relaxer *r = weft_pipe_relaxer_new(&s->best, s->a);
+    task *order = WEFT_NEW(s->a, task, s->families.n + 1);
+
+    for (int i = 0; i < s->families.n; i++)
+        order[i] = (task){.family = i, .floor_s = s->families.at[i].floor_s};
+    qsort(order, (size_t)s->families.n, sizeof *order, by_family_floor);
+    for (int i = 0; i < s->families.n && !s->best.is_over; i++) {
+        weft_pipe_family *f = &s->families.at[order[i].family];
+        weft_pipe_sequence list[WEFT_PIPE_N_SEQUENCES];
+
+        if (f->floor_s >= weft_pipe_target_s(&s->best))
+            break;
+        if (s->effort->is_uniform && f->replicas == 0)
+            continue;
+        f->floor_s = fmax(f->floor_s, weft_pipe_relaxed_s(r, f, list, s->scratch));
+        for (int k = 0; k < WEFT_PIPE_N_SEQUENCES; k++)
+            if (list[k].bound_s < weft_pipe_target_s(&s->best))
+                try_sequence(s, f, &list[k]);
+    }
+    weft_pipe_relaxer_free(r);
+    for (int i = 0; i < s->n_tasks; i++)
+        if (weft_pipe_is_relaxable(s->task[i].schedule))
+            s->task[i].floor_s =
+                fmax(s->task[i].floor_s, s->families.at[s->task[i].family].floor_s);
+    if (s->n_tasks > 1)
+        qsort(s->task, (size_t)s->n_tasks, sizeof *s->task, by_floor);
+}
+
 static void search(searcher *s)
 {
     list_tasks(s);
@@ -524,11 +612,22 @@ static void search(searcher *s)
         run_line(s);
     if (!s->families.is_complete)
         s->lost_s = 0;
+    if (is_relaxed(s))
+        relax_families(s);
     run_tasks(s, false);
     run_tasks(s, true);
     for (int64_t steps = (int64_t)GROWTH * FIRST_LOOK;
          s->open.n > 0 && !s->best.is_over && !s->effort->is_first; steps *= GROWTH)
         run_round(s, steps);
+}
+
+int64_t weft_pipe_default_steps(const weft_run *run)
+{
+    const double usual_s = 10, longest = 1e5;
+
+    if (!(run->limit_s < INFINITY) || run->limit_s <= usual_s)
+        return WEFT_PIPE_STEPS;
+    return (int64_t)(WEFT_PIPE_STEPS * fmin(run->limit_s / usual_s, longest));
 }
 
 void weft_pipe_search(const weft_train_problem *p, weft_run *run, const weft_pipe_effort *effort,
@@ -543,7 +642,8 @@ void weft_pipe_search(const weft_train_problem *p, weft_run *run, const weft_pip
                               .run = run,
                               .value_s = effort->below_s > 0 ? effort->below_s : INFINITY,
                               .a = a,
-                              .most_steps = effort->steps > 0 ? effort->steps : WEFT_PIPE_STEPS};
+                              .most_steps =
+                                  effort->steps > 0 ? effort->steps : weft_pipe_default_steps(run)};
     s.families = weft_pipe_families_of(&costs, s.a);
     s.chunks = (weft_pipe_chunks){
         .best = &s.best,

@@ -13,7 +13,10 @@ typedef struct weft_pipe_effort {
     double below_s;  /* only plans that take less are looked for; 0: any */
 } weft_pipe_effort;
 
-enum { WEFT_PIPE_STEPS = 30000000 }; /* the default: most of them stages evaluated */
+enum { WEFT_PIPE_STEPS = 30000000 }; /* most of them stages evaluated */
+
+/* Without a number of steps: those, and as many more as the limit of time is longer than 10 s. */
+int64_t weft_pipe_default_steps(const weft_run *run);
 
 typedef struct weft_pipe_result {
     double value_s;       /* INFINITY: no plan */

@@ -131,7 +131,7 @@ void weft_pipe_search_all(const weft_train_problem *p, weft_run *run,
                  .a = a,
                  .n = p->n_variants,
                  .list = WEFT_NEW(a, variant, p->n_variants + 1),
-                 .steps = effort->steps > 0 ? effort->steps : WEFT_PIPE_STEPS,
+                 .steps = effort->steps > 0 ? effort->steps : weft_pipe_default_steps(run),
                  .best = {.value_s = INFINITY}};
 
     if (p->n_variants == 0) {

@@ -220,6 +220,16 @@ double weft_pipe_fill_s(double l, int64_t m, int s);
  * at least this from its first forward to its last backward. */
 double weft_pipe_own_s(weft_schedule schedule, int64_t m, int64_t in_flight, double forward_s,
                        double backward_s, double rest_s);
+/* Prices of a second of a device of each class; all work of a step, priced; and over all devices. */
+typedef struct weft_pipe_pool {
+    double price[WEFT_MAX_PARTS], work, work_s;
+} weft_pipe_pool;
+
+weft_pipe_pool weft_pipe_pool_of(const weft_pipe_costs *c, const weft_pipe_family *f);
+/* Bounds 3 and 4 of a family that is not of device sets; the pool may be that of another with the
+ * same classes, widths and share. */
+double weft_pipe_pool_s(const weft_pipe_costs *c, const weft_pipe_family *f,
+                        const weft_pipe_pool *pool, bool is_chunks);
 /* All work over all devices: price-weighted, see pipe_bound.c. kind: 0 seconds as they are, 1
  * compute_s, 2 memory_s. */
 double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int kind);

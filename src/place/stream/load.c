@@ -195,14 +195,24 @@ static void round_prices(const weft_domain *m, const weft_mapping *map, const do
 
 static void consider_stages(starting *s, int *device, weft_proof *bound)
 {
-    weft_stages stages = weft_stages_fill(&s->map, s->scratch, device);
+    weft_stages stages = weft_stages_fill(&s->map, 1, s->scratch, device);
 
     if (stages.is_found)
         consider(s, device);
-    if (stages.bound_s > bound->bound) {
+    if (s->domain->problem->constraints.is_contiguous && stages.bound_s > bound->bound) {
         bound->bound = stages.bound_s;
         bound->method = "search";
     }
+}
+
+/* With some of the memory left free, for live tensors. */
+static void consider_rooms(starting *s, int *device)
+{
+    static const double part[] = {0.98, 0.94, 0.88, 0.75};
+
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (weft_stages_fill(&s->map, part[i], s->scratch, device).is_found)
+            consider(s, device);
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -227,6 +237,19 @@ static bool is_met(const weft_candidates *found, const weft_proof *proof)
 static int64_t steps_of(const weft_problem *p, const weft_run *run)
 {
     return run->steps > 0 ? run->steps : weft_load_steps(p);
+}
+
+/* Is there a device that does not hold all weights? Prices alone do not know where they fit. */
+static bool is_memory_short(const weft_problem *p)
+{
+    double bytes = 0;
+    bool is_short = false;
+
+    for (int t = 0; t < p->n_tensors; t++)
+        bytes += p->is_weight[t] ? p->memory[t] : 0;
+    for (int d = 0; d < p->n_devices; d++)
+        is_short |= !weft_fits(bytes, p->capacity[d]);
+    return is_short;
 }
 
 void weft_load_candidates(const weft_domain *m, weft_proof *bound, weft_run *run,
@@ -254,8 +277,9 @@ void weft_load_candidates(const weft_domain *m, weft_proof *bound, weft_run *run
     consider_solver(&s, &weft_place_heft, run);
     round_prices(m, &s.map, bound->price, device, a);
     consider(&s, device);
-    if (p->constraints.is_contiguous) {
+    if (p->constraints.is_contiguous || is_memory_short(p)) {
         consider_stages(&s, device, bound);
+        consider_rooms(&s, device);
         memcpy(device, s.best, (size_t)p->n_tasks * sizeof *device);
     }
     for (int i = 0; i < N_ROUNDS && !weft_run_is_over(run) && !is_met(found, bound);
@@ -429,12 +453,24 @@ static weft_status mix_or_not(const weft_domain *m, weft_run *run, weft_candidat
     return WEFT_OK;
 }
 
+/* The bound of load_memory.c, if it is the larger one. */
+static void take_memory(weft_proof *proof, double bound_s)
+{
+    if (!(bound_s > proof->bound * (1 + 1e-9)))
+        return;
+    proof->bound = bound_s;
+    proof->method = "milp";
+    if (!(bound_s < INFINITY))
+        proof->outcome = WEFT_INFEASIBLE;
+}
+
 weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *plan,
                             weft_proof *proof)
 {
     weft_domain m = weft_domain_new(p, run->scratch);
     weft_candidates found = weft_candidates_new(p->n_tasks, run->scratch);
     weft_proof bound = {.outcome = WEFT_UNKNOWN};
+    double memory_s;
 
     proof->outcome = m.is_empty ? WEFT_INFEASIBLE : WEFT_UNKNOWN;
     if (m.is_empty)
@@ -446,7 +482,11 @@ weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *pla
     weft_load_bound(&m, run->scratch, &bound);
     bound.certified = bound.bound;
     weft_proof_round(&bound, weft_problem_grain_s(p));
+    memory_s = weft_load_memory_bound(&m, run);
+    take_memory(&bound, memory_s);
     weft_load_candidates(&m, &bound, run, &found);
+    if (memory_s > 0 && memory_s < INFINITY && !p->constraints.is_contiguous)
+        weft_load_rooms(&m, bound.bound, run, &found);
     WEFT_TRY(prove(&m, run, &found, &bound));
     if (p->constraints.goal == WEFT_THROUGHPUT && !p->constraints.is_mixed &&
         run->limit_s < INFINITY && run->steps == 0)
@@ -454,8 +494,11 @@ weft_status weft_load_solve(const weft_problem *p, weft_run *run, weft_plan *pla
     run->is_exhausted = run->steps == 0 && !weft_run_is_over(run);
     if (p->constraints.goal == WEFT_THROUGHPUT && !p->constraints.is_mixed)
         *proof = bound;
-    if (p->constraints.is_mixed)
-        return mix_or_not(&m, run, &found, plan, proof);
+    if (p->constraints.is_mixed) {
+        WEFT_TRY(mix_or_not(&m, run, &found, plan, proof));
+        take_memory(proof, memory_s);
+        return WEFT_OK;
+    }
     solve_one_way(&m, run, &found, plan, proof);
     return WEFT_OK;
 }

@@ -68,4 +68,12 @@ void weft_load_candidates(const weft_domain *m, weft_proof *bound, weft_run *run
 bool weft_load_exact(const weft_domain *m, const weft_proof *bound, double upper,
                      int64_t most_nodes, weft_run *run, weft_candidates *found, double *least_s);
 
+/* Mappings for networks whose weights fill the memories; bound_s: no plan is below it. Candidates that
+ * the simulator refuses are dropped. */
+void weft_load_rooms(const weft_domain *m, double bound_s, weft_run *run, weft_candidates *found);
+
+/* No plan, a mix or one way, has a smaller period: work and weights over all devices
+ * (load_memory.c). INFINITY: the weights do not fit. 0: nothing is known. */
+double weft_load_memory_bound(const weft_domain *m, const weft_run *run);
+
 #endif

@@ -29,6 +29,7 @@ static const double ROUNDING = 1e-11;
 typedef struct filling {
     const weft_mapping *map;
     const weft_problem *p;
+    double part; /* of the memories that may be used */
     int n, n_devices;
     int *bead;             /* [n] groups */
     int *device;           /* [n_devices] that take part */
@@ -115,7 +116,7 @@ static int go_on(const filling *f, int k, int i, double period_s)
     size_t first = (size_t)k * ((size_t)f->n + 1);
     const weft_total *sum_s = f->sum_s + first;
     const int *n_refused = f->n_refused + first;
-    double capacity = f->p->capacity[f->device[k]];
+    double capacity = f->part * f->p->capacity[f->device[k]];
     int low = i, high = f->n;
 
     while (low < high) {
@@ -240,16 +241,16 @@ static weft_stages fill(filling *f, int *device)
             low = middle;
     }
     out.is_found = is_enough(f, high);
-    out.bound_s = is_exact(f) ? low * (1 - ROUNDING) : 0;
+    out.bound_s = is_exact(f) && f->part >= 1 ? low * (1 - ROUNDING) : 0;
     read_stages(f, device);
     put_rest(f, device);
     return out;
 }
 
-weft_stages weft_stages_fill(const weft_mapping *map, weft_arena *scratch, int *device)
+weft_stages weft_stages_fill(const weft_mapping *map, double part, weft_arena *scratch, int *device)
 {
     size_t mark = weft_arena_mark(scratch);
-    filling f = {.map = map, .p = map->problem, .a = scratch};
+    filling f = {.map = map, .p = map->problem, .part = part, .a = scratch};
     weft_stages out;
 
     list_beads(&f);

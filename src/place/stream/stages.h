@@ -10,7 +10,9 @@ typedef struct weft_stages {
     double bound_s; /* no stages are faster; 0: not proved */
 } weft_stages;
 
-/* Stages as intervals of the order of the tasks, of least largest computing time; [n_tasks]. */
-weft_stages weft_stages_fill(const weft_mapping *map, weft_arena *scratch, int *device);
+/* Stages as intervals of the order of the tasks, of least largest computing time; [n_tasks]. Weights
+ * take at most that part of each memory. */
+weft_stages weft_stages_fill(const weft_mapping *map, double part, weft_arena *scratch,
+                             int *device);
 
 #endif
