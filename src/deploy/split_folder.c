@@ -68,9 +68,12 @@ static void remove_files(const char *folder, const char *const *file, int n, wef
         if (is_inside(folder, file[i], a))
             unlink(joined(folder, file[i], a));
     for (int i = 0; i < n; i++)
-        for (size_t at = strlen(file[i]); at > 0; at--)
-            if (file[i][at] == '/' && is_inside(folder, file[i], a))
-                rmdir(weft_arena_print(a, "%s/%.*s", folder, (int)at, file[i]));
+        for (size_t at = strlen(file[i]); at > 0; at--) {
+            const char *inner = weft_arena_print(a, "%.*s", (int)at, file[i]);
+
+            if (file[i][at] == '/' && is_inside(folder, inner, a))
+                rmdir(joined(folder, inner, a));
+        }
 }
 
 /* An earlier split; none: nothing. */
