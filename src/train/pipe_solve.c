@@ -463,15 +463,15 @@ static bool is_relaxed(const searcher *s)
     return s->best.costs->p->blocks.is_chain && s->best.costs->n_classes > 1;
 }
 
-/* Plans of one stage. */
-static void run_singles(searcher *s)
+/* Plans of one stage, with at most so many steps. */
+static void run_singles(searcher *s, int64_t part)
 {
     int64_t most_steps = s->best.most_steps;
 
     if (!weft_pipe_is_length(s->best.costs->p, 1))
         return;
-    if (is_relaxed(s)) /* better ones will follow */
-        s->best.most_steps = most_steps / SINGLES;
+    s->best.most_steps = part;
+    s->best.is_over = s->best.n_steps >= part || weft_run_is_over(s->best.run);
     for (int i = 0; i < s->n_tasks && !s->best.is_over; i++) {
         weft_pipe_family *f = &s->families.at[s->task[i].family];
         int most_stages = f->most_stages;
@@ -484,6 +484,20 @@ static void run_singles(searcher *s)
         f->most_stages = most_stages;
     }
     forget(s, most_steps);
+}
+
+/* Where families are relaxed, better ones follow: few steps then, unless these find none. */
+static void find_singles(searcher *s)
+{
+    int64_t most_steps = s->best.most_steps;
+
+    if (!is_relaxed(s)) {
+        run_singles(s, most_steps);
+        return;
+    }
+    run_singles(s, most_steps / SINGLES);
+    if (!(s->best.value_s < INFINITY))
+        run_singles(s, most_steps / 2);
 }
 
 /* The next cut of one line through all: the smallest that contains it, of these the one that fewest
@@ -607,7 +621,7 @@ static void search(searcher *s)
 {
     list_tasks(s);
     s->relaxed_s = WEFT_NEW(s->a, double, s->families.n + 1);
-    run_singles(s);
+    find_singles(s);
     if (s->best.costs->outer != NULL)
         run_line(s);
     if (!s->families.is_complete)

@@ -229,7 +229,7 @@ weft_pipe_pool weft_pipe_pool_of(const weft_pipe_costs *c, const weft_pipe_famil
 /* Bounds 3 and 4 of a family that is not of device sets; the pool may be that of another with the
  * same classes, widths and share. */
 double weft_pipe_pool_s(const weft_pipe_costs *c, const weft_pipe_family *f,
-                        const weft_pipe_pool *pool, bool is_chunks);
+                        const weft_pipe_pool *prices, bool is_chunks);
 /* All work over all devices: price-weighted, see pipe_bound.c. kind: 0 seconds as they are, 1
  * compute_s, 2 memory_s. */
 double weft_pipe_work_s(const weft_pipe_costs *c, const weft_pipe_family *f, int kind);
