@@ -10,7 +10,6 @@
 #include "own.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double SEARCH_SHARE = 0.8; /* of the limit; the rest is for what stands beside */
 static const double LEAST_AGAIN = 0.05; /* of the limit, for one more search of a choice */
@@ -223,7 +222,7 @@ static void report_choices(const choosing *c, weft_report *r)
         for (int k = 0; k < n; k++) {
             const attempt *t = &c->at[k];
 
-            if (memcmp(&t->choice, &choice[i], sizeof t->choice) == 0)
+            if (weft_batching_is_same(&t->choice, &choice[i]))
                 row[i] =
                     (weft_report_choice){weft_batching_name(&t->choice, c->a),
                                          t->made.has_plan ? t->value : NAN, t->bound, k == c->best};

@@ -85,7 +85,7 @@ typedef struct weft_costs {
     const double *memory_bytes;
     int n_keys;              /* distinct work keys: what was computed; the rest was looked up */
     const bool *is_measured; /* [node * n_devices + device]; NULL: no time is measured */
-    const double *launch_s;  /* [n_devices] of an engine, as measured; 0: not known; NULL: none is */
+    const double *launch_s; /* [n_devices] of an engine, as measured; 0: not known; NULL: none is */
     weft_arena *arena;
 } weft_costs;
 

@@ -105,7 +105,8 @@ weft_request weft_batching_request(const weft_request *r, const weft_batching *c
     return out;
 }
 
-double weft_batching_scale(const weft_request *r, const weft_batching *from, const weft_batching *to)
+double weft_batching_scale(const weft_request *r, const weft_batching *from,
+                           const weft_batching *to)
 {
     return r->constraints.goal == WEFT_THROUGHPUT ? (double)to->batch / (double)from->batch : 1;
 }
@@ -177,6 +178,16 @@ weft_status weft_choices_any_batch(weft_request *r)
     }
     r->constraints.batches = all;
     return WEFT_OK;
+}
+
+bool weft_batching_is_same(const weft_batching *a, const weft_batching *b)
+{
+    if (a->batch != b->batch || a->n_shares != b->n_shares)
+        return false;
+    for (int i = 0; i < a->n_shares; i++)
+        if (a->share[i] != b->share[i])
+            return false;
+    return true;
 }
 
 const char *weft_batching_name(const weft_batching *c, weft_arena *a)

@@ -27,7 +27,8 @@ bool weft_choices_have(const weft_request *r, const weft_platform *on, weft_aren
 weft_request weft_batching_request(const weft_request *r, const weft_batching *c);
 /* Bounds of problems of one choice, as bounds of a plan of another: streams are compared by the
  * time of a sample. */
-double weft_batching_scale(const weft_request *r, const weft_batching *from, const weft_batching *to);
+double weft_batching_scale(const weft_request *r, const weft_batching *from,
+                           const weft_batching *to);
 /* A bound that holds for all choices, in the measure of that of the request: the least of their
  * cheap ones. INFINITY: there is no plan. */
 WEFT_CHECKED weft_status weft_choices_bound(const weft_request *r, const weft_platform *on,
@@ -36,6 +37,7 @@ WEFT_CHECKED weft_status weft_choices_bound(const weft_request *r, const weft_pl
  * holds what the largest task reads and makes. */
 enum { WEFT_MOST_BATCH = 1024 };
 WEFT_CHECKED weft_status weft_choices_any_batch(weft_request *r);
+bool weft_batching_is_same(const weft_batching *a, const weft_batching *b);
 /* "16", or "24 + 8". */
 const char *weft_batching_name(const weft_batching *c, weft_arena *a);
 

@@ -109,7 +109,7 @@ static void keep_best(parts *x, weft_arena *a)
 static void fill_plan(const parts *x, int way, weft_plan *plan)
 {
     const weft_problem *p = x->p;
-    int device[MOST_PARTS];
+    int device[MOST_PARTS] = {0};
 
     for (int i = 0; i < x->n; i++, way /= p->n_devices)
         device[i] = way % p->n_devices;

@@ -376,7 +376,8 @@ TEST(the_seed_alone_decides)
             bool is_random = strcmp(weft_place_at(i)->name, "random") == 0;
             bool is_drawn = is_random || strcmp(weft_place_at(i)->name, "split") == 0 ||
                             strcmp(weft_place_at(i)->name, "genetic") == 0 ||
-                            strcmp(weft_place_at(i)->name, "anneal") == 0;
+                            strcmp(weft_place_at(i)->name, "anneal") == 0 ||
+                            strcmp(weft_place_at(i)->name, "auto") == 0; /* asks these, too */
             weft_solution s = solve(p, i, 5, NULL, a), t = solve(p, i, 5, NULL, a);
             weft_solution other = solve(p, i, 6, NULL, a);
 
