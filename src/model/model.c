@@ -69,6 +69,19 @@ static void keep_assumed(const weft_graph *from, weft_graph *to)
         size[i].name = weft_arena_word(to->arena, size[i].name);
 }
 
+static const char causal_mask[] = "c/causal_mask"; /* models/transformer.net */
+
+const bool *weft_model_masked(const weft_graph *g, weft_arena *a)
+{
+    weft_graph flash = *g;
+
+    flash.arena = a;
+    flash.kernel = NULL;
+    weft_graph_fuse(&flash, true);
+    weft_graph_mark_causal(&flash, causal_mask);
+    return flash.is_causal;
+}
+
 /* Marks the kernels of the software that runs the network. */
 static void fuse(weft_model *m, const weft_model_options *o, bool is_built_in)
 {
@@ -76,7 +89,7 @@ static void fuse(weft_model *m, const weft_model_options *o, bool is_built_in)
     if (o->software == WEFT_SOFTWARE_FUSED || o->software == WEFT_SOFTWARE_FLASH)
         weft_graph_fuse(m->graph, o->software == WEFT_SOFTWARE_FLASH);
     if (o->software == WEFT_SOFTWARE_FLASH && is_built_in)
-        weft_graph_mark_causal(m->graph, "c/causal_mask"); /* models/transformer.net */
+        weft_graph_mark_causal(m->graph, causal_mask);
 }
 
 /* Adds backward and update nodes if asked to, then marks kernels. */

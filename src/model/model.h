@@ -92,6 +92,9 @@ const char *weft_state_text(const weft_state_pattern *s, weft_arena *a);
  * NULL options: defaults. The caller owns *out. */
 WEFT_CHECKED weft_status weft_model_open(const char *source, const weft_model_options *options,
                                          weft_model **out);
+/* [n_nodes] products of attention of which a causal mask of a built-in network hides half, whatever
+ * software runs them. In `a`. */
+const bool *weft_model_masked(const weft_graph *g, weft_arena *a);
 /* Is it an ONNX file that the user names, or a built-in model? */
 bool weft_model_is_file(const char *source);
 /* Is it a file that describes a built-in model: config.json of Hugging Face, or GGUF? */

@@ -384,13 +384,15 @@ static int64_t tokens_of(const weft_graph *g)
     return 0;
 }
 
-/* Products of forward and backward, 2 operations a multiply-accumulate. */
-static void count_products(const weft_graph *g, weft_train_problem *p)
+/* Products of forward and backward, 2 operations a multiply-accumulate; of attention behind a causal
+ * mask half, whether the software skips the rest or not. */
+static void count_products(const weft_graph *g, weft_train_problem *p, weft_arena *scratch)
 {
+    const bool *is_masked = weft_model_masked(g, scratch);
     double by_type[WEFT_N_DTYPES] = {0};
 
     for (int u = 0; u < g->n_nodes; u++) {
-        double flops = 2.0 * (double)weft_node_work(g, u).macs;
+        double flops = (is_masked[u] ? 1.0 : 2.0) * (double)weft_node_work(g, u).macs;
         weft_work_key k;
 
         if (g->node[u].phase == WEFT_UPDATE || flops <= 0)
@@ -435,7 +437,7 @@ static weft_status make(const reader *r, weft_train_problem **out)
         weft_arena_copy((*out)->arena, r->blocks.of_node,
                         (size_t)r->first->graph->n_nodes * sizeof *r->blocks.of_node);
     (*out)->tokens = r->is_fixed ? 0 : tokens_of(r->first->graph);
-    count_products(r->first->graph, *out);
+    count_products(r->first->graph, *out, r->a);
     add_warnings(r, *out);
     weft_train_problem_note(*out);
     return WEFT_OK;

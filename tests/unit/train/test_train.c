@@ -348,6 +348,30 @@ TEST(equal_devices_lose_nothing)
         check_design_pipeline("gpt2:xl", "cluster-32", 1);
 }
 
+/* Products of a step of one sample: of a layer 12 h^2 multiply-accumulates for each place, of the
+ * logits h v, and of attention 2 h for each pair of places, half of which a causal mask hides; each
+ * once forward and twice backward. */
+TEST(products_behind_a_causal_mask_count_half)
+{
+    static const weft_software software[] = {WEFT_SOFTWARE_GRAPH, WEFT_SOFTWARE_FLASH};
+    double s = 128, h = 64, v = 256, macs = s * (12 * h * h + h * v) + s * s * h;
+
+    for (int i = 0; i < 2; i++) {
+        weft_model_options options = {.software = software[i]};
+        weft_train_constraints constraints = plain;
+        weft_platform *f;
+        weft_train_problem *p;
+
+        constraints.batch = 1;
+        CHECK_OK(weft_platform_open("dgx-a100", &f));
+        CHECK_OK(weft_train_problem_new("gpt2:layers=1,hidden=64,heads=2,seq=128,vocab=256",
+                                        &options, f, &constraints, &p));
+        CHECK_NEAR(p->sample_flops, 2 * 3 * macs);
+        weft_train_problem_free(p);
+        weft_platform_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +393,7 @@ int main(void)
         cmocka_unit_test(limits_of_the_question_are_kept),
         cmocka_unit_test(unequal_devices_are_used_as_such),
         cmocka_unit_test(equal_devices_lose_nothing),
+        cmocka_unit_test(products_behind_a_causal_mask_count_half),
     };
 
     return RUN_TESTS(tests);
