@@ -33,19 +33,32 @@ typedef struct weft_calls {
     const int *weight_at;       /* [n_blocks + 1] */
     const int *weight;          /* block -> weights it reads, each once */
     const double *weight_bytes; /* [n_weights] */
+    const int *apart_at;        /* [n_blocks + 1] */
+    const int *apart;           /* block -> blocks that must be on another device */
     /* Edges between forward blocks; every edge goes to a higher number if is_contiguous. */
     const int *pred_at, *pred, *succ_at, *succ;
     bool is_contiguous;
-    bool is_empty;      /* some block has no device: there is no plan */
+    bool is_empty; /* some block has no device, or must be apart from itself: there is no plan */
     bool is_restricted; /* devices that the host cannot reach are left out: bounds do not hold */
 } weft_calls;
+
+/* Two tasks that must share a device, or must not: what a search assumes beyond the problem. */
+typedef struct weft_calls_rule {
+    int u, v;
+    bool is_together;
+} weft_calls_rule;
+
+typedef struct weft_calls_rules {
+    const weft_calls_rule *rule;
+    int n;
+} weft_calls_rules;
 
 /* Blocks are the groups of the problem's colocation groups. With is_contiguous, groups that a pipeline cannot
  * take apart are one block, and forward blocks are numbered in topological order. Blocks without
  * work that are never worse off beside a neighbour are part of it. No merge loses the best plan, if
- * its period is below cutoff_s (calls_model.c). Belongs to `a`. */
+ * its period is below cutoff_s (calls_model.c), among the plans that keep the rules (NULL: there are none). Belongs to `a`. */
 weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cutoff_s,
-                           weft_arena *a);
+                           const weft_calls_rules *rules, weft_arena *a);
 
 /* For each device the first that costs the same, whatever is placed on them. The host is like no
  * other. */
@@ -75,6 +88,9 @@ void weft_calls_move(weft_calls_loads *l, int block, int device);
 void weft_calls_renew(weft_calls_loads *l);
 double weft_calls_period(const weft_calls_loads *l); /* largest load */
 bool weft_calls_fits(const weft_calls_loads *l);     /* memory of every device */
+/* Places the blocks from `first` on: each in turn where it does best, again and again while that helps. False
+ * if some block found no room. */
+bool weft_calls_place_rest(weft_calls_loads *l, int first);
 
 /* Devices of tasks from devices of blocks; starts are positions. */
 void weft_calls_plan(const weft_calls *m, const int *device, weft_plan *plan);

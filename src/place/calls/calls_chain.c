@@ -102,6 +102,7 @@ typedef struct weft_chain {
     uint64_t now_hash;
     int now_size;
     double load_s, fixed_s, bytes;
+    int n_clashes;   /* pairs of blocks in the stage that must be apart */
     double *covered; /* [n_masks] weight of the ideal */
     /* result */
     double limit_s;
@@ -299,6 +300,8 @@ static double least_rest_s(const chain *x, int b)
     int k = m->n_devices, d = x->device;
     double here_s = m->time_s[b * k + d], there_s = 0;
 
+    for (int i = m->apart_at[b]; i < m->apart_at[b + 1]; i++)
+        here_s += m->apart[i] < x->n && x->place[m->apart[i]] == STAGE ? INFINITY : 0;
     for (int i = m->made_at[b]; i < m->made_at[b + 1]; i++) {
         int t = m->made[i];
 
@@ -378,6 +381,17 @@ static void take_tensors(chain *x, int b)
     }
 }
 
+/* Blocks of the stage that must not be there with b. */
+static int count_clashes(const chain *x, int b)
+{
+    const weft_calls *m = x->m;
+    int n = 0;
+
+    for (int i = m->apart_at[b]; i < m->apart_at[b + 1]; i++)
+        n += m->apart[i] < x->n && x->place[m->apart[i]] == STAGE;
+    return n;
+}
+
 static void take_block(chain *x, int b)
 {
     const weft_calls *m = x->m;
@@ -389,6 +403,7 @@ static void take_block(chain *x, int b)
         x->bytes += x->n_held[m->weight[i]]++ == 0 ? m->weight_bytes[m->weight[i]] : 0;
     for (int mask = 0; mask < x->n_masks; mask++)
         x->covered[mask] += x->weight[b * x->n_masks + mask];
+    x->n_clashes += count_clashes(x, b);
     x->place[b] = STAGE;
     x->now[b / 64] ^= (uint64_t)1 << (b % 64);
     x->now_hash ^= x->key[b];
@@ -407,6 +422,7 @@ static void drop_block(chain *x, int b)
     for (int mask = 0; mask < x->n_masks; mask++)
         x->covered[mask] -= x->weight[b * x->n_masks + mask];
     x->place[b] = OPEN;
+    x->n_clashes -= count_clashes(x, b);
     x->now[b / 64] ^= (uint64_t)1 << (b % 64);
     x->now_hash ^= x->key[b];
     x->now_size--;
@@ -444,7 +460,8 @@ static void let_in(chain *x, int b)
 
 static bool is_hopeless(const chain *x)
 {
-    return !(x->fixed_s < x->limit_s) || !weft_fits(x->bytes, x->m->problem->capacity[x->device]);
+    return !(x->fixed_s < x->limit_s) || x->n_clashes > 0 ||
+           !weft_fits(x->bytes, x->m->problem->capacity[x->device]);
 }
 
 /* Candidates of the level after `b` was taken: the rest of its level, and what it makes ready. */
@@ -606,6 +623,7 @@ static void expand(chain *x, int i)
         x->klass = c;
         x->device = x->first[c];
         x->load_s = x->fixed_s = x->bytes = 0;
+        x->n_clashes = 0;
         x->level[0] = (level){.from = 0, .at = 0, .to = x->n_candidate, .taken = -1};
         grow_stage(x);
     }
@@ -670,13 +688,14 @@ void weft_chain_members(chain *x, int n)
     }
 }
 
-weft_chain *weft_chain_new(const weft_calls *m, const double *price, weft_run *run)
+weft_chain *weft_chain_new(const weft_calls *m, const double *price, int64_t n_taken, weft_run *run)
 {
     chain *x = WEFT_NEW(run->scratch, chain, 1);
     weft_rng rng = weft_rng_seed(0);
     int n = m->n_blocks;
 
-    *x = (chain){.m = m, .run = run, .a = run->scratch, .table_size = 1024, .best = -1};
+    *x = (chain){
+        .m = m, .run = run, .a = run->scratch, .table_size = 1024, .best = -1, .n_taken = n_taken};
     find_classes(x);
     weigh(x, price);
     number_uses(x);
@@ -698,6 +717,11 @@ weft_chain *weft_chain_new(const weft_calls *m, const double *price, weft_run *r
     for (int b = 0; b < n; b++)
         x->key[b] = weft_rng_next(&rng);
     return x;
+}
+
+int64_t weft_chain_taken(const chain *x)
+{
+    return x->n_taken;
 }
 
 double weft_chain_value(const chain *x)

@@ -10,7 +10,10 @@ typedef struct weft_chain weft_chain;
 #define WEFT_CHAIN_MOST_S 1e290 /* no limit; products with prices stay finite */
 
 /* price: [n_devices], any; good ones end branches early. */
-weft_chain *weft_chain_new(const weft_calls *m, const double *price, weft_run *run);
+weft_chain *weft_chain_new(const weft_calls *m, const double *price, int64_t n_taken,
+                           weft_run *run);
+/* Blocks taken so far by all searches, n_taken of them before this one began: the steps of a run. */
+int64_t weft_chain_taken(const weft_chain *x);
 /* The blocks that stages are made of: 0 .. n - 1, forward blocks alone or all. */
 void weft_chain_members(weft_chain *x, int n);
 /* Finds the best chain below limit_s; is_linear: of prefixes of the numbering. True if there is

@@ -194,7 +194,7 @@ double weft_calls_cut_bound(const weft_calls *m, weft_arena *a)
 double weft_calls_cut_of(const weft_problem *p, bool is_contiguous, double upper_s)
 {
     weft_arena *a = weft_arena_new();
-    weft_calls *m = weft_calls_new(p, is_contiguous, upper_s, a);
+    weft_calls *m = weft_calls_new(p, is_contiguous, upper_s, NULL, a);
     double bound_s = 0;
 
     if (!m->is_restricted)

@@ -360,7 +360,7 @@ double weft_calls_anneal_stages(const weft_problem *p, weft_run *run, double bou
 {
     tempering x = {.run = run, .best_s = INFINITY};
 
-    x.m = weft_calls_new(p, true, INFINITY, run->scratch);
+    x.m = weft_calls_new(p, true, INFINITY, NULL, run->scratch);
     if (x.m->is_empty || p->n_devices > MOST_STAGES)
         return INFINITY;
     x.l = weft_calls_loads_new(x.m, run->scratch);
@@ -398,7 +398,7 @@ weft_status weft_calls_free(const weft_problem *p, weft_run *run, weft_plan *pla
         return WEFT_OK;
     weft_load_bound(&domain, run->scratch, proof);
     proof->certified = proof->bound;
-    x.m = weft_calls_new(p, false, INFINITY, run->scratch);
+    x.m = weft_calls_new(p, false, INFINITY, NULL, run->scratch);
     if (x.m->is_empty)
         return WEFT_OK;
     x.l = weft_calls_loads_new(x.m, run->scratch);

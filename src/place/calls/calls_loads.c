@@ -11,6 +11,9 @@
 
 #include <math.h>
 
+enum { MOST_ROUNDS = 100 }; /* of weft_calls_place_rest; it ends by itself, as loads fall */
+static const double ROUNDING = 1e-11; /* relative: sums of loads differ by less */
+
 weft_calls_loads weft_calls_loads_new(const weft_calls *m, weft_arena *a)
 {
     size_t n_devices = (size_t)m->n_devices;
@@ -136,4 +139,61 @@ void weft_calls_plan(const weft_calls *m, const int *device, weft_plan *plan)
         plan->device[u] = device[m->block[u]];
         plan->start_s[u] = u;
     }
+}
+
+/* The device where block b leaves the least period, on a tie the least sum of loads, then where it
+ * is, then the least number; -1 if there is room nowhere. The block is left wherever it was tried
+ * last. */
+static int best_device(weft_calls_loads *l, int b)
+{
+    const weft_calls *m = l->calls;
+    int home = l->device[b], best = -1;
+    double least_s = INFINITY, least_sum_s = INFINITY;
+
+    for (int i = -1; i < m->n_devices; i++) {
+        int d = i < 0 ? home : i;
+        double sum_s = 0, period_s;
+
+        if (d < 0 || !isfinite(m->time_s[b * m->n_devices + d]))
+            continue;
+        weft_calls_move(l, b, d);
+        if (!weft_calls_fits(l))
+            continue;
+        period_s = weft_calls_period(l);
+        for (int e = 0; e < m->n_devices; e++)
+            sum_s += l->load_s[e];
+        if (best < 0 || period_s < least_s * (1 - ROUNDING) ||
+            (period_s <= least_s && sum_s < least_sum_s * (1 - ROUNDING))) {
+            least_s = period_s;
+            least_sum_s = sum_s;
+            best = d;
+        }
+    }
+    return best;
+}
+
+static bool is_whole(const weft_calls_loads *l)
+{
+    for (int b = 0; b < l->calls->n_blocks; b++) {
+        if (l->device[b] < 0)
+            return false;
+    }
+    return weft_calls_fits(l);
+}
+
+bool weft_calls_place_rest(weft_calls_loads *l, int first)
+{
+    bool is_better = true;
+
+    for (int round = 0; is_better && round < MOST_ROUNDS; round++) {
+        is_better = false;
+        for (int b = first; b < l->calls->n_blocks; b++) {
+            int home = l->device[b], best = best_device(l, b);
+
+            is_better |= best != home;
+            weft_calls_move(l, b, best);
+        }
+    }
+    weft_calls_renew(l);
+    return is_whole(l);
 }

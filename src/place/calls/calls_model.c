@@ -8,7 +8,8 @@
  *    back. Groups on a cycle of the graph of groups (forward edges only) would need such a path
  *    unless they share a stage: each strong component is one block.
  * 3. A block g whose time is 0 wherever its neighbour h may be joins h if
- *      - its weights cannot matter (it has none, or all weights together fit every device);
+ *      - its weights cannot matter (it has none, or all weights together fit every device), and no
+ *        rule keeps it from a device;
  *      - on each accelerator, the tensors that only g and h touch cost h at least as much as all
  *        other tensors of g would cost the device of g, and cost g at least as much as those
  *        would cost the device of their other ends (tensors that h makes do not count: g is one
@@ -37,11 +38,13 @@ typedef struct maker {
     weft_arena *a, *scratch;
     bool is_contiguous, is_roomy;
     int n_groups;
-    int *group;        /* [n_tasks] */
-    weft_rows task;    /* group -> tasks */
-    int *root;         /* [n_groups] union-find */
-    double *time_s;    /* [group * n_devices + device], kept at roots */
-    bool *has_weight;  /* [n_groups] the same */
+    int *group;       /* [n_tasks] */
+    weft_rows task;   /* group -> tasks */
+    int *root;        /* [n_groups] union-find */
+    double *time_s;   /* [group * n_devices + device], kept at roots */
+    bool *has_weight; /* [n_groups] the same */
+    bool *has_rule;   /* [n_groups] the same: must be apart from another group */
+    weft_calls_rules rules;
     int *next;         /* [n_groups] ring of the groups of a block */
     int *seen, n_seen; /* [n_tensors] last count that met the tensor */
 } maker;
@@ -70,7 +73,7 @@ static double least_send_s(const weft_problem *p, int t)
     return least_s;
 }
 
-/* Colours, and tensors that are too dear to be sent. */
+/* Colours, tensors that are too dear to be sent, and tasks that are assumed to be together. */
 static void set_groups(maker *k, double cutoff_s)
 {
     const weft_problem *p = k->p;
@@ -89,6 +92,13 @@ static void set_groups(maker *k, double cutoff_s)
 
             k->root[weft_root(k->root, k->domain.group[p->reader[i]])] = g;
         }
+    }
+    for (int i = 0; i < k->rules.n; i++) {
+        const weft_calls_rule *r = &k->rules.rule[i];
+
+        if (r->is_together)
+            k->root[weft_root(k->root, k->domain.group[r->u])] =
+                weft_root(k->root, k->domain.group[r->v]);
     }
     for (int g = 0; g < n; g++) {
         if (weft_root(k->root, g) == g)
@@ -117,6 +127,16 @@ static void sum_times(maker *k, weft_calls *m)
     }
 }
 
+static void find_rules(maker *k)
+{
+    k->has_rule = WEFT_NEW(k->scratch, bool, k->n_groups);
+    for (int i = 0; i < k->rules.n; i++) {
+        if (!k->rules.rule[i].is_together)
+            k->has_rule[k->group[k->rules.rule[i].u]] = k->has_rule[k->group[k->rules.rule[i].v]] =
+                true;
+    }
+}
+
 static void find_room(maker *k)
 {
     double bytes = 0;
@@ -142,6 +162,7 @@ static void join(maker *k, int g, int h)
     for (int d = 0; d < n_devices; d++)
         k->time_s[h * n_devices + d] += k->time_s[g * n_devices + d];
     k->has_weight[h] |= k->has_weight[g];
+    k->has_rule[h] |= k->has_rule[g];
     k->next[g] = k->next[h];
     k->next[h] = next;
 }
@@ -298,7 +319,7 @@ static bool is_idle(const maker *k, int g, int h)
 {
     int n_devices = k->p->n_devices;
 
-    if (k->has_weight[g] && !k->is_roomy)
+    if (k->has_rule[g] || (k->has_weight[g] && !k->is_roomy))
         return false;
     for (int d = 0; d < n_devices; d++) {
         if (isfinite(k->time_s[h * n_devices + d]) && k->time_s[g * n_devices + d] != 0)
@@ -461,6 +482,22 @@ static void set_blocks(maker *k, weft_calls *m)
     link_blocks(k, m, k->a);
 }
 
+static void set_apart(maker *k, weft_calls *m)
+{
+    pairs x = {weft_arena_array(k->scratch, 2 * (size_t)k->rules.n, sizeof(weft_pair)), 0};
+
+    for (int i = 0; i < k->rules.n; i++) {
+        int b = m->block[k->rules.rule[i].u], c = m->block[k->rules.rule[i].v];
+
+        if (k->rules.rule[i].is_together)
+            continue;
+        m->is_empty |= b == c;
+        add_pair(&x, b, c);
+        add_pair(&x, c, b);
+    }
+    index_pairs(&x, m->n_blocks, k->a, &m->apart_at, &m->apart);
+}
+
 /* --- what blocks cost ------------------------------------------------------------------------ */
 
 static void set_times(maker *k, weft_calls *m)
@@ -564,7 +601,7 @@ static void set_weights(maker *k, weft_calls *m)
 }
 
 weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cutoff_s,
-                           weft_arena *a)
+                           const weft_calls_rules *rules, weft_arena *a)
 {
     weft_arena *scratch = weft_arena_new();
     weft_calls *m = WEFT_NEW(a, weft_calls, 1);
@@ -572,7 +609,8 @@ weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cut
                .domain = weft_domain_new(p, scratch),
                .a = a,
                .scratch = scratch,
-               .is_contiguous = is_contiguous};
+               .is_contiguous = is_contiguous,
+               .rules = rules != NULL ? *rules : (weft_calls_rules){0}};
 
     m->problem = p;
     m->n_devices = p->n_devices;
@@ -585,10 +623,12 @@ weft_calls *weft_calls_new(const weft_problem *p, bool is_contiguous, double cut
     k.task = weft_rows_by(k.group, k.p->n_tasks, k.n_groups, k.scratch);
     sum_times(&k, m);
     find_room(&k);
+    find_rules(&k);
     if (is_contiguous)
         join_components(&k);
     join_idle(&k);
     set_blocks(&k, m);
+    set_apart(&k, m);
     set_times(&k, m);
     set_tensors(&k, m);
     set_weights(&k, m);

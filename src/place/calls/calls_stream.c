@@ -10,27 +10,39 @@
  *    limit is the value at hand. A search that finds nothing proves that no pipeline is below its
  *    limit; one that finds something has found the least.
  * 4. Blocks of backward tasks alone (they share a device with no forward task) may be anywhere: the
- *    pipeline of step 3 is least without what they exchange among themselves, a lower bound. They
- *    are placed by descent. If the value stays above the bound and they are few, step 3 is repeated
- *    with them as members of the sets, without predecessors; then it is exact.
- *
+ *    chain of step 3 is least without what they exchange among themselves, and if each stage counts them
+ *    where they cost it least: a lower bound. They are placed by descent. If the value stays above the
+ *    bound, branches follow: such a block shares the device of a neighbour, or it does not.
+ *    Both are searched as in step 3, those of least bound first (calls_branch.c chooses). A block that is
+ *    kept from all its neighbours is left; if such blocks are few, they become members of
+ *    the sets, without predecessors, and the search is exact again.
  * 5. With a limit of time, a pipeline that is not proved is annealed (calls_free.c) until it ends.
  *
- * Guarantee: the least period of all pipelines, if the searches end within the run's limits and
- * value and bound meet in step 4; else the last limit that was refuted is the bound. */
+ * Guarantee: the least period of all pipelines, if the searches end within the run's limits and no
+ * branch is left open in step 4; else the least bound of the open branches. Step 4 ends: each branch
+ * decides about one more pair of blocks. */
 #include "calls_stream.h"
-
+#include "calls_branch.h"
 #include "calls_chain.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    MOST_LOOSE = 12,   /* backward blocks that are tried as members */
-    MOST_ROUNDS = 100, /* of step 4; it ends by itself, as loads fall */
+    MOST_LOOSE = 12,    /* backward blocks that are tried as members */
+    MOST_BRANCHES = 400 /* without a limit of time */
 };
 static const double LIMIT_GROWTH = 1.05;
-static const double ROUNDING = 1e-11; /* relative: sums of loads differ by less */
+static const double ROUNDING = 1e-11;   /* relative: sums of loads differ by less */
+static const double BRANCH_SHARE = 0.7; /* of the time: then branching ends */
+
+/* One assumption more than its parent has. */
+typedef struct branch {
+    double bound_s; /* INFINITY: closed */
+    int parent;     /* -1: the root, which assumes nothing */
+    bool is_stuck;  /* open for good: its bound stands */
+    weft_calls_rule rule;
+} branch;
 
 /* A search and what is known so far. */
 typedef struct pursuit {
@@ -39,93 +51,39 @@ typedef struct pursuit {
     const double *price;
     weft_calls *m;
     weft_chain *chain;
+    int64_t n_taken;    /* blocks that earlier chains took */
     int n;              /* members */
     int *device;        /* [n_tasks] the best so far */
     double value_s;     /* INFINITY: none yet */
     double bound_s;     /* of all pipelines */
     const char *method; /* where the bound comes from */
+    WEFT_VEC(branch) branches;
 } pursuit;
-
-/* --- step 4: backward blocks ----------------------------------------------------------------- */
-
-/* The device where block b leaves the least period, on a tie the least sum of loads, then where it
- * is, then the least number; -1 if there is room nowhere. The block is left wherever it was tried
- * last. */
-static int best_device(weft_calls_loads *l, int b)
-{
-    const weft_calls *m = l->calls;
-    int home = l->device[b], best = -1;
-    double least_s = INFINITY, least_sum_s = INFINITY;
-
-    for (int i = -1; i < m->n_devices; i++) {
-        int d = i < 0 ? home : i;
-        double sum_s = 0, period_s;
-
-        if (d < 0 || !isfinite(m->time_s[b * m->n_devices + d]))
-            continue;
-        weft_calls_move(l, b, d);
-        if (!weft_calls_fits(l))
-            continue;
-        period_s = weft_calls_period(l);
-        for (int e = 0; e < m->n_devices; e++)
-            sum_s += l->load_s[e];
-        if (best < 0 || period_s < least_s * (1 - ROUNDING) ||
-            (period_s <= least_s && sum_s < least_sum_s * (1 - ROUNDING))) {
-            least_s = period_s;
-            least_sum_s = sum_s;
-            best = d;
-        }
-    }
-    return best;
-}
-
-/* Places the blocks that are no members: each in turn where it does best, again and again while
- * that helps. */
-static void place_rest(weft_calls_loads *l, int n_members)
-{
-    bool is_better = true;
-
-    for (int round = 0; is_better && round < MOST_ROUNDS; round++) {
-        is_better = false;
-        for (int b = n_members; b < l->calls->n_blocks; b++) {
-            int home = l->device[b], best = best_device(l, b);
-
-            is_better |= best != home;
-            weft_calls_move(l, b, best);
-        }
-    }
-}
-
-static bool is_whole(const weft_calls_loads *l)
-{
-    for (int b = 0; b < l->calls->n_blocks; b++) {
-        if (l->device[b] < 0)
-            return false;
-    }
-    return weft_calls_fits(l);
-}
 
 /* --- step 3 ---------------------------------------------------------------------------------- */
 
-/* Takes over the chain found if it is better than what is known. */
-static void take_chain(pursuit *x)
+static void take_plan(pursuit *x, const weft_calls_loads *l)
 {
-    weft_arena *a = x->run->scratch;
-    size_t mark = weft_arena_mark(a);
-    weft_calls_loads l = weft_calls_loads_new(x->m, a);
-    int *device = WEFT_NEW(a, int, x->m->n_blocks);
+    if (!(weft_calls_period(l) < x->value_s))
+        return;
+    x->value_s = weft_calls_period(l);
+    for (int u = 0; u < x->p->n_tasks; u++)
+        x->device[u] = l->device[x->m->block[u]];
+}
+
+/* The chain found with all other blocks where they do best; taken over if it is better than what is
+ * known. */
+static weft_calls_loads take_chain(pursuit *x)
+{
+    weft_calls_loads l = weft_calls_loads_new(x->m, x->run->scratch);
+    int *device = WEFT_NEW(x->run->scratch, int, x->m->n_blocks);
 
     weft_chain_read(x->chain, device);
     for (int b = 0; b < x->n; b++)
         weft_calls_move(&l, b, device[b]);
-    place_rest(&l, x->n);
-    weft_calls_renew(&l);
-    if (is_whole(&l) && weft_calls_period(&l) < x->value_s) {
-        x->value_s = weft_calls_period(&l);
-        for (int u = 0; u < x->p->n_tasks; u++)
-            x->device[u] = l.device[x->m->block[u]];
-    }
-    weft_arena_rewind(a, mark);
+    if (weft_calls_place_rest(&l, x->n))
+        take_plan(x, &l);
+    return l;
 }
 
 /* Pipelines below the value at hand are not below bound_s. */
@@ -149,13 +107,24 @@ static void set_members(pursuit *x, int n)
     weft_chain_members(x->chain, n);
 }
 
+static void tell(const pursuit *x)
+{
+    if (x->run->progress != NULL)
+        x->run->progress(x->run->context, x->value_s, x->bound_s);
+}
+
+static double most_of(const pursuit *x)
+{
+    return x->value_s < INFINITY ? x->value_s * (1 - ROUNDING) : WEFT_CHAIN_MOST_S;
+}
+
 static void climb(pursuit *x)
 {
     double limit_s = x->bound_s * (1 + ROUNDING), growth = LIMIT_GROWTH;
     bool is_last = false;
 
     while (!is_last && !is_closed(x) && !weft_chain_is_over(x->chain)) {
-        double most_s = x->value_s < INFINITY ? x->value_s * (1 - ROUNDING) : WEFT_CHAIN_MOST_S;
+        double most_s = most_of(x);
         bool is_found;
 
         limit_s = limit_s > 0 && limit_s * growth < most_s ? limit_s * growth : most_s;
@@ -169,10 +138,112 @@ static void climb(pursuit *x)
                                   : limit_s,
                         "ideals");
         if (is_found)
-            take_chain(x);
-        if (x->run->progress != NULL)
-            x->run->progress(x->run->context, x->value_s, x->bound_s);
+            (void)take_chain(x);
+        tell(x);
     }
+}
+
+/* --- step 4 ---------------------------------------------------------------------------------- */
+
+static weft_calls_rules rules_of(const pursuit *x, int i)
+{
+    WEFT_VEC(weft_calls_rule) list = {0};
+
+    for (; x->branches.at[i].parent >= 0; i = x->branches.at[i].parent)
+        WEFT_PUSH(x->run->scratch, list, x->branches.at[i].rule);
+    return (weft_calls_rules){list.at, list.n};
+}
+
+/* The chain that is now at hand under the assumptions of b; true: `next` says on what to branch. */
+static bool pursue_branch(pursuit *x, branch *b, weft_calls_rule *next)
+{
+    bool is_found = weft_chain_search(x->chain, most_of(x), false);
+    weft_calls_loads l;
+
+    if (weft_chain_is_proof(x->chain))
+        b->bound_s = is_found ? fmax(b->bound_s, weft_chain_value(x->chain)) : INFINITY;
+    b->is_stuck = weft_chain_is_over(x->chain);
+    if (!is_found)
+        return false;
+    l = take_chain(x);
+    return !b->is_stuck && b->bound_s < most_of(x) && x->n < x->m->n_blocks &&
+           weft_calls_next_rule(&l, x->n, next);
+}
+
+/* Searches branch i; true: it goes on with both answers to *next. */
+static bool visit(pursuit *x, int i, weft_calls_rule *next)
+{
+    branch b = x->branches.at[i];
+    weft_calls_rules rules = rules_of(x, i);
+    bool has_next = false;
+
+    x->m = weft_calls_new(x->p, true, x->value_s, &rules, x->run->scratch);
+    if (x->m->is_empty) {
+        b.bound_s = x->m->is_restricted ? b.bound_s : INFINITY;
+        b.is_stuck = true;
+    } else {
+        x->chain = weft_chain_new(x->m, x->price, x->n_taken, x->run);
+        set_members(x, x->m->n_forward);
+        has_next = pursue_branch(x, &b, next);
+        if (!has_next && !b.is_stuck && b.bound_s < most_of(x) && x->n < x->m->n_blocks &&
+            x->m->n_blocks - x->n <= MOST_LOOSE) {
+            set_members(x, x->m->n_blocks);
+            (void)pursue_branch(x, &b, next);
+        }
+        b.is_stuck |= !has_next;
+        x->n_taken = weft_chain_taken(x->chain);
+    }
+    x->branches.at[i] = b;
+    return has_next;
+}
+
+/* The open branch of least bound, or -1; raises the bound. */
+static int least_branch(pursuit *x)
+{
+    double least_s = INFINITY;
+    int best = -1;
+
+    for (int i = 0; i < x->branches.n; i++)
+        least_s = fmin(least_s, x->branches.at[i].bound_s);
+    for (int i = 0; i < x->branches.n && best < 0; i++) {
+        if (x->branches.at[i].bound_s == least_s && !x->branches.at[i].is_stuck)
+            best = i;
+    }
+    raise_bound(x, fmin(least_s, x->value_s), "ideals");
+    return least_s < most_of(x) ? best : -1;
+}
+
+static bool may_branch(const pursuit *x)
+{
+    const weft_run *run = x->run;
+
+    if (is_closed(x) || weft_run_is_over(run) || (run->steps > 0 && x->n_taken >= run->steps))
+        return false;
+    return run->limit_s < INFINITY ? weft_run_left_s(run) > (1 - BRANCH_SHARE) * run->limit_s
+                                   : x->branches.n < MOST_BRANCHES;
+}
+
+static void branch_out(pursuit *x)
+{
+    int i = 0;
+
+    WEFT_PUSH(x->run->scratch, x->branches, ((branch){.bound_s = x->bound_s, .parent = -1}));
+    while (may_branch(x) && (i = least_branch(x)) >= 0) {
+        size_t mark = weft_arena_mark(x->run->scratch);
+        weft_calls_rule next;
+        bool has_next = visit(x, i, &next);
+
+        weft_arena_rewind(x->run->scratch, mark);
+        for (int side = 0; side < 2 && has_next; side++) {
+            next.is_together = side == 0;
+            WEFT_PUSH(x->run->scratch, x->branches,
+                      ((branch){x->branches.at[i].bound_s, i, false, next}));
+        }
+        if (has_next)
+            x->branches.at[i].bound_s = INFINITY; /* its branches stand for it */
+        tell(x);
+    }
+    (void)least_branch(x);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -180,7 +251,7 @@ static void climb(pursuit *x)
 /* The blocks for plans below the value at hand. False if there is nothing to search. */
 static bool set_blocks(pursuit *x)
 {
-    x->m = weft_calls_new(x->p, true, x->value_s, x->run->scratch);
+    x->m = weft_calls_new(x->p, true, x->value_s, NULL, x->run->scratch);
     if (x->m->is_empty) { /* what must share a device cannot */
         if (!x->m->is_restricted)
             raise_bound(x, x->value_s, "cut");
@@ -188,25 +259,9 @@ static bool set_blocks(pursuit *x)
     }
     if (!x->m->is_restricted && !weft_run_is_over(x->run))
         raise_bound(x, weft_calls_cut_bound(x->m, x->run->scratch), "cut");
-    x->chain = weft_chain_new(x->m, x->price, x->run);
+    x->chain = weft_chain_new(x->m, x->price, 0, x->run);
     set_members(x, x->m->n_forward);
     return true;
-}
-
-static void pursue(pursuit *x)
-{
-    if (!set_blocks(x))
-        return;
-    if (weft_chain_search(x->chain, WEFT_CHAIN_MOST_S, true))
-        take_chain(x);
-    if ((x->value_s < INFINITY && weft_run_is_over(x->run)) || !set_blocks(x))
-        return;
-    climb(x);
-    if (is_closed(x) || weft_chain_is_over(x->chain) || x->n == x->m->n_blocks ||
-        x->m->n_blocks - x->n > MOST_LOOSE)
-        return;
-    set_members(x, x->m->n_blocks);
-    climb(x);
 }
 
 /* Is there time, and nothing asked for that annealing does not know? */
@@ -229,6 +284,21 @@ static void anneal_on(pursuit *x)
     memcpy(x->device, device, bytes);
 }
 
+static void pursue(pursuit *x)
+{
+    if (!set_blocks(x))
+        return;
+    if (weft_chain_search(x->chain, WEFT_CHAIN_MOST_S, true))
+        (void)take_chain(x);
+    if ((x->value_s < INFINITY && weft_run_is_over(x->run)) || !set_blocks(x))
+        return;
+    climb(x);
+    if (is_closed(x) || weft_chain_is_over(x->chain) || x->n == x->m->n_blocks)
+        return;
+    x->n_taken = weft_chain_taken(x->chain);
+    branch_out(x);
+}
+
 weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_plan *plan,
                                   weft_proof *proof)
 {
@@ -245,7 +315,7 @@ weft_status weft_calls_contiguous(const weft_problem *p, weft_run *run, weft_pla
     pursue(&x);
     if (x.value_s < INFINITY && !is_closed(&x) && may_anneal(p, run))
         anneal_on(&x);
-    run->is_exhausted = !weft_run_is_over(run) && (x.chain == NULL || !weft_chain_is_over(x.chain));
+    run->is_exhausted = !weft_run_is_over(run) && (run->steps == 0 || x.n_taken < run->steps);
     if (x.value_s < INFINITY)
         proof->outcome = WEFT_BOUNDED; /* the driver compares value and bound */
     else if (!(x.bound_s < INFINITY))
