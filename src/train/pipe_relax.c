@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pipe_relax.c: one lower bound for all plans of a family, whatever their schedule (gpipe, 1f1b,
- * eager), hops and layout, on a chain.
+ * eager), hops and layout.
  *
  * Suffixes as in pipe_search.c, but without hops, and stages cost what they cost at best:
  *   bound[node][I] = min over moves and J > I of max(m l(I, J), l(I, J) + bound[next][J]),
@@ -14,7 +14,7 @@
  * them fall with J: with c > 0 units taken off the front of a suffix, each of its stages, or none of
  * it, is still there. So, with the first J at which m l >= l + bound[next], longer stages are not
  * better than it, and shorter ones need a look only while bound[next][J] is below the best. That J
- * falls with I, so it is found by one walk for each move of a node.
+ * falls with I, so in a chain it is found by one walk for each move of a node.
  * The first stage is followed by its sum of gradients and its update: the least of all layouts (with
  * sums that overlap computation only the update).
  *
@@ -41,12 +41,13 @@ typedef struct stage_time {
     int64_t most[WEFT_N_RECOMPUTES];
 } stage_time;
 
-/* Of every inner cut the stages that are possible, by their outer cuts. */
+/* Of every inner cut the stages that are possible, by their outer cuts: outer_of. In a chain the
+ * first that is not possible ends those of its inner cut. */
 typedef struct stage_list {
     const struct stage_list *next; /* of the same table */
     int n_blocks;
     int64_t m;
-    int *at; /* [n_cuts] first place; outer = inner + 1 + place - at[inner] */
+    int *at; /* [n_cuts] first place */
     stage_time *time;
 } stage_list;
 
@@ -81,6 +82,18 @@ bool weft_pipe_is_relaxable(weft_schedule schedule)
 }
 
 /* --- stages ---------------------------------------------------------------------------------- */
+
+/* Places behind the first of an inner cut at which stages may stand. */
+static inline int n_outer(const weft_pipe_costs *c, int inner)
+{
+    return c->outer == NULL ? c->p->blocks.n_cuts - 1 - inner
+                            : c->outer_at[inner + 1] - c->outer_at[inner];
+}
+
+static inline int outer_of(const weft_pipe_costs *c, int inner, int place)
+{
+    return c->outer == NULL ? inner + 1 + place : c->outer[c->outer_at[inner] + place];
+}
 
 static double at_flight(weft_pipe_relaxer *r, const weft_pipe_group *g, weft_pipe_range *range,
                         double most_s)
@@ -141,10 +154,10 @@ typedef WEFT_VEC(stage_time) stage_times;
 static const stage_list *fill_list(weft_pipe_relaxer *r, const weft_pipe_group *g, int64_t m,
                                    int most_stages)
 {
-    int n_cuts = r->best->costs->p->blocks.n_cuts;
+    const weft_pipe_costs *c = r->best->costs;
+    int n_cuts = c->p->blocks.n_cuts;
     stage_list *list = new_list(r, r->kept);
-    int64_t most = weft_pipe_relaxed_flight(r->best->costs->p, most_stages, m),
-            before = r->best->costs->n_tried;
+    int64_t most = weft_pipe_relaxed_flight(c->p, most_stages, m), before = c->n_tried;
     double most_s = weft_pipe_target_s(r->best) / (double)m;
     stage_times times = {0};
 
@@ -152,8 +165,10 @@ static const stage_list *fill_list(weft_pipe_relaxer *r, const weft_pipe_group *
         stage_time time;
 
         list->at[inner] = times.n;
-        for (int outer = inner + 1; outer < n_cuts; outer++) {
-            if (!time_stage(r, g, (weft_pipe_range){inner, outer, 1}, most, most_s, &time))
+        for (int i = 0; i < n_outer(c, inner); i++) {
+            weft_pipe_range range = {inner, outer_of(c, inner, i), 1};
+
+            if (!time_stage(r, g, range, most, most_s, &time) && c->outer == NULL)
                 break;
             WEFT_PUSH(r->kept, times, time);
         }
@@ -161,7 +176,7 @@ static const stage_list *fill_list(weft_pipe_relaxer *r, const weft_pipe_group *
     list->at[n_cuts - 1] = times.n;
     list->time = times.at;
     r->n_kept += times.n;
-    (void)weft_pipe_spend(r->best, r->best->costs->n_tried - before);
+    (void)weft_pipe_spend(r->best, c->n_tried - before);
     return list;
 }
 
@@ -207,9 +222,9 @@ static void make_room(weft_pipe_relaxer *r)
     r->n_kept = 0;
 }
 
-static inline double look(const stage_list *x, int inner, int outer, int64_t in_flight)
+static inline double look(const stage_list *x, int inner, int place, int64_t in_flight)
 {
-    int i = x->at[inner] + outer - inner - 1;
+    int i = x->at[inner] + place;
 
     if (i >= x->at[inner + 1])
         return INFINITY;
@@ -231,24 +246,24 @@ typedef struct mixture {
 } mixture;
 
 /* The least seconds at which the class of a part takes share x or more. */
-static double take_s(const mixture *k, int part, int x, int inner, int outer, int64_t in_flight)
+static double take_s(const mixture *k, int part, int x, int inner, int place, int64_t in_flight)
 {
     double least = INFINITY;
 
     for (; x < k->n_shares; x++)
         if (k->list[part][x] != NULL)
-            least = fmin(least, look(k->list[part][x], inner, outer, in_flight));
+            least = fmin(least, look(k->list[part][x], inner, place, in_flight));
     return least;
 }
 
 /* Shares rise part by part, the cheapest first, until the microbatch is taken. */
-static double mixed_s(const mixture *k, int inner, int outer, int64_t in_flight)
+static double mixed_s(const mixture *k, int inner, int place, int64_t in_flight)
 {
     int at[WEFT_MAX_PARTS] = {0};
     double samples = 0, t = 0;
 
     for (int i = 0; i < k->g->n_parts; i++) {
-        t = fmax(t, take_s(k, i, 0, inner, outer, in_flight));
+        t = fmax(t, take_s(k, i, 0, inner, place, in_flight));
         samples += (double)k->share[0] * k->g->count[i];
     }
     while (samples < k->samples && t < INFINITY) {
@@ -256,7 +271,7 @@ static double mixed_s(const mixture *k, int inner, int outer, int64_t in_flight)
         int part = 0;
 
         for (int i = 0; i < k->g->n_parts; i++) {
-            double s = at[i] + 1 < k->n_shares ? take_s(k, i, at[i] + 1, inner, outer, in_flight)
+            double s = at[i] + 1 < k->n_shares ? take_s(k, i, at[i] + 1, inner, place, in_flight)
                                                : INFINITY;
 
             if (s < least) {
@@ -273,31 +288,33 @@ static double mixed_s(const mixture *k, int inner, int outer, int64_t in_flight)
 }
 
 /* The most of any class, all with the same share. */
-static double equal_s(const mixture *k, int inner, int outer, int64_t in_flight)
+static double equal_s(const mixture *k, int inner, int place, int64_t in_flight)
 {
     double most = 0;
 
     for (int i = 0; i < k->g->n_parts; i++)
-        most = fmax(most, look(k->list[i][0], inner, outer, in_flight));
+        most = fmax(most, look(k->list[i][0], inner, place, in_flight));
     return most;
 }
 
 static const stage_list *mix_list(weft_pipe_relaxer *r, const weft_pipe_family *f, const mixture *k,
                                   int64_t in_flight, weft_arena *scratch)
 {
-    int n_cuts = r->best->costs->p->blocks.n_cuts;
+    const weft_pipe_costs *c = r->best->costs;
+    int n_cuts = c->p->blocks.n_cuts;
     stage_list *list = new_list(r, scratch);
     double most_s = weft_pipe_target_s(r->best) / (double)f->n_microbatches;
     stage_times times = {0};
 
     for (int inner = 0; inner + 1 < n_cuts; inner++) {
         list->at[inner] = times.n;
-        for (int outer = inner + 1; outer < n_cuts; outer++) {
-            double s = f->replicas > 0 ? equal_s(k, inner, outer, in_flight)
-                                       : mixed_s(k, inner, outer, in_flight);
+        for (int i = 0; i < n_outer(c, inner); i++) {
+            double s =
+                f->replicas > 0 ? equal_s(k, inner, i, in_flight) : mixed_s(k, inner, i, in_flight);
 
-            if (!(s < most_s))
+            if (!(s < most_s) && c->outer == NULL)
                 break;
+            s = s < most_s ? s : INFINITY;
             WEFT_PUSH(scratch, times,
                       ((stage_time){
                           {s,         INFINITY, INFINITY},
@@ -361,7 +378,33 @@ static int64_t flight_of(const relaxing *x, int node)
                                                  x->f->n_microbatches);
 }
 
-/* Takes the stages of a move in front of the suffixes of its next node into account. */
+/* Takes the stages of a move in front of the suffixes of its next node into account: of a graph
+ * all. */
+static void take_all(relaxing *x, int node, int move)
+{
+    const weft_pipe_costs *c = x->r->best->costs;
+    const stage_list *list = x->group[x->nodes->move[move].group];
+    const double *rest = row_of(x, x->nodes->move[move].next);
+    double *to = row_of(x, node);
+    int64_t in_flight = flight_of(x, node);
+
+    for (int inner = x->n_cuts - 2; inner >= 0; inner--) {
+        double best = to[inner];
+
+        for (int i = 0; i < n_outer(c, inner); i++) {
+            double rest_s = rest[outer_of(c, inner, i)], l;
+
+            if (!(rest_s < best))
+                continue;
+            l = look(list, inner, i, in_flight);
+            best = fmin(best, fmax(x->m * l, l + rest_s));
+        }
+        x->r->n_looks += n_outer(c, inner);
+        to[inner] = best;
+    }
+}
+
+/* The same of a chain. */
 static void take_move(relaxing *x, int node, int move)
 {
     const stage_list *list = x->group[x->nodes->move[move].group];
@@ -374,13 +417,13 @@ static void take_move(relaxing *x, int node, int move)
         double best = fmin(to[inner], rest[inner]), l;
 
         while (k - 1 > inner) {
-            l = look(list, inner, k - 1, in_flight);
+            l = look(list, inner, k - 2 - inner, in_flight);
             if (!(x->m * l >= l + rest[k - 1]))
                 break;
             k--;
         }
         for (int outer = k; outer > inner && rest[outer] < best; outer--) {
-            l = look(list, inner, outer, in_flight);
+            l = look(list, inner, outer - inner - 1, in_flight);
             best = fmin(best, fmax(x->m * l, l + rest[outer]));
             x->r->n_looks++;
         }
@@ -393,6 +436,7 @@ static void take_move(relaxing *x, int node, int move)
 static bool fill(relaxing *x)
 {
     size_t n = (size_t)x->nodes->n_nodes * (size_t)x->n_cuts;
+    bool is_chain = x->r->best->costs->outer == NULL;
 
     for (size_t i = 0; i < n; i++)
         x->bound_s[i] = INFINITY;
@@ -400,7 +444,7 @@ static bool fill(relaxing *x)
     for (int node = 1; node < x->nodes->n_nodes; node++) {
         row_of(x, node)[x->n_cuts - 1] = 0; /* all left out */
         for (int t = x->nodes->move_at[node]; t < x->nodes->move_at[node + 1]; t++)
-            take_move(x, node, t);
+            (is_chain ? take_move : take_all)(x, node, t);
         if (weft_pipe_spend(x->r->best, 1 + x->r->n_looks / STEP))
             return false;
         x->r->n_looks %= STEP;
@@ -436,6 +480,7 @@ static double tail_s(const relaxing *x, int root, int move, int outer)
 /* The pipelines of a root, or with stages of it left out. */
 static double root_s(const relaxing *x, int root, double most_s)
 {
+    const weft_pipe_costs *c = x->r->best->costs;
     int64_t in_flight = flight_of(x, root);
     double best = most_s;
 
@@ -443,9 +488,14 @@ static double root_s(const relaxing *x, int root, double most_s)
         const stage_list *list = x->group[x->nodes->move[t].group];
         const double *rest = row_of(x, x->nodes->move[t].next);
 
-        for (int outer = x->n_cuts - 1; outer > 0 && rest[outer] < best; outer--) {
-            double l = look(list, 0, outer, in_flight), s = fmax(x->m * l, l + rest[outer]);
+        for (int i = n_outer(c, 0) - 1; i >= 0; i--) {
+            int outer = outer_of(c, 0, i);
+            double l, s;
 
+            if (!(rest[outer] < best))
+                continue;
+            l = look(list, 0, i, in_flight);
+            s = fmax(x->m * l, l + rest[outer]);
             if (s < best)
                 best = fmin(best, s + tail_s(x, root, t, outer));
             x->r->n_looks++;
@@ -457,6 +507,7 @@ static double root_s(const relaxing *x, int root, double most_s)
 /* The groups of the stages of a pipeline that has the bound; false: stages are left out of it. */
 static bool trace(const relaxing *x, int root, weft_pipe_sequence *out)
 {
+    const weft_pipe_costs *c = x->r->best->costs;
     int node = root, cut = 0;
 
     out->n = x->nodes->n_stages[root];
@@ -466,8 +517,9 @@ static bool trace(const relaxing *x, int root, weft_pipe_sequence *out)
         int next = 0, to = 0;
 
         for (int t = x->nodes->move_at[node]; t < x->nodes->move_at[node + 1]; t++)
-            for (int k = cut + 1; k < x->n_cuts; k++) {
-                double l = look(x->group[x->nodes->move[t].group], cut, k, in_flight);
+            for (int place = 0; place < n_outer(c, cut); place++) {
+                int k = outer_of(c, cut, place);
+                double l = look(x->group[x->nodes->move[t].group], cut, place, in_flight);
                 double s = fmax(x->m * l, l + row_of(x, x->nodes->move[t].next)[k]);
 
                 if (s < best) {

@@ -33,7 +33,7 @@ static inline int64_t weft_pipe_relaxed_flight(const weft_train_problem *p, int 
 }
 
 /* No plan of the family takes less under these schedules; INFINITY: none is below the target. 0:
- * not known, the family has too many nodes, or time is up. Of a chain only. list:
+ * not known, the family has too many nodes, or time is up. list:
  * [WEFT_PIPE_N_SEQUENCES] the sequences with the least bounds, of uniform families. */
 double weft_pipe_relaxed_s(weft_pipe_relaxer *r, const weft_pipe_family *f,
                            weft_pipe_sequence *list, weft_arena *scratch);

@@ -460,7 +460,7 @@ static void forget(searcher *s, int64_t most_steps)
 /* Are families relaxed? */
 static bool is_relaxed(const searcher *s)
 {
-    return s->best.costs->p->blocks.is_chain && s->best.costs->n_classes > 1;
+    return s->best.costs->n_classes > 1;
 }
 
 /* Plans of one stage, with at most so many steps. */
