@@ -681,7 +681,7 @@ TEST(the_hash_sees_every_change)
 
 TEST(all_presets_load)
 {
-    CHECK_INT(weft_preset_count(), 29);
+    CHECK_INT(weft_preset_count(), 30);
     for (int i = 0; i < weft_preset_count(); i++) {
         const weft_preset *s = weft_preset_at(i);
         weft_platform *p = opened(s->name);
