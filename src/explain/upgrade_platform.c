@@ -208,6 +208,8 @@ static bool is_of_group(const char *name, size_t n, const char *group)
 
     if (n < length || strncmp(name, group, length) != 0)
         return false;
+    if (name[length] == '-')
+        length++; /* weft_copy_name */
     for (size_t i = length; i < n; i++)
         if (!isdigit((unsigned char)name[i]))
             return false;
@@ -222,16 +224,17 @@ static const char *renamed(const renaming *r, const weft_doc *d, weft_arena *a)
     if (d == NULL || d->kind != WEFT_DOC_TEXT)
         return NULL;
     if (r->group == NULL && !r->is_prefix)
-        return strcmp(d->text, r->from) == 0 ? r->to : NULL;
+        return weft_is_copy_name(r->from, d->text) ? r->to : NULL;
     dot = strchr(d->text, '.');
     if (dot == NULL)
         return NULL;
     if (r->is_prefix)
-        return (size_t)(dot - d->text) == strlen(r->from) &&
-                       strncmp(d->text, r->from, strlen(r->from)) == 0
+        return weft_is_copy_name(r->from,
+                                 weft_arena_print(a, "%.*s", (int)(dot - d->text), d->text))
                    ? weft_arena_print(a, "%s%s", r->to, dot)
                    : NULL;
-    return is_of_group(d->text, (size_t)(dot - d->text), r->group) && strcmp(dot + 1, r->from) == 0
+    return is_of_group(d->text, (size_t)(dot - d->text), r->group) &&
+                   weft_is_copy_name(r->from, dot + 1)
                ? weft_arena_print(a, "%.*s.%s", (int)(dot - d->text), d->text, r->to)
                : NULL;
 }
@@ -383,8 +386,8 @@ static void add_device(weft_upgrade_list *l, place at)
     renaming inside = {0}, outside;
 
     if (n > 0) {
-        inside.from = weft_arena_print(a, "%s%d", name, n - 1);
-        inside.to = weft_arena_print(a, "%s%d", name, n);
+        inside.from = weft_copy_name(a, name, n - 1);
+        inside.to = weft_copy_name(a, name, n);
         weft_doc_set(a, entry, "count", weft_doc_new_int(a, n + 1));
         edit = weft_arena_print(a, "count %d -> %d", n, n + 1);
     } else {
@@ -413,8 +416,8 @@ static void add_group(weft_upgrade_list *l, int group)
     const char *name = weft_doc_text_or_none(scope, "name");
     const weft_doc *devices = weft_doc_get(scope, "devices");
     int n = count_of(scope), n_devices = 0;
-    renaming r = {.from = weft_arena_print(a, "%s%d", name, n - 1),
-                  .to = weft_arena_print(a, "%s%d", name, n),
+    renaming r = {.from = weft_copy_name(a, name, n - 1),
+                  .to = weft_copy_name(a, name, n),
                   .is_prefix = true};
 
     for (int i = 0; devices != NULL && i < devices->n; i++)

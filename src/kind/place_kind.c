@@ -162,22 +162,42 @@ static const int *tasks_of(const weft_plan_file *f, const weft_problem *p, weft_
     return task_of;
 }
 
-/* Decisions of one variant. */
-static void read_variant(const weft_plan_file *f, int variant, const weft_map *devices,
-                         const int *task_of, weft_wrongs *w, weft_plan *plan)
+typedef struct deciding {
+    const weft_plan_file *file;
+    const weft_problem *p;
+    const weft_map *devices; /* by name */
+    const int *task_of;
+    weft_wrongs *w;
+} deciding;
+
+/* -1: none. */
+static int device_called(const deciding *k, const char *name)
 {
-    size_t n_tasks = (size_t)plan->n_tasks;
+    int d = weft_map_get(k->devices, name, strlen(name));
+
+    for (int e = 0; e < k->p->n_devices && d < 0; e++)
+        if (weft_is_copy_name(k->p->device_name[e], name))
+            return e;
+    return d;
+}
+
+/* Decisions of one variant. */
+static void read_variant(const deciding *k, int variant, weft_plan *plan)
+{
+    const weft_plan_file *f = k->file;
+    size_t first = (size_t)variant * (size_t)plan->n_tasks;
 
     for (int i = 0; i < f->n_tasks; i++) {
         size_t from = (size_t)variant * (size_t)f->n_tasks + (size_t)i;
-        int d = weft_map_get(devices, f->device[from], strlen(f->device[from]));
+        int d = device_called(k, f->device[from]), u = k->task_of[i];
 
-        if (task_of[i] >= 0 && d < 0)
-            weft_wrong(w, "task '%s' is on '%s', which is no device", f->task[i], f->device[from]);
-        if (task_of[i] < 0 || d < 0)
+        if (u >= 0 && d < 0)
+            weft_wrong(k->w, "task '%s' is on '%s', which is no device", f->task[i],
+                       f->device[from]);
+        if (u < 0 || d < 0)
             continue;
-        plan->device[(size_t)variant * n_tasks + (size_t)task_of[i]] = d;
-        plan->start_s[(size_t)variant * n_tasks + (size_t)task_of[i]] = f->start_s[from];
+        plan->device[first + (size_t)u] = d;
+        plan->start_s[first + (size_t)u] = f->start_s[from];
     }
 }
 
@@ -187,7 +207,7 @@ static bool decide(const weft_kind_file *file, const weft_opened *opened, weft_w
     const weft_plan_file *f = file->of_kind;
     const weft_problem *p = problem_of(opened);
     const int *task_of = tasks_of(f, p, w->a);
-    weft_map *devices = index_names(p->device_name, p->n_devices, w->a);
+    deciding k = {f, p, index_names(p->device_name, p->n_devices, w->a), task_of, w};
     bool *is_decided = WEFT_NEW(w->a, bool, p->n_tasks + 1);
     weft_plan plan = weft_plan_new_variants(p->n_tasks, f->n_variants, w->a);
     int before = w->n;
@@ -199,7 +219,7 @@ static bool decide(const weft_kind_file *file, const weft_opened *opened, weft_w
             is_decided[task_of[i]] = true;
     for (int i = 0; i < f->n_variants; i++) {
         plan.share[i] = f->share[i];
-        read_variant(f, i, devices, task_of, w, &plan);
+        read_variant(&k, i, &plan);
     }
     for (int u = 0; u < p->n_tasks; u++)
         if (!is_decided[u] && w->n == before)

@@ -32,6 +32,7 @@ typedef struct weft_machine {
     WEFT_VEC(const char *) word; /* every name, for suggestions */
     WEFT_VEC(weft_device) device;
     WEFT_VEC(const char *) switch_name;
+    WEFT_VEC(const char *) switch_old_name; /* as old_name of devices */
     WEFT_VEC(int) switch_group;
     WEFT_VEC(weft_link) link; /* ends are places as above */
     WEFT_VEC(weft_link_curve) curve;
@@ -53,7 +54,11 @@ void weft_machine_free(weft_machine *m); /* also after weft_machine_finish */
 /* Adds a device and, if its kind is not its name, itself to the list of that name. Name, kind and
  * designs must live in the machine's arena. */
 WEFT_CHECKED weft_status weft_machine_device(weft_machine *m, const weft_device *d);
-WEFT_CHECKED weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind,
+typedef struct weft_switch_names {
+    const char *name, *old_name, *kind;
+} weft_switch_names;
+
+WEFT_CHECKED weft_status weft_machine_switch(weft_machine *m, const weft_switch_names *s,
                                              int group);
 /* Adds the newest device to a list, for a further name it goes by. */
 WEFT_CHECKED weft_status weft_machine_alias(weft_machine *m, const char *list);

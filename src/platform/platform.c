@@ -155,9 +155,40 @@ static int list_of(const weft_machine *m, const char *name)
     return weft_map_get(m->lists, name, strlen(name));
 }
 
+/* Steps over the '-' before the number at the end of a part of a name. */
+static const char *over_dash(const char *at)
+{
+    size_t digits = *at == '-' ? strspn(at + 1, "0123456789") : 0;
+
+    return digits > 0 && (at[1 + digits] == '.' || at[1 + digits] == '\0') ? at + 1 : at;
+}
+
+bool weft_is_copy_name(const char *name, const char *asked)
+{
+    if (strcmp(name, asked) == 0)
+        return true;
+    for (;; name++, asked++) {
+        name = over_dash(name);
+        asked = over_dash(asked);
+        if (*name != *asked || *name == '\0')
+            return *name == *asked;
+    }
+}
+
+/* The name as it stands in the machine, or of the copy that was called so before; NULL: none. */
+static const char *name_now(const weft_machine *m, const char *name)
+{
+    if (is_name(m, name) || list_of(m, name) >= 0)
+        return name;
+    for (int i = 0; i < m->word.n; i++)
+        if (weft_is_copy_name(m->word.at[i], name))
+            return m->word.at[i];
+    return NULL;
+}
+
 bool weft_machine_has_name(const weft_machine *m, const char *name)
 {
-    return is_name(m, name) || list_of(m, name) >= 0;
+    return name_now(m, name) != NULL;
 }
 
 static weft_status add_name(weft_machine *m, const char *name, int place)
@@ -206,16 +237,17 @@ weft_status weft_machine_alias(weft_machine *m, const char *list)
     return add_to_list(m, list, 2 * (m->device.n - 1));
 }
 
-weft_status weft_machine_switch(weft_machine *m, const char *name, const char *kind, int group)
+weft_status weft_machine_switch(weft_machine *m, const weft_switch_names *s, int group)
 {
     int place = 2 * m->switch_name.n + 1;
 
     if (m->switch_name.n == WEFT_MOST_SWITCHES)
         return weft_fail(WEFT_E_INPUT, "there are more than %d switches", WEFT_MOST_SWITCHES);
-    WEFT_TRY(add_name(m, name, place));
-    if (strcmp(name, kind) != 0)
-        WEFT_TRY(add_to_list(m, kind, place));
-    WEFT_PUSH(m->scratch, m->switch_name, name);
+    WEFT_TRY(add_name(m, s->name, place));
+    if (strcmp(s->name, s->kind) != 0)
+        WEFT_TRY(add_to_list(m, s->kind, place));
+    WEFT_PUSH(m->scratch, m->switch_name, s->name);
+    WEFT_PUSH(m->scratch, m->switch_old_name, s->old_name);
     WEFT_PUSH(m->scratch, m->switch_group, group);
     return WEFT_OK;
 }
@@ -238,27 +270,44 @@ static weft_status fail_unknown(const weft_machine *m, const char *name)
                      "no device or switch is called '%.100s', expected one of this platform", name);
 }
 
-weft_status weft_machine_find(weft_machine *m, const char *name, int *place)
+int weft_platform_find_device(const weft_platform *p, const char *name)
 {
-    int list = list_of(m, name);
+    for (int d = 0; d < p->n_devices; d++)
+        if (strcmp(p->device[d].name, name) == 0)
+            return d;
+    for (int d = 0; d < p->n_devices; d++)
+        if (weft_is_copy_name(p->device[d].name, name))
+            return d;
+    return -1;
+}
+
+weft_status weft_machine_find(weft_machine *m, const char *asked, int *place)
+{
+    const char *name = name_now(m, asked);
+    int list;
+
+    if (name == NULL)
+        return fail_unknown(m, asked);
+    list = list_of(m, name);
 
     if (list >= 0)
         return weft_fail(WEFT_E_INPUT, "'%s' stands for %d places, expected one of them, like '%s'",
                          name, m->list.at[list].n, weft_machine_name(m, m->list.at[list].at[0]));
     *place = weft_map_get(m->names, name, strlen(name));
-    return *place >= 0 ? WEFT_OK : fail_unknown(m, name);
+    return WEFT_OK;
 }
 
-weft_status weft_machine_find_all(weft_machine *m, const char *name, weft_places *out)
+weft_status weft_machine_find_all(weft_machine *m, const char *asked, weft_places *out)
 {
-    int list = list_of(m, name), place = -1;
+    const char *name = name_now(m, asked);
+    int list = name ? list_of(m, name) : -1, place = -1;
 
     if (list >= 0) {
         for (int i = 0; i < m->list.at[list].n; i++)
             WEFT_PUSH(m->scratch, *out, m->list.at[list].at[i]);
         return WEFT_OK;
     }
-    WEFT_TRY(weft_machine_find(m, name, &place));
+    WEFT_TRY(weft_machine_find(m, asked, &place));
     WEFT_PUSH(m->scratch, *out, place);
     return WEFT_OK;
 }
@@ -413,7 +462,7 @@ static void mix_design(uint64_t *h, const weft_design *d)
 
 static void mix_device(uint64_t *h, const weft_device *d)
 {
-    mix_text(h, d->name);
+    mix_text(h, d->old_name ? d->old_name : d->name);
     mix_real(h, d->memory_bytes);
     mix_real(h, d->power_w);
     mix_real(h, d->idle_w);
@@ -451,7 +500,7 @@ static void mix_resources(uint64_t *h, const weft_platform *p)
         }
 }
 
-static uint64_t hash_of(const weft_platform *p)
+static uint64_t hash_of(const weft_platform *p, const char *const *switch_old_name)
 {
     uint64_t h = 0;
 
@@ -460,7 +509,7 @@ static uint64_t hash_of(const weft_platform *p)
         mix_device(&h, &p->device[d]);
     mix(&h, (uint64_t)p->n_switches);
     for (int i = 0; i < p->n_switches; i++)
-        mix_text(&h, p->switch_name[i]);
+        mix_text(&h, switch_old_name[i]);
     mix(&h, (uint64_t)p->n_links);
     for (int k = 0; k < p->n_links; k++) {
         mix(&h, (uint64_t)p->link[k].a << 32 | (uint64_t)p->link[k].b);
@@ -555,7 +604,7 @@ weft_status weft_machine_finish(weft_machine *m, weft_platform **out)
     p->calibrated = m->calibrated;
     p->has_trees = m->has_trees;
     p->arena = a;
-    p->hash = hash_of(p);
+    p->hash = hash_of(p, m->switch_old_name.at);
     weft_platform_find_routes(p);
     m->arena = NULL;
     *out = p;

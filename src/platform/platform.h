@@ -109,9 +109,10 @@ typedef struct weft_design {
 
 typedef struct weft_device {
     const char *name;
-    const char *kind; /* devices of one kind are equal: "gpu" of gpu[0..7]; else the name */
-    int group;        /* copy of a group of the file that it belongs to, from 1; 0: of none */
-    int n_designs;    /* more than 1: adaptive; the first is what it is configured as by default */
+    const char *old_name; /* "gpu0" of the copy "gpu-0", which hashes cover; NULL: the name */
+    const char *kind;     /* devices of one kind are equal: "gpu" of gpu[0..7]; else the name */
+    int group;            /* copy of a group of the file that it belongs to, from 1; 0: of none */
+    int n_designs; /* more than 1: adaptive; the first is what it is configured as by default */
     const weft_design *design;
     double memory_bytes; /* INFINITY: not limited */
     int pool;            /* shared memory that its memory_bandwidth is a part of, from 1; 0: none */
@@ -234,6 +235,12 @@ WEFT_CHECKED weft_status weft_platform_read(const char *source, weft_arena *a,
                                             const weft_doc **out);
 /* The preset or file that a source names, without counts. */
 const char *weft_platform_bare(const char *source, weft_arena *a);
+/* The name of copy i of a device or group that has a `count`: "gpu-0". In `a`. */
+const char *weft_copy_name(weft_arena *a, const char *name, int i);
+/* Is it the name, or what the copy was called before: "gpu0" for "gpu-0"? */
+bool weft_is_copy_name(const char *name, const char *asked);
+/* The device of that name, as above; -1: none. */
+int weft_platform_find_device(const weft_platform *p, const char *name);
 void weft_platform_free(weft_platform *p);
 
 static inline const weft_route *weft_platform_route(const weft_platform *p, int from, int to)

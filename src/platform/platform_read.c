@@ -44,7 +44,7 @@ typedef WEFT_VEC(part) part_list;
 /* What stands before the names of members: "server0." and, for kinds, "server."; both "" outside
  * of groups. */
 typedef struct scope {
-    const char *prefix, *kind;
+    const char *prefix, *old_prefix, *kind;
     int group;    /* number of the copy, from 1 */
     bool is_open; /* what it does not have may be outside */
 } scope;
@@ -485,6 +485,11 @@ static weft_status read_devices(const weft_doc *map, weft_machine *m, part_list 
     return WEFT_OK;
 }
 
+const char *weft_copy_name(weft_arena *a, const char *name, int i)
+{
+    return weft_arena_print(a, "%s-%d", name, i);
+}
+
 /* Copy i of a device, or its only one. */
 static weft_status add_copy(weft_machine *m, const part *p, const scope *s, int i)
 {
@@ -492,7 +497,8 @@ static weft_status add_copy(weft_machine *m, const part *p, const scope *s, int 
     const char *all = weft_arena_print(m->arena, "%s%s", s->prefix, base);
     weft_device d = p->device;
 
-    d.name = p->count ? weft_arena_print(m->arena, "%s%d", all, i) : all;
+    d.name = p->count ? weft_copy_name(m->arena, all, i) : all;
+    d.old_name = weft_arena_print(m->arena, p->count ? "%s%s%d" : "%s%s", s->old_prefix, base, i);
     d.kind = weft_arena_print(m->arena, "%s%s", s->kind, base);
     d.group = s->group;
     WEFT_TRY(placed(p->at, weft_machine_device(m, &d)));
@@ -527,8 +533,12 @@ static weft_status add_switch(weft_machine *m, const weft_doc *d, const scope *s
     }
     WEFT_TRY(check_written(name));
     return placed(
-        d, weft_machine_switch(m, weft_arena_print(m->arena, "%s%s", s->prefix, name->text),
-                               weft_arena_print(m->arena, "%s%s", s->kind, name->text), s->group));
+        d, weft_machine_switch(
+               m,
+               &(weft_switch_names){weft_arena_print(m->arena, "%s%s", s->prefix, name->text),
+                                    weft_arena_print(m->arena, "%s%s", s->old_prefix, name->text),
+                                    weft_arena_print(m->arena, "%s%s", s->kind, name->text)},
+               s->group));
 }
 
 static weft_status add_switches(weft_machine *m, const weft_doc *map, const scope *s)
@@ -946,7 +956,9 @@ static scope scope_of(weft_machine *m, const char *name, int count, int i)
 {
     scope s = {.kind = weft_arena_print(m->arena, "%s.", name)};
 
-    s.prefix = count ? weft_arena_print(m->arena, "%s%d.", name, i) : s.kind;
+    s.prefix =
+        count ? weft_arena_print(m->arena, "%s.", weft_copy_name(m->arena, name, i)) : s.kind;
+    s.old_prefix = count ? weft_arena_print(m->arena, "%s%d.", name, i) : s.kind;
     return s;
 }
 
@@ -1116,7 +1128,7 @@ static weft_status check_connected(const weft_platform *p, const weft_doc *root)
 
 static weft_status build(weft_machine *m, const weft_doc *root, weft_platform **out)
 {
-    const scope whole = {"", "", 0, false};
+    const scope whole = {"", "", "", 0, false};
     part_list parts = {0};
 
     WEFT_TRY(read_head(m, root));

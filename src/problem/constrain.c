@@ -94,6 +94,9 @@ static weft_status find_device(const constraining *c, word w, int *out)
     for (*out = 0; *out < c->s->n_devices; (*out)++)
         if (is_name(w, c->s->device_name[*out]))
             return WEFT_OK;
+    for (*out = 0; *out < c->s->n_devices; (*out)++)
+        if (weft_is_copy_name(c->s->device_name[*out], weft_arena_print(c->a, "%.*s", w.n, w.at)))
+            return WEFT_OK;
     return fail_name(c, w, "device", c->s->device_name, c->s->n_devices);
 }
 

@@ -176,14 +176,6 @@ weft_status weft_shard_plan_take(const weft_doc *d, weft_arena *a, weft_shard_pl
 
 /* --- reading: names become numbers ----------------------------------------------------------- */
 
-static int find_device(const weft_platform *p, const char *name)
-{
-    for (int d = 0; d < p->n_devices; d++)
-        if (strcmp(p->device[d].name, name) == 0)
-            return d;
-    return -1;
-}
-
 static int find_design(const weft_device *d, const char *name)
 {
     for (int k = 0; k < d->n_designs; k++)
@@ -201,7 +193,7 @@ static weft_status decide_set(const weft_doc *d, const weft_shard_problem *p, we
     WEFT_TRY(weft_doc_text(d, "design", &design));
     out->n = devices->n;
     for (int i = 0; i < devices->n; i++) {
-        out->member[i] = find_device(p->platform, devices->item[i]->text);
+        out->member[i] = weft_platform_find_device(p->platform, devices->item[i]->text);
         if (out->member[i] < 0)
             return weft_doc_fail(devices->item[i], "'%s' is no device of platform '%s'",
                                  devices->item[i]->text, p->platform->name);

@@ -527,7 +527,7 @@ static int find_class(const weft_cluster *c, const char *kind)
 static weft_status need_device(const weft_doc *d, const char *key, const char *found,
                                const char *expected)
 {
-    if (found == weft_unnamed || strcmp(found, expected) == 0)
+    if (found == weft_unnamed || weft_is_copy_name(expected, found))
         return WEFT_OK;
     return weft_doc_fail(d, "'%s' is '%s', by its blocks it is '%s'", key, found, expected);
 }

@@ -595,7 +595,7 @@ static void add_stage_table(training *t)
         add_stage(t, rows, i);
 }
 
-/* The devices of a part, block by block: "gpu0..gpu3 gpu4..gpu7". */
+/* The devices of a part, block by block: "gpu-0..gpu-3 gpu-4..gpu-7". */
 static const char *devices_text(training *t, const weft_stage *s, const weft_device_set_part *part)
 {
     const weft_class *k = &t->p->cluster->classes[part->class_id];

@@ -108,7 +108,7 @@ static const char *watts(double w, char to[48])
     return w > 0 ? weft_unit_print(w, WEFT_UNIT_WATTS, to) : "-";
 }
 
-/* "gpu0 .. gpu7", of n neighbours. */
+/* "gpu-0 .. gpu-7", of n neighbours. */
 static const char *row_name(const page *g, const weft_device *d, int n)
 {
     char first[WEFT_SHORT_BYTES], last[WEFT_SHORT_BYTES];

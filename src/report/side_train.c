@@ -39,7 +39,7 @@ static const char *device_name(const trained *g, const weft_class *k, int place)
     return g->p->cluster->platform->device[k->device[place]].name;
 }
 
-/* "4 x2 gpu, 8 samples each, gpu0 .. gpu7": blocks of a width, and which. */
+/* "4 x2 gpu, 8 samples each, gpu-0 .. gpu-7": blocks of a width, and which. */
 static const char *part_text(const trained *g, const weft_stage *s, const weft_device_set_part *t)
 {
     const weft_class *k = &g->p->cluster->classes[t->class_id];

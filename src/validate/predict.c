@@ -56,7 +56,8 @@ static weft_status find_device(const weft_platform *p, const char *kind, int *ou
     int last = p->n_devices - 1;
 
     for (*out = 0; *out < p->n_devices; ++*out)
-        if (strcmp(p->device[*out].kind, kind) == 0 || strcmp(p->device[*out].name, kind) == 0)
+        if (strcmp(p->device[*out].kind, kind) == 0 ||
+            weft_is_copy_name(p->device[*out].name, kind))
             return WEFT_OK;
     if (*kind != '\0')
         return weft_fail(WEFT_E_INPUT,

@@ -66,7 +66,7 @@ static const char servers[] =
     "      - {star: {center: bus, to: [gpu, npu]}, bandwidth: 12GB/s}\n"
     "links:\n"
     "  - {star: {center: network, to: [server.bus, front]}, bandwidth: 25Gbit/s, latency: 10us}\n"
-    "  - {between: [server0.npu, server1.npu], bandwidth: 1GB/s}\n"
+    "  - {between: [server-0.npu, server-1.npu], bandwidth: 1GB/s}\n"
     "  - {between: [server0.gpu2, front], bandwidth: 3GB/s}\n";
 
 /* 5 link entries, 3 device entries with rates, 1 with memory, 3 entries and a group to be copied.
@@ -108,7 +108,7 @@ TEST(rates_double_and_nothing_else)
 {
     machine m = read_machine(servers, ALL);
     weft_platform *p = read_upgrade(&m, "speed-server.gpu");
-    const weft_design *d = device_of(p, "server1.gpu2")->design;
+    const weft_design *d = device_of(p, "server-1.gpu-2")->design;
 
     CHECK_NEAR(d->value[WEFT_P_FLOPS], 20e12);
     CHECK_NEAR(d->value[WEFT_P_BANDWIDTH], 1800e9);
@@ -127,19 +127,19 @@ TEST(copies_have_the_links_of_the_original)
     weft_platform *p = read_upgrade(&m, "device-server.gpu");
 
     CHECK_INT(p->n_devices, 1 + 2 * 5);
-    CHECK_NEAR(bandwidth(p, "server0.gpu3", "server0.gpu0"), 50e9);
-    CHECK_NEAR(bandwidth(p, "server0.gpu3", "front"), 3e9); /* as server0.gpu2 */
-    CHECK_NEAR(bandwidth(p, "server1.gpu3", "server1.npu"), 12e9);
+    CHECK_NEAR(bandwidth(p, "server-0.gpu-3", "server-0.gpu-0"), 50e9);
+    CHECK_NEAR(bandwidth(p, "server-0.gpu-3", "front"), 3e9); /* as server-0.gpu-2 */
+    CHECK_NEAR(bandwidth(p, "server-1.gpu-3", "server-1.npu"), 12e9);
     weft_platform_free(p);
     p = read_upgrade(&m, "device-server.npu");
     CHECK_INT(p->n_devices, 1 + 2 * 5);
-    CHECK_NEAR(bandwidth(p, "server0.npu-2", "server0.gpu0"), 12e9);
-    CHECK_NEAR(bandwidth(p, "server0.npu-2", "server1.npu-2"), 1e9);
+    CHECK_NEAR(bandwidth(p, "server-0.npu-2", "server-0.gpu-0"), 12e9);
+    CHECK_NEAR(bandwidth(p, "server-0.npu-2", "server-1.npu-2"), 1e9);
     weft_platform_free(p);
     p = read_upgrade(&m, "device-server"); /* a third server */
     CHECK_INT(p->n_devices, 1 + 3 * 4);
-    CHECK_NEAR(bandwidth(p, "server2.gpu0", "server0.gpu0"), 25e9 / 8);
-    CHECK_NEAR(bandwidth(p, "server2.npu", "server0.npu"), 1e9); /* as server1.npu */
+    CHECK_NEAR(bandwidth(p, "server-2.gpu-0", "server-0.gpu-0"), 25e9 / 8);
+    CHECK_NEAR(bandwidth(p, "server-2.npu", "server-0.npu"), 1e9); /* as server-1.npu */
     weft_platform_free(p);
     weft_arena_free(m.a);
 }

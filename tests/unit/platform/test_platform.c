@@ -190,13 +190,13 @@ TEST(a_small_server_is_read)
         "schema: weft.platform/1\nname: server-cpu-2gpu\nhost: cpu\ntransfer: overlap\ndevices:\n"
         "  - {name: cpu,  model: roofline, peak_flops: 1.5e12, memory_bandwidth: 1.4e11, memory: "
         "256GiB, overhead: 2us, power: 205W}\n"
-        "  - {name: gpu0, model: roofline, peak_flops: 1.9e13, memory_bandwidth: 9.0e11, memory: "
+        "  - {name: gpu-0, model: roofline, peak_flops: 1.9e13, memory_bandwidth: 9.0e11, memory: "
         "24GiB, overhead: 5us, power: 350W}\n"
-        "  - {name: gpu1, model: roofline, peak_flops: 8.1e12, memory_bandwidth: 3.2e11, memory: "
+        "  - {name: gpu-1, model: roofline, peak_flops: 8.1e12, memory_bandwidth: 3.2e11, memory: "
         "16GiB, overhead: 5us, power: 70W}\n"
         "links:\n"
-        "  - {between: [cpu, gpu0], bandwidth: 12GB/s, latency: 10us}\n"
-        "  - {between: [cpu, gpu1], bandwidth: 12GB/s, latency: 10us}\n");
+        "  - {between: [cpu, gpu-0], bandwidth: 12GB/s, latency: 10us}\n"
+        "  - {between: [cpu, gpu-1], bandwidth: 12GB/s, latency: 10us}\n");
 
     CHECK_TEXT(p->name, "server-cpu-2gpu");
     CHECK_TEXT(p->source, "f.yaml");
@@ -205,8 +205,8 @@ TEST(a_small_server_is_read)
     CHECK_INT(p->host, 0);
     CHECK_INT(p->transfer, WEFT_OVERLAP);
     CHECK(!p->hides);
-    CHECK_TEXT(p->device[1].name, "gpu0");
-    CHECK_TEXT(p->device[1].kind, "gpu0");
+    CHECK_TEXT(p->device[1].name, "gpu-0");
+    CHECK_TEXT(p->device[1].kind, "gpu-0");
     CHECK(p->device[0].memory_bytes == 256 * 0x1p30);
     CHECK(p->device[2].power_w == 70);
     CHECK(p->device[2].design[0].value[WEFT_P_FLOPS] == 8.1e12);
@@ -251,20 +251,25 @@ static const char groups_text[] =
 TEST(groups_and_counts_are_repeated)
 {
     weft_platform *p = good(groups_text);
-    int a = device(p, "server0.gpu2"), b = device(p, "server1.cpu");
+    int a = device(p, "server-0.gpu-2"), b = device(p, "server-1.cpu");
 
     CHECK_INT(p->n_devices, 1 + 2 * (3 + 1));
     CHECK_INT(p->n_switches, 1 + 2);
     CHECK_INT(p->n_links, 2 * (4 + 3) + 3);
     CHECK_TEXT(p->device[a].kind, "server.gpu");
     CHECK_TEXT(p->device[b].kind, "server.cpu");
-    CHECK_INT(route(p, a, device(p, "server0.gpu0"))->n_hops, 1);
-    CHECK(route(p, a, device(p, "server0.gpu0"))->bytes_per_s == 8e9);
+    CHECK_INT(route(p, a, device(p, "server-0.gpu-0"))->n_hops, 1);
+    CHECK(route(p, a, device(p, "server-0.gpu-0"))->bytes_per_s == 8e9);
     CHECK_INT(route(p, a, b)->n_hops, 4); /* gpu - sw - net - sw - cpu */
     CHECK_NEAR(route(p, a, b)->latency_s, 1e-6 + 5e-6 + 5e-6 + 1e-6);
     CHECK(route(p, a, b)->bytes_per_s == 1e9);
     CHECK(p->device[a].design == p->device[a - 1].design); /* copies share it */
     CHECK(p->link[hop(p, a, b, 0) / 2].is_half_duplex);
+    /* names of copies without a dash, as plans of earlier versions have them */
+    CHECK_INT(weft_platform_find_device(p, "server0.gpu2"), a);
+    CHECK_INT(weft_platform_find_device(p, "server-0.gpu2"), a);
+    CHECK_INT(weft_platform_find_device(p, "server0gpu2"), -1);
+    CHECK_INT(weft_platform_find_device(p, "server-0.gpu-"), -1);
     weft_platform_free(p);
 }
 
@@ -352,7 +357,7 @@ TEST(counts_of_groups_and_devices_can_be_set)
     CHECK_OK(weft_platform_open("cluster-32:server=3,server.gpu=2", &p));
     CHECK_INT(p->n_devices, 3 * 2);
     CHECK_TEXT(p->source, "cluster-32:server=3,server.gpu=2");
-    CHECK_TEXT(p->device[5].name, "server2.gpu1");
+    CHECK_TEXT(p->device[5].name, "server-2.gpu-1");
     CHECK_OK(weft_platform_open("cluster-32:server=4", &q)); /* what the file says */
     CHECK(p->hash != q->hash);
     weft_platform_free(p);
@@ -699,7 +704,8 @@ TEST(all_presets_load)
 TEST(the_adaptive_preset_has_the_constants_of_its_study)
 {
     weft_platform *p = opened("f1-2x4");
-    int a = device(p, "group0.fpga0"), b = device(p, "group0.fpga3"), c = device(p, "group1.fpga0");
+    int a = device(p, "group-0.fpga-0"), b = device(p, "group-0.fpga-3"),
+        c = device(p, "group-1.fpga-0");
     const weft_design *d = p->device[a].design;
 
     CHECK_INT(p->n_devices, 1 + 2 * 4);
@@ -767,16 +773,16 @@ TEST(gpu_presets_have_the_peaks_of_data_sheets)
         const char *source, *device;
         double sms, f32, tf32, f16, int8, bytes_per_s, memory;
     } sheet[] = {
-        {"cluster-a100:server=1", "server0.gpu0", 108, 19.5, 156,   312,   624,   2039e9, 80e9 },
-        {"cluster-h100",          "server3.gpu7", 132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
-        {"dgx-h100",              "gpu7",         132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
-        {"dgx-h200",              "gpu0",         132, 67,   494.7, 989.4, 1979,  4800e9, 141e9},
-        {"dgx-b200",              "gpu0",         148, 80,   1125,  2250,  4500,  8000e9, 180e9},
-        {"server-8xh100-pcie",    "gpu7",         114, 51,   378,   756,   1513,  2000e9, 80e9 },
-        {"server-l4:gpu=1",       "gpu0",         58,  30.3, 60.5,  121,   242.5, 300e9,  24e9 },
-        {"server-l40s",           "gpu3",         142, 91.6, 183,   362,   733,   864e9,  48e9 },
-        {"server-a10",            "gpu0",         72,  31.2, 62.5,  125,   250,   600e9,  24e9 },
-        {"server-rtx-4090",       "gpu0",         128, 82.6, 82.6,  165.2, 660.6, 1008e9, 24e9 },
+        {"cluster-a100:server=1", "server-0.gpu-0", 108, 19.5, 156,   312,   624,   2039e9, 80e9 },
+        {"cluster-h100",          "server-3.gpu-7", 132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
+        {"dgx-h100",              "gpu-7",          132, 67,   494.7, 989.4, 1979,  3350e9, 80e9 },
+        {"dgx-h200",              "gpu-0",          132, 67,   494.7, 989.4, 1979,  4800e9, 141e9},
+        {"dgx-b200",              "gpu-0",          148, 80,   1125,  2250,  4500,  8000e9, 180e9},
+        {"server-8xh100-pcie",    "gpu-7",          114, 51,   378,   756,   1513,  2000e9, 80e9 },
+        {"server-l4:gpu=1",       "gpu-0",          58,  30.3, 60.5,  121,   242.5, 300e9,  24e9 },
+        {"server-l40s",           "gpu-3",          142, 91.6, 183,   362,   733,   864e9,  48e9 },
+        {"server-a10",            "gpu-0",          72,  31.2, 62.5,  125,   250,   600e9,  24e9 },
+        {"server-rtx-4090",       "gpu-0",          128, 82.6, 82.6,  165.2, 660.6, 1008e9, 24e9 },
     };
 
     for (size_t i = 0; i < sizeof sheet / sizeof sheet[0]; i++) {
@@ -800,16 +806,16 @@ TEST(gpu_presets_have_the_peaks_of_data_sheets)
 TEST(gpus_talk_over_their_fastest_links)
 {
     weft_platform *p = opened("dgx-a100");
-    int a = device(p, "gpu0"), b = device(p, "gpu7");
+    int a = device(p, "gpu-0"), b = device(p, "gpu-7");
 
     CHECK_INT(route(p, a, b)->n_hops, 2); /* NVSwitch, not the host that is as near */
     CHECK(route(p, a, b)->bytes_per_s == 235e9);
     weft_platform_free(p);
     p = opened("cluster-32");
     CHECK_INT(p->n_devices, 32);
-    a = device(p, "server0.gpu0");
-    CHECK(route(p, a, device(p, "server0.gpu1"))->bytes_per_s == 235e9);
-    CHECK(route(p, a, device(p, "server3.gpu1"))->bytes_per_s == 200e9 / 8);
+    a = device(p, "server-0.gpu-0");
+    CHECK(route(p, a, device(p, "server-0.gpu-1"))->bytes_per_s == 235e9);
+    CHECK(route(p, a, device(p, "server-3.gpu-1"))->bytes_per_s == 200e9 / 8);
     weft_platform_free(p);
 }
 

@@ -516,13 +516,13 @@ TEST(each_rule_is_named_when_it_is_broken)
     s = weft_shard_plan_copy(&good, a);                                                            \
     change;                                                                                        \
     check_violation(p, &s, part)
-    BREAK(s.set[1] = ((weft_device_set){1, {4}, 0}), "'npu3' is in set 0 and in set 1");
-    BREAK(s.set[0].member[2] = 1, "set 0 has 'npu0' twice");
+    BREAK(s.set[1] = ((weft_device_set){1, {4}, 0}), "'npu-3' is in set 0 and in set 1");
+    BREAK(s.set[0].member[2] = 1, "set 0 has 'npu-0' twice");
     BREAK(s.set[0].member[2] = 0, "set 0 has 'cpu', which is the host");
-    BREAK((s.set[0].member[3] = 5, s.n_sets = 1), "'npu0' and 'dsp', which are not of one kind");
+    BREAK((s.set[0].member[3] = 5, s.n_sets = 1), "'npu-0' and 'dsp', which are not of one kind");
     BREAK(s.set[0].member[1] = 17, "set 0 has device 17, expected 0 to 5");
     BREAK(s.set[1].n = 0, "set 1 has 0 devices");
-    BREAK(s.set[0].design = 2, "set 0 has design 2, 'npu0' offers 2");
+    BREAK(s.set[0].design = 2, "set 0 has design 2, 'npu-0' offers 2");
     BREAK(s.set_of[3] = 2, "is on set 2, expected 0 to 1");
     BREAK(s.set_of[3] = 1, "is cut for 4 devices, its set 1 has 1");
     BREAK(s.start_s[3] = NAN, "which is no time");
@@ -675,8 +675,8 @@ TEST(files_that_name_what_is_not_there_are_refused)
     (place)->text = old
     REFUSE(entry(step, "name"), "nobody", "step 'nobody' is not in the model");
     REFUSE(entry(step, "name"), entry(steps->item[1], "name")->text, "is decided twice");
-    REFUSE(entry(set, "devices")->item[1], "npu9", "'npu9' is no device of platform 'mixed'");
-    REFUSE(entry(set, "design"), "narrow", "'narrow' is no design of 'npu0'");
+    REFUSE(entry(set, "devices")->item[1], "npu-9", "'npu-9' is no device of platform 'mixed'");
+    REFUSE(entry(set, "design"), "narrow", "'narrow' is no design of 'npu-0'");
     REFUSE(entry(step, "split"), "zebra=4", "zebra=4");
     REFUSE(entry(d, "kind"), "place", "kind is 'place', expected 'shard'");
     REFUSE(entry(entry(d, "ask"), "semantics"), "both", "'semantics' is 'both'");

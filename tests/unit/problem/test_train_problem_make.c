@@ -477,10 +477,10 @@ TEST(rules_of_stages)
     x.training->constraints.most_replicas = 1;
     check_broken(&x, "stage 0 has 2 replicas, at most 1 are allowed");
     x.stage[1].part[0].first = 1;
-    check_broken(&x, "'fast0.gpu1' is in stage 0 and in stage 1");
+    check_broken(&x, "'fast-0.gpu-1' is in stage 0 and in stage 1");
     x.stage[1].n_parts = 2;
     x.stage[1].part[0] = x.stage[1].part[1] = (weft_device_set_part){0, 1, 5, 1, 2};
-    check_broken(&x, "'fast1.gpu1' is in stage 1 twice");
+    check_broken(&x, "'fast-1.gpu-1' is in stage 1 twice");
     end_plan(&x);
 }
 

@@ -343,7 +343,7 @@ TEST(a_device_of_one_platform_only_is_named)
     differ(before, after, a, &d, p);
     r = row(d.settings.at, d.settings.n, "devices that one has only");
     CHECK(r != NULL);
-    CHECK_TEXT(r->text[0], "gpu0 gpu1 gpu2");
+    CHECK_TEXT(r->text[0], "gpu-0 gpu-1 gpu-2");
     CHECK(r->text[1] == NULL);
     CHECK_INT(d.settings.n, 2); /* their links are no news */
     weft_platform_free(p[0]);
