@@ -108,15 +108,14 @@ static const char *watts(double w, char to[48])
     return w > 0 ? weft_unit_print(w, WEFT_UNIT_WATTS, to) : "-";
 }
 
-/* "gpu-0 .. gpu-7", of n neighbours. */
+/* "gpu-0 .. gpu-7", of n neighbours of one kind; where that is too long, the name of the kind. */
 static const char *row_name(const page *g, const weft_device *d, int n)
 {
-    char first[WEFT_SHORT_BYTES], last[WEFT_SHORT_BYTES];
+    const char *range = weft_arena_print(g->a, "%s .. %s", d->name, d[n - 1].name);
 
     if (n == 1)
         return d->name;
-    return weft_arena_print(g->a, "%s .. %s", weft_shorten(d->name, (g->name - 4) / 2, first),
-                            weft_shorten(d[n - 1].name, (g->name - 4) / 2, last));
+    return strlen(range) <= (size_t)g->name ? range : d->kind;
 }
 
 static void print_device_row(const page *g, const weft_device *d, int n)
